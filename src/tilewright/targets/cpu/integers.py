@@ -10,6 +10,7 @@ from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
@@ -33,7 +34,11 @@ STRIP_PIXELS = 64
 """Pixels that meet a block of filters while it is in the nearest cache."""
 MOST_ROWS = 8
 """TW_ROWS in C at the most."""
+BAND_BYTES = 32768
+"""Of rows of an image that are read again for every block of channels."""
 POINTER = 8
+SPARE = 16
+"""Bytes behind what is copied in whole vectors."""
 
 
 def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
@@ -69,21 +74,44 @@ def strip_pixels(types: Types) -> int:
     return min(STRIP_PIXELS, max(1, math.prod(types["Y"].shape[1:-1])))
 
 
+def is_padded(op: PackedConvolution, types: Types) -> bool:
+    """Whether the image is copied: windows are gathered by whole vectors, which may reach behind it."""
+    return any(op.conv.padding) or window_bytes(op, types) > 0
+
+
 def conv_params(op: Op, types: Types) -> Params:
     form, image = conv_of(op, types)
-    return {**form.params(image), "strip": strip_pixels(image), "window": window_bytes(form, image)}
+    return {
+        **form.params(image), "strip": strip_pixels(image), "pieces": form.pieces,
+        "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
+    }  # fmt: skip
+
+
+def padded_bytes(op: PackedConvolution, types: Types) -> int:
+    """Of the image with its padding, as far as windows reach."""
+    conv, outs = op.conv, types["Y"].shape[1:-1]
+    walk = zip(outs, conv.strides, op.kernel, conv.dilations, strict=True)
+    sides = [(out - 1) * stride + reach(taps, dilation) for out, stride, taps, dilation in walk]
+    return math.prod(sides) * types["X"].shape[-1]
 
 
 def conv_scratch(op: Op, types: Types) -> int:
-    """Where the taps of a strip are, and its windows or a pixel outside."""
+    """Where the windows of a strip are; windows and the image, if they are copied, with bytes to spare."""
     form, image = conv_of(op, types)
     window, pixels = window_bytes(form, image), up(strip_pixels(image), MOST_ROWS)
-    taps = 1 if window else math.prod(form.kernel)
-    return POINTER * pixels * taps + (pixels * window if window else image["X"].shape[-1])
+    windows = pixels * window + SPARE if window else 0
+    return POINTER * pixels + windows + (padded_bytes(form, image) + SPARE if is_padded(form, image) else 0)
+
+
+def band_rows(op: Op, types: Types) -> int:
+    """Rows of results that all channels of a block are computed of before the next: what they read stays near."""
+    width, channels = types["X"].shape[-2:]
+    stride = instance(op, PackedDepthwise).conv.strides[0]
+    return max(1, BAND_BYTES // max(width * channels * stride, 1))
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "strip": 0, "window": 0}
+    return {**op.params(types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:

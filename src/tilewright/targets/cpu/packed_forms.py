@@ -26,8 +26,8 @@ FOUR = 4
 """Bytes that one instruction multiplies and sums."""
 WHOLE_WINDOW = 8
 """Bytes that windows which are gathered are a multiple of."""
-FEWEST_CHANNELS = 16
-"""Of windows of several taps that are read where they are."""
+LEAST_PIECE = 16
+"""Bytes side by side of a window that is read where it is, if there are several."""
 MADE = ("B", "mul", "add")
 """Operands with a value for each filter."""
 
@@ -36,10 +36,11 @@ class Way(IntEnum):
     """`tw_way` in C, which says what they are."""
 
     ANY = 0
-    HIGH = 1
-    DOUBLE = 2
-    DOUBLE_UP = 3
-    FLOAT = 4
+    NEAR = 1
+    HIGH = 2
+    DOUBLE = 3
+    DOUBLE_UP = 4
+    FLOAT = 5
 
 
 # ---- arrangements ---------------------------------------------------------------------------------------------------
@@ -178,9 +179,16 @@ class PackedForm(RearrangedConv):
 
 @dataclass(frozen=True)
 class PackedConvolution(PackedForm):
+    @property
+    def pieces(self) -> int:
+        """Of a row of a window that lie apart."""
+        return self.kernel[-1] if self.conv.groups > 1 or self.conv.dilations[-1] > 1 else 1
+
     def gathers(self, channels: int) -> bool:
         """Whether windows are copied before they are multiplied; `channels` are those of a group."""
-        return bool(channels % FOUR) or (math.prod(self.kernel) > 1 and channels < FEWEST_CHANNELS)
+        window = math.prod(self.kernel) * channels
+        piece = self.kernel[-1] * channels // self.pieces
+        return bool(piece % FOUR) or piece < min(window, LEAST_PIECE)
 
     def plain_weights(self, W: Array, channels: int) -> Array:
         length = math.prod(self.kernel) * channels

@@ -32,6 +32,8 @@ from tilewright.targets.cpu.packed_forms import (
 INT8 = (-128, 127)
 HIGH_BITS = 31
 """That the instruction for the upper half of a product leaves out."""
+LARGEST_NEAR = 32000
+"""That 16 bits hold with any zero point of a byte, and rounded up."""
 BYTE_RESULTS = frozenset({"int8", "uint8"})
 
 
@@ -89,7 +91,7 @@ def _offer(
     if largest.max() >= 1 << 31:
         return None
     way = Way.ANY if requant is None else way_of(requant, given["mul"], given.get("add"), largest)
-    if way == Way.HIGH and requant is not None and not requant.has_exponents:
+    if way in (Way.NEAR, Way.HIGH) and requant is not None and not requant.has_exponents:
         given.pop("add", None)
     made = {"W": _weights(form, rows), "B": _values(form, start)}
     made |= {name: _values(form, given[name]) for name in ("mul", "add") if name in given}
@@ -129,20 +131,28 @@ def way_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> W
     if requant.dtype not in BYTE_RESULTS:
         return Way.ANY
     if requant.has_exponents:
-        return _scaled_way(requant, add)
+        return _scaled_way(requant, mul, add, largest)
     if requant.shift <= HIGH_BITS or requant.rounding == NATIVE or (add is not None and add.any()):
         return Way.ANY
-    return Way.HIGH if requant.rounding == "half_up" or never_ties(mul, largest, requant.shift) else Way.ANY
+    if requant.rounding != "half_up" and not never_ties(mul, largest, requant.shift):
+        return Way.ANY
+    return _high_way(largest * np.ldexp(np.abs(mul), -requant.shift))
 
 
-def _scaled_way(requant: Requant, exponents: Array | None) -> Way:
+def _high_way(results: Array) -> Way:
+    """Of results up to these, without their zero point."""
+    return Way.NEAR if results.max() <= LARGEST_NEAR else Way.HIGH
+
+
+def _scaled_way(requant: Requant, mul: Array, exponents: Array | None, largest: Array) -> Way:
     """Where negative values are cut off, it does not matter how their ties are rounded."""
     if requant.rounding == "float":
         return Way.FLOAT
     if exponents is None:
         return Way.ANY
     if requant.rounding == "single":
-        return Way.HIGH if (exponents < 0).all() else Way.ANY
+        results = largest * np.ldexp(np.abs(mul), exponents - HIGH_BITS)
+        return _high_way(results) if (exponents < 0).all() else Way.ANY
     ties_up = requant.rounding == "double_up" or requant.low >= requant.zero_point
     return Way.DOUBLE_UP if ties_up else Way.DOUBLE
 

@@ -7,9 +7,11 @@
 
 typedef struct {
   tw_conv_params conv;
-  int32_t way;    /* tw_way */
-  int32_t strip;  /* pixels whose windows are found at a time */
-  int32_t window; /* bytes of a window that is gathered; 0: windows are read where they are */
+  int32_t way;     /* tw_way */
+  int32_t strip;   /* pixels whose windows are found at a time; rows of depthwise convolutions */
+  int32_t pieces;  /* of a row of a window that lie apart: 1, or as many as it has taps */
+  int32_t window;  /* bytes of a window that is gathered; 0: windows are read where they are */
+  int32_t padded;  /* whether the image is copied first, with its padding */
 } tw_conv_dot_params;
 
 #endif

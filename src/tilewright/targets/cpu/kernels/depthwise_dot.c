@@ -71,8 +71,10 @@ TW_ALWAYS void store(tw_way way, int halves, const work *k, const block *f, cons
     store_any(k, f, halves * TW_COLUMNS, total, y);
     return;
   }
-  TW_UNROLLED for (int h = 0; h < halves; h++) {
-    tw_scale_row(way, &s->scaler, &s->factors[h], TW_IS_UNSIGNED(TW_Y), t[h], y + h * TW_COLUMNS);
+  if (halves == 2) {
+    tw_scale_wide(way, &s->scaler, s->factors, TW_IS_UNSIGNED(TW_Y), t, y);
+  } else {
+    tw_scale_rows(way, 1, &s->scaler, s->factors, TW_IS_UNSIGNED(TW_Y), t, y, 0);
   }
 }
 
@@ -89,7 +91,7 @@ typedef struct {
   int32_t step[4];
 } band;
 
-static band band_of(const work *k, const int8_t *x, int32_t top) {
+TW_ALWAYS band band_of(const work *k, const int8_t *x, int32_t top) {
   const tw_conv_params *const p = k->p;
   band made;
   for (int32_t r = 0; r < 4; r++) {
@@ -101,56 +103,117 @@ static band band_of(const work *k, const int8_t *x, int32_t top) {
   return made;
 }
 
-TW_ALWAYS tw_taps column_of(int halves, const work *k, const band *rows, int32_t left, int32_t channel) {
-  const int is_inside = left >= 0 && left < k->p->in_w;
+/* The rows of windows of three columns: what they share, the next columns and results. */
+typedef struct {
+  const work *k;
+  const block *f;
+  const int8_t *zeros;
+  scaling s;
+  tw_taps w[3];
+  band rows;
+  int32_t left; /* of the next column */
+  TW_Y *y;
+} walk;
+
+TW_ALWAYS tw_taps next_column(int halves, int height, walk *at) {
+  const int is_inside = (uint32_t)at->left < (uint32_t)at->k->p->in_w;
   const int8_t *x[4];
-  TW_UNROLLED for (int r = 0; r < 4; r++) {
-    x[r] = is_inside ? rows->from[r] + (int64_t)left * rows->step[r] + channel : k->zeros + channel;
-  }
+  TW_UNROLLED for (int r = 0; r < 4; r++) x[r] = is_inside ? at->rows.from[r < height ? r : 0] : at->zeros;
+  TW_UNROLLED for (int r = 0; r < height; r++) at->rows.from[r] += at->rows.step[r];
+  at->left++;
   return tw_taps_of(halves, x, TW_FLIP);
 }
 
-TW_ALWAYS void row_of_pixels(tw_way way, int halves, int stride, const work *k, const block *f, const band *rows,
-                             TW_Y *y) {
-  const int32_t pixels = k->p->out_w, channels = k->channels, channel = f->first;
-  const scaling s = scaling_of(halves, k, f);
-  const tw_taps w0 = tw_taps_load(f->w), w1 = tw_taps_load(f->w + 4 * TW_WIDE), w2 = tw_taps_load(f->w + 8 * TW_WIDE);
-  int32_t left = -k->p->pad_left;
-  tw_taps c0 = column_of(halves, k, rows, left, channel), c1 = column_of(halves, k, rows, left + 1, channel);
-  for (int32_t i = 0; i < pixels; i++, left += stride, y += channels) {
-    const tw_taps c2 = column_of(halves, k, rows, left + 2, channel);
-    tw_sums t[2];
-    start(halves, f, t);
-    tw_multiply_taps(halves, t, &c0, &w0);
-    tw_multiply_taps(halves, t, &c1, &w1);
-    tw_multiply_taps(halves, t, &c2, &w2);
-    store(way, halves, k, f, &s, t, y);
-    if (i + 1 == pixels) return;
-    c0 = stride == 1 ? c1 : c2;
-    c1 = stride == 1 ? c2 : column_of(halves, k, rows, left + 3, channel);
+TW_ALWAYS void next_pixel(tw_way way, int halves, walk *at, const tw_taps *c0, const tw_taps *c1, const tw_taps *c2) {
+  tw_sums t[2];
+  start(halves, at->f, t);
+  tw_multiply_taps(halves, t, c0, &at->w[0]);
+  tw_multiply_taps(halves, t, c1, &at->w[1]);
+  tw_multiply_taps(halves, t, c2, &at->w[2]);
+  store(way, halves, at->k, at->f, &at->s, t, at->y);
+  at->y += at->k->channels;
+}
+
+/* Pixels side by side share two columns. */
+TW_ALWAYS void near_pixels(tw_way way, int halves, int height, walk *at, int32_t pixels) {
+  tw_taps a = next_column(halves, height, at), b = next_column(halves, height, at), c;
+  for (; pixels >= 3; pixels -= 3) {
+    c = next_column(halves, height, at);
+    next_pixel(way, halves, at, &a, &b, &c);
+    a = next_column(halves, height, at);
+    next_pixel(way, halves, at, &b, &c, &a);
+    b = next_column(halves, height, at);
+    next_pixel(way, halves, at, &c, &a, &b);
+  }
+  if (pixels == 0) return;
+  c = next_column(halves, height, at);
+  next_pixel(way, halves, at, &a, &b, &c);
+  if (pixels == 1) return;
+  a = next_column(halves, height, at);
+  next_pixel(way, halves, at, &b, &c, &a);
+}
+
+/* With one between them they share one. */
+TW_ALWAYS void far_pixels(tw_way way, int halves, int height, walk *at, int32_t pixels) {
+  tw_taps a = next_column(halves, height, at);
+  for (; pixels > 0; pixels -= 2) {
+    tw_taps b = next_column(halves, height, at);
+    const tw_taps c = next_column(halves, height, at);
+    next_pixel(way, halves, at, &a, &b, &c);
+    if (pixels == 1) return;
+    b = next_column(halves, height, at);
+    a = next_column(halves, height, at);
+    next_pixel(way, halves, at, &c, &b, &a);
   }
 }
 
-#define TW_ROW_FUNCTION(NAME, WAY, HALVES, STRIDE)                                              \
-  TW_APART void NAME(const work *k, const block *f, const band *rows, TW_Y *y) {                \
-    row_of_pixels(WAY, HALVES, STRIDE, k, f, rows, y);                                          \
+/* Rows of results. */
+typedef struct {
+  int32_t first, end;
+} span;
+
+TW_ALWAYS void rows_of_pixels(tw_way way, int halves, int stride, int height, const work *k, const block *f,
+                              const int8_t *x, span of, TW_Y *y) {
+  const int32_t pixels = k->p->out_w, left = -k->p->pad_left;
+  walk at;
+  at.k = k;
+  at.f = f;
+  at.zeros = k->zeros + f->first;
+  at.s = scaling_of(halves, k, f);
+  TW_UNROLLED for (int i = 0; i < 3; i++) at.w[i] = tw_taps_load(f->w + i * 4 * TW_WIDE);
+  for (int32_t row = of.first; row < of.end; row++) {
+    at.rows = band_of(k, x, row * k->p->stride_h - k->p->pad_top);
+    TW_UNROLLED for (int r = 0; r < height; r++) at.rows.from[r] += f->first + (int64_t)left * at.rows.step[r];
+    at.left = left;
+    at.y = y + (int64_t)row * pixels * k->channels;
+    if (stride == 1) {
+      near_pixels(way, halves, height, &at, pixels);
+    } else {
+      far_pixels(way, halves, height, &at, pixels);
+    }
+  }
+}
+
+#define TW_ROW_FUNCTION(NAME, WAY, HALVES, STRIDE, HEIGHT)                                      \
+  TW_APART void NAME(const work *k, const block *f, const int8_t *x, span of, TW_Y *y) {        \
+    rows_of_pixels(WAY, HALVES, STRIDE, HEIGHT, k, f, x, of, y);                                \
   }
 
-TW_ROW_FUNCTION(wide_high_1, TW_HIGH_WAY, 2, 1)
-TW_ROW_FUNCTION(wide_high_2, TW_HIGH_WAY, 2, 2)
-TW_ROW_FUNCTION(wide_any_1, k->way, 2, 1)
-TW_ROW_FUNCTION(wide_any_2, k->way, 2, 2)
-TW_ROW_FUNCTION(half_any_1, k->way, 1, 1)
-TW_ROW_FUNCTION(half_any_2, k->way, 1, 2)
+TW_ROW_FUNCTION(wide_near_1, TW_NEAR_WAY, 2, 1, 3)
+TW_ROW_FUNCTION(wide_near_2, TW_NEAR_WAY, 2, 2, 3)
+TW_ROW_FUNCTION(wide_any_1, k->way, 2, 1, 4)
+TW_ROW_FUNCTION(wide_any_2, k->way, 2, 2, 4)
+TW_ROW_FUNCTION(half_any_1, k->way, 1, 1, 4)
+TW_ROW_FUNCTION(half_any_2, k->way, 1, 2, 4)
 
-static void one_row_of_pixels(int halves, const work *k, const block *f, const band *rows, TW_Y *y) {
+static void some_rows(int halves, const work *k, const block *f, const int8_t *x, span of, TW_Y *y) {
   const int is_near = k->p->stride_w == 1;
   if (halves == 1) {
-    (is_near ? half_any_1 : half_any_2)(k, f, rows, y);
-  } else if (k->way == TW_HIGH_WAY) {
-    (is_near ? wide_high_1 : wide_high_2)(k, f, rows, y);
+    (is_near ? half_any_1 : half_any_2)(k, f, x, of, y);
+  } else if (k->way == TW_NEAR_WAY && k->p->kernel_h <= 3) {
+    (is_near ? wide_near_1 : wide_near_2)(k, f, x, of, y);
   } else {
-    (is_near ? wide_any_1 : wide_any_2)(k, f, rows, y);
+    (is_near ? wide_any_1 : wide_any_2)(k, f, x, of, y);
   }
 }
 
@@ -223,16 +286,13 @@ static block block_of(const block *all, part at) {
   return made;
 }
 
-static void all_channels(const work *k, block all, const band *rows, TW_Y *y) {
-  if (k->channels < TW_COLUMNS) {
-    few_channels(k, &all, y);
-    return;
-  }
+/* Some rows, or where there are none one pixel. */
+static void all_channels(const work *k, block all, const int8_t *x, span of, TW_Y *y) {
   for (int32_t done = 0; done < k->channels;) {
     const part at = part_at(done, k->channels);
     const block f = block_of(&all, at);
-    if (rows) {
-      one_row_of_pixels(at.halves, k, &f, rows, y + at.first);
+    if (of.first < of.end) {
+      some_rows(at.halves, k, &f, x, of, y + at.first);
     } else {
       (at.halves == 2 ? wide_pixel : half_pixel)(k, &f, y + at.first);
     }
@@ -247,19 +307,22 @@ static int has_three_columns(const work *k) {
          k->channels >= TW_COLUMNS;
 }
 
-static void one_image(const work *k, const block *all, const int8_t *x, TW_Y *y) {
+static void by_rows(const work *k, const block *all, const int8_t *x, TW_Y *y, int32_t strip) {
+  for (int32_t row = 0; row < k->p->out_h; row += strip) {
+    const span some = {row, tw_min(row + strip, k->p->out_h)};
+    all_channels(k, *all, x, some, y);
+  }
+}
+
+static void by_pixels(const work *k, const block *all, const int8_t *x, TW_Y *y) {
   const tw_conv_params *const p = k->p;
-  for (int32_t r = 0; r < p->out_h; r++) {
-    const int32_t top = r * p->stride_h - p->pad_top;
-    TW_Y *to = y + (int64_t)r * p->out_w * k->channels;
-    if (has_three_columns(k)) {
-      const band rows = band_of(k, x, top);
-      all_channels(k, *all, &rows, to);
-      continue;
-    }
-    for (int32_t c = 0; c < p->out_w; c++, to += k->channels) {
-      point_to_taps(k, x, top, c * p->stride_w - p->pad_left);
-      all_channels(k, *all, NULL, to);
+  const span none = {0, 0};
+  for (int32_t i = 0; i < p->out_h * p->out_w; i++, y += k->channels) {
+    point_to_taps(k, x, i / p->out_w * p->stride_h - p->pad_top, i % p->out_w * p->stride_w - p->pad_left);
+    if (k->channels < TW_COLUMNS) {
+      few_channels(k, all, y);
+    } else {
+      all_channels(k, *all, x, none, y);
     }
   }
 }
@@ -275,7 +338,12 @@ void TW_NAME(const tw_conv_dot_params *params, const TW_X *x, const int8_t *w, c
   const block all = {0, w, b, mul, add};
   memset(zeros, p->x_zero, (size_t)channels);
   for (int32_t image = 0; image < p->batch; image++) {
-    one_image(&k, &all, (const int8_t *)x + (int64_t)image * p->in_h * p->in_w * channels,
-              y + (int64_t)image * p->out_h * p->out_w * channels);
+    const int8_t *const from = (const int8_t *)x + (int64_t)image * p->in_h * p->in_w * channels;
+    TW_Y *const to = y + (int64_t)image * p->out_h * p->out_w * channels;
+    if (has_three_columns(&k)) {
+      by_rows(&k, &all, from, to, params->strip);
+    } else {
+      by_pixels(&k, &all, from, to);
+    }
   }
 }

@@ -19,8 +19,8 @@
 
 /* How totals become bytes.
  * TW_ANY_WAY: by tw_requantise, one by one. TW_HIGH_WAY: the product in 31 bits fewer, rounded down, then shifted and
- * rounded once, ties up. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. */
-typedef enum { TW_ANY_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY, TW_FLOAT_WAY } tw_way;
+ * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. */
+typedef enum { TW_ANY_WAY, TW_NEAR_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY, TW_FLOAT_WAY } tw_way;
 
 #define TW_IS_UNSIGNED(type) ((type)-1 > (type)0)
 

@@ -41,7 +41,7 @@ TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x
                                     int flip) {
   const int8x16_t sign = vdupq_n_s8((int8_t)flip);
   int8x16_t a[TW_ROWS];
-  int32_t i = 0;
+  int64_t i = 0;
   for (; i + 16 <= count; i += 16) {
     TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = vld1q_s8(x[r] + i);
     if (flip) TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = veorq_s8(a[r], sign);
@@ -113,13 +113,13 @@ typedef struct {
   int32x4_t shift; /* to the left, of the upper part of products; where exponents differ there are others */
   int16x8_t zero;
   float32x4_t least, most;
-  int8x8_t low, high;
+  int8x16_t low, high;
 } tw_scaler;
 
 TW_ALWAYS tw_scaler tw_scaler_of(const tw_requant *r) {
   const tw_scaler made = {vdupq_n_s32(31 - r->shift), vdupq_n_s16((int16_t)r->zero_point),
                           vdupq_n_f32((float)(r->low - r->zero_point)), vdupq_n_f32((float)(r->high - r->zero_point)),
-                          vdup_n_s8((int8_t)r->low), vdup_n_s8((int8_t)r->high)};
+                          vdupq_n_s8((int8_t)r->low), vdupq_n_s8((int8_t)r->high)};
   return made;
 }
 
@@ -136,7 +136,7 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
 }
 
 TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x, int32x4_t mul, int32x4_t shift) {
-  if (way == TW_HIGH_WAY) return vrshlq_s32(vqdmulhq_s32(x, mul), shift);
+  if (way == TW_NEAR_WAY || way == TW_HIGH_WAY) return vrshlq_s32(vqdmulhq_s32(x, mul), shift);
   if (way == TW_FLOAT_WAY) {
     const float32x4_t product = vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(mul));
     return vcvtnq_s32_f32(vminq_f32(vmaxq_f32(product, s->least), s->most));
@@ -148,22 +148,46 @@ TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x,
   return vrshlq_s32(product, right);
 }
 
-/* Zero point and limits; of unsigned bytes as their bits. */
-TW_ALWAYS int8x8_t tw_narrowed(const tw_scaler *s, int is_unsigned, int32x4_t x0, int32x4_t x1) {
-  const int16x8_t moved = vqaddq_s16(vcombine_s16(vqmovn_s32(x0), vqmovn_s32(x1)), s->zero);
-  if (is_unsigned) {
-    const uint8x8_t low = vreinterpret_u8_s8(s->low), high = vreinterpret_u8_s8(s->high);
-    return vreinterpret_s8_u8(vmin_u8(vmax_u8(vqmovun_s16(moved), low), high));
-  }
-  return vmin_s8(vmax_s8(vqmovn_s16(moved), s->low), s->high);
-}
-
-/* A row of bytes from a row of totals, any way but TW_ANY_WAY. */
-TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, tw_sums sums,
-                            void *y) {
+/* In 16 bits, with the zero point. */
+TW_ALWAYS int16x8_t tw_scaled_row(tw_way way, const tw_scaler *s, const tw_factors *f, tw_sums sums) {
   const int32x4_t x0 = tw_scaled_lanes(way, s, sums.v[0], f->mul[0], f->shift[0]);
   const int32x4_t x1 = tw_scaled_lanes(way, s, sums.v[1], f->mul[1], f->shift[1]);
-  vst1_s8(y, tw_narrowed(s, is_unsigned, x0, x1));
+  if (way == TW_NEAR_WAY) return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), s->zero);
+  return vqaddq_s16(vcombine_s16(vqmovn_s32(x0), vqmovn_s32(x1)), s->zero);
+}
+
+/* Two rows as bytes between the limits. */
+TW_ALWAYS int8x16_t tw_limited(const tw_scaler *s, int is_unsigned, int16x8_t x0, int16x8_t x1) {
+  if (is_unsigned) {
+    const uint8x16_t low = vreinterpretq_u8_s8(s->low), high = vreinterpretq_u8_s8(s->high);
+    const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(x0), x1);
+    return vreinterpretq_s8_u8(vminq_u8(vmaxq_u8(narrow, low), high));
+  }
+  return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(x0), x1), s->low), s->high);
+}
+
+/* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
+TW_ALWAYS void tw_scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
+                             const tw_sums *t, void *y, int64_t pitch) {
+  int8_t *to = y;
+  if (rows == 1) {
+    const int16x8_t x = tw_scaled_row(way, s, f, t[0]);
+    vst1_s8(to, vget_low_s8(tw_limited(s, is_unsigned, x, x)));
+    return;
+  }
+  TW_UNROLLED for (int r = 0; r < rows; r += 2, to += 2 * pitch) {
+    const int16x8_t x0 = tw_scaled_row(way, s, f, t[r]), x1 = tw_scaled_row(way, s, f, t[r + 1]);
+    const int8x16_t both = tw_limited(s, is_unsigned, x0, x1);
+    vst1_s8(to, vget_low_s8(both));
+    vst1_s8(to + pitch, vget_high_s8(both));
+  }
+}
+
+/* Two neighbouring rows of channels. */
+TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, const tw_sums *t,
+                             void *y) {
+  const int16x8_t x0 = tw_scaled_row(way, s, f, t[0]), x1 = tw_scaled_row(way, s, f + 1, t[1]);
+  vst1q_s8(y, tw_limited(s, is_unsigned, x0, x1));
 }
 
 #endif

@@ -87,13 +87,13 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
   return made;
 }
 
-/* A row of bytes from a row of totals, any way but TW_ANY_WAY. */
+/* A row of bytes from a row of totals. */
 TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, tw_sums sums,
                             void *y) {
   const tw_requant r = *s->requant;
   uint8_t *const to = y;
   (void)is_unsigned;
-  if (way == TW_HIGH_WAY && !f->add) {
+  if ((way == TW_NEAR_WAY || way == TW_HIGH_WAY) && !f->add) {
     const int64_t half = (int64_t)1 << (r.shift - 1);
     for (int i = 0; i < TW_COLUMNS; i++) {
       const int32_t value = (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point;
@@ -104,6 +104,19 @@ TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f,
   for (int i = 0; i < TW_COLUMNS; i++) {
     to[i] = (uint8_t)tw_requantise(&r, sums.v[i], f->mul[i], f->add ? f->add[i] : 0);
   }
+}
+
+/* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
+TW_ALWAYS void tw_scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
+                             const tw_sums *t, void *y, int64_t pitch) {
+  for (int r = 0; r < rows; r++) tw_scale_row(way, s, f, is_unsigned, t[r], (uint8_t *)y + r * pitch);
+}
+
+/* Two neighbouring rows of channels. */
+TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, const tw_sums *t,
+                             void *y) {
+  tw_scale_row(way, s, f, is_unsigned, t[0], y);
+  tw_scale_row(way, s, f + 1, is_unsigned, t[1], (uint8_t *)y + TW_COLUMNS);
 }
 
 #endif
