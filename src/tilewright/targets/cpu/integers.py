@@ -2,20 +2,134 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import reach
+from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
-from tilewright.target.kernel import Kernel
+from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
+from tilewright.targets.cpu.packed_forms import (
+    WHOLE_WINDOW,
+    PackedConvolution,
+    PackedDepthwise,
+    PackedProduct,
+    tap_fours,
+    up,
+)
+from tilewright.targets.cpu.packed_offers import offers
+from tilewright.targets.generic.linear import FLOAT, TOTALS
 
-LAYOUTS: tuple[Pass, ...] = ()
+MACS_PER_BYTE = 4
+"""Multiplications whose savings pay for a byte that is transposed."""
+STRIP_PIXELS = 64
+"""Pixels that meet a block of filters while it is in the nearest cache."""
+MOST_ROWS = 8
+"""TW_ROWS in C at the most."""
+BAND_BYTES = 32768
+"""Of rows of an image that are read again for every block of channels."""
+POINTER = 8
+SPARE = 16
+"""Bytes behind what is copied in whole vectors."""
+
+
+def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
+    types = [graph.types[name].dtype for name in node.inputs[:2]]
+    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and of.issuperset(types) else 0
+
+
+OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
+LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
+LAYOUTS: tuple[Pass, ...] = (
+    Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+)
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
-    return []
+    return offers(vectors.bytes // 2, graph, node)
+
+
+def conv_of(op: Op, types: Types) -> tuple[PackedConvolution, Types]:
+    """A product as the convolution that it is."""
+    if isinstance(op, PackedProduct):
+        return op.form, op.as_image(types)
+    return instance(op, PackedConvolution), types
+
+
+def window_bytes(op: PackedConvolution, types: Types) -> int:
+    """Of a window that is gathered; 0 where windows are read where they are."""
+    channels = types["X"].shape[-1] // op.conv.groups
+    return up(math.prod(op.kernel) * channels, WHOLE_WINDOW) if op.gathers(channels) else 0
+
+
+def strip_pixels(types: Types) -> int:
+    return min(STRIP_PIXELS, max(1, math.prod(types["Y"].shape[1:-1])))
+
+
+def is_padded(op: PackedConvolution, types: Types) -> bool:
+    """Whether the image is copied: windows are gathered by whole vectors, which may reach behind it."""
+    return any(op.conv.padding) or window_bytes(op, types) > 0
+
+
+def conv_params(op: Op, types: Types) -> Params:
+    form, image = conv_of(op, types)
+    return {
+        **form.params(image), "strip": strip_pixels(image), "pieces": form.pieces,
+        "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
+    }  # fmt: skip
+
+
+def padded_bytes(op: PackedConvolution, types: Types) -> int:
+    """Of the image with its padding, as far as windows reach."""
+    conv, outs = op.conv, types["Y"].shape[1:-1]
+    walk = zip(outs, conv.strides, op.kernel, conv.dilations, strict=True)
+    sides = [(out - 1) * stride + reach(taps, dilation) for out, stride, taps, dilation in walk]
+    return math.prod(sides) * types["X"].shape[-1]
+
+
+def conv_scratch(op: Op, types: Types) -> int:
+    """Where the windows of a strip are; windows and the image, if they are copied, with bytes to spare."""
+    form, image = conv_of(op, types)
+    window, pixels = window_bytes(form, image), up(strip_pixels(image), MOST_ROWS)
+    windows = pixels * window + SPARE if window else 0
+    return POINTER * pixels + windows + (padded_bytes(form, image) + SPARE if is_padded(form, image) else 0)
+
+
+def band_rows(op: Op, types: Types) -> int:
+    """Rows of results that all channels of a block are computed of before the next: what they read stays near."""
+    width, channels = types["X"].shape[-2:]
+    stride = instance(op, PackedDepthwise).conv.strides[0]
+    return max(1, BAND_BYTES // max(width * channels * stride, 1))
+
+
+def depthwise_params(op: Op, types: Types) -> Params:
+    return {**op.params(types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
+
+
+def depthwise_scratch(op: Op, types: Types) -> int:
+    """Where the taps of a pixel are, and a pixel outside."""
+    form = instance(op, PackedDepthwise)
+    return POINTER * tap_fours(form.kernel).size + form.filters
+
+
+SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
+TYPES = {"X": NARROW, "Y": TOTALS}
+PACKED = (
+    Kernel(PackedConvolution, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
+    Kernel(PackedProduct, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
+    Kernel(
+        PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h"
+    ),
+)
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return ()
+    return PACKED

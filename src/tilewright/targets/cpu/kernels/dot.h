@@ -1,0 +1,33 @@
+/* Sums of products of bytes by the instructions that a processor has: blocks of TW_ROWS rows and TW_COLUMNS columns.
+ *
+ * Weights are packed as [four][column][4]: four bytes of each column side by side. */
+#ifndef TW_DOT_H
+#define TW_DOT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define TW_ALWAYS static inline __attribute__((always_inline))
+#define TW_APART static __attribute__((noinline))
+#if defined(__clang__)
+#define TW_UNROLLED _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define TW_UNROLLED _Pragma("GCC unroll 8")
+#else
+#define TW_UNROLLED
+#endif
+
+/* How totals become bytes.
+ * TW_ANY_WAY: by tw_requantise, one by one. TW_HIGH_WAY: the product in 31 bits fewer, rounded down, then shifted and
+ * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. */
+typedef enum { TW_ANY_WAY, TW_NEAR_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY, TW_FLOAT_WAY } tw_way;
+
+#define TW_IS_UNSIGNED(type) ((type)-1 > (type)0)
+
+#if defined(TW_DOT_SDOT) || defined(TW_DOT_SMMLA)
+#include "dot_neon.h"
+#else
+#include "dot_portable.h"
+#endif
+
+#endif

@@ -1,0 +1,122 @@
+/* dot.h in plain C, for processors without an instruction of that kind: compilers find the vectors. */
+#ifndef TW_DOT_PORTABLE_H
+#define TW_DOT_PORTABLE_H
+
+#include "requant.h"
+
+#define TW_ROWS 4
+#define TW_COLUMNS (TW_VECTOR_BYTES / 2)
+#define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
+
+/* A row of totals. */
+typedef struct {
+  int32_t v[TW_COLUMNS];
+} tw_sums;
+
+TW_ALWAYS tw_sums tw_sums_load(const int32_t *from) {
+  tw_sums made;
+  memcpy(made.v, from, sizeof made.v);
+  return made;
+}
+
+TW_ALWAYS void tw_sums_store(int32_t *to, tw_sums sums) { memcpy(to, sums.v, sizeof sums.v); }
+
+/* Adds the products of `count` bytes of each row, a multiple of 4, to the totals; returns the weights that follow.
+ * `flip` is 0x80 for unsigned bytes. */
+TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
+                                    int flip) {
+  for (int32_t i = 0; i < count; i += 4, w += TW_STEP) {
+    for (int r = 0; r < rows; r++) {
+      int16_t a[4];
+      for (int k = 0; k < 4; k++) a[k] = (int8_t)(x[r][i + k] ^ flip);
+      for (int c = 0; c < TW_COLUMNS; c++) {
+        const int8_t *const b = w + 4 * c;
+        t[r].v[c] += a[0] * (int16_t)b[0] + a[1] * (int16_t)b[1] + a[2] * (int16_t)b[2] + a[3] * (int16_t)b[3];
+      }
+    }
+  }
+  return w;
+}
+
+/* Four taps of two rows of channels: [channel][tap]. */
+typedef struct {
+  int8_t v[2 * TW_COLUMNS][4];
+} tw_taps;
+
+TW_ALWAYS tw_taps tw_taps_load(const int8_t *from) {
+  tw_taps made;
+  memcpy(made.v, from, sizeof made.v);
+  return made;
+}
+
+/* Of TW_COLUMNS or twice as many channels. */
+TW_ALWAYS tw_taps tw_taps_of(int halves, const int8_t *const *x, int flip) {
+  tw_taps made;
+  for (int c = 0; c < halves * TW_COLUMNS; c++) {
+    for (int k = 0; k < 4; k++) made.v[c][k] = (int8_t)(x[k][c] ^ flip);
+  }
+  return made;
+}
+
+TW_ALWAYS void tw_multiply_taps(int halves, tw_sums *t, const tw_taps *x, const tw_taps *w) {
+  for (int h = 0; h < halves; h++) {
+    for (int c = 0; c < TW_COLUMNS; c++) {
+      const int8_t *const a = x->v[h * TW_COLUMNS + c], *const b = w->v[h * TW_COLUMNS + c];
+      t[h].v[c] += a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+    }
+  }
+}
+
+typedef struct {
+  const tw_requant *requant;
+} tw_scaler;
+
+TW_ALWAYS tw_scaler tw_scaler_of(const tw_requant *r) {
+  const tw_scaler made = {r};
+  return made;
+}
+
+/* What belongs to the channels of a row of totals. */
+typedef struct {
+  const int32_t *mul, *add;
+} tw_factors;
+
+TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const int32_t *add) {
+  const tw_factors made = {mul, add};
+  (void)s;
+  return made;
+}
+
+/* A row of bytes from a row of totals. */
+TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, tw_sums sums,
+                            void *y) {
+  const tw_requant r = *s->requant;
+  uint8_t *const to = y;
+  (void)is_unsigned;
+  if ((way == TW_NEAR_WAY || way == TW_HIGH_WAY) && !f->add) {
+    const int64_t half = (int64_t)1 << (r.shift - 1);
+    for (int i = 0; i < TW_COLUMNS; i++) {
+      const int32_t value = (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point;
+      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+    }
+    return;
+  }
+  for (int i = 0; i < TW_COLUMNS; i++) {
+    to[i] = (uint8_t)tw_requantise(&r, sums.v[i], f->mul[i], f->add ? f->add[i] : 0);
+  }
+}
+
+/* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
+TW_ALWAYS void tw_scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
+                             const tw_sums *t, void *y, int64_t pitch) {
+  for (int r = 0; r < rows; r++) tw_scale_row(way, s, f, is_unsigned, t[r], (uint8_t *)y + r * pitch);
+}
+
+/* Two neighbouring rows of channels. */
+TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, const tw_sums *t,
+                             void *y) {
+  tw_scale_row(way, s, f, is_unsigned, t[0], y);
+  tw_scale_row(way, s, f + 1, is_unsigned, t[1], (uint8_t *)y + TW_COLUMNS);
+}
+
+#endif

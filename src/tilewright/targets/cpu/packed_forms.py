@@ -1,0 +1,259 @@
+"""Convolutions and products of bytes with constants as kernels for vectors of any width want them.
+
+Weights are packed so that one pointer walks along them, four bytes of each of some filters side by side. Bias, factors
+and exponents have a value for each filter, zero points are part of the bias, also where there is padding.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.op import Index, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops.conv import Conv
+
+FOUR = 4
+"""Bytes that one instruction multiplies and sums."""
+WHOLE_WINDOW = 8
+"""Bytes that windows which are gathered are a multiple of."""
+LEAST_PIECE = 16
+"""Bytes side by side of a window that is read where it is, if there are several."""
+MADE = ("B", "mul", "add")
+"""Operands with a value for each filter."""
+
+
+class Way(IntEnum):
+    """`tw_way` in C, which says what they are."""
+
+    ANY = 0
+    NEAR = 1
+    HIGH = 2
+    DOUBLE = 3
+    DOUBLE_UP = 4
+    FLOAT = 5
+
+
+# ---- arrangements ---------------------------------------------------------------------------------------------------
+
+
+def up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+
+
+def packed(rows: Array, groups: int, columns: int) -> Array:
+    """Rows [groups * filters, length] as [groups * blocks, fours, columns, FOUR]; what is missing is zero."""
+    per_group = rows.reshape(groups, -1, rows.shape[1])
+    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % columns), (0, -rows.shape[1] % FOUR)])
+    parts = filled.reshape(-1, columns, filled.shape[2] // FOUR, FOUR).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(parts.astype(np.int8))
+
+
+def unpacked(blocks: Array, groups: int, filters: int, length: int) -> Array:
+    rows = blocks.transpose(0, 2, 1, 3).reshape(groups, -1, blocks.shape[1] * FOUR)
+    return np.ascontiguousarray(rows[:, :filters, :length].reshape(groups * filters, length))
+
+
+def in_blocks(values: Array, groups: int, columns: int) -> Array:
+    """A value for each filter, also for those that fill up a block."""
+    per_group = values.reshape(groups, -1)
+    return np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % columns)]).reshape(-1).astype(np.int32)
+
+
+def out_of_blocks(values: Array, groups: int, filters: int) -> Array:
+    return np.ascontiguousarray(values.reshape(groups, -1)[:, :filters].reshape(-1))
+
+
+def is_by_columns(kernel: Shape) -> bool:
+    """Whether four taps are those of a column of a window, which neighbouring pixels share."""
+    return len(kernel) == 2 and 2 <= kernel[0] <= FOUR
+
+
+def tap_fours(kernel: Shape) -> Array:
+    """The taps [fours, FOUR] that are multiplied together; -1 where there is none."""
+    numbers = np.arange(math.prod(kernel)).reshape(kernel)
+    if is_by_columns(kernel):
+        return np.pad(numbers.T, [(0, 0), (0, FOUR - kernel[0])], constant_values=-1)
+    flat = numbers.reshape(-1)
+    return np.pad(flat, (0, -len(flat) % FOUR), constant_values=-1).reshape(-1, FOUR)
+
+
+def channel_blocks(channels: int, columns: int) -> list[int]:
+    """The first channels of the blocks of a depthwise convolution: two rows of columns each, or one at the end."""
+    if channels < columns:
+        return [0]
+    starts, done = [], 0
+    while done < channels:
+        left = channels - done
+        width = columns if left <= columns or channels < 2 * columns else 2 * columns
+        starts.append(min(done, channels - width))
+        done = starts[-1] + width
+    return starts
+
+
+def tapped(rows: Array, kernel: Shape, columns: int) -> Array:
+    """Rows of taps [channels, taps] as [blocks, fours, 2 * columns, FOUR]."""
+    fours, width = tap_fours(kernel), 2 * columns
+    filled = np.pad(rows, [(0, width), (0, 1)])
+    blocks = [filled[first : first + width, fours] for first in channel_blocks(len(rows), columns)]
+    return np.ascontiguousarray(np.stack(blocks).transpose(0, 2, 1, 3).astype(np.int8))
+
+
+def untapped(parts: Array, channels: int, kernel: Shape) -> Array:
+    fours, width = tap_fours(kernel).reshape(-1), parts.shape[2]
+    rows = np.zeros((channels + width, math.prod(kernel)), parts.dtype)
+    for first, block in zip(channel_blocks(channels, width // 2), parts.transpose(0, 2, 1, 3), strict=True):
+        rows[first : first + width, fours[fours >= 0]] = block.reshape(width, -1)[:, fours >= 0]
+    return rows[:channels]
+
+
+def folded_zero(x_zero: int, dtype: str) -> int:
+    """What a bias has been freed of for each weight: unsigned bytes are multiplied as signed ones, with 128 less."""
+    return x_zero - (128 if dtype == "uint8" else 0)
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PackedForm(RearrangedConv):
+    """A convolution, channels last. Padding has the value `conv.x_zero`, which is not subtracted."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
+    way: Way = Way.ANY
+    """That requantisations go."""
+    columns: int = 8
+    """Filters of a block; of depthwise convolutions half a block."""
+
+    @abstractmethod
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        """Rows as the convolution has them."""
+
+    @abstractmethod
+    def plain_values(self, values: Array) -> Array:
+        """One for each filter."""
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
+        made = {name: (self.filters,) for name in MADE if name in shapes}
+        return {**shapes, "W": weights, **made}
+
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
+        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
+
+    def index(self, shapes: Shapes) -> Index:
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
+        return {**self.conv.index(self.plain_shapes(shapes)), **own}
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.conv.result_dtypes({**dtypes, "W": "int8"})
+
+    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
+        channels = X.shape[-1] // self.conv.groups
+        rows = self.plain_weights(W, channels)
+        shift = folded_zero(self.conv.x_zero, X.dtype.name)
+        bias = self.plain_values(B).astype(np.int64) + shift * rows.astype(np.int64).sum(1)
+        plain = [None if values is None else self.plain_values(values) for values in rest]
+        more = {name: self.plain_values(values) for name, values in named.items()}
+        weights = rows.reshape(self.filters, *self.kernel, channels)
+        return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}
+
+
+@dataclass(frozen=True)
+class PackedConvolution(PackedForm):
+    @property
+    def pieces(self) -> int:
+        """Of a row of a window that lie apart."""
+        return self.kernel[-1] if self.conv.groups > 1 or self.conv.dilations[-1] > 1 else 1
+
+    def gathers(self, channels: int) -> bool:
+        """Whether windows are copied before they are multiplied; `channels` are those of a group."""
+        window = math.prod(self.kernel) * channels
+        piece = self.kernel[-1] * channels // self.pieces
+        return bool(piece % FOUR) or piece < min(window, LEAST_PIECE)
+
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        length = math.prod(self.kernel) * channels
+        return unpacked(W, self.conv.groups, self.filters // self.conv.groups, length)
+
+    def plain_values(self, values: Array) -> Array:
+        return out_of_blocks(values, self.conv.groups, self.filters // self.conv.groups)
+
+
+@dataclass(frozen=True)
+class PackedDepthwise(PackedForm):
+    """One filter for each channel."""
+
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        return untapped(W, self.filters, self.kernel)
+
+    def plain_values(self, values: Array) -> Array:
+        return values[: self.filters]
+
+
+@dataclass(frozen=True)
+class PackedProduct(Internal):
+    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    form: PackedConvolution = field(default_factory=PackedConvolution)
+
+    def index(self, shapes: Shapes) -> Index:
+        n, k = loops("n k")
+        rows = axis_loops(len(shapes["X"]) - 1)
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
+        return {"X": (*rows, k), **own, "Y": (*rows, n)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
+        return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["X"]) * self.form.filters
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return ((*shapes["X"][:-1], self.form.filters),)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        self.form.check(self.as_image(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.form.result_dtypes(dtypes)
+
+    def numpy(self, X: Array, *rest: Array, **named: Array) -> Array:
+        made = self.form.numpy(X.reshape(1, 1, -1, X.shape[-1]), *rest, **named)
+        return made.reshape(*X.shape[:-1], self.form.filters)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return self.form.params(self.as_image(types))
+
+    def as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        """The rows as pixels of a row."""
+        ends = {name: kind for name, kind in types.items() if name in ("X", "Y")}
+        flat = {
+            name: TensorType(kind.dtype, (1, 1, math.prod(kind.shape[:-1]), kind.shape[-1]))
+            for name, kind in ends.items()
+        }
+        return {**types, **flat}
