@@ -32,8 +32,9 @@ enum {
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u16 op;
-    u8 kind, use, rd, rs1, rs2, rs3, rm, lanes_repeat;
-    u8 stagger_max, stagger_mask;
+    u8 kind, use, rm, lanes_repeat, latency, interval;
+    u8 is_access, stagger_max;
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers, and what each repetition adds to them */
     u32 operand;         /* an address, or an integer operand */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
@@ -46,6 +47,7 @@ typedef struct {
     u32 address, count[STREAM_LOOPS], head, used, delivered;
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
     u64 next;            /* earliest cycle of its next access */
+    u64 due;             /* cycle of its next access, or NEVER */
 } data_mover;
 
 typedef struct snitch {
@@ -59,7 +61,8 @@ typedef struct snitch {
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
     data_mover mover[STREAM_MOVERS];
     u32 streams_on, fmode, bank_shift, mip, mie, is_at_barrier;
-    u64 movers_due;               /* lower bound of the next access of a data mover */
+    u64 movers_due;               /* cycle of the next access of a data mover */
+    u32 waits_for_unit, pad;      /* the core, for an instruction past the queue or for room in it */
     u64 port_free;                /* the port that loads, stores and stream 0 share */
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 repeated;                 /* instructions that frep repeated */
@@ -88,17 +91,16 @@ void fpu_push(sim *s, core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
 /* fpu_execute.c */
-u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int is_stream);
+u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked);
 u32 fpu_to_integer(core *c, const insn *ip);
 void fpu_from_integer(core *c, const insn *ip, u32 a);
 /* ssr.c */
 u32 stream_read_register(const snitch *n, u32 number, u32 mover);
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
 void streams_switch(core *c, u32 on, u64 now);
-u64 mover_due(const snitch *n, const data_mover *m);
 void mover_step(sim *s, core *c, data_mover *m, u64 now);
 u64 mover_pop(snitch *n, data_mover *m, u64 now);
-void mover_push(data_mover *m, u64 value, u64 now);
+void mover_push(snitch *n, data_mover *m, u64 value, u64 now);
 /* xdma.c */
 void xdma_source(sim *s, u32 address);
 void xdma_destination(sim *s, u32 address);

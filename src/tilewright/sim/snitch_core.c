@@ -87,12 +87,15 @@
     if (!at) { sim_fault(s, FAULT_UNMAPPED, c, ip->pc, t, address, 4, 1); goto stopped; } \
     memcpy(at, &R, 4); X(rd) = M; PAY_ATOMIC(); NEXT; }
 
+/* Step aside until the unit has done what it has to do next, and look again. */
+#define WAIT_FOR_UNIT() do { f->waits_for_unit = f->used; \
+    if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
+    RETRY(); } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \
     if (f->used) { c->ip = ip; fpu_run(s, c, horizon); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
-        if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
-        RETRY(); } \
+        WAIT_FOR_UNIT(); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
@@ -112,8 +115,7 @@
 #define QUEUE(form, ...) { SETTLE(); \
     if (UNLIKELY(f->used == FPU_QUEUE)) { \
         c->ip = ip; fpu_run(s, c, horizon); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
-        if (f->used == FPU_QUEUE) { if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
-            RETRY(); } \
+        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(); \
     } \
     u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
     if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
@@ -190,6 +192,15 @@ static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
 /* When this core, or its unit, has something to do next. */
 static u64 pending(const core *c) { return earlier(c->status == CORE_RUNNING ? c->t : NEVER, c->snitch->due); }
 
+/* Does a core that waits for its unit go on waiting? Where it does not, nothing has changed in its place in time. */
+static int still_waits(sim *s, core *c, u64 horizon) {
+    snitch *f = c->snitch;
+    fpu_run(s, c, horizon);
+    if (f->used < f->waits_for_unit || s->fault.reason || f->due == NEVER) return f->waits_for_unit = 0;
+    if (f->due > c->t) c->stall[STALL_FPU] += f->due - c->t, c->t = f->due;
+    return 1;
+}
+
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
@@ -261,6 +272,7 @@ pick:
     f = c->snitch;
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
+    if (f->waits_for_unit && still_waits(s, c, horizon)) goto leave;
     ip = c->ip;
     t = c->t;
     n = c->instructions;

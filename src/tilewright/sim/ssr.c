@@ -14,6 +14,13 @@ u32 stream_read_register(const snitch *n, u32 number, u32 mover) {
     return number >= REGISTER_READ ? m->pointer : 0;
 }
 
+/* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
+static void plan(snitch *n, data_mover *m) {
+    if (m->is_write) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
+    else m->due = n->streams_on && m->is_running && m->used < STREAM_FIFO ? m->next : NEVER;
+    n->movers_due = earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due));
+}
+
 static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
     m->is_write = number >= REGISTER_WRITE;
     m->loops = number % STREAM_LOOPS + 1;
@@ -34,7 +41,7 @@ static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
 
 /* What was written to a stream reaches memory before its data mover is set up anew. */
 static void write_back(sim *s, core *c, data_mover *m, u64 now) {
-    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, mover_due(c->snitch, m)));
+    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, m->due));
 }
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
@@ -43,8 +50,9 @@ void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u6
         if (mover != i && mover != ALL_MOVERS) continue;
         write_back(s, c, &n->mover[i], now);
         write_one(&n->mover[i], number, value, now);
+        plan(n, &n->mover[i]);
     }
-    n->movers_due = n->due = 0;
+    n->due = earlier(n->due, n->movers_due);
 }
 
 void streams_switch(core *c, u32 on, u64 now) {
@@ -52,13 +60,8 @@ void streams_switch(core *c, u32 on, u64 now) {
     if (on && !n->streams_on)
         for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].next = later(n->mover[i].next, now + 1);
     n->streams_on = on;
-    n->movers_due = n->due = 0;
-}
-
-/* The cycle of the next access. What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
-u64 mover_due(const snitch *n, const data_mover *m) {
-    if (m->is_write) return m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    return n->streams_on && m->is_running && m->used < STREAM_FIFO ? m->next : NEVER;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) plan(n, &n->mover[i]);
+    n->due = earlier(n->due, n->movers_due);
 }
 
 static void step_address(data_mover *m) {
@@ -92,22 +95,23 @@ void mover_step(sim *s, core *c, data_mover *m, u64 now) {
     if (m->is_write) m->head = (m->head + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
     step_address(m);
-    n->movers_due = 0;
+    plan(n, m);
 }
 
 u64 mover_pop(snitch *n, data_mover *m, u64 now) {
-    (void)n;
     u64 value = m->fifo[m->head];
     if (m->delivered++ < m->repeat) return value;
     if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
     m->delivered = 0;
     m->head = (m->head + 1) % STREAM_FIFO;
     m->used--;
+    plan(n, m);
     return value;
 }
 
-void mover_push(data_mover *m, u64 value, u64 now) {
+void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
     u32 slot = (m->head + m->used++) % STREAM_FIFO;
     m->fifo[slot] = value;
     m->ready[slot] = now + 1;
+    plan(n, m);
 }
