@@ -1,4 +1,4 @@
-"""The virtual Snitch cluster: scoreboard, queue of the floating-point unit, frep, streams, DMA, barrier, wake-up, host."""
+"""The virtual Snitch cluster: scoreboard, floating-point unit, frep, streams, DMA, barrier, wake-up, host."""
 
 from __future__ import annotations
 
@@ -285,7 +285,9 @@ def test_a_store_wakes_a_core() -> None:
 def htif(code: bytes) -> bytes:
     """An ELF with the symbols that the host looks for."""
     names = b"\0tohost\0fromhost\0"
-    symbols = bytes(16) + struct.pack("<IIIBBH", 1, DATA, 8, 0x11, 0, 1) + struct.pack("<IIIBBH", 8, DATA + 8, 8, 0x11, 0, 1)
+    symbols = (
+        bytes(16) + struct.pack("<IIIBBH", 1, DATA, 8, 0x11, 0, 1) + struct.pack("<IIIBBH", 8, DATA + 8, 8, 0x11, 0, 1)
+    )
     at = 84 + len(code)
     head = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
     sections = at + len(symbols) + len(names)
