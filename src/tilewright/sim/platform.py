@@ -81,6 +81,11 @@ class Group:
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
 
+    @property
+    def float_bits(self) -> int:
+        """Of a floating-point register."""
+        return 64 if self.flavour == Flavour.SNITCH else 32
+
 
 @dataclass(frozen=True)
 class ReadPort:
@@ -234,7 +239,10 @@ class CGroup(ctypes.Structure):
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]),
+        *(
+            (name, U32)
+            for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]
+        ),
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),

@@ -16,6 +16,7 @@ from tilewright.sim.platform import (
     PAGE,
     PARAMETERS,
     Device,
+    Flavour,
     Group,
     InstructionCache,
     Kind,
@@ -97,6 +98,8 @@ def _names(platform: Platform) -> Iterator[str]:
 
 
 def _groups(platform: Platform) -> Iterator[str]:
+    if len({group.flavour == Flavour.SNITCH for group in platform.groups}) > 1:
+        yield "Snitch cores and others are not simulated together"
     for group in platform.groups:
         if group.cores < 1:
             yield f"group {group.name} has no cores"
