@@ -10,34 +10,39 @@
 #include "conv_pairs.h"
 #include "rolled.h"
 #include "row_copy.h"
+#include "widen.h"
 #include "window_rows.h"
 
-TW_ALWAYS void copy_word(const TW_X *from, TW_X *to) { __builtin_memcpy(to, from, 4); }
+/* Two words, and four: all are read before the first is written. */
+TW_ALWAYS void copy_2(const TW_X *x, int32_t second, TW_X *to) {
+  const uint32_t a = tw_word_at(x), b = tw_word_at(x + second);
+  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + second, &b, 4);
+}
 
-/* Some columns of rows, by words; the last word of a row may begin before the end of the one before. */
+TW_ALWAYS void copy_4(const TW_X *x, int32_t third, TW_X *to) {
+  const uint32_t a = tw_word_at(x), b = tw_word_at(x + 4), c = tw_word_at(x + third), d = tw_word_at(x + third + 4);
+  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + 4, &b, 4);
+  __builtin_memcpy(to + third, &c, 4), __builtin_memcpy(to + third + 4, &d, 4);
+}
+
+/* Some columns of rows, by words; the last words of a row may begin before the end of those before. */
 static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int32_t columns, TW_X *to, int32_t pitch,
                                                 int32_t rows) {
-  const int32_t last = columns - 4;
   if (columns < 4) {
     TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
       if (columns > 1) __builtin_memcpy(to, x, 2);
       to[columns - 1] = x[columns - 1];
     }
-    return;
-  }
-  if (columns <= 8) {
+  } else if (columns <= 8) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) copy_2(x, columns - 4, to);
+  } else if (columns <= 16) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) copy_4(x, columns - 8, to);
+  } else {
+    const int32_t last = columns - 16;
     TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-      uint32_t first, second;
-      __builtin_memcpy(&first, x, 4), __builtin_memcpy(&second, x + last, 4);
-      __builtin_memcpy(to, &first, 4), __builtin_memcpy(to + last, &second, 4);
+      TW_ROLLED for (int32_t i = 0; i < last; i += 16) copy_4(x + i, 8, to + i);
+      copy_4(x + last, 8, to + last);
     }
-    return;
-  }
-  TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-    int32_t i = 0;
-    for (; i + 16 <= columns; i += 16) __builtin_memcpy(to + i, x + i, 16);
-    TW_ROLLED for (; i < last; i += 4) copy_word(x + i, to + i);
-    copy_word(x + last, to + last);
   }
 }
 
