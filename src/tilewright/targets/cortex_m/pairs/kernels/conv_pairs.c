@@ -129,9 +129,20 @@ static __attribute__((noinline)) void gather_rows_of_3(const TW_X *x, int32_t pi
   for (; rows > 0; rows--, panel += 3 * tap) x = tw_widen_three(x, pitch, panel, tap);
 }
 
+/* Where the windows of four pixels begin. */
+TW_ALWAYS void place_pixels(const tw_conv_params *p, const band *b, int32_t at, int is_row, const TW_X **pixel) {
+  const int32_t step = p->stride_w * b->pixel, width = p->out_w;
+  int32_t row = is_row ? 0 : at / width, column = at - row * width;
+  const TW_X *x = b->rows + row * p->stride_h * b->row + column * step;
+  for (int32_t i = 0; i < 4; i++, x += step) {
+    pixel[i] = x;
+    if (!is_row && ++column == width) column = 0, x += p->stride_h * b->row - width * step;
+  }
+}
+
 /* Some rows of results from their band. */
 static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band *b, int32_t rows, TW_Y *y) {
-  const int32_t count = rows * p->out_w, step = p->stride_w * b->pixel, width = p->out_w;
+  const int32_t count = rows * p->out_w;
   const int has_rows_of_3 = rows == 1 && b->pixel == 1 && p->kernel_w == 3 && p->stride_w == 1 && p->dilation_w == 1 &&
                             p->dilation_h == 1 && p->in_channels % 2 == 0;
   for (int32_t at = 0, pixels; at < count; at += pixels) {
@@ -140,11 +151,7 @@ static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band 
       gather_rows_of_3(b->rows + at, b->pitch, p->in_channels, p->kernel_h, layer->panel);
     } else {
       const TW_X *pixel[4];
-      int32_t row = at / width, column = at - row * width;
-      for (int32_t i = 0; i < pixels; i++) {
-        pixel[i] = b->rows + row * p->stride_h * b->row + column * step;
-        if (++column == width) column = 0, row++;
-      }
+      place_pixels(p, b, at, rows == 1, pixel);
       if (pixels == 4) {
         const int32_t by_words = 4 * b->words * p->kernel_h;
         uint32_t *const rest = gather_words(pixel, b->words, p->kernel_h, p->dilation_h * b->row, layer->panel);

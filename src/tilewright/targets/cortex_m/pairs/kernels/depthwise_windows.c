@@ -53,7 +53,7 @@ static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const T
 }
 
 /* All filters of a channel. */
-static __attribute__((noinline)) void on_channel(tw_windows_function windows, tw_windows *all, int32_t filters,
+TW_ALWAYS void on_channel(tw_windows_function windows, tw_windows *all, int32_t filters,
                                                  int32_t plane) {
   for (; filters > 0; filters--, all->filter += TW_WINDOW_WORDS, all->y += plane) windows(all);
 }

@@ -60,7 +60,7 @@ TW_ALWAYS void tw_widen_4(const TW_X *a, const TW_X *b, uint32_t *to) {
 TW_ALWAYS uint32_t *tw_widen_rows(const TW_X *x, const TW_X *end, int32_t pitch, uint32_t *panel) {
   uint32_t a, b, c, d, e;
   __asm__ volatile(
-      "1:\n\tldr.w %[a], [%[x]]\n\tldr.w %[b], [%[x], %[pitch]]\n\tadd.w %[x], %[x], %[pitch], lsl #1\n\t"
+      ".balign 4\n\t1:\n\tldr.w %[a], [%[x]]\n\tldr.w %[b], [%[x], %[pitch]]\n\tadd.w %[x], %[x], %[pitch], lsl #1\n\t"
       TW_EVEN("%[c]", "%[a]") TW_EVEN("%[d]", "%[b]") TW_ODD("%[a]", "%[a]") TW_ODD("%[b]", "%[b]")
       "pkhbt %[e], %[c], %[d], lsl #16\n\tstr %[e], [%[to]], #16\n\tpkhbt %[e], %[a], %[b], lsl #16\n\t"
       "pkhtb %[c], %[d], %[c], asr #16\n\tpkhtb %[a], %[b], %[a], asr #16\n\tcmp %[x], %[end]\n\t"
@@ -77,7 +77,7 @@ TW_ALWAYS uint32_t *tw_widen_words(const TW_X **x, int32_t words, uint32_t *pane
   const TW_X *const end = x0 + 4 * words;
   uint32_t a, b, c, d, e;
   __asm__ volatile(
-      "1:\n\tldr %[a], [%[x0]], #4\n\tldr %[b], [%[x1]], #4\n\tldr %[c], [%[x2]], #4\n\tldr %[d], [%[x3]], #4\n\t"
+      ".balign 4\n\t1:\n\tldr %[a], [%[x0]], #4\n\tldr %[b], [%[x1]], #4\n\tldr %[c], [%[x2]], #4\n\tldr %[d], [%[x3]], #4\n\t"
       TW_EVEN("%[e]", "%[a]") TW_ODD("%[a]", "%[a]") "str %[e], [%[to]], #32\n\t"
       TW_EVEN("%[e]", "%[b]") TW_ODD("%[b]", "%[b]") "str %[e], [%[to], #-28]\n\t"
       TW_EVEN("%[e]", "%[c]") TW_ODD("%[c]", "%[c]") "str %[e], [%[to], #-24]\n\t"
@@ -97,7 +97,7 @@ TW_ALWAYS const TW_X *tw_widen_three(const TW_X *x, int32_t pitch, uint32_t *pan
   uint32_t *second = panel + column, *third = second + column, *const end = second;
   uint32_t a, b, c, d, e, f, g;
   __asm__ volatile(
-      "1:\n\tadd.w %[g], %[x], %[pitch]\n\tldr.w %[a], [%[x]]\n\tldr.w %[c], [%[x], #4]\n\tldr.w %[b], [%[g]]\n\t"
+      ".balign 4\n\t1:\n\tadd.w %[g], %[x], %[pitch]\n\tldr.w %[a], [%[x]]\n\tldr.w %[c], [%[x], #4]\n\tldr.w %[b], [%[g]]\n\t"
       "ldr.w %[d], [%[g], #4]\n\tadd.w %[x], %[x], %[pitch], lsl #1\n\t"
       TW_EVEN("%[e]", "%[a]") TW_EVEN("%[f]", "%[b]") TW_ODD("%[a]", "%[a]") TW_ODD("%[b]", "%[b]")
       "pkhbt %[g], %[e], %[f], lsl #16\n\tpkhtb %[e], %[f], %[e], asr #16\n\tpkhbt %[f], %[a], %[b], lsl #16\n\t"

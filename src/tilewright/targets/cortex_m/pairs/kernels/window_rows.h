@@ -101,8 +101,8 @@ typedef struct {
         "sub.w lr, r9, #2\n\tadd.w lr, r0, lr, lsl #1\n\tstr.w lr, [sp, #12]\n\tstr.w r8, [sp, #16]\n\t"         \
         "str r0, [sp, #24]\n\tstr.w r8, [sp, #36]\n\t"                                                           \
         "1:\n\t"                                                                                                 \
-        "ldr r8, [sp]\n\tldr.w r11, [r0]\n\tldr.w r12, [r0, #2]\n\t" TW_BYTES_BY_2                               \
-        "smlabb r7, lr, r5, r8\n\tsmlatb r8, lr, r5, r8\n\tsmlad r7, r11, r2, r7\n\tsmlad r8, r12, r2, r8\n\t"   \
+        "ldr r7, [sp]\n\tldr.w r11, [r0]\n\tldr.w r12, [r0, #2]\n\t" TW_BYTES_BY_2                               \
+        "smlatb r8, lr, r5, r7\n\tsmlabb r7, lr, r5, r7\n\tsmlad r8, r12, r2, r8\n\tsmlad r7, r11, r2, r7\n\t"   \
         "add.w lr, r0, r1\n\tldr.w r11, [r0, r1]\n\tldr.w r12, [lr, #2]\n\t" TW_BYTES_BY_2                       \
         TW_ROW_BY_2("r7", "r8", "r3", "r5", "t")                                                                 \
         "add.w lr, r0, r1, lsl #1\n\tldr.w r10, [sp]\n\tldr.w r11, [r0, r1, lsl #1]\n\tldr.w r12, [lr, #2]\n\t"  \
