@@ -15,6 +15,7 @@
 #include "rolled.h"
 #include "row_copy.h"
 #include "widen.h"
+#include "word_copy.h"
 
 /* ---- one tap on every pixel: the plane is one long row ---- */
 
@@ -164,49 +165,45 @@ static void rows_from_band(tw_layer *layer, const tw_conv_params *p, const band 
   }
 }
 
-/* A row of the image of all channels, with its padding. */
-static __attribute__((noinline)) void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b,
-                                               TW_X *to) {
-  const int32_t channels = p->in_channels, in_w = p->in_w, plane = p->in_h * in_w, pitch = b->pitch;
-  const int32_t left = tw_min(p->pad_left, pitch), inside = tw_min(in_w, pitch - left), right = pitch - left - inside;
-  const TW_X zero = (TW_X)p->x_zero;
+/* A row of the image of all channels, where the band has padding already; or of nothing but padding. */
+static void load_row(const tw_conv_params *p, const TW_X *x, int32_t in_y, const band *b, TW_X *to) {
+  const int32_t left = tw_min(p->pad_left, b->pitch), inside = tw_min(p->in_w, b->pitch - left);
   if (in_y < 0 || in_y >= p->in_h) {
-    tw_fill(to, channels * pitch, zero);
-    return;
-  }
-  x += in_y * in_w;
-  for (int32_t c = 0; c < channels; c++, x += plane, to += pitch) {
-    TW_ROLLED for (int32_t i = 0; i < left; i++) to[i] = zero;
-    tw_copy(x, inside, to + left);
-    TW_ROLLED for (int32_t i = 0; i < right; i++) to[left + inside + i] = zero;
+    tw_fill_words(to, b->row, (TW_X)p->x_zero);
+  } else if (inside > 0) {
+    tw_copy_rows(x + in_y * p->in_w, p->in_h * p->in_w, inside, to + left, b->pitch, p->in_channels);
   }
 }
 
 static __attribute__((noinline)) void load_row_last(const tw_conv_params *p, const TW_X *x, int32_t in_y,
                                                     const band *b, TW_X *to) {
   const int32_t channels = p->in_channels, left = tw_min(p->pad_left * channels, b->row), inside = p->in_w * channels;
-  const int32_t within = in_y >= 0 && in_y < p->in_h ? tw_min(inside, b->row - left) : 0;
-  tw_fill(to, left, (TW_X)p->x_zero);
-  tw_copy(x + in_y * inside, within, to + left);
-  tw_fill(to + left + within, b->row - left - within, (TW_X)p->x_zero);
+  if (in_y < 0 || in_y >= p->in_h) {
+    tw_fill_words(to, b->row, (TW_X)p->x_zero);
+  } else {
+    tw_copy(x + in_y * inside, tw_min(inside, b->row - left), to + left);
+  }
 }
 
 /* Rows that stay in the band move to its beginning. */
 static __attribute__((noinline)) void move_rows(const band *b, int32_t from, int32_t count) {
   const TW_X *x = b->rows + from * b->row;
   TW_X *to = b->rows;
-  for (int32_t left = count * b->row; left > 0; left -= 16, x += 16, to += 16) {
-    const uint32_t a = tw_word_at(x), c = tw_word_at(x + 4), d = tw_word_at(x + 8), e = tw_word_at(x + 12);
-    __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + 4, &c, 4);
-    __builtin_memcpy(to + 8, &d, 4), __builtin_memcpy(to + 12, &e, 4);
-  }
+  int32_t left = count * b->row;
+  TW_ROLLED for (; left >= 16; left -= 16, x += 16, to += 16) tw_copy_4(x, 8, to);
+  TW_ROLLED for (; left > 0; left -= 4, x += 4, to += 4) __builtin_memcpy(to, x, 4);
+}
+
+/* Rows of the image that some rows of results read. */
+static int32_t rows_of_band(const tw_conv_params *p, int32_t rows) {
+  return (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
 }
 
 static void by_bands(tw_layer *layer, const tw_conv_pairs_params *params, const band *b, const TW_X *x, TW_Y *y) {
   const tw_conv_params *const p = &params->conv;
   for (int32_t out_y = 0, has = 0; out_y < p->out_h; out_y += p->chunk) {
     const int32_t rows = tw_min(p->chunk, p->out_h - out_y), first = out_y * p->stride_h - p->pad_top;
-    const int32_t wanted = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+    const int32_t wanted = rows_of_band(p, rows);
     const int32_t kept = tw_max(has - p->chunk * p->stride_h, 0);
     if (kept) move_rows(b, has - kept, kept);
     for (has = kept; has < wanted; has++) {
@@ -238,7 +235,10 @@ void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w,
   const int has_words = p->dilation_w == 1 && (last || p->in_channels == 1);
   const band b = {(TW_X *)(offsets + taps) + (last ? 0 : tw_band_lead(p)), pitch, row, last ? p->in_channels : 1,
                   offsets, taps, has_words ? p->kernel_w * p->in_channels / 4 : 0};
-  if (!is_flat(params)) place_taps(p, &b, last);
+  if (!is_flat(params)) {
+    place_taps(p, &b, last);
+    tw_fill_words(b.rows, rows_of_band(p, p->chunk) * row, (TW_X)p->x_zero);
+  }
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {
     const int32_t group = n % p->groups;
     tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, w + group * pairs * tw_pair_bytes(steps),

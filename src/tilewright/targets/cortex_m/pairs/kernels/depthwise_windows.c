@@ -8,43 +8,9 @@
 
 #include "always.h"
 #include "conv_pairs.h"
-#include "rolled.h"
 #include "row_copy.h"
-#include "widen.h"
+#include "word_copy.h"
 #include "window_rows.h"
-
-/* Two words, and four: all are read before the first is written. */
-TW_ALWAYS void copy_2(const TW_X *x, int32_t second, TW_X *to) {
-  const uint32_t a = tw_word_at(x), b = tw_word_at(x + second);
-  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + second, &b, 4);
-}
-
-TW_ALWAYS void copy_4(const TW_X *x, int32_t third, TW_X *to) {
-  const uint32_t a = tw_word_at(x), b = tw_word_at(x + 4), c = tw_word_at(x + third), d = tw_word_at(x + third + 4);
-  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + 4, &b, 4);
-  __builtin_memcpy(to + third, &c, 4), __builtin_memcpy(to + third + 4, &d, 4);
-}
-
-/* Some columns of rows, by words; the last words of a row may begin before the end of those before. */
-static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int32_t columns, TW_X *to, int32_t pitch,
-                                                int32_t rows) {
-  if (columns < 4) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-      if (columns > 1) __builtin_memcpy(to, x, 2);
-      to[columns - 1] = x[columns - 1];
-    }
-  } else if (columns <= 8) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) copy_2(x, columns - 4, to);
-  } else if (columns <= 16) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) copy_4(x, columns - 8, to);
-  } else {
-    const int32_t last = columns - 16;
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-      TW_ROLLED for (int32_t i = 0; i < last; i += 16) copy_4(x + i, 8, to + i);
-      copy_4(x + last, 8, to + last);
-    }
-  }
-}
 
 /* Rows of a channel with their padding. */
 static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
@@ -67,11 +33,11 @@ static void by_images(const tw_conv_pairs_params *params, const TW_X *x, const i
   const tw_windows_function windows = tw_windows_by(params->way, p->stride_w);
   TW_X *const inside = band + p->pad_top * pitch + p->pad_left;
   tw_windows all = {band, pitch, y, p->out_w, p->out_h, filters};
-  load_rows(p, x, -p->pad_top, in_rows, pitch, band);
+  tw_fill_words(band, in_rows * pitch, (TW_X)p->x_zero);
   for (int32_t n = 0; n < p->batch; n++) {
     all.filter = filters;
     for (int32_t group = 0; group < p->groups; group++, x += image) {
-      copy_rows(x, in_w, columns, inside, pitch, rows);
+      tw_copy_rows(x, in_w, columns, inside, pitch, rows);
       on_channel(windows, &all, per_group, plane);
     }
   }
