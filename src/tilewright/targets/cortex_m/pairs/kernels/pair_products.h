@@ -77,9 +77,28 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
-#define TW_ONE_1(a, free) \
-  "lsl.w " a ", " a ", r11\n\tsmmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
-#define TW_ONE_2(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+#define TW_LEFT(a) "lsl.w " a ", " a ", r11\n\t"
+#define TW_SCALE(a) "smmla " a ", " a ", r10, r12\n\t"
+#define TW_KEEP_1(a) TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
+#define TW_KEEP_2(a) TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+#define TW_ONE_1(a, free) TW_LEFT(a) TW_SCALE(a) TW_KEEP_1(a)
+#define TW_ONE_2(a, free) TW_SCALE(a) TW_KEEP_2(a)
+
+/* The same of four totals: one after the other, or where it is short each step of all, as no instruction should wait
+ * for the one before. */
+#define TW_IN_TURN(WAY, a, b, c, d, free) WAY(a, free) WAY(b, free) WAY(c, free) WAY(d, free)
+#define TW_EACH(STEP, a, b, c, d) STEP(a) STEP(b) STEP(c) STEP(d)
+#define TW_UP_1_4(a, b, c, d, free) TW_IN_TURN(TW_UP_1, a, b, c, d, free)
+#define TW_UP_2_4(a, b, c, d, free) TW_IN_TURN(TW_UP_2, a, b, c, d, free)
+#define TW_TWICE_1_4(a, b, c, d, free) TW_IN_TURN(TW_TWICE_1, a, b, c, d, free)
+#define TW_TWICE_2_4(a, b, c, d, free) TW_IN_TURN(TW_TWICE_2, a, b, c, d, free)
+#define TW_HIGH_1_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_1, a, b, c, d, free)
+#define TW_HIGH_2_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_2, a, b, c, d, free)
+#define TW_LOW_1_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_1, a, b, c, d, free)
+#define TW_LOW_2_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_2, a, b, c, d, free)
+#define TW_ONE_1_4(a, b, c, d, free) \
+  TW_EACH(TW_LEFT, a, b, c, d) TW_EACH(TW_SCALE, a, b, c, d) TW_EACH(TW_KEEP_1, a, b, c, d)
+#define TW_ONE_2_4(a, b, c, d, free) TW_EACH(TW_SCALE, a, b, c, d) TW_EACH(TW_KEEP_2, a, b, c, d)
 
 /* The shift of a second filter, where it has one. */
 #define TW_SHIFT(at) "ldr.w r11, [r1, " at "]\n\t"
@@ -125,10 +144,10 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_RESULTS_4(FIRST, SECOND, SHIFT)                                                                               \
   "ldr.w r10, [r1, #128]\n\tldr.w r11, [r1, #132]\n\tldr.w r12, [r1, #136]\n\tldr.w lr, [sp, #16]\n\t"              \
   TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")                   \
-  FIRST("r2", "r0") FIRST("r3", "r0") FIRST("r4", "r0") FIRST("r5", "r0") TW_STORE_4("r2", "r3", "r4", "r5")          \
+  FIRST##_4("r2", "r3", "r4", "r5", "r0") TW_STORE_4("r2", "r3", "r4", "r5")          \
   "ldr.w r10, [r1, #140]\n\t" SHIFT("#144") "ldr.w r12, [r1, #148]\n\tldr r2, [sp, #20]\n\t"                        \
   "ldr r3, [sp, #28]\n\tadd lr, r2\n\t"                                                                             \
-  SECOND("r6", "r0") SECOND("r7", "r0") SECOND("r8", "r0") SECOND("r9", "r0")                                         \
+  SECOND##_4("r6", "r7", "r8", "r9", "r0")                                                                              \
   "cmp r1, r3\n\t" TW_STORE_4("r6", "r7", "r8", "r9")                                                                \
   "add lr, r2\n\tstr.w lr, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
 
