@@ -12,8 +12,6 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parent / "host_contestants"
 TORCH = "torch==2.13.0"
-INDEX = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
-"""Where torch is without what graphics cards need."""
 
 
 class Failed(Exception):
@@ -40,7 +38,7 @@ class Environment:
         if not (self.place / "done").exists():
             shutil.rmtree(self.place, ignore_errors=True)
             done_by([sys.executable, "-m", "venv", self.place])
-            done_by([self.python, "-m", "pip", "install", "-q", *INDEX, *self.packages])
+            done_by([self.python, "-m", "pip", "install", "-q", *self.packages])
             (self.place / "done").touch()
         return self
 
