@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.calibration import elementwise, linear, movement, recurrent, rows, tflite
+from tilewright.calibration import computer, elementwise, linear, movement, recurrent, rows, tflite
 from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
@@ -18,6 +18,7 @@ from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
 from tilewright.planner.capacity import may_have_code_in_l1
 from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
+from tilewright.run.kernel_timing import nanoseconds
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.fitting import fit
@@ -172,6 +173,8 @@ OF_A_BOARD = Overheads(0.0, 0.0, 0.0)
 
 
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
+    if target.processor:
+        return _calibration_here(target, progress)
     check_simulated(target)
     progress("choosing kernels for the samples")
     found = cases(target, samples(target))
@@ -182,3 +185,20 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     progress("measuring layers and tiles")
     usual = overheads(target)
     return Calibration(kernels, usual, overheads(target, code_in_l1=True) if may_have_code_in_l1(target) else usual)
+
+
+def _calibration_here(target: Target, progress: Callable[[str], None]) -> Calibration:
+    """Of a computer, which is this one: its costs are nanoseconds."""
+    progress("choosing kernels for the samples")
+    more = [*computer.large(), *in_forms(target, computer.large())]
+    found = computer.some_of(cases(target, [*samples(target), *more]))
+    return Calibration(tuple(fits(timings_here(target, found, progress))), OF_A_BOARD, OF_A_BOARD)
+
+
+def timings_here(target: Target, found: Sequence[Case], progress: Callable[[str], None]) -> Iterator[Timing]:
+    """On this machine, whose caches have all of it."""
+    for start in range(0, len(found), TOGETHER):
+        progress(f"measuring {start}/{len(found)} samples")
+        group = found[start : start + TOGETHER]
+        for case, time in zip(group, nanoseconds(group, target), strict=True):
+            yield Timing(case, 1, max(1, round(time)), max(1, round(time)))

@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.target.costs import Costs
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
+COSTS = Path(__file__).parent / "costs.json"
 LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 
 
@@ -33,6 +35,7 @@ def for_processor(name: str) -> Target:
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, *vectors.flags),
+        costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
         processor=name,
         for_processor=for_processor,
     )
