@@ -13,7 +13,7 @@ from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_la
 from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import float_offers
+from tilewright.targets.cpu import float_offers, movement
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
 
 MACS_PER_BYTE = 4
@@ -44,6 +44,7 @@ KERNELS = (
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
         activations=ACTIVATIONS,
     ),
+    *movement.KERNELS,
 )  # fmt: skip
 
 
