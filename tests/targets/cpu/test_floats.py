@@ -1,4 +1,4 @@
-"""Kernels of floats for vectors of every width, as this machine's compiler makes them, against the operators' meaning."""
+"""Kernels of floats for vectors of every width, as this machine computes them, against the operators' meaning."""
 
 from __future__ import annotations
 

@@ -25,6 +25,8 @@ SMALL_BLOCK, LARGE_BLOCK = 32 * 1024, 256 * 1024
 where all weights, which pass by once for each block, are more than that."""
 FEWEST_WINDOWS, MOST_WINDOWS = 48, 1536
 """Of such a block."""
+TAP_LINES = 600
+"""Of the level-1 cache, that a vector of channels goes through before the next one does."""
 WHOLE_TILES = 24
 """What tiles of any processor divide."""
 
@@ -132,10 +134,8 @@ class PanelConv(FloatForm):
 def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
     """Of the convolution; where all pixels are alike, they are rows of one pixel each."""
     known = op.conv.params(op.plain_types(types))
-    names = (
-        "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left".split()
-    )  # fmt: skip
-    fields: Params = {name: known[name] for name in names}
+    names = "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left"
+    fields: Params = {name: known[name] for name in names.split()}
     if math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding):
         pixels = math.prod(types["Y"].shape[:-1])
         fields |= {"batch": 1, "in_h": pixels, "in_w": 1, "out_h": pixels, "out_w": 1}
@@ -203,18 +203,26 @@ class TapConv(FloatForm):
         names = "batch in_h in_w out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left"
         fields: Params = {name: known[name] for name in names.split()}
         first, end = _columns_inside(fields)
+        lines = _number(fields, "in_w") * _number(fields, "stride_h") + _number(fields, "out_w")
         return {
-            **fields, "channels": self.filters, "first": first, "end": end, **activation_params(self.activation),
+            **fields, "channels": self.filters, "first": first, "end": end, "three": _stride_of_three(self, fields),
+            "rows": max(1, min(TAP_LINES // lines, _number(fields, "out_h"))), **activation_params(self.activation),
         }  # fmt: skip
+
+
+def _stride_of_three(op: TapConv, fields: Params) -> int:
+    stride, results = _number(fields, "stride_w"), _number(fields, "out_w")
+    beyond = (results - 1) * stride - _number(fields, "pad_left") + 3 - _number(fields, "in_w")
+    fits = max(beyond, _number(fields, "pad_left")) <= 1 and stride <= 2
+    return stride if pair(op.kernel) == (3, 3) and fields["dilation_w"] == 1 and fits else 0
 
 
 def _columns_inside(fields: Params) -> tuple[int, int]:
     """Columns of results whose windows have no padding on the left or right."""
-    size, taps, stride, dilation, before, results = (
-        _number(fields, name) for name in "in_w kernel_w stride_w dilation_w pad_left out_w".split()
-    )
+    stride, before, results = (_number(fields, name) for name in ("stride_w", "pad_left", "out_w"))
+    spanned = reach(_number(fields, "kernel_w"), _number(fields, "dilation_w"))
     first = min(-(-before // stride), results)
-    return first, max(first, min((size + before - reach(taps, dilation)) // stride + 1, results))
+    return first, max(first, min((_number(fields, "in_w") + before - spanned) // stride + 1, results))
 
 
 def tap_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
@@ -235,7 +243,7 @@ class PanelProduct(Internal):
     def index(self, shapes: Shapes) -> Index:
         """Panels of the matrix are a loop where all of them are full."""
         rows = axis_loops(len(shapes["X"]) - 1)
-        _, inner, width = shapes["W"]
+        width = shapes["W"][-1]
         if self.columns % width:
             n, k = loops("n k")
             own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}
