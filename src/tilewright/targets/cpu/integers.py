@@ -20,6 +20,7 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
+from tilewright.targets.cpu import byte_elements
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -178,6 +179,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     columns = block_columns(vectors)
     return (
         *PACKED,
+        *byte_elements.kernels(vectors),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",
