@@ -5,7 +5,7 @@ The operators' own arithmetic fills the table, so every rounding, clamp and wrap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,9 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
 from tilewright.passes import Complaint, Pass
@@ -27,6 +30,9 @@ from tilewright.passes.rewriting import rewrite
 
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
 """Operators that alone are no slower than a table."""
+
+JOINED = (QLinearAdd, QLinearFunction, QLinearMul)
+"""Operators that are functions of bytes where all that they read is."""
 
 FEWEST_ELEMENTS = 64
 """For less, a table is not worth the flash that it takes."""
@@ -43,11 +49,22 @@ class Function:
     """Whether what is on the way is slower than a table."""
 
 
+FunctionOf = Callable[[Graph, Node, dict[str, Function]], Function | None]
+
+
 def run(graph: Graph) -> Graph:
+    return _tabulated(graph, _function)
+
+
+def run_joined(graph: Graph) -> Graph:
+    return _tabulated(graph, _joined_function)
+
+
+def _tabulated(graph: Graph, function_of: FunctionOf) -> Graph:
     functions: dict[str, Function] = {}
 
     def tabulate(node: Node, builder: Builder) -> dict[str, str] | None:
-        function = _function(graph, node, functions)
+        function = function_of(graph, node, functions)
         if function is None:
             return None
         functions[node.key] = function
@@ -95,6 +112,29 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
     return Function(before.source, values, costly or before.costly)
 
 
+def _joined_function(graph: Graph, node: Node, functions: dict[str, Function]) -> Function | None:
+    """The same of a finer table, or of two operands that are functions of the same bytes."""
+    given = [name for name in node.inputs if name not in graph.constants]
+    if not isinstance(node.op, JOINED) or not given:
+        return _function(graph, node, functions)
+    shapes = {graph.types[name].shape for name in (*given, node.key)}
+    sources = set.intersection(*(_sources(graph, name, functions) for name in given))
+    if len(shapes) != 1 or not sources or not (isinstance(node.op, QLinearFunction) or _is_uniform(graph, node)):
+        return None
+    source = min(sources)
+    own = {source: _every_byte(graph.types[source].dtype)}
+    values = [own.get(name, graph.constants.get(name)) for name in node.inputs]
+    operands = [functions[name].values if array is None else array for name, array in zip(node.inputs, values, strict=True)]
+    made = np.asarray(node.op.numpy(*operands)).reshape(-1)
+    return Function(source, made, True) if made.shape == (ENTRIES,) else None
+
+
+def _sources(graph: Graph, name: str, functions: dict[str, Function]) -> set[str]:
+    """Tensors of bytes that a tensor is a function of."""
+    found = {functions[name].source} if name in functions else set()
+    return found | ({name} if graph.types[name].dtype in ("int8", "uint8") else set())
+
+
 def _is_uniform(graph: Graph, node: Node) -> bool:
     """Whether every element is treated alike."""
     constants = [graph.constants[name] for name in node.inputs if name in graph.constants]
@@ -124,3 +164,5 @@ def all_tabulated(graph: Graph) -> Iterator[Complaint]:
 
 
 TABULATE = Pass("tabulate functions of bytes", run, ensures=all_tabulated)
+TABULATE_JOINED = Pass("tabulate what is joined", run_joined, ensures=all_tabulated)
+"""For targets where a table is faster than what follows from two of them."""
