@@ -24,7 +24,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 SIRACUSA = targets.find("siracusa")
-SOURCES = ("pipeline.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
+SOURCES = ("pipeline.c", "per_core.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
 CASES = (
     ("residual", Settings(8, time_limit=1.0)),
     ("residual", Settings(3, 8_000, time_limit=1.0)),
@@ -185,6 +185,7 @@ def traced(folder: Path, schedule: Schedule) -> Path:
         BARE,
         "main.c",
         "runtime/pipeline.c",
+        "runtime/per_core.c",
         "runtime/offload.c",
         "-o",
         "trace",

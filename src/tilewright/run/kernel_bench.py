@@ -350,8 +350,10 @@ def _value(index: int, name: str, value: Param) -> str:
 
 _CLUSTER = """\
 static void open_barriers(void) {
+#ifdef TW_EVENT_UNIT
   volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
   unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
+#endif
 }
 """
 

@@ -70,7 +70,7 @@ class Cluster:
     """Layers whose prefetched data may be in flight at once."""
     offload_slots: int = 4
     """Layers that an accelerator may be at work for at once."""
-    every_layer: tuple[str, ...] = ("pipeline.c", "dma.c")
+    every_layer: tuple[str, ...] = ("pipeline.c", "per_core.c", "dma.c")
     """Files of the runtime whose code every layer runs."""
 
 

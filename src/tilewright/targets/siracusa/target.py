@@ -98,7 +98,7 @@ TARGET = Target(
     ),
     cluster=Cluster(
         cores=8, dma_core=8, platform="siracusa", state=64, stack=224,
-        every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"),
+        every_layer=("pipeline.c", "per_core.c", "dma.c", "offload.c", "npu.c"),
     ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),

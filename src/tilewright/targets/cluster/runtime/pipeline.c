@@ -28,18 +28,20 @@ void tw_finish(uint32_t *id) {
   *id = TW_DMA_NONE;
 }
 
-void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % TW_PREFETCH_SLOTS]); }
-
-static void fetch(tw_fetch *next) {
+void tw_start(tw_fetch *next) {
   if (next != NULL) next();
 }
+
+int tw_team(void) { return state.cores; }
+
+void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % TW_PREFETCH_SLOTS]); }
 
 void tw_prefetch_begin(int layer) { state.fetched[layer % TW_PREFETCH_SLOTS] = tw_dma_begin(); }
 
 void tw_prefetch_now(tw_fetch *first) {
   /* The layer before may still use the bytes. */
   tw_barrier_all();
-  if (tw_is_dma_core()) fetch(first);
+  if (tw_is_dma_core()) tw_start(first);
 }
 
 /* What the DMA core does for a layer that the others compute together. */
@@ -55,7 +57,7 @@ static void feed(int tiles, int buffers, tw_tile *load, tw_tile *store, tw_fetch
       if (tile + 1 < tiles) loading = tw_begin(load, tile + 1, tile + 1);
     }
     if (tile + 1 == tiles) {
-      fetch(next);
+      tw_start(next);
     } else if (buffers == 1) {
       tw_barrier_all();
       storing = tw_begin(store, tile, tile);
@@ -89,55 +91,25 @@ void tw_cooperative_once(tw_tile *run, tw_fetch *next) {
   if (tw_is_dma_core()) {
     tw_take_turn();
     tw_barrier_all();
-    fetch(next);
+    tw_start(next);
     return;
   }
   tw_barrier_all();
   run(0, 0);
 }
 
-/* The tiles of one core. */
-static void own_tiles(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store) {
-  const int core = tw_core(), cores = state.cores;
-  uint32_t loading = TW_DMA_NONE, storing = TW_DMA_NONE;
-  if (core < tiles) loading = tw_begin(load, core, 0);
-  for (int tile = core, turn = 0; tile < tiles; tile += cores, turn++) {
-    const int more = tile + cores < tiles;
-    tw_finish(&loading);
-    if (buffers > 1 && more) loading = tw_begin(load, tile + cores, turn + 1);
-    if (buffers == 1) tw_finish(&storing);
-    run(tile, turn);
-    /* Groups of transfers are few, and the DMA core may hold some: while a core waits for one it has at most one. */
-    tw_finish(&storing);
-    storing = tw_begin(store, tile, turn);
-    if (buffers == 1 && more) loading = tw_begin(load, tile + cores, turn + 1);
-  }
-  tw_finish(&storing);
-}
-
-void tw_per_core(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
-  if (tw_is_dma_core()) tw_take_turn();
-  tw_barrier_all();
-  if (tw_is_dma_core()) {
-    fetch(next);
-  } else {
-    own_tiles(tiles, buffers, load, run, store);
-  }
-  tw_barrier_all();
-}
-
 void tw_dma_copy(tw_fetch *next) {
   /* The layer before may still use the bytes of what comes next. */
   if (next != NULL) tw_barrier_all();
   if (!tw_is_dma_core()) return;
-  fetch(next);
+  tw_start(next);
   tw_take_turn();
 }
 
 void tw_in_l2(tw_tile *run, tw_fetch *next) {
   if (tw_is_dma_core()) tw_take_turn();
   tw_barrier_all();
-  if (tw_is_dma_core()) fetch(next);
+  if (tw_is_dma_core()) tw_start(next);
   if (tw_core() == 0) run(0, 0);
   tw_barrier_all();
 }

@@ -14,4 +14,10 @@ void tw_finish(uint32_t *id);
 /* The next layer's turn has come: waits for what was fetched for it. */
 void tw_take_turn(void);
 
+/* Starts what following layers need, if anything. */
+void tw_start(tw_fetch *next);
+
+/* How many cores compute the network that runs. */
+int tw_team(void);
+
 #endif

@@ -1,0 +1,49 @@
+"""Snitch: eight cores with streams and repeated floating-point loops around 128 KiB of TCDM, a ninth that moves data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from tilewright.sim.snitch import SNITCH
+from tilewright.target.costs import Costs
+from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.target import Cluster, Engine, Target
+from tilewright.targets.generic import target as generic
+from tilewright.targets.generic.features import FEATURES
+
+FOLDER = Path(__file__).parent
+KIB = 1024
+
+KERNELS = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+
+TARGET = Target(
+    name="snitch",
+    summary="8 Snitch cores with streams and hardware loops around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
+    engines=(Engine("cluster", KERNELS),),
+    memories=(
+        Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
+        Memory(
+            "DRAM", SNITCH.memory("dram").size, 16, ".dram", reachable_by=frozenset({CORES, "dma"}), slowdown=3.0,
+            reserved=2048 * KIB,
+        ),
+    ),
+    links=(
+        Link(
+            "dma", "DRAM", "TCDM", longest=1 << 24, read=1 / 64, write=1 / 64, latency=10, command=12, groups=30,
+            queue=8,
+        ),
+    ),
+    folder=FOLDER,
+    bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
+    flags=(
+        "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
+        "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
+    ),
+    cluster=Cluster(
+        cores=8, dma_core=8, platform="snitch", state=512, stack=224, every_layer=("pipeline.c", "per_core.c", "dma.c")
+    ),
+    costs=Costs(),
+    stacks={},
+)  # fmt: skip
