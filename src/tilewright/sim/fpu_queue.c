@@ -134,7 +134,7 @@ static inline int move_until(sim *s, core *c, u64 until, u64 limit) {
 
 /* Waits until an element is there, or until there is room for one; NEVER where an access for that is not before the limit. */
 static u64 stream_ready(sim *s, core *c, data_mover *m, int is_read, u32 pc, u64 at, u64 limit) {
-    if (UNLIKELY(is_read ? !m->used && (!m->is_running || m->is_write) : !m->is_write)) {
+    if (UNLIKELY(is_read ? !m->used && (!m->is_running || m->is_write) : !m->is_write || !m->room)) {
         fpu_fault(s, c, MISUSE_STREAM_OFF, pc, at);
         return NEVER;
     }

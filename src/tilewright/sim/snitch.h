@@ -46,6 +46,7 @@ typedef struct {
     u64 next;            /* earliest cycle of its next access */
     u64 due;             /* cycle of its next access, or NEVER */
     u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
+    u64 room;            /* of a stream to memory: elements that it still takes */
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
     u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
@@ -152,6 +153,7 @@ static inline void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
     u32 slot = (m->head + m->used++) % STREAM_FIFO;
     m->fifo[slot] = value;
     m->ready[slot] = now + 1;
+    m->room--;
     mover_plan(n, m);
 }
 /* An access of the floating-point unit or a data mover to the TCDM. */

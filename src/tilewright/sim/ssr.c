@@ -20,6 +20,8 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
     m->pointer = m->address = pointer;
     m->is_running = 1;
     m->next = now + 1;
+    m->room = 1;
+    for (u32 i = 0; i < m->loops; i++) m->room *= m->bound[i] + 1ull;
 }
 
 /* Any write makes a data mover forget what it has. */
