@@ -29,12 +29,14 @@ enum {
     SN_COUNT
 };
 
+enum { NO_REGISTER = 32 };
+
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u16 op;
     u8 kind, use, rm, lanes_repeat, latency, interval;
     u8 is_access, stagger_max;
-    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers, and what each repetition adds to them */
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
     u32 operand;         /* an address, or an integer operand */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
@@ -55,7 +57,8 @@ typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
     u64 movers_due;               /* cycle of the next access of a data mover */
-    u32 first, used, position, repetition; /* position: of the next instruction, from the first */
+    u32 first, used, position;    /* position: of the next instruction, from the first */
+    u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */
     u32 tcdm;                     /* which memory is the TCDM */
     u32 waits_for_unit, bank_shift; /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
@@ -64,7 +67,7 @@ typedef struct snitch {
     u64 last_ready;               /* when the last result that comes late is there */
     u64 past_end;                 /* end of the last instruction past the queue */
     u64 x_ready[33];              /* when results that come late are there */
-    u64 f[32], f_ready[32];
+    u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
     fpu_entry queue[FPU_QUEUE];
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
@@ -91,7 +94,7 @@ snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 s
 /* fpu_queue.c */
 void fpu_run(sim *s, core *c, u64 limit);
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
-void fpu_push(sim *s, core *c, const insn *ip, u64 now);
+void fpu_push(core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
 /* fpu_execute.c */

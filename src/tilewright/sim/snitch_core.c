@@ -119,7 +119,7 @@
     } \
     u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
     if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
-    fpu_push(s, c, ip, t); n++; t++; NEXT; }
+    fpu_push(c, ip, t); n++; t++; NEXT; }
 #define HANDLE_FLOAD QUEUE
 #define HANDLE_DLOAD QUEUE
 #define HANDLE_FSTORE QUEUE
@@ -276,7 +276,10 @@ pick:
     f = c->snitch;
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
-    if (f->waits_for_unit && still_waits(s, c, horizon)) goto leave;
+    if (f->waits_for_unit && still_waits(s, c, horizon)) {
+        queue_push(&s->queue, c->rank, pending(c));
+        goto pick;
+    }
     ip = c->ip;
     t = c->t;
     n = c->instructions;
