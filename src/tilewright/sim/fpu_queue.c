@@ -32,12 +32,6 @@ static void join_body(snitch *n, fpu_entry *e) {
     else if (is_first) e->body = n->frep_body, e->repeats = n->frep_repeats;
 }
 
-/* Lanes of the packed instructions: bits by the format in funct3. */
-static u8 lane_bits(u32 funct3) {
-    static const u8 BITS[] = {32, 32, 16, 8};
-    return BITS[funct3 & 3];
-}
-
 /* Cycles to the result, and to the next instruction. */
 static const u8 LATENCY[SNITCH_KIND_COUNT] = {
     [SNITCH_FOP] = FPU_ARITHMETIC, [SNITCH_DOP] = FPU_ARITHMETIC, [SNITCH_VOP] = FPU_ARITHMETIC, [SNITCH_VPACK] = FPU_PACK,

@@ -116,6 +116,12 @@ u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 
 u32 xdma_status(sim *s, u32 selector, u64 now);
 u64 xdma_read_end(const sim *s, u64 now);
 
+/* Lanes of the packed instructions: bits by the format in funct3. */
+static inline u8 lane_bits(u32 funct3) {
+    static const u8 BITS[] = {32, 32, 16, 8};
+    return BITS[funct3 & 3];
+}
+
 /* Waits in a bank of the memory around the cores; accesses of 8 bytes. */
 static inline u64 excess(u64 a, u64 b) {
     i64 difference = (i64)(a - b);
@@ -143,9 +149,11 @@ static inline void mover_plan(snitch *n, data_mover *m) {
 /* The present element, which leaves the FIFO when it was delivered often enough. */
 static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
     u64 value = m->fifo[m->head];
-    if (m->delivered++ < m->repeat) return value;
+    if (m->repeat) {
+        if (m->delivered++ < m->repeat) return value;
+        m->delivered = 0;
+    }
     if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
-    m->delivered = 0;
     m->head = (m->head + 1) % STREAM_FIFO;
     m->used--;
     mover_plan(n, m);

@@ -145,7 +145,8 @@
 #define HANDLE_XTOF FROM_INTEGER
 #define HANDLE_FMVF FROM_INTEGER
 #define HANDLE_XTOD FROM_INTEGER
-#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
+#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); \
+    f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
