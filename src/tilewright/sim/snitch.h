@@ -29,7 +29,7 @@ enum {
     SN_COUNT
 };
 
-enum { NO_REGISTER = 32 };
+enum { NO_REGISTER = 32, MOST_LOADS = 16 };
 
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
@@ -66,6 +66,8 @@ typedef struct snitch {
     u64 repeated;                 /* instructions that frep repeated */
     u64 last_ready;               /* when the last result that comes late is there */
     u64 past_end;                 /* end of the last instruction past the queue */
+    u32 most_loads, loads;        /* in flight, 0 for any number; how many there were */
+    u64 returns[MOST_LOADS];      /* when the last ones come back */
     u64 x_ready[33];              /* when results that come late are there */
     u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
     fpu_entry queue[FPU_QUEUE];

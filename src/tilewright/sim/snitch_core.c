@@ -56,9 +56,13 @@
     if (UNLIKELY(r.failed)) goto stopped; \
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LATE_RESULT(reg, when) do { f->x_ready[reg] = (when); if (f->last_ready < (when)) f->last_ready = (when); } while (0)
-#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); } while (0)
+#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); \
+    if (UNLIKELY(f->most_loads)) f->returns[f->loads++ % f->most_loads] = ready; } while (0)
+/* Where only some loads may be in flight: hold the next one back until an earlier one has returned. */
+#define WAIT_LOADS() do { if (UNLIKELY(f->most_loads)) { u64 room = f->returns[f->loads % f->most_loads]; \
+    if (t < room) { c->stall[STALL_MEMORY] += room - t; t = room; } } } while (0)
 #define SIZE_INDEX(type) (sizeof(type) >> 1)
-#define HANDLE_LOAD(form, type) { SETTLE(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
+#define HANDLE_LOAD(form, type) { SETTLE(); WAIT_LOADS(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
     if (is_tcdm(c, address, sizeof(type))) { \
         u32 offset = address - c->local_base; u64 wait = snitch_port_wait(f, t); wait += tcdm_wait(c, f, offset, t + wait); \
         type v; memcpy(&v, c->local + offset, sizeof v); X(rd) = (u32)v; c->local_loads[SIZE_INDEX(type)]++; \
