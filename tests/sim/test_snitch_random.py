@@ -16,11 +16,12 @@ INTERESTING = [0x3F80_0000, 0x4049_0FDB, 1, 0x7F7F_FFFF, 0x8000_0000, 0x7FC0_000
 WORDS, STEPS = 32, 200
 TEMPLATES = """
     add {i}, {i}, {i}; sub {i}, {i}, {i}; xor {i}, {i}, {i}; sra {i}, {i}, {i}; sltu {i}, {i}, {i}; addi {i}, {i}, {n}
-    mul {i}, {i}, {i}; mulh {i}, {i}, {i}; mulhsu {i}, {i}, {i}; div {i}, {i}, {i}; remu {i}, {i}, {i}; slli {i}, {i}, {b}
-    sw {i}, {at}(s0); sh {i}, {at}(s0); sb {i}, {at}(s0); lw {i}, {at}(s0); lh {i}, {at}(s0); lbu {i}, {at}(s0)
+    mul {i}, {i}, {i}; mulh {i}, {i}, {i}; mulhsu {i}, {i}, {i}; div {i}, {i}, {i}; remu {i}, {i}, {i}
+    slli {i}, {i}, {b}; sw {i}, {at}(s0); sh {i}, {at}(s0); sb {i}, {at}(s0); lw {i}, {at}(s0); lh {i}, {at}(s0); lbu {i}, {at}(s0)
     amoadd.w {i}, {i}, (s0); amomax.w {i}, {i}, (s0); fsw {f}, {at}(s0); flw {f}, {at}(s0); flw {f}, {at}(s0)
-    fadd.s {f}, {f}, {f}; fmul.s {f}, {f}, {f}; fmadd.s {f}, {f}, {f}, {f}; fnmsub.s {f}, {f}, {f}, {f}; fdiv.s {f}, {f}, {f}
-    fmin.s {f}, {f}, {f}; fsgnjx.s {f}, {f}, {f}; fsqrt.s {f}, {f}; flt.s {i}, {f}, {f}; fcvt.w.s {i}, {f}, rtz; fcvt.s.w {f}, {i}
+    fadd.s {f}, {f}, {f}; fmul.s {f}, {f}, {f}; fmadd.s {f}, {f}, {f}, {f}; fnmsub.s {f}, {f}, {f}, {f}
+    fdiv.s {f}, {f}, {f}; fmin.s {f}, {f}, {f}; fsgnjx.s {f}, {f}, {f}; fsqrt.s {f}, {f}; flt.s {i}, {f}, {f}
+    fcvt.w.s {i}, {f}, rtz; fcvt.s.w {f}, {i}
 """.replace(";", "\n").split("\n")  # fmt: skip
 
 
@@ -38,14 +39,10 @@ def source(seed: int) -> str:
 
 def _filled(chosen: random.Random, part: str) -> str:
     kind, rest = part.split("}", 1)
-    filling = {
-        "i": lambda: chosen.choice(INTEGERS),
-        "f": lambda: chosen.choice(FLOATS),
-        "n": lambda: str(chosen.randrange(-2048, 2048)),
-        "b": lambda: str(chosen.randrange(32)),
-        "at": lambda: str(4 * chosen.randrange(WORDS)),
-    }[kind]
-    return filling() + rest
+    if kind in "if":
+        return chosen.choice(INTEGERS if kind == "i" else FLOATS) + rest
+    low, high, step = {"n": (-2048, 2048, 1), "b": (0, 32, 1), "at": (0, 4 * WORDS, 4)}[kind]
+    return str(chosen.randrange(low, high, step)) + rest
 
 
 def results(platform: str, code: bytes) -> tuple[list[int], bytes]:
