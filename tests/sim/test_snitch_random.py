@@ -18,7 +18,8 @@ TEMPLATES = """
     add {i}, {i}, {i}; sub {i}, {i}, {i}; xor {i}, {i}, {i}; sra {i}, {i}, {i}; sltu {i}, {i}, {i}; addi {i}, {i}, {n}
     mul {i}, {i}, {i}; mulh {i}, {i}, {i}; mulhsu {i}, {i}, {i}; div {i}, {i}, {i}; remu {i}, {i}, {i}
     slli {i}, {i}, {b}; sw {i}, {at}(s0); sh {i}, {at}(s0); sb {i}, {at}(s0); lw {i}, {at}(s0)
-    lh {i}, {at}(s0); lbu {i}, {at}(s0); amoadd.w {i}, {i}, (s0); amomax.w {i}, {i}, (s0); fsw {f}, {at}(s0); flw {f}, {at}(s0)
+    lh {i}, {at}(s0); lbu {i}, {at}(s0)
+    amoadd.w {i}, {i}, (s0); amomax.w {i}, {i}, (s0); fsw {f}, {at}(s0); flw {f}, {at}(s0)
     fadd.s {f}, {f}, {f}; fmul.s {f}, {f}, {f}; fmadd.s {f}, {f}, {f}, {f}; fnmsub.s {f}, {f}, {f}, {f}
     fdiv.s {f}, {f}, {f}; fmin.s {f}, {f}, {f}; fsgnjx.s {f}, {f}, {f}; fsqrt.s {f}, {f}; flt.s {i}, {f}, {f}
     fcvt.w.s {i}, {f}, rtz; fcvt.s.w {f}, {i}
