@@ -126,7 +126,7 @@ static void store(sim *s, core *c, const fpu_entry *e, u64 value, u64 now) {
 /* All accesses of data movers up to and including a cycle, before the limit. Returns 0 where one is left to be made. */
 static inline int move_until(sim *s, core *c, u64 until, u64 limit) {
     snitch *n = c->snitch;
-    for (u64 due; (due = n->movers_due) <= until;) {
+    for (u64 due; (due = movers_due(n)) <= until;) {
         if (due >= limit || UNLIKELY(s->fault.reason)) return 0;
         for (data_mover *m = n->mover; m < n->mover + STREAM_MOVERS; m++)
             if (m->due == due) mover_step(s, c, m, due);
@@ -229,9 +229,9 @@ static inline int run(sim *s, core *c, u64 limit, u32 wanted) {
             at = streams_ready(s, c, e, &o, reads, at, limit);
             if (at == NEVER) break;
         }
-        if (n->movers_due <= at && !move_until(s, c, at, limit)) break;
+        if (movers_due(n) <= at && !move_until(s, c, at, limit)) break;
         if (at >= limit && is_shared) {
-            n->due = earlier(at, n->movers_due);
+            n->due = earlier(at, movers_due(n));
             return 0;
         }
         if (n->streams_on) begin_with_streams(s, c, e, &o, reads, at);
@@ -252,7 +252,7 @@ void fpu_run(sim *s, core *c, u64 limit) {
     run(s, c, limit, 0);
     if (n->due != NEVER) return;
     move_until(s, c, limit - 1, limit); /* streams are fetched ahead and written back */
-    n->due = n->movers_due;
+    n->due = movers_due(n);
 }
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
@@ -260,6 +260,6 @@ int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
     n->due = NEVER;
     if (run(s, c, limit, wanted)) return 1;
-    n->due = earlier(n->due, n->movers_due);
+    n->due = earlier(n->due, movers_due(n));
     return 0;
 }

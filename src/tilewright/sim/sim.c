@@ -61,7 +61,7 @@ static void build_view(sim *s, u32 g) {
 
 static snitch *snitch_new(sim *s, u32 local, u32 most_loads) {
     snitch *n = sim_allocate(s, sizeof *n);
-    n->due = n->movers_due = NEVER;
+    n->due = NEVER;
     n->line[0] = n->line[1] = NO_LINE;
     n->most_loads = most_loads;
     n->tcdm = local < s->memories ? local : 0;

@@ -56,7 +56,6 @@ typedef struct {
 typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
-    u64 movers_due;               /* cycle of the next access of a data mover */
     u32 first, used, position;    /* position: of the next instruction, from the first */
     u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */
@@ -145,8 +144,8 @@ static inline u64 snitch_port_wait(snitch *n, u64 now) {
 static inline void mover_plan(snitch *n, data_mover *m) {
     if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
     else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
-    n->movers_due = earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due));
 }
+static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
 
 /* The present element, which leaves the FIFO when it was delivered often enough. */
 static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
