@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 
-from tests.sim.assembling import BASE
-from tests.sim.snitch_programs import DATA, DMA_HART, PERIPHERALS, TCDM, ZEROS, cycles, loaded, run
+from tests.sim.assembling import BASE, elf_of
+from tests.sim.snitch_programs import DATA, DMA_HART, PERIPHERALS, TCDM, ZEROS, cycles, loaded, program, run
 from tilewright.errors import CompileError
 from tilewright.sim.elf import parse_elf
 from tilewright.sim.gdb import Server, target_description
 from tilewright.sim.simulator import Simulator
+from tilewright.sim.snitch import SNITCH
 
 FREP_O, FREP_I = "x1", "x0"
 LOAD, USE = f"li s0, {TCDM}", f"li s0, {DATA}"
@@ -38,6 +40,16 @@ def frep(kind: str, body: int, repeats: str, stagger: int = 0) -> str:
 )
 def test_the_scoreboard(before: str, body: str, wanted: int) -> None:
     assert cycles(body, before) == wanted
+
+
+@pytest.mark.parametrize(("in_flight", "wanted"), [(0, 4), (4, 4), (2, 12), (1, 31)])
+def test_loads_in_flight_may_be_limited(in_flight: int, wanted: int) -> None:
+    group = replace(SNITCH.groups[0], loads_in_flight=in_flight)
+    code, end = program(f"li s0, {DATA}\n .balign 32\n csrr s1, mcycle\n" + "lw t0, 0(s0)\n" * 4 + "csrr s2, mcycle")
+    with Simulator(replace(SNITCH, groups=(group,))) as simulator:
+        simulator.load(elf_of(code))
+        assert simulator.run_until(end, cycle=10_000, core=0)
+        assert simulator.register(0, "s2") - simulator.register(0, "s1") == wanted + 1
 
 
 @pytest.mark.parametrize(
@@ -216,6 +228,23 @@ def test_dma_moves_rows_between_all_memories() -> None:
     assert simulator.register(DMA_HART, "s2") == simulator.register(DMA_HART, "s3") == 5
 
 
+def test_empty_transfers_end_in_their_turn() -> None:
+    status = ".insn r 0x2b, 0, 4, {}, x0, x0\n"
+    simulator = run(
+        f"""{DMA}
+        copy {TCDM + 0x2000}, {TCDM}, 4096
+        copy {TCDM}, 0, 0
+        {status.format("s2")}
+        wait_dma
+        {status.format("s3")}
+        copy {TCDM}, 0, 0
+        {status.format("s4")}
+        """,
+        DMA_HART,
+    )
+    assert [simulator.register(DMA_HART, f"s{i}") for i in (2, 3, 4)] == [1, 3, 4]
+
+
 @pytest.mark.parametrize(("size", "wanted"), [(64, 7), (128, 9), (1024, 23)])
 def test_dma_moves_64_bytes_a_cycle(size: int, wanted: int) -> None:
     before = DMA + f"""
@@ -299,8 +328,6 @@ def htif(code: bytes) -> bytes:
 
 
 def test_the_host_prints_and_ends_the_run() -> None:
-    from tests.sim.snitch_programs import program
-
     code, _ = program(f"""
         li   s0, {DATA + 64}
         li   t0, 64
@@ -338,6 +365,9 @@ def test_what_cannot_go_on_is_told() -> None:
     stream = "csrsi 0x7c0, 1\n fadd.d fa0, ft0, ft0\n settle"
     assert "its data mover has nothing to deliver" in refusal(stream)
     assert "past the queue" in refusal("csrsi 0x7c0, 1\n fmv.x.w t0, ft1")
+    write = f"stream_set 2, 1, 1\n stream_set 6, 1, 8\n stream_set 28, 1, {TCDM}\n csrsi 0x7c0, 1\n"
+    run(write + "fsgnj.d ft1, fa0, fa0\n" * 2 + "settle")
+    assert "nothing to deliver or take" in refusal(write + "fsgnj.d ft1, fa0, fa0\n" * 3 + "settle")
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n fmv.x.w t0, fa1\n"
     assert "does not go through the queue" in refusal(body)
     assert "at most 16" in refusal(frep(FREP_O, 17, "zero"))

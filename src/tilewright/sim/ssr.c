@@ -20,6 +20,8 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
     m->pointer = m->address = pointer;
     m->is_running = 1;
     m->next = now + 1;
+    m->room = 1;
+    for (u32 i = 0; i < m->loops; i++) m->room *= m->bound[i] + 1ull;
 }
 
 /* Any write makes a data mover forget what it has. */
@@ -45,7 +47,7 @@ void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u6
         write_one(&n->mover[i], number, value, now);
         mover_plan(n, &n->mover[i]);
     }
-    n->due = earlier(n->due, n->movers_due);
+    n->due = earlier(n->due, movers_due(n));
 }
 
 void streams_switch(core *c, u32 on, u64 now) {
@@ -54,7 +56,7 @@ void streams_switch(core *c, u32 on, u64 now) {
         for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].next = later(n->mover[i].next, now + 1);
     n->streams_on = on;
     for (u32 i = 0; i < STREAM_MOVERS; i++) mover_plan(n, &n->mover[i]);
-    n->due = earlier(n->due, n->movers_due);
+    n->due = earlier(n->due, movers_due(n));
 }
 
 static void step_address(data_mover *m) {
