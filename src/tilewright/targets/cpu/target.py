@@ -9,11 +9,13 @@ from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.target.costs import Costs
+from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
+CACHE_LINE = 64
 COSTS = Path(__file__).parent / "costs.json"
 LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 
@@ -31,6 +33,7 @@ def for_processor(name: str) -> Target:
         name="cpu",
         summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
         engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
+        memories=(Memory("arena", None, CACHE_LINE),),
         passes=(*LAYOUTS, *generic.TARGET.passes) if LAYOUTS else generic.TARGET.passes,
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
