@@ -15,9 +15,9 @@ from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
+LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 CACHE_LINE = 64
 COSTS = Path(__file__).parent / "costs.json"
-LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -37,10 +37,10 @@ def for_processor(name: str) -> Target:
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, *vectors.flags),
-        memories=(Memory("arena", None, CACHE_LINE),),
-        costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
         processor=name,
         for_processor=for_processor,
+        memories=(Memory("arena", None, CACHE_LINE),),
+        costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
     )
 
 
