@@ -15,7 +15,7 @@ from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
-from tilewright.ir.types import type_of
+from tilewright.ir.types import Array, type_of
 from tilewright.planner.capacity import may_have_code_in_l1
 from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds
@@ -84,18 +84,20 @@ def samples(target: Target) -> Iterator[Sample]:
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
     """The samples with all kernels that take them, but for those whose cycles are known without, and for those that
     are too large for the memory that kernels work in."""
-    builder, made = Builder("samples"), list(found)
-    for number, (op, arrays) in enumerate(made):
-        names = [
-            builder.input(f"x{number}_{i}", type_of(array)) if array is not None else ""
-            for i, array in enumerate(arrays)
-        ]
+    builder, arrays = Builder("samples"), dict[str, Array]()
+    for number, (op, operands) in enumerate(found):
+        given = {f"x{number}_{i}": array for i, array in enumerate(operands) if array is not None}
+        names = [f"x{number}_{i}" if array is not None else "" for i, array in enumerate(operands)]
+        for name, array in given.items():
+            builder.input(name, type_of(array))
         for tensor in builder.add(op, names, name=f"sample {number}"):
             builder.output(tensor)
+        arrays |= given
     mapped = map_nodes(builder.build(), target)
+    arrays |= mapped.graph.constants
     taken = (
-        Case(choice.kernel, op, arrays)
-        for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
+        Case(choice.kernel, choice.node.op, [arrays.get(name) for name in choice.node.inputs])
+        for node in mapped.graph.nodes
         for choice in mapped.all_choices(node)
         if choice.kernel.cycles is None
     )

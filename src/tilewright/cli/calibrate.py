@@ -46,7 +46,7 @@ def calibrate(
     from tilewright.report.calibration import print_calibration
     from tilewright.report.console import console
 
-    print_calibration(console(), found.name, result, path)
+    print_calibration(console(), found.name, result, path, "nanoseconds" if found.processor else "cycles")
     return AGREES
 
 
