@@ -18,10 +18,12 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.transpose import Transpose
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import Dot, Vectors
 from tilewright.target.settings import Settings
@@ -63,6 +65,14 @@ def window_of_three(random: Generator, channels: int, size: int, stride: int, pa
     return op, [some(random, 1, size, size, channels), some(random, channels, 3, 3, 1), some(random, channels)]
 
 
+def wide_window(random: Generator, channels: int, filters: int, size: tuple[int, int]) -> Case:
+    """With channels enough for another form."""
+    pads = tuple(number(random, 0, 2) for _ in range(4))
+    op = Conv((1, 1), (1, 1), pads, channels_last=True, activation=ACTIVATIONS[number(random, 0, 1)])
+    x, w = some(random, 2, *size, channels), some(random, filters, 3, 3, channels)
+    return op, [x, w, some(random, filters)]
+
+
 def product(random: Generator, rows: int, inner: int, columns: int) -> Case:
     transposed = bool(random.random() < 0.5)
     shape = (columns, inner) if transposed else (inner, columns)
@@ -76,6 +86,7 @@ def cases(random: Generator) -> list[Case]:
     found += [window_of_three(random, 16, 9, stride, pads) for stride in (1, 2) for pads in ((1,) * 4, (0, 0, 1, 1))]
     found += [window_of_three(random, 33, size, 1, (1,) * 4) for size in range(3, 8)]
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
+    found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
     return [*found, product(random, 1, 300, 33), product(random, 150, 260, 72)]
 
 
@@ -116,6 +127,42 @@ def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
             names = [builder.constant(array, f"{name}_{number}_{form}") for name, array in offer.constants.items()]
             builder.output(*builder.add(offer.op, [f"x{number}", *names], name=f"layer{number}_{form}"))
     check(builder.build(), feeds)
+
+
+def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of what is computed, and transpositions, on vectors of 32 bytes."""
+    vectors, random = Vectors(32, Dot.NONE), default_rng(3)
+    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    found: list[Case] = [
+        (MatMul(trans_b=bool(n % 2), alpha=0.5, activation=ACTIVATIONS[n % 5]), list(computed_product(random, n)))
+        for n in range(12)
+    ]
+    found += [(Transpose(perm), [some(random, 2, 3, 5, 33)]) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (2, 3, 0, 1))]
+    found += [
+        (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
+        for causal, queries, keys, groups, repeat, width in (
+            (False, 17, 21, 2, 1, 16), (True, 9, 9, 1, 2, 5), (True, 1, 40, 2, 2, 35), (False, 3, 1, 1, 1, 8),
+        )
+    ]  # fmt: skip
+    builder, feeds = Builder("layers"), dict[str, Array]()
+    for number, (op, arrays) in enumerate(found):
+        given = {f"x{number}_{n}": array for n, array in enumerate(arrays) if array is not None}
+        feeds |= given
+        names = [builder.input(name, type_of(array)) for name, array in given.items()]
+        builder.output(*builder.add(op, names, name=f"layer{number}"))
+    check(builder.build(), feeds)
+
+
+def computed_product(random: Generator, n: int) -> tuple[Array, Array, Array]:
+    rows, inner, columns = (1, 2, 3, 7, 100, 13)[n % 6], number(random, 1, 30), number(random, 1, 40)
+    shape = (columns, inner) if n % 2 else (inner, columns)
+    return some(random, 2, 3, rows, inner), some(random, 2, 3, *shape), some(random, columns)
+
+
+def attention(random: Generator, queries: int, keys: int, groups: int, repeat: int, width: int) -> list[Array | None]:
+    heads = groups * repeat
+    shapes = ((2, queries, heads, 12), (2, keys, groups, 12), (2, keys, groups, width))
+    return [some(random, *shape) for shape in shapes]
 
 
 def check(graph: Graph, feeds: dict[str, Array]) -> None:

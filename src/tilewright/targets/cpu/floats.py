@@ -16,6 +16,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_offers, float_products, movement
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
+from tilewright.targets.cpu.winograd import WinogradConv, winograd_scratch
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
@@ -44,6 +45,10 @@ KERNELS = (
     ),
     Kernel(
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
+        activations=ACTIVATIONS,
+    ),
+    Kernel(
+        WinogradConv, "winograd.c", SIGNATURE, {}, scratch=winograd_scratch, header="winograd.h",
         activations=ACTIVATIONS,
     ),
     *movement.KERNELS,
