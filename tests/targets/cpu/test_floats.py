@@ -17,12 +17,15 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.clip import Clip
+from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import Dot, Vectors
@@ -30,6 +33,8 @@ from tilewright.target.settings import Settings
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_forms, floats
 from tilewright.targets.cpu import target as cpu
+from tilewright.targets.cpu.concat_slices import READ_SLICES, ConcatSlices, all_read
+from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 
 WIDTHS = (16, 32, 64)
 ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(0.0, 6.0), HardSwish(), Gelu())
@@ -137,6 +142,8 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
         (MatMul(trans_b=bool(n % 2), alpha=0.5, activation=ACTIVATIONS[n % 5]), list(computed_product(random, n)))
         for n in range(12)
     ]
+    parts = ConcatSlices(1, (15, 0), ((2, 3, 5), (2, 1, 5)))
+    found += [(parts, [some(random, 60), some(random, 2, 1, 5)])]
     found += [(Transpose(perm), [some(random, 2, 3, 5, 33)]) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (2, 3, 0, 1))]
     found += [
         (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
@@ -171,6 +178,41 @@ def check(graph: Graph, feeds: dict[str, Array]) -> None:
     ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(ran[tensor], wanted[reference])
+
+
+@pytest.mark.fast
+def test_concats_read_slices_in_one_piece_where_they_are() -> None:
+    random = default_rng(8)
+    caches, new = some(random, 4, 2, 5, 3), some(random, 2, 1, 3)
+    builder = Builder("cache")
+    x, y = builder.input("x", type_of(caches)), builder.input("y", type_of(new))
+    for name, op in (
+        ("one layer", Slice((2, 0, 0, 0), (1, 1, 1, 1), (1, 2, 5, 3))),
+        ("some rows", Slice((2, 0, 1, 0), (1, 1, 1, 1), (1, 2, 4, 3))),
+    ):
+        (layer,) = builder.add(op, [x], name=name)
+        (rows,) = builder.add(Reshape(op.sizes[1:]), [layer])
+        builder.output(*builder.add(Concat(1), [rows, y], name=f"all of {name}"))
+    graph = builder.build()
+    made = READ_SLICES.run(graph)
+    assert [node.op.kind for node in made.nodes] == ["ConcatSlices", "Slice", "Reshape", "Concat"]
+    assert not list(all_read(made))
+    wanted, found = (evaluate(one, {"x": caches, "y": new}) for one in (graph, made))
+    for before, after in zip(graph.outputs, made.outputs, strict=True):
+        np.testing.assert_array_equal(found[after], wanted[before])
+
+
+@pytest.mark.fast
+def test_products_read_what_was_transposed() -> None:
+    random = default_rng(9)
+    a, b = some(random, 2, 3, 4), some(random, 2, 5, 4)
+    builder = Builder("scores")
+    x, y = builder.input("x", type_of(a)), builder.input("y", type_of(b))
+    (turned,) = builder.add(Transpose((0, 2, 1)), [y])
+    builder.output(*builder.add(MatMul(), [x, turned], name="scores"))
+    made = READ_TRANSPOSED.run(builder.build())
+    assert [node.op for node in made.nodes] == [MatMul(trans_b=True)]
+    same(evaluate(made, {"x": a, "y": b})[made.outputs[0]], a @ b.transpose(0, 2, 1))
 
 
 @pytest.mark.fast

@@ -1,4 +1,4 @@
-"""Convolutions of 3 x 3 taps in Winograd's form F(4x4, 3x3): a quarter of the multiplications, four times the weights."""
+"""Convolutions of 3 x 3 taps in Winograd's form F(4x4, 3x3): fewer multiplications, more weights."""
 
 from __future__ import annotations
 
