@@ -26,6 +26,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
+from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import Dot, Vectors
@@ -155,6 +156,7 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     parts = ConcatSlices(1, (15, 0), ((2, 3, 5), (2, 1, 5)))
     found += [(parts, [some(random, 60), some(random, 2, 1, 5)])]
+    found += [(Softmax(-1), [some(random, 3, length) * 20]) for length in (1, 5, 16, 33)]
     found += [(Transpose(perm), [some(random, 2, 3, 5, 33)]) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (2, 3, 0, 1))]
     found += [
         (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
