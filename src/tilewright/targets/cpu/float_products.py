@@ -1,4 +1,4 @@
-"""Kernels of products of floats that are both computed, and of attention."""
+"""Kernels of products of floats that are both computed, of softmaxes and of attention."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tilewright.ir.op import Op
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
@@ -21,6 +22,10 @@ def _objection(op: Op, types: Types) -> str | None:
     if fields["a_column"] != 1 and fields["inner"] != 1:
         return "elements of a row of A are no neighbours"
     return scattered(op, types)
+
+
+def _not_rows(op: Op, types: Types) -> str | None:
+    return None if op.params(types)["inner"] == 1 else "its axis is not the last"
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
@@ -40,6 +45,9 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         Kernel(
             MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=product_scratch, objection=_objection,
             header="matmul.h", activations=ACTIVATIONS,
+        ),
+        Kernel(
+            Softmax, "softmax_rows.c", "X:float32 -> Y:float32", {}, objection=_not_rows, header="softmax.h",
         ),
         Kernel(
             FusedAttention, "attention_panels.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},

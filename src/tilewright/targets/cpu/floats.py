@@ -14,8 +14,10 @@ from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_offers, float_products, movement
+from tilewright.targets.cpu.concat_slices import READ_SLICES
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
+from tilewright.targets.cpu.winograd import WinogradConv, winograd_scratch
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
@@ -30,6 +32,7 @@ LAST = Layout(channels_last=True, worth=_worth)
 LAYOUTS: tuple[Pass, ...] = (
     Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     READ_TRANSPOSED,
+    READ_SLICES,
 )
 
 SIGNATURE = "X:float32 W:float32 B:float32 -> Y:float32"
@@ -44,6 +47,10 @@ KERNELS = (
     ),
     Kernel(
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
+        activations=ACTIVATIONS,
+    ),
+    Kernel(
+        WinogradConv, "winograd.c", SIGNATURE, {}, scratch=winograd_scratch, header="winograd.h",
         activations=ACTIVATIONS,
     ),
     *movement.KERNELS,

@@ -1,4 +1,4 @@
-"""Kernels of floats that only move them."""
+"""Kernels that only move elements."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.cpu.concat_slices import ConcatSlices
+from tilewright.targets.generic.movement import MOVED
 
 
 def _matrices(op: Transpose, types: Types) -> tuple[int, int, int] | None:
@@ -34,4 +36,7 @@ def params(op: Op, types: Types) -> Params:
     return {"batch": batch, "rows": rows, "columns": columns}
 
 
-KERNELS = (Kernel(Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, objection=objection),)
+KERNELS = (
+    Kernel(Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, objection=objection),
+    Kernel(ConcatSlices, "concat_slices.c", "X* -> Y", {"X": MOVED, "Y": MOVED}),
+)

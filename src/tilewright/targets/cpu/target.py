@@ -15,6 +15,8 @@ from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
+FUSED = "-ffp-contract=fast"
+"""A product and a sum are one instruction, rounded once; some compilers do that only if they are told."""
 LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 CACHE_LINE = 64
 COSTS = Path(__file__).parent / "costs.json"
@@ -36,7 +38,7 @@ def for_processor(name: str) -> Target:
         passes=(*generic.TARGET.passes, *LAYOUTS),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
-        flags=(*generic.TARGET.flags, *vectors.flags),
+        flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
         processor=name,
         for_processor=for_processor,
         memories=(Memory("arena", None, CACHE_LINE),),

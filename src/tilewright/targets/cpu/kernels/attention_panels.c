@@ -3,8 +3,7 @@
 #include "fusedattention.h"
 
 #include "panels.h"
-#include "sums.h"
-#include "vector_exp.h"
+#include "vector_shares.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_attention_panels
@@ -46,30 +45,6 @@ static void score(const memory *m, const float *const *q, int32_t rows, int32_t 
   }
 }
 
-/* Shares of one query: what it does not see has none. */
-static void share(float *row, float scale, int32_t seen, int32_t most) {
-  int32_t s;
-  for (s = 0; s < seen; s++) row[s] *= scale;
-  const float largest = tw_largest(row, seen);
-  tw_vector total = {0};
-  s = 0;
-  for (; s + TW_LANES <= seen; s += TW_LANES) {
-    const tw_vector made = tw_vector_exp(tw_load(row + s) - largest);
-    total += made;
-    tw_store(row + s, made);
-  }
-  if (s < seen) {
-    const tw_vector made = tw_vector_exp(tw_load_first(row + s, seen - s) - largest);
-    for (int i = 0; i < seen - s; i++) total[0] += made[i];
-    tw_store_first(row + s, made, seen - s);
-  }
-  float sum = 0.0f;
-  for (int i = 0; i < TW_LANES; i++) sum += total[i];
-  const float unit = 1.0f / sum;
-  for (s = 0; s < seen; s++) row[s] *= unit;
-  for (; s < most; s++) row[s] = 0.0f;
-}
-
 /* Shares of some queries times the values. */
 static void mix(const tw_attention_rows *r, const memory *m, const float *v, int32_t rows, int32_t seen, float *y) {
   const int32_t at = 0;
@@ -94,7 +69,10 @@ static void block(const tw_fusedattention_params *p, const memory *m, const floa
   for (int32_t i = 0; i < rows; i++) row[i] = q + i * q_row;
   score(m, row, rows, p->rows.length, most);
   for (int32_t i = 0; i < rows; i++) {
-    share(m->scores + i * m->pitch, p->scale, tw_keys_seen(&p->rows, query + i, position), most);
+    const int32_t seen = tw_keys_seen(&p->rows, query + i, position);
+    float *const row_of_scores = m->scores + i * m->pitch;
+    tw_vector_shares(row_of_scores, p->scale, seen, row_of_scores);
+    for (int32_t s = seen; s < most; s++) row_of_scores[s] = 0.0f;
   }
   mix(&p->rows, m, v, rows, most, y);
 }

@@ -1,5 +1,5 @@
-/* Depthwise convolution of floats, channels last. A vector of channels goes along a row of results with its weights in
- * registers; neighbouring results share what they read. Rows beyond the image are rows of zeros. */
+/* Depthwise convolution of floats, channels last. A line of memory of channels goes along rows of results; neighbouring
+ * results share what they read. Rows beyond the image are rows of zeros. */
 #include "depthwise_channels.h"
 
 #include <math.h>
@@ -11,9 +11,11 @@
 #define TW_NAME tw_depthwise_channels
 #endif
 
-enum { PIXELS = 4 };
+/* Pixels of many channels are so far apart that few of them are in the cache at once: all of a line of memory is used
+ * when it is there. */
+enum { PIXELS = 4, LINE = TW_LANES > 16 ? TW_LANES : 16 };
 
-/* A row of results, for one vector of channels. */
+/* A row of results, for some channels. */
 typedef struct {
   const tw_depthwise_channels_params *params;
   const float **rows; /* of the image, for each row of the window */
@@ -21,32 +23,41 @@ typedef struct {
   const float *b;
   float *y;
   int32_t w_step;
-  int32_t lanes; /* that are there: less than a vector's at the end */
+  int32_t lanes; /* channels at a time: less than a vector's at the end */
   tw_bounds bounds;
 } work;
 
-/* What stays the same along rows of results of 3 x 3 taps, so that all of it is in registers. */
+/* What stays the same along rows of results of 3 x 3 taps. */
 typedef struct {
-  tw_vector w[9], bias, low, high;
-  int64_t step; /* from pixel to pixel */
+  const float *w, *b;
+  int64_t w_step, step; /* from tap to tap, from pixel to pixel */
+  int32_t channels;     /* that are gone through at a time */
+  tw_vector low, high;
 } three;
 
 /* `pixels` neighbouring results, of 3 x 3 neighbouring taps, whose windows begin where `row` says. Their first or last
- * column of taps may lie beside the image. All counts are constants. */
+ * column of taps may lie beside the image. All counts but that of the channels are constants. */
 TW_INLINE void three_by_three(const three *t, const int pixels, const int stride, const int left, const int right,
                               const float *const row[3], float *y) {
   const int last = (pixels - 1) * stride + 2 - right;
-  tw_vector sum[PIXELS];
-  TW_UNROLL for (int i = 0; i < pixels; i++) sum[i] = t->bias;
-  TW_UNROLL for (int r = 0; r < 3; r++) {
-    TW_UNROLL for (int i = 0; i < pixels; i++) {
-      TW_UNROLL for (int c = i * stride; c < i * stride + 3; c++) {
-        if (c >= left && c <= last) sum[i] += tw_load(row[r] + c * t->step) * t->w[3 * r + c - i * stride];
+  const int64_t step = t->step, w_step = t->w_step;
+  const tw_vector low = t->low, high = t->high;
+  const float *const w = t->w, *const b = t->b;
+  for (int32_t channel = 0; channel < t->channels; channel += TW_LANES) {
+    tw_vector sum[PIXELS];
+    TW_UNROLL for (int i = 0; i < pixels; i++) sum[i] = tw_load(b + channel);
+    TW_UNROLL for (int r = 0; r < 3; r++) {
+      tw_vector factor[3];
+      TW_UNROLL for (int s = 0; s < 3; s++) factor[s] = tw_load(w + (3 * r + s) * w_step + channel);
+      TW_UNROLL for (int i = 0; i < pixels; i++) {
+        TW_UNROLL for (int c = i * stride; c < i * stride + 3; c++) {
+          if (c >= left && c <= last) sum[i] += tw_load(row[r] + c * step + channel) * factor[c - i * stride];
+        }
       }
     }
-  }
-  TW_UNROLL for (int i = 0; i < pixels; i++) {
-    tw_store(y + i * t->step, tw_at_most(tw_at_least(sum[i], t->low), t->high));
+    TW_UNROLL for (int i = 0; i < pixels; i++) {
+      tw_store(y + i * step + channel, tw_at_most(tw_at_least(sum[i], low), high));
+    }
   }
 }
 
@@ -84,10 +95,9 @@ TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, co
   const tw_depthwise_channels_params *const p = k->params;
   const int32_t left = p->first, right = p->end < p->out_w, columns = p->out_w;
   const int64_t in_row = (int64_t)p->in_w * p->channels, out_row = (int64_t)p->out_w * p->channels;
-  three t = {.bias = tw_load(k->b), .step = p->channels};
+  three t = {.w = k->w, .b = k->b, .w_step = k->w_step, .step = p->channels, .channels = k->lanes};
   t.low = tw_all(k->bounds.raises ? k->bounds.low : -INFINITY);
   t.high = tw_all(k->bounds.lowers ? k->bounds.high : INFINITY);
-  TW_UNROLL for (int i = 0; i < 9; i++) t.w[i] = tw_load(k->w + i * k->w_step);
   float *y = k->y;
   int32_t top = row * p->stride_h - p->pad_top;
   for (int32_t i = 0; i < rows; i++, y += out_row, top += p->stride_h) {
@@ -160,14 +170,19 @@ static void any_rows(work *k, const float *x, const float *zeros, int32_t row, i
 static void one_block(work *k, const float *x, const float *w, const float *b, const float *zeros, float *y,
                       int32_t row, int32_t rows) {
   const tw_depthwise_channels_params *const p = k->params;
-  for (int32_t c = 0; c < p->channels; c += TW_LANES) {
+  const int32_t whole = p->channels / TW_LANES * TW_LANES;
+  for (int32_t c = 0; c < p->channels; c += k->lanes) {
     k->w = w + c;
     k->b = b + c;
     k->y = y + c;
-    k->lanes = tw_min(TW_LANES, p->channels - c);
-    if (k->lanes < TW_LANES || !p->three) any_rows(k, x + c, zeros, row, rows);
-    else if (p->three == 1) rows_of_three(k, 1, x + c, zeros, row, rows);
-    else rows_of_three(k, 2, x + c, zeros, row, rows);
+    if (p->three && c < whole) {
+      k->lanes = tw_min(LINE, whole - c);
+      if (p->three == 1) rows_of_three(k, 1, x + c, zeros, row, rows);
+      else rows_of_three(k, 2, x + c, zeros, row, rows);
+    } else {
+      k->lanes = tw_min(TW_LANES, p->channels - c);
+      any_rows(k, x + c, zeros, row, rows);
+    }
   }
 }
 

@@ -43,20 +43,38 @@ static float sum_of(tw_vector v) {
   return sum;
 }
 
-/* `count` products, up to four, of a row with columns that are `step` apart; the count is a constant. */
-TW_INLINE void dots(const int count, const float *a, const float *b, int64_t step, int32_t inner, float *y) {
-  tw_vector sum[4];
-  float rest[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+/* The sums of four vectors. */
+static void store_sums(const tw_vector sum[4], float *y) {
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+  const float32x4_t first = vpaddq_f32((float32x4_t)sum[0], (float32x4_t)sum[1]);
+  const float32x4_t second = vpaddq_f32((float32x4_t)sum[2], (float32x4_t)sum[3]);
+  vst1q_f32(y, vpaddq_f32(first, second));
+#else
+  for (int i = 0; i < 4; i++) y[i] = sum_of(sum[i]);
+#endif
+}
+
+static float dot(const float *a, const float *b, int32_t inner) {
+  tw_vector sum = {0};
+  float rest = 0.0f;
   int32_t k = 0;
-  TW_UNROLL for (int i = 0; i < count; i++) sum[i] = (tw_vector){0};
+  for (; k + TW_LANES <= inner; k += TW_LANES) sum += tw_load(a + k) * tw_load(b + k);
+  for (; k < inner; k++) rest += a[k] * b[k];
+  return sum_of(sum) + rest;
+}
+
+/* Products of a row with four columns that are `step` apart. */
+static void four_dots(const float *a, const float *b, int64_t step, int32_t inner, float *y) {
+  tw_vector sum[4] = {{0}, {0}, {0}, {0}};
+  int32_t k = 0;
   for (; k + TW_LANES <= inner; k += TW_LANES) {
     const tw_vector factor = tw_load(a + k);
-    TW_UNROLL for (int i = 0; i < count; i++) sum[i] += factor * tw_load(b + i * step + k);
+    TW_UNROLL for (int i = 0; i < 4; i++) sum[i] += factor * tw_load(b + i * step + k);
   }
+  store_sums(sum, y);
   for (; k < inner; k++) {
-    TW_UNROLL for (int i = 0; i < count; i++) rest[i] += a[k] * b[i * step + k];
+    for (int i = 0; i < 4; i++) y[i] += a[k] * b[i * step + k];
   }
-  TW_UNROLL for (int i = 0; i < count; i++) y[i] = sum_of(sum[i]) + rest[i];
 }
 
 static void rows_by_columns(const tw_matmul_params *p, const float *a, const float *b, float *y) {
@@ -65,9 +83,9 @@ static void rows_by_columns(const tw_matmul_params *p, const float *a, const flo
     const float *const row = a + (int64_t)r * p->a_row;
     float *const to = y + (int64_t)r * p->y_row;
     for (; column + 4 <= p->columns; column += 4) {
-      dots(4, row, b + (int64_t)column * p->b_column, p->b_column, p->inner, to + column);
+      four_dots(row, b + (int64_t)column * p->b_column, p->b_column, p->inner, to + column);
     }
-    for (; column < p->columns; column++) dots(1, row, b + (int64_t)column * p->b_column, 0, p->inner, to + column);
+    for (; column < p->columns; column++) to[column] = dot(row, b + (int64_t)column * p->b_column, p->inner);
   }
 }
 
