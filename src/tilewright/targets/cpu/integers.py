@@ -20,7 +20,7 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements
+from tilewright.targets.cpu import byte_elements, byte_sums
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -64,7 +64,8 @@ LAYOUTS: tuple[Pass, ...] = (
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
-    return offers(block_columns(vectors), graph, node)
+    added = byte_sums.offer(graph, node)
+    return offers(block_columns(vectors), graph, node) if added is None else [added]
 
 
 def block_columns(vectors: Vectors) -> int:
