@@ -37,7 +37,9 @@ def offer(graph: Graph, node: Node) -> Offer | None:
     op, names = node.op, (*node.inputs, node.key)
     if type(op) is not QLinearAdd or not BYTE.issuperset(graph.types[name].dtype for name in names):
         return None
-    if len({graph.types[name].shape for name in names}) > 1 or not _fits(op, *(graph.types[name].dtype for name in names[:2])):
+    if len({graph.types[name].shape for name in names}) > 1 or not _fits(
+        op, *(graph.types[name].dtype for name in names[:2])
+    ):
         return None
     return Offer(ByteSum(**{field.name: getattr(op, field.name) for field in fields(op)}), node.inputs)
 
