@@ -16,6 +16,7 @@ from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.passes.merge_equal import MERGE_EQUAL
+from tilewright.passes.quantise_early import QUANTISE_EARLY
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
@@ -57,6 +58,7 @@ def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
+    QUANTISE_EARLY,
     MERGE_EQUAL,
     TABULATE_JOINED,
     Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
