@@ -14,6 +14,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Dot, Vectors
+from tilewright.targets.cpu import byte_sums
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.quantised import BYTE, INTEGER
 
@@ -90,4 +91,4 @@ FUSED = Kernel(
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return (FUSED, *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS
+    return (FUSED, byte_sums.KERNEL, *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS

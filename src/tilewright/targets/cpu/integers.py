@@ -15,12 +15,14 @@ from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
 from tilewright.passes.merge_equal import MERGE_EQUAL
+from tilewright.passes.quantise_early import QUANTISE_EARLY
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_slices
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -32,6 +34,7 @@ from tilewright.targets.cpu.packed_forms import (
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
+from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -57,6 +60,9 @@ def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
+    QUANTISE_EARLY,
+    QUANTISED_SLICES,
+    TRANSPOSED_FACTORS,
     MERGE_EQUAL,
     TABULATE_JOINED,
     Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
@@ -64,7 +70,8 @@ LAYOUTS: tuple[Pass, ...] = (
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
-    return offers(block_columns(vectors), graph, node)
+    added = byte_sums.offer(graph, node)
+    return offers(block_columns(vectors), graph, node) if added is None else [added]
 
 
 def block_columns(vectors: Vectors) -> int:
@@ -180,6 +187,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     return (
         *PACKED,
         *byte_elements.kernels(vectors),
+        quantised_slices.KERNEL,
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

@@ -17,9 +17,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
+    MADE,
     WHOLE_WINDOW,
     ComputedProduct,
-    MADE,
     PackedConvolution,
     PackedDepthwise,
     PackedForm,

@@ -192,19 +192,25 @@ TW_ALWAYS void gather(const tw_conv_params *p, const view *v, int32_t length, in
   }
 }
 
-/* Finds the windows of some pixels; the last block is filled up with the last of them. */
+/* Gathers the windows of some pixels of a row. */
+static void gather_row(const tw_conv_params *p, const view *v, const int8_t *from, int32_t pixels, int8_t *to) {
+  const int64_t right = p->stride_w * v->pitch, down = p->dilation_h * v->width * v->pitch;
+  const int32_t length = p->kernel_w * p->in_channels;
+  for (; pixels > 0; pixels--, from += right, to += v->window) gather(p, v, length, down, from, to);
+}
+
+/* Finds the windows of some pixels, row by row; the last block is filled up with the last of them. */
 static void find_windows(const work *k, const view *v, const int8_t *image, int32_t first, int32_t pixels) {
   const tw_conv_params *const p = k->p;
-  const int64_t right = p->stride_w * v->pitch, down = (int64_t)p->stride_h * v->width * v->pitch;
-  const int64_t below = p->dilation_h * v->width * v->pitch;
-  const int32_t length = p->kernel_w * p->in_channels, window = v->window;
-  const int8_t *row = image + first / p->out_w * down, *from = row + first % p->out_w * right;
-  int32_t column = first % p->out_w;
-  int8_t *to = v->windows;
-  for (int32_t i = 0; i < pixels; i++, from += right, to += window) {
-    k->at[i] = window ? to : from;
-    if (window) gather(p, v, length, below, from, to);
-    if (++column == p->out_w) column = 0, row += down, from = row - right;
+  int32_t row = first / p->out_w, column = first % p->out_w;
+  for (int32_t done = 0; done < pixels; row++, column = 0) {
+    const int32_t count = tw_min(pixels - done, p->out_w - column);
+    const int8_t *const from = image + ((int64_t)row * p->stride_h * v->width + column * p->stride_w) * v->pitch;
+    int8_t *const to = v->windows + (int64_t)done * v->window;
+    const int64_t step = v->window ? v->window : p->stride_w * v->pitch;
+    if (v->window) gather_row(p, v, from, count, to);
+    for (int32_t i = 0; i < count; i++) k->at[done + i] = (v->window ? to : from) + i * step;
+    done += count;
   }
   for (int32_t i = pixels; i % TW_ROWS; i++) k->at[i] = k->at[pixels - 1];
 }
