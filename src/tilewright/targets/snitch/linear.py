@@ -72,7 +72,7 @@ def bytes_objection(op: Op, types: Types) -> str | None:
 
 
 def floats_bytes(op: Op, types: Types) -> int:
-    """Two tables, a row of what sums begin with, the second factor as floats, sums, totals of longer ones, and copies."""
+    """Tables, a row of what sums begin with, the second factor as floats, sums, totals of longer ones, copies."""
     p = cast("dict[str, int]", op.params(types))
     width, rows, inner = -(-p["columns"] // 2) * 2, p["rows"], p["inner"]
     sums = 1 + (inner > LARGEST_TOTAL // largest_product(cast(MatMul, op), types))

@@ -1,8 +1,7 @@
-"""Snitch: eight cores with streams and repeated floating-point loops around 128 KiB of TCDM, a ninth that moves data."""
+"""Snitch: eight cores with streams and hardware loops around 128 KiB of TCDM, and a ninth that moves data."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 

@@ -12,7 +12,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "sums.h"
+#include "stream_sums.h"
 
 #define ORIGIN_BITS 0x4b400000 /* of 1.5 * 2^23 */
 #define LARGEST_TOTAL 4194303

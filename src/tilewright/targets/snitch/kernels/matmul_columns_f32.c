@@ -5,7 +5,7 @@
 #define TW_NAME tw_matmul_columns_f32
 #endif
 
-#include "sums.h"
+#include "stream_sums.h"
 
 /* Elements that are `step` apart; eight are loaded before one is stored, because a load's result is not there at once. */
 static inline __attribute__((always_inline)) void copy_run(const uint32_t *from, int32_t step, int32_t count, uint64_t *to) {

@@ -6,8 +6,8 @@
  *
  * Whoever includes this has defined the copy:
  *   static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to) */
-#ifndef TW_SUMS_H
-#define TW_SUMS_H
+#ifndef TW_STREAM_SUMS_H
+#define TW_STREAM_SUMS_H
 
 #include "cluster.h"
 #include "streams.h"
