@@ -147,8 +147,9 @@ static void finish(const rooms *r, const tw_sums *k, const int32_t *totals, int3
     const int32_t bias_step = c ? p->c_column : 0;
     TW_Y *const to = y + row * p->y_row + first * p->y_column;
     if (p->requantised) {
-      const scales s = {bias, mul + row * p->mul_row + first * p->mul_column, add + row * p->add_row + first * p->add_column,
-                        bias_step, p->mul_column, p->add_column};
+      const int32_t *const summand = add ? add + row * p->add_row + first * p->add_column : &none;
+      const scales s = {bias, mul + row * p->mul_row + first * p->mul_column, summand, bias_step, p->mul_column,
+                        add ? p->add_column : 0};
       scaled_row(from, origin, s, p->requant, to, p->y_column, count);
     } else {
       plain_row(from, origin, bias, bias_step, to, p->y_column, count);

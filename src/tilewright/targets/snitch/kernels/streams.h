@@ -14,6 +14,11 @@
 
 #include "team.h"
 
+/* Whether streams may begin there: a tensor may lie anywhere within a larger one. */
+static inline int tw_can_stream(const void *one, const void *two, const void *three) {
+  return (((uintptr_t)one | (uintptr_t)two | (uintptr_t)three) & 7) == 0;
+}
+
 #define TW_STREAM_SET(stream, number, value) \
   __asm__ volatile(".insn i 0x2b, 2, x0, %0, %1" : : "r"(value), "i"((number) << 5 | (stream)) : "memory")
 
@@ -38,6 +43,13 @@ static inline void tw_streams_on(void) { __asm__ volatile("csrsi %0, 1" : : "i"(
 static inline void tw_streams_off(void) {
   tw_fpu_wait();
   __asm__ volatile("csrci %0, 1" : : "i"(TW_STREAMS) : "memory", "ft0", "ft1", "ft2");
+}
+
+/* The same where one was written: what was computed last is still on its way to memory. */
+static inline void tw_streams_off_written(void) {
+  tw_fpu_wait();
+  __asm__ volatile(".rept 16\n nop\n .endr" : : : "memory");
+  tw_streams_off();
 }
 
 /* In asm: the next `count` instructions `turns` + 1 times, all of them before they come again. */
