@@ -27,6 +27,7 @@ typedef struct {
   tw_share rows, columns; /* this core's part; an even number of columns */
   uint64_t *copies;    /* this core's, of four rows */
   int32_t length;      /* of each */
+  int32_t before;      /* for the copy: products of these sums that are not of this call */
 } tw_sums;
 
 static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to);
