@@ -16,7 +16,7 @@ pytestmark = pytest.mark.fast
 DEVICES = {
     "TW_EVENT_UNIT": Kind.EVENT_UNIT, "TW_DMA": Kind.MCHAN, "TW_CLUSTER_CONTROL": Kind.CLUSTER_CONTROL,
     "TW_INSTRUCTION_CACHE": Kind.ICACHE_CONTROL, "TW_NPU": Kind.NEUREKA, "TW_UDMA": Kind.HYPER_UDMA,
-    "TW_EXIT": Kind.SOC_CONTROL, "TW_STDOUT": Kind.CONSOLE,
+    "TW_EXIT": Kind.SOC_CONTROL, "TW_STDOUT": Kind.CONSOLE, "TW_CONTROL": Kind.SNITCH_CONTROL,
 }  # fmt: skip
 """Names of addresses in `kernels/platform.h`, and what is there."""
 EXIT_REGISTER = 0xA0
@@ -30,7 +30,8 @@ def test_devices_are_where_the_platform_has_them(name: str) -> None:
     found = {one: address - EXIT_REGISTER * (one == "TW_EXIT") for one, address in said.items()}
     first = {device.kind: device.base for device in reversed(_platform(target).devices)}
     assert found == {one: first[DEVICES[one]] for one in found}
-    assert {"TW_DMA", "TW_EXIT", "TW_STDOUT"} <= set(found)
+    by_instructions = Kind.XDMA in first
+    assert ({"TW_CONTROL"} if by_instructions else {"TW_DMA", "TW_EXIT", "TW_STDOUT"}) <= set(found)
 
 
 def test_the_weight_memory_is_where_the_platform_has_it() -> None:

@@ -1,8 +1,7 @@
-"""Snitch: eight cores with streams and repeated floating-point loops around 128 KiB of TCDM, a ninth that moves data."""
+"""Snitch: eight cores with streams and hardware loops around 128 KiB of TCDM, and a ninth that moves data."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,16 +11,20 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.snitch import elementwise, linear
+from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-KERNELS = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *PORTABLE)
 
 TARGET = Target(
     name="snitch",
     summary="8 Snitch cores with streams and hardware loops around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS),),
+    passes=(COLUMNS_SIDE_BY_SIDE,),
     memories=(
         Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
         Memory(

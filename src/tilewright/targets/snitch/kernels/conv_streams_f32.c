@@ -1,0 +1,61 @@
+/* Convolution of floats with channels as the second axis, in one group; all cores together. Results are rows of a product,
+ * filters its columns. */
+#include "conv.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_conv_streams_f32
+#endif
+
+#include "stream_sums.h"
+#include "window_copy.h"
+
+enum { COPYING = 16 };
+
+#define BITS(element) (element)
+TW_DEFINE_COPY_WINDOW(uint32_t, BITS)
+
+static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to) {
+  tw_copy_window(k->p, k->a, 0, row, first, count, to);
+}
+
+/* Filters are rows of w, and become columns; what sums begin with is a row too. Their bits are moved by the integer core. */
+static void turn_filters(const tw_conv_params *p, int32_t inner, const uint32_t *filters, const uint32_t *bias, uint32_t *begin,
+                         int32_t width) {
+  const tw_share rows = tw_share_of(inner), columns = tw_share_of(width);
+  uint32_t *const turned = begin + width;
+  for (int32_t i = columns.first; i < columns.end; i++) begin[i] = bias && i < p->out_channels ? bias[i * p->bias_step] : 0;
+  for (int32_t row = rows.first; row < rows.end; row++) {
+    const uint32_t *from = filters + row;
+    uint32_t *to = turned + row * width;
+    for (int32_t i = 0; i < p->out_channels; i++, from += inner) *to++ = *from;
+    if (p->out_channels & 1) *to = 0;
+  }
+}
+
+/* This core's part: the planes of filters lie one behind the other. */
+static void place(const tw_conv_params *p, const tw_sums *k, uint32_t *y) {
+  const int32_t plane = p->out_h * p->out_w, first = k->columns.first, count = tw_min(k->columns.end, p->out_channels) - first;
+  for (int32_t row = k->rows.first; row < k->rows.end; row++) {
+    const uint32_t *from = (const uint32_t *)k->y + row * k->y_row + first;
+    uint32_t *to = y + first * plane + row;
+    for (int32_t i = 0; i < count; i++, to += plane) *to = *from++;
+  }
+}
+
+void TW_NAME(const tw_conv_params *params, const float *x, const float *filters, const float *b, float *y, void *scratch) {
+  const tw_conv_params *const p = params;
+  const int32_t pixels = p->out_h * p->out_w, inner = p->in_channels * p->kernel_h * p->kernel_w;
+  const int32_t width = (p->out_channels + 1) & ~1;
+  float *const begin = scratch, *const turned = begin + width, *const sums = turned + inner * width;
+  turn_filters(p, inner, (const uint32_t *)filters, (const uint32_t *)b, (uint32_t *)begin, width);
+  tw_sums k = {.p = p, .b = turned, .b_row = width, .begin = begin, .y = sums, .y_row = width, .inner = inner,
+               .is_positive = p->activation.kind};
+  tw_sums_copies(&k, inner, sums + pixels * width);
+  tw_sums_cut(&k, pixels, width, COPYING);
+  tw_barrier();
+  for (int32_t image = 0; image < p->batch; image++) {
+    k.a = x + image * p->in_channels * p->in_h * p->in_w;
+    tw_sum_up(&k);
+    place(p, &k, (uint32_t *)y + image * p->out_channels * pixels);
+  }
+}

@@ -1,0 +1,132 @@
+"""Networks and kernels on the Snitch cluster: one core moves the data of all, floats come in streams of two."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.planner.networks import NETWORKS
+from tests.support.models import model, node
+from tilewright import targets
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
+from tilewright.ops.add import Add
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.relu import Relu
+from tilewright.ops.sub import Sub
+from tilewright.program import Program, compile_model
+from tilewright.run.kernel_bench import Case, check
+from tilewright.sim.elf import read_elf
+from tilewright.sim.simulator import Simulator
+from tilewright.target.kernel import Kernel
+from tilewright.target.settings import Settings
+
+SNITCH = targets.find("snitch")
+RNG = np.random.default_rng(17)
+
+
+def compiled(name: str, settings: Settings) -> Program:
+    return compile_model(NETWORKS[name](), target="snitch", settings=settings)
+
+
+def kernel(source: str) -> Kernel:
+    return next(one for one in SNITCH.engines[0].kernels if one.source == source)
+
+
+def floats(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def integers(dtype: str, *shape: int) -> Array:
+    info = np.iinfo(dtype)
+    return RNG.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+# ---- networks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("residual", Settings(time_limit=1.0)),
+        ("odd_sizes", Settings(memories=(("tcdm", 20_000),), time_limit=1.0)),
+        ("quantised_residual", Settings(time_limit=1.0)),
+        ("residual", Settings(cores=1, time_limit=1.0)),
+        ("joined", Settings(cores=3, buffering="single", time_limit=1.0)),
+    ],
+    ids=str,
+)
+def test_networks_agree(name: str, settings: Settings) -> None:
+    assert compiled(name, settings).check().first_difference is None
+
+
+def test_a_run_breaks_no_rule() -> None:
+    """No read of what nobody wrote, no access to what the DMA moves, no use of a device that it is not made for."""
+    program = compiled("odd_sizes", Settings(memories=(("tcdm", 20_000),), time_limit=1.0))
+    simulator = Simulator("snitch")
+    simulator.check(unwritten=True, protected=True, transfers=True, misuse=True)
+    simulator.load(read_elf(program.build_soc().build(program.random_inputs())))
+    assert re.match(r"cycles \d+\noutput 0 fnv1a [0-9a-f]+\n$", simulator.run(100_000_000).stdout)
+
+
+@pytest.mark.fast
+def test_constant_factors_have_columns_side_by_side() -> None:
+    weights = {"w": floats(6, 8)}
+    made = compile_model(
+        model([node("Gemm", "x w", "y", transB=1)], {"x": (4, 8)}, ["y"], weights), target="snitch"
+    ).compiled
+    (layer,) = made.lowered.nodes
+    assert isinstance(layer.op, MatMul)
+    assert not layer.op.trans_b
+    assert np.array_equal(made.lowered.constants[layer.inputs[1]], weights["w"].T)
+
+
+# ---- kernels ----------------------------------------------------------------------------------------------------
+
+
+def test_products_of_floats() -> None:
+    shapes = [(64, 64, 64), (8, 300, 48), (3, 7, 10), (1, 100, 128), (9, 70, 30), (5, 4, 34), (40, 5, 2)]
+    streams = kernel("matmul_columns_f32.c")
+    cases = [Case(streams, MatMul(), [floats(m, k), floats(k, n)]) for m, k, n in shapes]
+    cases.append(Case(streams, MatMul(activation=Relu()), [floats(3, 5, 66), floats(3, 66, 18), floats(18)]))
+    cases.append(Case(streams, MatMul(trans_a=True), [floats(20, 12), floats(20, 16)]))
+    found = check(cases, SNITCH)
+    assert 64**3 / 2 / 8 / found[0].cycles > 0.85, "of the cycles of 64 x 64 x 64, products of two"
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_products_of_floats_on_few_cores(cores: int) -> None:
+    check([Case(kernel("matmul_columns_f32.c"), MatMul(), [floats(7, 9), floats(9, 22)])], SNITCH, cores)
+
+
+def test_products_of_bytes() -> None:
+    streams = kernel("matmul_bytes.c")
+    few = integers("int32", 33) // 2**20
+    cases = [
+        Case(streams, MatMul(trans_b=True), [integers("int8", 17, 50), integers("int8", 33, 50), few]),
+        Case(streams, MatMul(a_zero=3, b_zero=-7), [integers("uint8", 4, 1030), integers("int8", 1030, 9)]),
+        Case(streams, MatMul(), [integers("int8", 2, 3, 66), integers("int8", 2, 66, 6)]),
+        # The largest totals of all, in several groups and in one.
+        Case(streams, MatMul(), [np.full((2, 300), -128, np.int8), np.full((300, 2), -128, np.int8)]),
+        Case(streams, MatMul(), [np.full((2, 255), -128, np.int8), np.full((255, 2), -128, np.int8)]),
+    ]
+    check(cases, SNITCH)
+
+
+@pytest.mark.parametrize("op", [Add(), Sub(), Mul()], ids=str)
+def test_two_tensors(op: Op) -> None:
+    shapes = [((130,), (130,)), ((33,), (33,)), ((9, 8), (8,)), ((50,), (1,)), ((3, 4, 6), (3, 1, 6)), ((6,), (4, 6))]
+    streams = kernel(f"{op.kind.lower()}_streams.c")
+    cases = [Case(streams, op, [floats(*a), floats(*b)]) for a, b in shapes]
+    assert all(streams.objection(op, case.types) is None for case in cases)
+    check(cases, SNITCH)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("a", "b"), [((3, 5), (5,)), ((1,), (4,)), ((3, 4), (3, 1))])
+def test_what_streams_do_not_take(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    case = Case(kernel("add_streams.c"), Add(), [floats(*a), floats(*b)])
+    assert case.kernel.objection(case.op, case.types) is not None
