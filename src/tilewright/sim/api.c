@@ -1,16 +1,17 @@
 /* What Python calls. */
 #include "sim.h"
+#include "snitch.h"
 #include "user_device.h"
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 extern const device_type EVENT_UNIT, EVENT_UNIT_OUTER, MCHAN, MCHAN_OUTER, NEUREKA, CLUSTER_CONTROL, ICACHE_CONTROL, SOC_CONTROL, CONSOLE,
-    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE, ITA, ITA_VIEW, ITAPOOL;
+    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE, XDMA, SNITCH_CONTROL, ZERO_MEMORY, ITA, ITA_VIEW, ITAPOOL;
 /* In the order of platform.py: Kind. */
 const device_type *const DEVICE_TYPES[] = {&EVENT_UNIT, &EVENT_UNIT_OUTER, &MCHAN, &MCHAN_OUTER, &NEUREKA, &CLUSTER_CONTROL, &ICACHE_CONTROL,
-    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE, &ITA, &ITA_VIEW,
-    &ITAPOOL};
+    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE, &XDMA, &SNITCH_CONTROL,
+    &ZERO_MEMORY, &ITA, &ITA_VIEW, &ITAPOOL};
 
 sim *sim_new(const platform *p);
 void sim_delete(sim *s);
@@ -62,11 +63,20 @@ EXPORT void tw_boot(sim *s, u32 entry) {
         if (s->description.group[s->core[i].group].boots) sim_start_core(s, i, entry, 0);
 }
 
+/* Another word of the host interface. */
+EXPORT void tw_set_fromhost(sim *s, u32 address) { s->fromhost = address; }
+
+/* What a boot ROM leaves in the first two argument registers. */
+EXPORT void tw_pass_hart(sim *s, u32 second) {
+    for (u32 i = 0; i < s->cores; i++) s->core[i].x[10] = s->core[i].hart, s->core[i].x[11] = second;
+}
+
 EXPORT u32 tw_run(sim *s, u64 stop) {
     if (s->exited) return s->fault.reason;
     s->fault = (fault){0};
     s->stop = stop;
-    core_run(s);
+    if (s->core[0].snitch) snitch_run(s);
+    else core_run(s);
     if (s->exited) console_drain(s);
     return s->fault.reason;
 }
@@ -160,7 +170,8 @@ EXPORT u64 tw_device_busy(const sim *s, u32 index) { return s->device[index].bus
 
 static void set_hooks(sim *s) {
     for (u32 i = 0; i < s->cores; i++)
-        s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1);
+        s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1) ||
+                            (s->core[i].snitch && (s->checker.checks & CHECK_MISUSE));
 }
 
 EXPORT int tw_set_breakpoints(sim *s, const u32 *addresses, u32 count) {

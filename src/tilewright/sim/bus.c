@@ -79,9 +79,7 @@ static device *find_device(sim *s, u32 address) {
 }
 
 static void check_tohost(sim *s, u32 address, u32 value) {
-    if (!s->has_tohost || address != s->tohost || !(value & 1)) return;
-    s->exited = 1;
-    s->exit_code = value >> 1;
+    if (s->has_tohost && address == s->tohost && (value & 1)) host_store(s, value);
 }
 
 bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32 size, u32 is_write, u32 value, u32 is_elw) {

@@ -7,7 +7,7 @@ typedef struct {
     struct { u16 used; char text[WIDTH]; } line[CHANNELS];
 } console;
 
-static void emit(sim *s, const char *text, u32 length) {
+void sim_print(sim *s, const char *text, u32 length) {
     if (s->out_used + length > s->out_size) {
         s->out_size = (s->out_used + length) * 2;
         s->out = realloc(s->out, s->out_size);
@@ -21,7 +21,7 @@ static void write(sim *s, device *d, access *a) {
     u32 channel = a->offset / 8 % CHANNELS;
     k->line[channel].text[k->line[channel].used++] = (char)a->value;
     if ((char)a->value != '\n' && k->line[channel].used < WIDTH) return;
-    emit(s, k->line[channel].text, k->line[channel].used);
+    sim_print(s, k->line[channel].text, k->line[channel].used);
     k->line[channel].used = 0;
 }
 
@@ -31,7 +31,7 @@ void console_drain(sim *s) {
         if (s->device[i].type->write != write) continue;
         console *k = s->device[i].state;
         for (u32 c = 0; c < CHANNELS; c++) {
-            emit(s, k->line[c].text, k->line[c].used);
+            sim_print(s, k->line[c].text, k->line[c].used);
             k->line[c].used = 0;
         }
     }

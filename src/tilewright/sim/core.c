@@ -166,6 +166,7 @@
     WAIT_TURN(); \
     u64 *unit = c->fpu_free, wait = excess(*unit, t); *unit = t + wait + 1; c->stall[STALL_FPU] += wait; c->counted[COUNT_FLOAT]++
 #define HANDLE_FOP(form, ...) { BOOK_FPU(); u32 FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
+#define HANDLE_FPICK HANDLE_FOP
 #define HANDLE_FTOX(form, ...) { BOOK_FPU(); u32 R; __VA_ARGS__; X(rd) = R; PAY(wait); NEXT; }
 #define HANDLE_XTOF(form, ...) { BOOK_FPU(); u32 A = X(rs1), FR; __VA_ARGS__; F(rd) = FR; PAY(wait); NEXT; }
 #define HANDLE_FMVX(form, ...) { u32 R; __VA_ARGS__; X(rd) = R; n++; t += ip->cost; NEXT; }

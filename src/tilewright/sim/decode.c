@@ -1,6 +1,7 @@
 /* From instruction words to slots. Code is decoded a page at a time into slots, when it is first executed. */
 #include "insn.h"
 #include "sim.h"
+#include "snitch.h"
 #include <stdlib.h>
 
 typedef struct {
@@ -244,6 +245,10 @@ static void warn_next(sim *s, u32 group, insn *slot) {
 
 void code_decode(sim *s, u32 group, insn *slot) {
     const view *v = &s->view[group];
+    if (v->flavour == FLAVOUR_SNITCH) {
+        snitch_decode(s, group, slot);
+        return;
+    }
     u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
     slot->op = slot->entry = slot->real = slot->start = OP_UNMAPPED;
     slot->flags &= (u8)~INSN_NEW;
@@ -265,12 +270,17 @@ void code_decode(sim *s, u32 group, insn *slot) {
     warn_next(s, group, slot);
 }
 
+static void place(sim *s, u32 group, insn *slot) {
+    if (s->view[group].flavour == FLAVOUR_SNITCH) snitch_place(s, slot);
+    else choose_entries(s, group, slot);
+}
+
 /* The probes have changed. */
 void code_place_probes(sim *s) {
     for (u32 g = 0; g < s->groups; g++)
         for (code_page *page = s->view[g].pages; page; page = page->next)
             for (u32 i = 0; i < PAGE_SLOTS; i++)
-                if (page->slot[i].real >= OP_FIRST) choose_entries(s, g, &page->slot[i]);
+                if (page->slot[i].real >= OP_FIRST) place(s, g, &page->slot[i]);
 }
 
 /* What a stall depends on may not be executed again: keep it through code_forget(). */
@@ -283,7 +293,7 @@ static void decode_again(sim *s, core *c) {
         if (c->lp_last[loop] && c->lp_last[loop]->real == OP_DECODE) code_decode(s, c->group, c->lp_last[loop]);
     if (!c->ip || c->ip->op == OP_NEXT_PAGE) return;
     code_decode(s, c->group, c->ip);
-    add_stall(c->ip, c->next_dep);
+    if (!c->snitch) add_stall(c->ip, c->next_dep);
 }
 
 /* Forget all code but the instruction that each core is about to execute and the last ones of its loops. */

@@ -1,5 +1,6 @@
 /* Instruction caches: one private level per core, one shared level per group, lines of 16 bytes. */
 #include "sim.h"
+#include "snitch.h"
 
 /* Pseudo-random replacement: an 8-bit shift register per cache, valid ways are not spared. */
 static u32 victim(cache *k) {
@@ -87,6 +88,21 @@ u32 icache_wait(sim *s, core *c, u32 line, u64 now) {
     if (!s->icache[c->group].on) return memory_wait(s, c, line, now);
     if (!c->private_cache.ways) return shared_wait(s, c, line, now);
     return refill(&c->private_cache, line % c->private_cache.sets, line, now, shared_wait(s, c, line, now));
+}
+
+/* One shared level with lines of SNITCH_LINE_BYTES, asked for a line that a core does not have at hand. All cores that miss a line
+ * wait for it together; other misses wait for their turn, and for what the DMA engine reads. */
+u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now) {
+    cache *k = &s->icache[c->group].bank[0];
+    u32 set = line % k->sets;
+    int slot = lookup(k, set, line);
+    if (slot < 0) {
+        slot = (int)(set * 4 + victim(k));
+        k->refills++;
+        k->tag[slot] = line + 1;
+        k->busy = k->ready[slot] = later(xdma_read_end(s, now), later(now, k->busy) + SNITCH_REFILL);
+    }
+    return k->ready[slot] > now ? (u32)(k->ready[slot] - now) : 0;
 }
 
 static void forget(cache *k) {

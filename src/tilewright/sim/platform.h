@@ -4,7 +4,7 @@
 #include "base.h"
 
 enum { MAX_GROUPS = 4, MAX_MEMORIES = 16, MAX_WINDOWS = 16, MAX_DEVICES = 32, DEVICE_PARAMETERS = 6, NO_MEMORY = 255 };
-enum { FLAVOUR_XPULPV2, FLAVOUR_COREV };
+enum { FLAVOUR_XPULPV2, FLAVOUR_COREV, FLAVOUR_THUMB, FLAVOUR_SNITCH };
 
 /* Cores that share an instruction set, a view of the memory map and an instruction cache. */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
 } platform_group;
 
 typedef struct {
-    u32 base, size, banks, hides_wait, is_mapped;
+    u32 base, size, banks, hides_wait, is_mapped, bank_bytes;
     u32 refill_port_bytes;                          /* 0: lines of shared caches come without waiting for each other */
     u32 latency[MAX_GROUPS], fetch_latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
 } platform_memory;

@@ -23,6 +23,8 @@ class Flavour(IntEnum):
     COREV = 1
     THUMB = 2
     """Arm's: programs run in an emulator, and the group is called like the core."""
+    SNITCH = 3
+    """RV32IMAFD with Xssr, Xfrep, packed floats and Xdma; all groups of a platform have it, or none."""
 
 
 class Kind(IntEnum):
@@ -41,10 +43,13 @@ class Kind(IntEnum):
     REGISTERS = 10
     HYPER_UDMA = 11
     USER = 12
-    ITA = 13
-    ITA_VIEW = 14
+    XDMA = 13
+    SNITCH_CONTROL = 14
+    ZERO_MEMORY = 15
+    ITA = 16
+    ITA_VIEW = 17
     """Its busy flag and events, where a cluster shows them."""
-    ITAPOOL = 15
+    ITAPOOL = 18
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,8 @@ class Memory:
     base: int
     size: int
     banks: int = 1
+    bank_bytes: int = 4
+    """Bytes of a word; only Snitch cores look at it."""
     hides_wait: bool = False
     """Bank conflicts disappear behind the latency."""
     latency: Mapping[str, int] = field(default_factory=dict)
@@ -145,6 +152,8 @@ class Platform:
     memories: tuple[Memory, ...]
     windows: tuple[Window, ...] = ()
     devices: tuple[Device, ...] = ()
+    boot_word: int = 0
+    """Where a boot ROM has the entry point of the program; 0 where nobody looks for it."""
     energy: EnergyModel | None = None
     """What it spends, if anybody knows."""
 
@@ -225,7 +234,7 @@ class CGroup(ctypes.Structure):
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "refill_port_bytes"]),
+        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]),
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
@@ -260,8 +269,9 @@ def to_c(platform: Platform) -> CPlatform:
         c.group[i] = _group(platform, group)
     for i, memory in enumerate(platform.memories):
         c.memory[i] = CMemory(
-            memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped, memory.refill_port_bytes
-        )
+            memory.base, memory.size, memory.banks, memory.hides_wait, memory.is_mapped, memory.bank_bytes,
+            memory.refill_port_bytes,
+        )  # fmt: skip
         _by_group(platform, memory.latency, c.memory[i].latency)
         _by_group(platform, {**memory.latency, **memory.fetch_latency}, c.memory[i].fetch_latency)
         _by_group(platform, memory.uncached_fetch, c.memory[i].uncached_fetch)

@@ -33,6 +33,7 @@ LINE_BYTES = 16
 ITA_PORT_BYTES = 128
 """ITA_PORT of ita.h."""
 END = 1 << 32
+_REACHED_BY_INSTRUCTIONS = (Kind.XDMA,)
 
 
 def check_platform(platform: Platform) -> None:
@@ -136,7 +137,8 @@ def _memories(platform: Platform) -> Iterator[str]:
 
 def _devices(platform: Platform) -> Iterator[str]:
     for device in platform.devices:
-        if device.size < 1 or not 0 <= device.base <= END - device.size:
+        least = 0 if device.kind in _REACHED_BY_INSTRUCTIONS else 1
+        if device.size < least or not 0 <= device.base <= END - device.size:
             yield f"{device.name} cannot be at {device.base:#x}..{device.base + device.size:#x}"
         if len(device.parameters) > PARAMETERS:
             yield f"{device.name} has {len(device.parameters)} parameters, at most {PARAMETERS} fit"
@@ -182,9 +184,7 @@ def _npu(platform: Platform, device: Device) -> Iterator[str]:
 def _ita(platform: Platform, device: Device) -> Iterator[str]:
     yield from _has_memories(platform, device, 1)
     memory = next((m for m in platform.memories if m.name in device.parameters[:1]), None)
-    if _number(device, 3) not in (4, 8, 16):
-        yield "its fourth parameter, the bytes of a bank, is 4, 8 or 16"
-    elif memory and memory.banks * _number(device, 3) < ITA_PORT_BYTES:
+    if memory and memory.banks * memory.bank_bytes < ITA_PORT_BYTES:
         yield f"{memory.name} has fewer banks than the {ITA_PORT_BYTES} bytes that it reads at once take"
     if not 0 <= _number(device, 1) < EVENT_LINES:
         yield f"its second parameter, the line of its events, lies below {EVENT_LINES}"
@@ -232,6 +232,7 @@ _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.NEUREKA: _npu,
     Kind.ITA: _ita,
     Kind.ITA_VIEW: _needs(Kind.ITA),
+    Kind.XDMA: lambda platform, device: _has_memories(platform, device, 1),
     Kind.HYPER_UDMA: _hyper,
     Kind.ICACHE_CONTROL: _icache,
     Kind.TIMER: _timer,

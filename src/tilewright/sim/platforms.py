@@ -10,6 +10,7 @@ from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platform_rules import MAX_CORES
 from tilewright.sim.quad import QUAD
 from tilewright.sim.siracusa import SIRACUSA
+from tilewright.sim.snitch import SNITCH
 
 PLATFORMS = {
     "siracusa": SIRACUSA,
@@ -18,6 +19,7 @@ PLATFORMS = {
     "corev": manycore(1, Flavour.COREV),
     "rv32": manycore(1),
     "microcontroller": MICROCONTROLLER,
+    "snitch": SNITCH,
     "manycore64": manycore(64),
 }
 

@@ -1,5 +1,6 @@
 /* Building a platform, scheduling, faults. */
 #include "sim.h"
+#include "snitch.h"
 #include <stdlib.h>
 
 enum { SLACK = 1 << 20, SPILL = 64 }; /* SPILL: an engine's widest access at the last byte of a memory */
@@ -24,7 +25,7 @@ static size_t arena_size(const platform *p) {
     for (u32 g = 0; g < p->groups; g++) {
         const platform_group *group = &p->group[g];
         u32 sets = group->private_sets + group->last_core_private_sets + 1;
-        bytes += group->cores * (sizeof(core) + sizeof(core *) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
+        bytes += group->cores * (sizeof(core) + sizeof(core *) + sizeof(snitch) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
     }
     for (u32 i = 0; i < p->devices; i++) bytes += DEVICE_TYPES[p->device[i].kind]->state_bytes + 64;
     return bytes;
@@ -58,6 +59,15 @@ static void build_view(sim *s, u32 g) {
         if (p->window[i].groups >> g & 1) map_pages(v->map, p->window[i].base, p->window[i].size, (u8)(MAP_WINDOW | i));
 }
 
+static snitch *snitch_new(sim *s, u32 local) {
+    snitch *n = sim_allocate(s, sizeof *n);
+    n->due = n->movers_due = NEVER;
+    n->line[0] = n->line[1] = NO_LINE;
+    n->bank_shift = local < s->memories ? (u32)__builtin_ctz(s->description.memory[local].bank_bytes) : 2;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = NEVER;
+    return n;
+}
+
 static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     const platform_group *p = &s->description.group[g];
     u32 units = p->fpus ? p->fpus : p->cores;
@@ -65,7 +75,8 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->id = (u32)(c - s->core);
     c->hart = p->first_hart + index;
     c->group = g;
-    c->timing = p->flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY;
+    c->timing = p->flavour == FLAVOUR_SNITCH ? &TIMING_SNITCH : p->flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY;
+    if (p->flavour == FLAVOUR_SNITCH) c->snitch = snitch_new(s, p->local_memory);
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];
     c->fdiv_free = fdiv;
@@ -187,7 +198,7 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     c->x[c->wait_rd] = value;
     c->t = when;
     observe_span(s, id, SPAN_ASLEEP, later(c->wait_since, c->function_since), when);
-    move_to_front(s, c);
+    if (!c->snitch) move_to_front(s, c); /* a unit that works on is in the queue */
     sim_schedule(s, c->rank, when);
 }
 

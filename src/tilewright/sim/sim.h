@@ -85,6 +85,7 @@ typedef struct core {
     u32 function, function_start, function_size, spare4;
     u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
     u32 pad;
+    struct snitch *snitch; /* what only those cores have; NULL for others */
 } core;
 
 typedef struct {
@@ -107,7 +108,8 @@ enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR,
        MISUSE_FETCH, MISUSE_NARROW, MISUSE_WRITE_ONLY, MISUSE_READ_ONLY, MISUSE_ABSENT, MISUSE_DISPATCH_FULL, MISUSE_NO_COUNTER,
        MISUSE_OFFSET, MISUSE_STORE_SET_UP, MISUSE_UNIT_BUSY, MISUSE_UNIT_ACCESS, MISUSE_UNIT_EARLY, MISUSE_UNIT_LEFT,
        MISUSE_ITA_FULL, MISUSE_ITA_CONTEXT, MISUSE_ITA_UNALIGNED, MISUSE_ITA_LAYER, MISUSE_ITA_OUTPUT, MISUSE_ITA_BIAS, MISUSE_ITA_WEIGHTS,
-       MISUSE_ITA_GELU, MISUSE_ITA_CLEARING, MISUSE_POOL_SIZES, MISUSE_POOL_ITERATIONS };
+       MISUSE_ITA_GELU, MISUSE_ITA_CLEARING, MISUSE_POOL_SIZES, MISUSE_POOL_ITERATIONS,
+       MISUSE_STREAM_OFF, MISUSE_FREP_BYPASS, MISUSE_FREP_LONG, MISUSE_FREP_INTEGER, MISUSE_STREAM_BYPASS };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -222,7 +224,7 @@ typedef struct sim {
     u32 running;                 /* actor */
     u32 exit_code, exited;
     fault fault;
-    u32 tohost, has_tohost;
+    u32 tohost, has_tohost, fromhost, pad;
     u32 breakpoints;
     u32 breakpoint[64];
     u32 step_core, is_stepping;
@@ -231,7 +233,7 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *hyper, *npu, *ita;
+    struct device *dma, *hyper, *npu, *xdma, *ita;
     u32 out_used, out_size;
     char *out;
 } sim;
@@ -255,12 +257,17 @@ u32 rvc_expand(u32 half);
 /* icache.c */
 u32 icache_wait(sim *s, core *c, u32 line, u64 now);
 void icache_flush(sim *s, u32 group);
+u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now);
 /* bus.c */
 typedef struct { u32 value, wait, blocked, failed; } bus_result;
 bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32 size, u32 is_write, u32 value, u32 is_elw);
 u8 *bus_pointer(sim *s, u32 group, u32 address, u32 size);
 memory *bus_memory(sim *s, u32 group, u32 address, u32 size, u32 *offset);
 u32 bank_wait(memory *m, u32 offset, u64 now);
+/* console.c */
+void sim_print(sim *s, const char *text, u32 length);
+/* host.c */
+void host_store(sim *s, u32 value);
 /* csr.c */
 u32 csr_access(sim *s, core *c, u32 number, u32 operation, u32 operand, int writes, u64 now, u64 instructions);
 void csr_count(sim *s, core *c, const insn *ip);
@@ -306,6 +313,9 @@ void ita_activity(const device *d, u64 now, activity *a);
 /* mchan.c */
 u64 mchan_bytes(const device *d);
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* xdma.c */
+u64 xdma_bytes(const device *d);
+int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* hyper.c */
 int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* user_device.c */

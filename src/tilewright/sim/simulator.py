@@ -114,7 +114,11 @@ class Simulator:
         self._library.tw_flush_code(self._sim)
         if "tohost" in elf.symbols:
             self._library.tw_set_tohost(self._sim, elf.symbols["tohost"])
+        self._library.tw_set_fromhost(self._sim, elf.symbols.get("fromhost", 0))
         self._library.tw_boot(self._sim, elf.entry)
+        if word := self.platform.boot_word:
+            self._library.tw_write(self._sim, group, word, elf.entry.to_bytes(4, "little"), 4)
+            self._library.tw_pass_hart(self._sim, word + 4)
         return elf
 
     def _booting_group(self) -> int:

@@ -62,6 +62,11 @@ static const core_timing TIMING_CV32E40P = {
     .loop_unit = 4,
 };
 
+static const core_timing TIMING_SNITCH = { /* the rest is in snitch_timing.h */
+    .jump = 1, .mul = 4, .mulh = 4, /* [s01] */
+    .divider = DIVIDER_RI5CY,
+};
+
 /* Iterative divider [c01 div_*], [40P], [RTL]: one step per leading zero of the divisor. */
 static inline u32 divider_zeros(u32 divisor) { return divisor ? (u32)__builtin_clz(divisor) : 32; }
 static inline u32 divider_steps_unsigned(u32 divisor) { return divider_zeros(divisor) + 2; }

@@ -1,0 +1,127 @@
+/* What a Snitch core has beyond a plain one: a scoreboard, a floating-point unit behind a queue, data movers. */
+#ifndef TW_SNITCH_H
+#define TW_SNITCH_H
+#include "insn.h"
+#include "sim.h"
+#include "snitch_timing.h"
+
+/* KIND(name, where): executed by the integer core, queued for the floating-point unit, or handed to it past the queue. */
+enum { IN_CORE, IN_QUEUE, PAST_QUEUE };
+#define SNITCH_KINDS \
+    KIND(ALU, IN_CORE) KIND(NOP, IN_CORE) KIND(JAL, IN_CORE) KIND(JALR, IN_CORE) KIND(BRANCH, IN_CORE) KIND(MUL, IN_CORE) KIND(MULH, IN_CORE) \
+    KIND(DIV, IN_CORE) KIND(DIVU, IN_CORE) KIND(LOAD, IN_CORE) KIND(STORE, IN_CORE) KIND(LR, IN_CORE) KIND(SC, IN_CORE) KIND(AMO, IN_CORE) \
+    KIND(CSR, IN_CORE) KIND(TRAP, IN_CORE) KIND(MRET, IN_CORE) KIND(WFI, IN_CORE) KIND(FENCEI, IN_CORE) \
+    KIND(FREP, IN_CORE) KIND(DMA, IN_CORE) KIND(DMA_START, IN_CORE) KIND(DMA_STATUS, IN_CORE) \
+    KIND(FLOAD, IN_QUEUE) KIND(DLOAD, IN_QUEUE) KIND(FSTORE, IN_QUEUE) KIND(DSTORE, IN_QUEUE) KIND(FOP, IN_QUEUE) KIND(DOP, IN_QUEUE) \
+    KIND(VOP, IN_QUEUE) KIND(FPICK, IN_QUEUE) KIND(DPICK, IN_QUEUE) KIND(VPICK, IN_QUEUE) KIND(VPACK, IN_QUEUE) KIND(FDIV, IN_QUEUE) \
+    KIND(DDIV, IN_QUEUE) \
+    KIND(FTOX, PAST_QUEUE) KIND(FMVX, PAST_QUEUE) KIND(DTOX, PAST_QUEUE) KIND(VTOX, PAST_QUEUE) KIND(XTOF, PAST_QUEUE) \
+    KIND(FMVF, PAST_QUEUE) KIND(XTOD, PAST_QUEUE) KIND(FTOD, PAST_QUEUE) KIND(DTOF, PAST_QUEUE) \
+    KIND(STREAM_READ, PAST_QUEUE) KIND(STREAM_WRITE, PAST_QUEUE)
+#define KIND(name, where) SNITCH_##name,
+enum { SNITCH_KINDS SNITCH_KIND_COUNT };
+#undef KIND
+enum {
+    SNITCH_BEFORE_FIRST = OP_FIRST - 1,
+#define RV(name, ...) SN_##name,
+#include "snitch.def"
+#undef RV
+    SN_COUNT
+};
+
+/* An instruction on its way to the floating-point unit. */
+typedef struct {
+    u16 op;
+    u8 kind, use, rm, lanes_repeat, latency, interval;
+    u8 is_access, stagger_max;
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers, and what each repetition adds to them */
+    u32 operand;         /* an address, or an integer operand */
+    u32 pc;
+    u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
+    u64 when;            /* earliest cycle */
+} fpu_entry;
+
+/* One of the streams behind ft0..ft2. */
+typedef struct {
+    u32 repeat, bound[STREAM_LOOPS], stride[STREAM_LOOPS], pointer, loops, is_write, is_running;
+    u32 address, count[STREAM_LOOPS], head, used, delivered;
+    u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
+    u64 next;            /* earliest cycle of its next access */
+    u64 due;             /* cycle of its next access, or NEVER */
+} data_mover;
+
+typedef struct snitch {
+    u64 x_ready[33], last_ready;  /* when results that come late are there; the last of them */
+    u64 f[32], f_ready[32];
+    fpu_entry queue[FPU_QUEUE];
+    u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
+    u32 first, used, position, repetition; /* position: of the next instruction, from the first */
+    u32 accesses;                 /* loads and stores in the queue */
+    u64 next, idle, past_end;     /* of the unit: next begin; all done; end of the last instruction past the queue */
+    u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
+    data_mover mover[STREAM_MOVERS];
+    u32 streams_on, fmode, bank_shift, mip, mie, is_at_barrier;
+    u64 movers_due;               /* cycle of the next access of a data mover */
+    u32 waits_for_unit, pad;      /* the core, for an instruction past the queue or for room in it */
+    u64 port_free;                /* the port that loads, stores and stream 0 share */
+    u64 due;                      /* lower bound of what the unit and the data movers do next */
+    u64 repeated;                 /* instructions that frep repeated */
+    u32 line[2];                  /* lines of code at hand: the present one and the one before */
+} snitch;
+
+/* snitch_decode.c */
+void snitch_decode(sim *s, u32 group, insn *slot);
+void snitch_place(sim *s, insn *slot);
+u32 snitch_kind(u32 op);
+u32 snitch_use(u32 op);
+/* snitch_core.c */
+void snitch_run(sim *s);
+/* snitch_csr.c */
+u32 snitch_csr(sim *s, core *c, u32 number, u32 operation, u32 operand, int writes, u64 now, u64 instructions);
+int snitch_csr_waits(u32 number);
+void snitch_interrupt(sim *s, u32 id, u32 line, int is_up, u64 now);
+int snitch_barrier(sim *s, core *c, u64 now);
+/* snitch_memory.c */
+typedef struct { u64 value; u32 latency, wait, failed; } snitch_result;
+snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u64 value);
+u64 snitch_port_wait(snitch *n, u64 now);
+/* fpu_queue.c */
+void fpu_run(sim *s, core *c, u64 limit);
+void fpu_push(sim *s, core *c, const insn *ip, u64 now);
+int fpu_conflicts(const snitch *n, u32 address);
+void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
+/* fpu_execute.c */
+u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked);
+u32 fpu_to_integer(core *c, const insn *ip);
+void fpu_from_integer(core *c, const insn *ip, u32 a);
+/* ssr.c */
+u32 stream_read_register(const snitch *n, u32 number, u32 mover);
+void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
+void streams_switch(core *c, u32 on, u64 now);
+void mover_step(sim *s, core *c, data_mover *m, u64 now);
+u64 mover_pop(snitch *n, data_mover *m, u64 now);
+void mover_push(snitch *n, data_mover *m, u64 value, u64 now);
+/* xdma.c */
+void xdma_source(sim *s, u32 address);
+void xdma_destination(sim *s, u32 address);
+void xdma_strides(sim *s, u32 source, u32 destination);
+void xdma_rows(sim *s, u32 rows);
+int xdma_is_full(const sim *s);
+u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 now);
+u32 xdma_status(sim *s, u32 selector, u64 now);
+u64 xdma_read_end(const sim *s, u64 now);
+
+/* Waits in a bank of the memory around the cores; accesses of 8 bytes. */
+static inline u64 excess(u64 a, u64 b) {
+    i64 difference = (i64)(a - b);
+    return (u64)(difference & ~(difference >> 63));
+}
+static inline u64 tcdm_wait(core *c, const snitch *n, u32 offset, u64 now) {
+    u64 *free = &c->local_free[offset >> n->bank_shift & c->bank_mask], wait = excess(*free, now);
+    *free = now + wait + 1;
+    return wait;
+}
+static inline int is_tcdm(const core *c, u32 address, u32 size) {
+    return LIKELY(address - c->local_base <= c->local_size - size) && LIKELY(c->local_size);
+}
+#endif

@@ -1,0 +1,117 @@
+/* Xssr: three data movers that feed ft0..ft2 from memory, or write them to it, over up to four nested loops. */
+#include "snitch.h"
+
+enum { REGISTER_STATUS, REGISTER_REPEAT, REGISTER_BOUNDS, REGISTER_STRIDES = 6, REGISTER_READ = 24, REGISTER_WRITE = 28, ALL_MOVERS = 31 };
+enum { ELEMENT = 8, STATUS_POINTER = 0x07ffffff };
+
+u32 stream_read_register(const snitch *n, u32 number, u32 mover) {
+    if (mover >= STREAM_MOVERS) return 0;
+    const data_mover *m = &n->mover[mover];
+    if (number == REGISTER_STATUS) return (u32)!m->is_running << 31 | m->is_write << 30 | (m->loops - 1) << 28 | (m->pointer & STATUS_POINTER);
+    if (number == REGISTER_REPEAT) return m->repeat;
+    if (number >= REGISTER_BOUNDS && number < REGISTER_BOUNDS + STREAM_LOOPS) return m->bound[number - REGISTER_BOUNDS];
+    if (number >= REGISTER_STRIDES && number < REGISTER_STRIDES + STREAM_LOOPS) return m->stride[number - REGISTER_STRIDES];
+    return number >= REGISTER_READ ? m->pointer : 0;
+}
+
+/* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
+static void plan(snitch *n, data_mover *m) {
+    if (m->is_write) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
+    else m->due = n->streams_on && m->is_running && m->used < STREAM_FIFO ? m->next : NEVER;
+    n->movers_due = earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due));
+}
+
+static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
+    m->is_write = number >= REGISTER_WRITE;
+    m->loops = number % STREAM_LOOPS + 1;
+    m->pointer = m->address = pointer;
+    m->is_running = 1;
+    m->next = now + 1;
+}
+
+/* Any write makes a data mover forget what it has. */
+static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
+    m->head = m->used = m->delivered = m->is_running = 0;
+    memset(m->count, 0, sizeof m->count);
+    if (number == REGISTER_REPEAT) m->repeat = value;
+    if (number >= REGISTER_BOUNDS && number < REGISTER_BOUNDS + STREAM_LOOPS) m->bound[number - REGISTER_BOUNDS] = value;
+    if (number >= REGISTER_STRIDES && number < REGISTER_STRIDES + STREAM_LOOPS) m->stride[number - REGISTER_STRIDES] = value;
+    if (number >= REGISTER_READ) start(m, number, value, now);
+}
+
+/* What was written to a stream reaches memory before its data mover is set up anew. */
+static void write_back(sim *s, core *c, data_mover *m, u64 now) {
+    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, m->due));
+}
+
+void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
+    snitch *n = c->snitch;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) {
+        if (mover != i && mover != ALL_MOVERS) continue;
+        write_back(s, c, &n->mover[i], now);
+        write_one(&n->mover[i], number, value, now);
+        plan(n, &n->mover[i]);
+    }
+    n->due = earlier(n->due, n->movers_due);
+}
+
+void streams_switch(core *c, u32 on, u64 now) {
+    snitch *n = c->snitch;
+    if (on && !n->streams_on)
+        for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].next = later(n->mover[i].next, now + 1);
+    n->streams_on = on;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) plan(n, &n->mover[i]);
+    n->due = earlier(n->due, n->movers_due);
+}
+
+static void step_address(data_mover *m) {
+    for (u32 i = 0; i < m->loops; i++) {
+        if (m->count[i] < m->bound[i]) {
+            m->count[i]++;
+            m->address += m->stride[i];
+            return;
+        }
+        m->count[i] = 0;
+    }
+    m->is_running = 0;
+}
+
+/* One access: an element from memory into the FIFO, or the other way. Stream 0 shares the port of loads and stores. */
+void mover_step(sim *s, core *c, data_mover *m, u64 now) {
+    snitch *n = c->snitch;
+    u32 slot = m->is_write ? m->head : (m->head + m->used) % STREAM_FIFO, offset = m->address - c->local_base;
+    u64 wait = m == &n->mover[0] ? snitch_port_wait(n, now) : 0;
+    if (is_tcdm(c, m->address, ELEMENT)) {
+        wait += tcdm_wait(c, n, offset, now + wait);
+        if (m->is_write) memcpy(c->local + offset, &m->fifo[slot], ELEMENT), c->local_stores[2]++;
+        else memcpy(&m->fifo[slot], c->local + offset, ELEMENT), c->local_loads[2]++;
+    } else {
+        u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
+        snitch_result r = snitch_access(s, c, pc, now, m->address, ELEMENT, m->is_write, m->fifo[slot]);
+        wait += r.latency + r.wait;
+        if (!m->is_write) m->fifo[slot] = r.value;
+    }
+    m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
+    if (m->is_write) m->head = (m->head + 1) % STREAM_FIFO, m->used--;
+    else m->ready[slot] = m->next, m->used++;
+    step_address(m);
+    plan(n, m);
+}
+
+u64 mover_pop(snitch *n, data_mover *m, u64 now) {
+    u64 value = m->fifo[m->head];
+    if (m->delivered++ < m->repeat) return value;
+    if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
+    m->delivered = 0;
+    m->head = (m->head + 1) % STREAM_FIFO;
+    m->used--;
+    plan(n, m);
+    return value;
+}
+
+void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
+    u32 slot = (m->head + m->used++) % STREAM_FIFO;
+    m->fifo[slot] = value;
+    m->ready[slot] = now + 1;
+    plan(n, m);
+}
