@@ -78,8 +78,8 @@ def _check_sizes(graph: Graph, found: Attended) -> None:
     q, k, v = (graph.types[name] for name in (found.queries, found.keys, found.values))
     if {q.dtype, k.dtype, v.dtype} != {"int8"}:
         raise Refusal(f"queries are {q.dtype}, keys {k.dtype} and values {v.dtype}; ITA has int8")
-    if not (q.shape == k.shape == v.shape):
-        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} have different shapes")
+    if k.shape != v.shape or (*q.shape[:-2], q.shape[-1]) != (*k.shape[:-2], k.shape[-1]):
+        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not belong together")
     if k.shape[-2] % SIDE:
         raise Refusal(f"{k.shape[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
 

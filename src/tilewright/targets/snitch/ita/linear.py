@@ -11,13 +11,14 @@ from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.snitch.ita.arithmetic import Activation, Scale, linear
-from tilewright.targets.snitch.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_registers
+from tilewright.targets.snitch.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_words
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
 from tilewright.targets.snitch.ita.op import (
     TILE,
     Ita,
     as_matrix,
     as_tiles,
+    batch_of,
     check_alike,
     check_biases,
     check_tiles,
@@ -61,8 +62,8 @@ class ItaLinear(Ita):
     def params(self, types: Mapping[str, TensorType]) -> Params:
         rows, inner = types["X"].shape[-4:-2]
         columns = types["W"].shape[0]
-        words = layer_registers(Layer(LINEAR, rows, inner, columns, scales=[self.scale], activation=self.activation))
-        return {"rows": rows, "columns": columns, "inner": inner, "layer": tuple(words)}
+        words = layer_words(Layer(LINEAR, rows, inner, columns, scales=[self.scale], activation=self.activation))
+        return {"batch": batch_of(types["X"]), "rows": rows, "columns": columns, "inner": inner, "layer": words}
 
 
 @dataclass(frozen=True)
@@ -100,4 +101,5 @@ class ItaFeedForward(Ita):
         (rows, inner), hidden = types["X"].shape[-4:-2], types["V"].shape[0]
         scales = [*[Scale()] * 6, self.first, self.second]
         layer = Layer(FEED_FORWARD, rows, inner, f=hidden, scales=scales, activation=self.activation)
-        return {"rows": rows, "inner": inner, "hidden": hidden, "layer": tuple(layer_registers(layer))}
+        words = layer_words(layer)
+        return {"batch": batch_of(types["X"]), "rows": rows, "inner": inner, "hidden": hidden, "layer": words}

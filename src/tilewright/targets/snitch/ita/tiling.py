@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
-from tilewright.ir.op import Index, Op
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
 from tilewright.targets.snitch.ita.op import TILE, as_matrix, as_tiles, check_tiles
@@ -34,6 +35,9 @@ class ItaTiles(Internal):
 
     def numpy(self, X: Array) -> Array:
         return as_tiles(X)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return _matrices(types["X"].shape)
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,10 @@ class ItaRows(Internal):
 
     def numpy(self, X: Array) -> Array:
         return as_matrix(X)[..., : self.rows, : self.columns]
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return _matrices(types["Y"].shape)
+
+
+def _matrices(shape: Shape) -> Params:
+    return {"batch": math.prod(shape[:-2]), "rows": shape[-2], "columns": shape[-1]}
