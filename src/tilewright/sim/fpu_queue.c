@@ -203,7 +203,8 @@ static inline void begin(sim *s, core *c, const fpu_entry *e, const operands *o,
     advance(n, at);
 }
 
-void fpu_run(sim *s, core *c, u64 limit) {
+/* Returns 1 once there are fewer than `wanted` instructions in the queue, 0 where nothing more is done before the limit. */
+static inline int run(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
     while (n->position < n->used) {
         const fpu_entry *e = &n->queue[(n->first + n->position) % FPU_QUEUE];
@@ -216,11 +217,32 @@ void fpu_run(sim *s, core *c, u64 limit) {
         if (n->movers_due <= at && !move_until(s, c, at, limit)) break;
         if (at >= limit && (o.reads | o.writes | e->is_access)) {
             n->due = earlier(at, n->movers_due);
-            return;
+            return 0;
         }
         begin(s, c, e, &o, at);
-        if (UNLIKELY(s->fault.reason)) return;
+        if (UNLIKELY(s->fault.reason)) return 0;
+        if (n->used < wanted) {
+            n->due = at;
+            return 1;
+        }
     }
+    return 0;
+}
+
+void fpu_run(sim *s, core *c, u64 limit) {
+    snitch *n = c->snitch;
+    n->due = NEVER;
+    run(s, c, limit, 0);
+    if (n->due != NEVER) return;
     move_until(s, c, limit - 1, limit); /* streams are fetched ahead and written back */
     n->due = n->movers_due;
+}
+
+/* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
+int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
+    snitch *n = c->snitch;
+    n->due = NEVER;
+    if (run(s, c, limit, wanted)) return 1;
+    n->due = earlier(n->due, n->movers_due);
+    return 0;
 }

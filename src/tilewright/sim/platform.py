@@ -81,6 +81,11 @@ class Group:
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
 
+    @property
+    def float_bits(self) -> int:
+        """Of a floating-point register."""
+        return 64 if self.flavour == Flavour.SNITCH else 32
+
 
 @dataclass(frozen=True)
 class ReadPort:

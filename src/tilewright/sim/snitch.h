@@ -62,7 +62,7 @@ typedef struct snitch {
     data_mover mover[STREAM_MOVERS];
     u32 streams_on, fmode, bank_shift, mip, mie, is_at_barrier;
     u64 movers_due;               /* cycle of the next access of a data mover */
-    u32 waits_for_unit, pad;      /* the core, for an instruction past the queue or for room in it */
+    u32 waits_for_unit, pad;      /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
     u64 port_free;                /* the port that loads, stores and stream 0 share */
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 repeated;                 /* instructions that frep repeated */
@@ -73,7 +73,7 @@ typedef struct snitch {
 void snitch_decode(sim *s, u32 group, insn *slot);
 void snitch_place(sim *s, insn *slot);
 u32 snitch_kind(u32 op);
-u32 snitch_use(u32 op);
+int snitch_is_in_core(u32 op);
 /* snitch_core.c */
 void snitch_run(sim *s);
 /* snitch_csr.c */
@@ -87,6 +87,7 @@ snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 s
 u64 snitch_port_wait(snitch *n, u64 now);
 /* fpu_queue.c */
 void fpu_run(sim *s, core *c, u64 limit);
+int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
 void fpu_push(sim *s, core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
