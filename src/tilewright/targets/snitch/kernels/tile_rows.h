@@ -7,7 +7,15 @@
 static inline void tw_copy_row(int8_t *to, const int8_t *from, int32_t bytes) {
   int32_t at = 0;
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
-    for (; at + 4 <= bytes; at += 4) *(uint32_t *)(void *)(to + at) = *(const uint32_t *)(const void *)(from + at);
+    for (; at + 16 <= bytes; at += 16) { /* loads first: none waits for the one before */
+      const uint32_t *const w = (const uint32_t *)(const void *)(from + at);
+      const uint32_t a = w[0], b = w[1], c = w[2], d = w[3];
+      uint32_t *const v = (uint32_t *)(void *)(to + at);
+      v[0] = a;
+      v[1] = b;
+      v[2] = c;
+      v[3] = d;
+    }
   }
   for (; at < bytes; at++) to[at] = from[at];
 }
