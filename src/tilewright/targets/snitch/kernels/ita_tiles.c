@@ -20,9 +20,14 @@ static void row_of_tiles(const int8_t *x, int8_t *y, int32_t row, int32_t column
 void TW_NAME(const tw_ita_tiles_params *params, const int8_t *x, int8_t *y) {
   const int32_t rows = params->rows, columns = params->columns, down = (rows + 63) / 64, across = (columns + 63) / 64;
   const tw_share share = tw_share_of(params->batch * down * 64);
+  const int32_t matrix = share.first / (down * 64);
+  int32_t row = share.first - matrix * down * 64;
+  x += matrix * rows * columns;
   for (int32_t at = share.first; at < share.end; at++) {
-    const int32_t block = at / 64, matrix = block / down, row = (block - matrix * down) * 64 + at % 64;
-    const int8_t *const from = row < rows ? x + (matrix * rows + row) * columns : 0;
-    row_of_tiles(from, y + block * across * 4096, at % 64, columns, across);
+    row_of_tiles(row < rows ? x + row * columns : 0, y + (at >> 6) * across * 4096, at & 63, columns, across);
+    if (++row == down * 64) {
+      row = 0;
+      x += rows * columns;
+    }
   }
 }
