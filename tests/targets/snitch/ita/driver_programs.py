@@ -24,16 +24,19 @@ RUNTIME = Path(snitch.__file__).parent / "runtime"
 TCDM, OUTSIDE = 0x1000_0000, 0x8010_0000
 COMPUTE = 256
 """Cycles of a job that does nothing but compute."""
+DMA_CORE = 8
 MACHINES = {"ita_bench": ITA_BENCH, "snitch": SNITCH}
 
 
 @cache
-def program(name: str, machine: str) -> Path:
+def program(source: Path, machine: str, *flags: str, core: int = DMA_CORE) -> Path:
+    """Of a Snitch cluster the core of that number runs it."""
     if machine == "ita_bench":
-        return built_for_bench(PROGRAMS / name, f"-I{RUNTIME}", script=PROGRAMS / "tcdm.ld")
-    path = Path(_programs().name) / f"{name}.snitch.elf"
-    options = ["-mcpu=generic_rv32+m+a", "-O2", "-g", "-static", "-ffreestanding", "-DSNITCH", f"-I{RUNTIME}", BARE]
-    sources = [str(PROGRAMS / "snitch_start.S"), str(PROGRAMS / name)]
+        return built_for_bench(source, *flags, script=PROGRAMS / "tcdm.ld")
+    path = Path(_programs().name) / f"{source.stem}.snitch.elf"
+    options = ["-mcpu=generic_rv32+m+a", "-O2", "-g", "-static", "-ffreestanding", "-DSNITCH", BARE]
+    options += [f"-DDRIVER={core}", *flags]
+    sources = [str(PROGRAMS / "snitch_start.S"), str(source)]
     arguments = [*TARGET, *options, "-T", str(PROGRAMS / "snitch.ld"), *sources, "-o", str(path)]
     find_compiler().run(arguments, path.parent)
     return path
@@ -58,7 +61,7 @@ class Measured:
 
 def _loaded(simulator: Simulator, name: str, machine: str, layer: Layer) -> None:
     simulator.check(misuse=True)
-    simulator.load(program(name, machine))
+    simulator.load(program(PROGRAMS / name, machine, f"-I{RUNTIME}"))
     simulator.write("layer", words(layer_registers(layer)))
 
 

@@ -1,9 +1,9 @@
-# Boot for programs of a Snitch cluster whose DMA core does everything: it calls main and ends the run with what it returns.
+# Boot for programs of a Snitch cluster of which one core does everything, DRIVER: it calls main and ends the run with what it returns.
     .section .text.start, "ax"
     .globl _start
 _start:
     csrr a0, mhartid
-    li   t0, 8
+    li   t0, DRIVER
     bne  a0, t0, 2f
     la   sp, stack_top
     la   t0, bss_start
