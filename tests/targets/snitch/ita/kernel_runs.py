@@ -34,7 +34,8 @@ static uint32_t now(void) {{
 int main(void) {{{tables}
   static const {type} constants = {{{fields}}};
   static {type} params; /* in the TCDM, as targets have them */
-  for (uint32_t i = 0; i < sizeof params / 4; i++) ((volatile uint32_t *)&params)[i] = ((const uint32_t *)&constants)[i];
+  volatile uint32_t *const to = (volatile uint32_t *)&params;
+  for (uint32_t i = 0; i < sizeof params / 4; i++) to[i] = ((const uint32_t *)&constants)[i];
   TW_ITA_CLEAR;
   {name}(&params, {arguments}); /* caches are warm the second time */
   const uint32_t began = now();

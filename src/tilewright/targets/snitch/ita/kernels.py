@@ -15,8 +15,8 @@ from tilewright.targets.snitch.ita.op import MOST_TILES
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 CALL, LAYER, FORGETTING = 290, 60, 170
-"""Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has ended
-the last; more for each layer behind the first; more for each that it has to be cleared after."""
+"""Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
+ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
 
 
 def _fits(*sizes: int) -> str | None:
