@@ -65,7 +65,7 @@ def call(
         assert at <= VARIABLES
         simulator.write("places", np.array(places, "<u4").tobytes())
         simulator.run(20_000_000)
-        y = np.frombuffer(simulator.read(places[len(arrays)], result.elements), np.int8).reshape(result.shape)
+        y = np.frombuffer(simulator.read(places[len(arrays)], result.elements), result.dtype).reshape(result.shape)
         return y, int.from_bytes(simulator.read("cycles", 4), "little")
 
 

@@ -74,9 +74,10 @@ def test_a_head(softmax) -> None:  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("shape", [(64, 64), (3, 100, 70), (2, 65, 128), (5, 3)])
 def test_into_tiles_and_out(shape: tuple[int, ...]) -> None:
-    x = random_bytes(RNG, *shape)
-    check(ItaTiles(), [x])
-    check(ItaRows(*shape[-2:]), [ItaTiles().numpy(x)])
+    for flips in (False, True):
+        x = random_bytes(RNG, *shape).view(np.uint8 if flips else np.int8)
+        check(ItaTiles(flips), [x])
+        check(ItaRows(*shape[-2:], flips), [ItaTiles(flips).numpy(x)])
 
 
 @pytest.mark.fast

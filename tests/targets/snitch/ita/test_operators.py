@@ -90,6 +90,15 @@ def test_tiles_and_back(shape: tuple[int, ...]) -> None:
     assert np.array_equal(evaluate_tiled(rows, [tiles], {"r": 1, "c": 1})[0], x)
 
 
+def test_bytes_without_a_sign() -> None:
+    x = np.array([[0, 127, 128, 255]], np.uint8)
+    tiles = ItaTiles(flips=True).numpy(x)
+    assert tiles[0, 0, 0, :5].tolist() == [-128, -1, 0, 127, 0]
+    assert np.array_equal(ItaRows(1, 4, flips=True).numpy(tiles), x)
+    with pytest.raises(Refusal, match="matrices of uint8 are expected"):
+        ItaTiles(flips=True).check({"X": TensorType("int8", (4, 4))})
+
+
 def test_biases_of_24_bits() -> None:
     values = np.array([0, 1, -1, 2**23 - 1, -(2**23)] + [7] * 59)
     assert np.array_equal(unpacked_bias(packed_bias(values)), values)

@@ -67,6 +67,8 @@ def _scale(graph: Graph, node: Node) -> Scale:
     check_plain(op)
     if op.a_zero or op.b_zero or "C" in node.operands():
         raise Refusal("zero points or a bias stand between its factors and their totals")
+    if op.requant is not None and op.requant.dtype != "int8":
+        raise Refusal(f"its results are {op.requant.dtype}, ITA makes int8")
     found = requantised(graph, node, op, np.zeros(graph.types[node.key].shape[-1], np.int64))
     if found.bias.any() or found.activation.kind != "identity":
         raise Refusal("its totals are moved before they are scaled, or clipped to less than a byte")

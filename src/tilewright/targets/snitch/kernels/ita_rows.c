@@ -18,7 +18,7 @@ void TW_NAME(const tw_ita_rows_params *params, const int8_t *x, int8_t *y) {
     const int8_t *const from = x + (row >> 6) * across * 4096 + (row & 63) * 64;
     for (int32_t column = 0; column < across; column++) {
       const int32_t left = columns - 64 * column;
-      tw_copy_row(y + at * columns + 64 * column, from + column * 4096, left < 64 ? left : 64);
+      tw_copy_row(y + at * columns + 64 * column, from + column * 4096, left < 64 ? left : 64, TW_FLIP(params->flips));
     }
     if (++row == rows) {
       row = 0;

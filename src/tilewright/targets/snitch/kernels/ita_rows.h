@@ -7,6 +7,7 @@
 typedef struct {
   int32_t batch;
   int32_t rows, columns;
+  int32_t flips; /* rows have no sign */
 } tw_ita_rows_params;
 
 #endif

@@ -8,11 +8,11 @@
 #include "cluster.h"
 #include "tile_rows.h"
 
-static void row_of_tiles(const int8_t *x, int8_t *y, int32_t row, int32_t columns, int32_t across) {
+static void row_of_tiles(const int8_t *x, int8_t *y, int32_t row, int32_t columns, int32_t across, uint32_t flip) {
   for (int32_t column = 0; column < across; column++) {
     const int32_t left = columns - 64 * column, bytes = left < 64 ? left : 64;
     int8_t *const to = y + column * 4096 + row * 64;
-    if (x != 0) tw_copy_row(to, x + 64 * column, bytes);
+    if (x != 0) tw_copy_row(to, x + 64 * column, bytes, flip);
     tw_clear_row(to + (x != 0 ? bytes : 0), 64 - (x != 0 ? bytes : 0));
   }
 }
@@ -24,7 +24,8 @@ void TW_NAME(const tw_ita_tiles_params *params, const int8_t *x, int8_t *y) {
   int32_t row = share.first - matrix * down * 64;
   x += matrix * rows * columns;
   for (int32_t at = share.first; at < share.end; at++) {
-    row_of_tiles(row < rows ? x + row * columns : 0, y + (at >> 6) * across * 4096, at & 63, columns, across);
+    row_of_tiles(row < rows ? x + row * columns : 0, y + (at >> 6) * across * 4096, at & 63, columns, across,
+                 TW_FLIP(params->flips));
     if (++row == down * 64) {
       row = 0;
       x += rows * columns;
