@@ -3,7 +3,7 @@
 #include "ita.h"
 #include "machine.h"
 
-enum { ROWS = 2, MOST_INNER = 8, B_TILES = 11, C_TILES = 2, FLYING = 8 };
+enum { ROWS = 2, MOST_INNER = 8, B_TILES = 11, C_TILES = 2, FLYING = 4 };
 enum { A_AT = 0, B_AT = A_AT + ROWS * MOST_INNER * TW_ITA_TILE, C_AT = B_AT + B_TILES * TW_ITA_TILE, BIAS_AT = C_AT + C_TILES * TW_ITA_TILE };
 
 typedef struct {
@@ -71,7 +71,7 @@ static uint32_t needed(uint32_t pair, uint32_t column, uint32_t row, uint32_t k)
 
 static void advance(uint32_t ended) {
   while (in_flight && is_over(flying[oldest])) oldest = (oldest + 1) % FLYING, in_flight--, loaded++;
-  while (in_flight < FLYING && next.pair * ROWS < size.rows && next.room_after < (int32_t)ended) ask_for_tile();
+  if (in_flight < FLYING && next.pair * ROWS < size.rows && next.room_after < (int32_t)ended) ask_for_tile();
   if (storing && is_over(store_id)) storing = 0, stored++;
   if (!storing && stored < size.rows * size.columns && ended >= (stored + 1) * size.inner) {
     const uint32_t pair = stored / (ROWS * size.columns), column = stored / ROWS % size.columns, row = pair * ROWS + stored % ROWS;
