@@ -20,7 +20,7 @@ from tilewright.targets.snitch.ita.layout import TILE_BYTES, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
-RUNTIME = Path(snitch.__file__).parent / "runtime"
+KERNELS = Path(snitch.__file__).parent / "kernels"
 TCDM, OUTSIDE = 0x1000_0000, 0x8010_0000
 COMPUTE = 256
 """Cycles of a job that does nothing but compute."""
@@ -61,7 +61,7 @@ class Measured:
 
 def _loaded(simulator: Simulator, name: str, machine: str, layer: Layer) -> None:
     simulator.check(misuse=True)
-    simulator.load(program(PROGRAMS / name, machine, f"-I{RUNTIME}"))
+    simulator.load(program(PROGRAMS / name, machine, f"-I{KERNELS}"))
     simulator.write("layer", words(layer_registers(layer)))
 
 

@@ -76,7 +76,7 @@ def _built(kernel: Kernel, op: Op, types: dict, has_scratch: bool, machine: str)
         source=kernel.source, tables=tables, type=kernel.params_type, fields=fields, name=f"tw_{kernel.stem}",
         arguments=", ".join(pointers),
     )  # fmt: skip
-    text = text.replace("TW_ITA_CLEAR;", "tw_ita_clear();" if "runtime/ita.h" in _source(kernel) else "")
+    text = text.replace("TW_ITA_CLEAR;", "tw_ita_clear();" if '"ita.h"' in _source(kernel) else "")
     path = Path(_programs().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.c"
     path.write_text(text)
     return program(path, machine, "-DTW_CORES=1", *(f"-I{folder}" for folder in INCLUDES), core=0)

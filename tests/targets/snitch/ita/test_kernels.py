@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.sim.ita_layers import random_activation, random_bias, random_bytes, random_scale
-from tests.targets.snitch.ita.kernel_runs import call
+from tests.targets.snitch.ita.kernel_runs import INCLUDES, call
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType, type_of
 from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, SOFTMAX
@@ -15,6 +17,7 @@ from tilewright.targets.snitch.ita.kernels import KERNELS
 from tilewright.targets.snitch.ita.layout import packed_bias
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 RNG = np.random.default_rng(8)
 KERNEL = {kernel.op: kernel for kernel in KERNELS}
@@ -78,6 +81,20 @@ def test_into_tiles_and_out(shape: tuple[int, ...]) -> None:
         x = random_bytes(RNG, *shape).view(np.uint8 if flips else np.int8)
         check(ItaTiles(flips), [x])
         check(ItaRows(*shape[-2:], flips), [ItaTiles(flips).numpy(x)])
+
+
+def test_every_file_compiles_alone(tmp_path: Path) -> None:
+    flags = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", *STRICT, "-Wno-missing-prototypes", "-O2"]
+    flags += [f"-I{folder}" for folder in INCLUDES]
+    sources = sorted(INCLUDES[0].glob("ita_*.c"))
+    assert {path.name for path in sources} == {kernel.source for kernel in KERNELS}
+    compile_objects(dict.fromkeys(sources, flags), tmp_path, find_compiler())
+
+
+def test_bytes_with_and_without_a_sign_are_taken() -> None:
+    for dtype in ("int8", "uint8"):
+        types = {"X": TensorType(dtype, (4, 4)), "Y": TensorType("int8", (1, 1, 64, 64))}
+        assert KERNEL[ItaTiles].takes(ItaTiles(dtype == "uint8"), types)
 
 
 @pytest.mark.fast

@@ -14,6 +14,7 @@ from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.op import MOST_TILES
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
+BYTES8 = frozenset({"int8", "uint8"})
 CALL, LAYER, FORGETTING = 290, 60, 170
 """Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
 ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
@@ -110,6 +111,6 @@ KERNELS = (
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
         scratch=_head_scratch, objection=_head_fits, cooperative=True, cycles=_head_cycles,
     ),
-    Kernel(ItaTiles, "ita_tiles.c", "X:int8 -> Y:int8", {}, cooperative=True),
-    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y:int8", {}, cooperative=True),
+    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True),
+    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True),
 )  # fmt: skip

@@ -6,7 +6,7 @@
 #define TW_NAME tw_ita_attend
 #endif
 
-#include "../runtime/ita.h"
+#include "ita.h"
 #include "cluster.h"
 
 /* Scores of 64 rows are read before those of the next are written: all have the same place. */

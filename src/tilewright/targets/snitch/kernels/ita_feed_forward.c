@@ -5,7 +5,7 @@
 #define TW_NAME tw_ita_feed_forward
 #endif
 
-#include "../runtime/ita.h"
+#include "ita.h"
 #include "cluster.h"
 
 void TW_NAME(const tw_ita_feed_forward_params *params, const int8_t *x, const int8_t *v, const uint8_t *b, const int8_t *w,

@@ -5,7 +5,7 @@
 #define TW_NAME tw_ita_head
 #endif
 
-#include "../runtime/ita.h"
+#include "ita.h"
 #include "cluster.h"
 
 void TW_NAME(const tw_ita_head_params *params, const int8_t *x, const int8_t *y, const int8_t *wq, const int8_t *wk, const int8_t *wv,

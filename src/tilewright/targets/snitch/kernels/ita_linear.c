@@ -5,7 +5,7 @@
 #define TW_NAME tw_ita_linear
 #endif
 
-#include "../runtime/ita.h"
+#include "ita.h"
 #include "cluster.h"
 
 void TW_NAME(const tw_ita_linear_params *params, const int8_t *x, const int8_t *w, const uint8_t *bias, int8_t *y) {

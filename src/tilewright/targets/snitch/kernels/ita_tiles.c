@@ -3,6 +3,7 @@
 
 #ifndef TW_NAME
 #define TW_NAME tw_ita_tiles
+#define TW_X int8_t
 #endif
 
 #include "cluster.h"
@@ -17,12 +18,12 @@ static void row_of_tiles(const int8_t *x, int8_t *y, int32_t row, int32_t column
   }
 }
 
-void TW_NAME(const tw_ita_tiles_params *params, const int8_t *x, int8_t *y) {
+void TW_NAME(const tw_ita_tiles_params *params, const TW_X *bytes, int8_t *y) {
   const int32_t rows = params->rows, columns = params->columns, down = (rows + 63) / 64, across = (columns + 63) / 64;
   const tw_share share = tw_share_of(params->batch * down * 64);
   const int32_t matrix = share.first / (down * 64);
   int32_t row = share.first - matrix * down * 64;
-  x += matrix * rows * columns;
+  const int8_t *x = (const int8_t *)bytes + matrix * rows * columns;
   for (int32_t at = share.first; at < share.end; at++) {
     row_of_tiles(row < rows ? x + row * columns : 0, y + (at >> 6) * across * 4096, at & 63, columns, across,
                  TW_FLIP(params->flips));
