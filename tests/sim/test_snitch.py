@@ -1,4 +1,4 @@
-"""The virtual Snitch cluster: scoreboard, queue of the floating-point unit, frep, streams, DMA, barrier, wake-up, host."""
+"""The virtual Snitch cluster: scoreboard, floating-point unit, frep, streams, DMA, barrier, wake-up, host."""
 
 from __future__ import annotations
 
@@ -216,6 +216,16 @@ def test_dma_moves_rows_between_all_memories() -> None:
     assert simulator.register(DMA_HART, "s2") == simulator.register(DMA_HART, "s3") == 5
 
 
+def test_empty_transfers_end_in_their_turn() -> None:
+    status = ".insn r 0x2b, 0, 4, {}, x0, x0\n"
+    simulator = run(
+        DMA + f"copy {TCDM + 0x2000}, {TCDM}, 4096\n copy {TCDM}, 0, 0\n {status.format('s2')} wait_dma\n {status.format('s3')}"
+        f"copy {TCDM}, 0, 0\n {status.format('s4')}",
+        DMA_HART,
+    )
+    assert [simulator.register(DMA_HART, f"s{i}") for i in (2, 3, 4)] == [1, 3, 4]
+
+
 @pytest.mark.parametrize(("size", "wanted"), [(64, 7), (128, 9), (1024, 23)])
 def test_dma_moves_64_bytes_a_cycle(size: int, wanted: int) -> None:
     before = DMA + f"""
@@ -285,7 +295,9 @@ def test_a_store_wakes_a_core() -> None:
 def htif(code: bytes) -> bytes:
     """An ELF with the symbols that the host looks for."""
     names = b"\0tohost\0fromhost\0"
-    symbols = bytes(16) + struct.pack("<IIIBBH", 1, DATA, 8, 0x11, 0, 1) + struct.pack("<IIIBBH", 8, DATA + 8, 8, 0x11, 0, 1)
+    symbols = (
+        bytes(16) + struct.pack("<IIIBBH", 1, DATA, 8, 0x11, 0, 1) + struct.pack("<IIIBBH", 8, DATA + 8, 8, 0x11, 0, 1)
+    )
     at = 84 + len(code)
     head = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)
     sections = at + len(symbols) + len(names)
@@ -336,6 +348,9 @@ def test_what_cannot_go_on_is_told() -> None:
     stream = "csrsi 0x7c0, 1\n fadd.d fa0, ft0, ft0\n settle"
     assert "its data mover has nothing to deliver" in refusal(stream)
     assert "past the queue" in refusal("csrsi 0x7c0, 1\n fmv.x.w t0, ft1")
+    write = f"stream_set 2, 1, 1\n stream_set 6, 1, 8\n stream_set 28, 1, {TCDM}\n csrsi 0x7c0, 1\n"
+    run(write + "fsgnj.d ft1, fa0, fa0\n" * 2 + "settle")
+    assert "nothing to deliver or take" in refusal(write + "fsgnj.d ft1, fa0, fa0\n" * 3 + "settle")
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n fmv.x.w t0, fa1\n"
     assert "does not go through the queue" in refusal(body)
     assert "at most 16" in refusal(frep(FREP_O, 17, "zero"))

@@ -44,7 +44,10 @@ MISUSES = (
     ("reads a register of a device that can only be written, or writes one that can only be read", ANYTHING),
     ("touches what a device's job is at work on", "wait until the job has ended"),
     ("ends the program while a device is at work", "wait for its last job"),
-    ("uses a stream register while its data mover has nothing to deliver or take", "write its pointer, and its bounds before"),
+    (
+        "uses a stream register while its data mover has nothing to deliver or take",
+        "write its pointer, and its bounds before",
+    ),
     ("has in the body of frep what does not go through the queue", "only sums, products and their kin repeat"),
     ("repeats more instructions than the queue holds", "let frep repeat at most 16"),
     ("has an instruction of the integer core in the body of frep, which is not repeated", "put it before or behind"),

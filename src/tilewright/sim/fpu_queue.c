@@ -92,12 +92,12 @@ static void load(sim *s, core *c, const fpu_entry *e, u32 rd, u64 now) {
         u32 offset = e->operand - c->local_base;
         wait += tcdm_wait(c, n, offset, now + wait);
         memcpy(&value, c->local + offset, size);
-        c->local_loads[2]++;
+        count_access(c, n, size);
     } else {
         snitch_result r = snitch_access(s, c, e->pc, now, e->operand, size, 0, 0);
         value = r.value, latency = r.latency, wait += r.wait;
-        c->counted[COUNT_FAR_LOADS]++;
     }
+    c->counted[COUNT_FAR_LOADS]++;
     n->f[rd] = size == 4 ? BOX(value) : value;
     n->f_ready[rd] = now + later(FPU_LOAD_USE, latency + wait + SNITCH_LOAD_RETURN);
     n->next = now + later(1, latency);
@@ -112,17 +112,17 @@ static void store(sim *s, core *c, const fpu_entry *e, u64 value, u64 now) {
         u32 offset = e->operand - c->local_base;
         tcdm_wait(c, n, offset, now + wait);
         memcpy(c->local + offset, &value, size);
-        c->local_stores[2]++;
+        count_access(c, n, size);
     } else {
         snitch_access(s, c, e->pc, now, e->operand, size, 1, size == 4 ? (u32)value : value);
-        c->counted[COUNT_FAR_STORES]++;
     }
+    c->counted[COUNT_FAR_STORES]++;
     n->next = now + 1;
     n->idle = later(n->idle, n->next);
 }
 
 /* All accesses of data movers up to and including a cycle, before the limit. Returns 0 where one is left to be made. */
-static int move_until(sim *s, core *c, u64 until, u64 limit) {
+static inline int move_until(sim *s, core *c, u64 until, u64 limit) {
     snitch *n = c->snitch;
     for (u64 due; (due = n->movers_due) <= until;) {
         if (due >= limit || UNLIKELY(s->fault.reason)) return 0;
@@ -134,7 +134,7 @@ static int move_until(sim *s, core *c, u64 until, u64 limit) {
 
 /* Waits until an element is there, or until there is room for one; NEVER where an access for that is not before the limit. */
 static u64 stream_ready(sim *s, core *c, data_mover *m, int is_read, u32 pc, u64 at, u64 limit) {
-    if (UNLIKELY(is_read ? !m->used && (!m->is_running || m->is_write) : !m->is_write)) {
+    if (UNLIKELY(is_read ? !m->used && (!m->is_running || m->is_write) : !m->is_write || !m->room)) {
         fpu_fault(s, c, MISUSE_STREAM_OFF, pc, at);
         return NEVER;
     }
@@ -169,12 +169,13 @@ static inline u64 registers_ready(const snitch *n, const fpu_entry *e, const ope
     return at;
 }
 
-static u64 streams_ready(sim *s, core *c, const fpu_entry *e, const operands *o, u64 at, u64 limit) {
+static inline u64 streams_ready(sim *s, core *c, const fpu_entry *e, const operands *o, u64 at, u64 limit) {
     snitch *n = c->snitch;
-    for (u32 i = 0; i < STREAM_MOVERS && at != NEVER; i++) {
-        if (o->reads >> i & 1) at = stream_ready(s, c, &n->mover[i], 1, e->pc, at, limit);
-        else if (o->writes >> i & 1) at = stream_ready(s, c, &n->mover[i], 0, e->pc, at, limit);
+    for (u32 left = o->reads; left && at != NEVER; left &= left - 1) {
+        data_mover *m = &n->mover[__builtin_ctz(left)];
+        at = LIKELY(m->used) ? later(at, m->ready[m->head]) : stream_ready(s, c, m, 1, e->pc, at, limit);
     }
+    if (o->writes && at != NEVER) at = stream_ready(s, c, &n->mover[o->rd], 0, e->pc, at, limit);
     return at;
 }
 
@@ -186,8 +187,10 @@ static inline void begin(sim *s, core *c, const fpu_entry *e, const operands *o,
     snitch *n = c->snitch;
     u64 elements[STREAM_MOVERS];
     u32 reads = o->reads;
-    for (u32 i = 0; reads >> i; i++)
-        if (reads >> i & 1) elements[i] = mover_pop(n, &n->mover[i], at);
+    for (u32 left = reads; left; left &= left - 1) {
+        u32 i = (u32)__builtin_ctz(left);
+        elements[i] = mover_pop(n, &n->mover[i], at);
+    }
     if (is_load(e->kind)) load(s, c, e, o->rd, at);
     else if (is_store(e->kind)) store(s, c, e, operand(n, o->rs2, reads, elements), at);
     else {

@@ -239,7 +239,10 @@ class CGroup(ctypes.Structure):
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]),
+        *(
+            (name, U32)
+            for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]
+        ),
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),

@@ -16,6 +16,7 @@ from tilewright.sim.platform import (
     PAGE,
     PARAMETERS,
     Device,
+    Flavour,
     Group,
     InstructionCache,
     Kind,
@@ -97,6 +98,11 @@ def _names(platform: Platform) -> Iterator[str]:
 
 
 def _groups(platform: Platform) -> Iterator[str]:
+    if len({group.flavour == Flavour.SNITCH for group in platform.groups}) > 1:
+        yield "Snitch cores and others are not simulated together"
+    for group in platform.groups:
+        if group.flavour == Flavour.SNITCH and group.cache.shared_banks != 1:
+            yield f"group {group.name}: Snitch cores share an instruction cache of one bank"
     for group in platform.groups:
         if group.cores < 1:
             yield f"group {group.name} has no cores"
@@ -125,6 +131,8 @@ def _cache(cache: InstructionCache) -> Iterator[str]:
 
 def _memories(platform: Platform) -> Iterator[str]:
     for memory in platform.memories:
+        if not _is_power(memory.bank_bytes):
+            yield f"{memory.name}: {memory.bank_bytes} bytes of a bank are no power of two"
         if memory.banks < 1:
             yield f"{memory.name} has {memory.banks} banks"
         if memory.refill_port_bytes and LINE_BYTES % memory.refill_port_bytes:

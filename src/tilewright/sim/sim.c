@@ -63,6 +63,7 @@ static snitch *snitch_new(sim *s, u32 local) {
     snitch *n = sim_allocate(s, sizeof *n);
     n->due = n->movers_due = NEVER;
     n->line[0] = n->line[1] = NO_LINE;
+    n->tcdm = local < s->memories ? local : 0;
     n->bank_shift = local < s->memories ? (u32)__builtin_ctz(s->description.memory[local].bank_bytes) : 2;
     for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = NEVER;
     return n;

@@ -149,6 +149,7 @@ static void read_beat(sim *s, xdma *x, burst *b, u64 now) {
     b->done += k->size;
     k->ends_burst = b->done == b->size;
     k->of = *b;
+    if (!k->size) return;
     memory *m = bus_memory(s, 0, from, k->size, &offset);
     if (!m && !is_zero_memory(s, from)) refuse(s, b, FAULT_DEVICE, from, k->size, 0, now);
     if (!m) return;
@@ -162,8 +163,9 @@ static void read_beat(sim *s, xdma *x, burst *b, u64 now) {
 static void write_beat(sim *s, xdma *x, u64 now) {
     beat *k = &x->beat;
     u32 offset;
-    memory *m = bus_memory(s, 0, k->to, k->size, &offset);
     k->is_waiting = 0;
+    if (!k->size) return;
+    memory *m = bus_memory(s, 0, k->to, k->size, &offset);
     x->bytes += k->size;
     if (!m && !is_zero_memory(s, k->to)) refuse(s, &k->of, FAULT_DEVICE, k->to, k->size, 1, now);
     if (m && check_device_write(s, m, offset, k->size)) refuse(s, &k->of, FAULT_PROTECTED, k->to, k->size, 1, now);
