@@ -123,7 +123,8 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    found = with_own_kernels(with_accelerators(targets.find(name), settings.accelerators), settings.kernels)
+    plain = _for_processor(targets.find(name), settings.processor)
+    found = with_own_kernels(with_accelerators(plain, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
@@ -142,8 +143,6 @@ def _target(name: str, settings: Settings) -> Target:
         )  # fmt: skip
     if target.board is None and (given := _of_boards(settings)):
         raise CompileError(given[0], f"target {target.name} is not made with one or another", "leave the option out")
-    if settings.processor:
-        target = _for_processor(target, settings.processor)
     if target.board is not None:
         return adapted(target, settings)
     check_memory_names(target, settings)
@@ -152,11 +151,13 @@ def _target(name: str, settings: Settings) -> Target:
 
 
 def _for_processor(target: Target, name: str) -> Target:
-    if not target.processor:
+    if not name:
+        return target
+    if target.for_processor is None:
         raise CompileError(
             f"--cpu {name}", f"target {target.name} is not for computers", "leave it out, or --target cpu"
         )
-    return replace(target, processor=check_processor(name))
+    return target.for_processor(check_processor(name))
 
 
 def _of_boards(settings: Settings) -> list[str]:

@@ -1,16 +1,18 @@
-"""Which layers are computed in strips: where that makes the arena smaller, and only where RAM is asked for or short."""
+"""Which layers are computed in strips: where that makes the arena smaller, and only where RAM is asked for or short, or
+where it is cheap."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.passes.fit.test_strips import convolution
+from tests.passes.fit.test_strips import convolution, residual
 from tests.passes.small import Small, feeds_of
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
+from tilewright.ops.max import Max
 from tilewright.pipeline import Compiled
 from tilewright.planner.schedule import interpret
 from tilewright.program import Program
@@ -55,6 +57,34 @@ def test_only_where_the_ram_is_too_small() -> None:
     with pytest.raises(CompileError) as caught:
         pipeline.stage(graph, "cortex-m4", "schedule", settings=tight)
     assert "needs as much\n  the arena's peak is at layer " in caught.value.what
+
+
+def block() -> Graph:
+    """A sum at the peak, and most of the work behind it."""
+    small = Small()
+    x = convolution(small, small.input("x", 1, 3, 32, 32), 16)
+    x = small.add(Max(), x, convolution(small, convolution(small, x, 16), 16))
+    for filters in (32, 64, 96):
+        x = convolution(small, convolution(small, x, filters, stride=2, padding=(0, 0, 1, 1)), filters)
+    return small.graph(x)
+
+
+@pytest.mark.fast
+def test_sums_in_place_are_cheap() -> None:
+    """Two tensors of the size at a time, not three, without being asked for; cycles hardly grow."""
+    graph, whole = block(), 16 * 32 * 32
+    strips, feeds = pipeline.stage(graph, "cortex-m4", "schedule"), feeds_of(graph)
+    assert 2 * whole < strips.arena_bytes < 2.8 * whole
+    assert any("in strips of rows" in note for note in strips.graph.notes)
+    np.testing.assert_array_equal(
+        interpret(strips, feeds)[strips.graph.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]]
+    )
+
+
+@pytest.mark.fast
+def test_what_is_needed_later_stays_whole() -> None:
+    schedule = pipeline.stage(residual(Small(), needed_later=True), "cortex-m4", "schedule")
+    assert not any("in strips of rows" in note for note in schedule.graph.notes)
 
 
 @pytest.mark.fast

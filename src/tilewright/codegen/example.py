@@ -70,7 +70,7 @@ def depends(names: Collection[str]) -> str:
 
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     target, library = writer.schedule.target, f"{writer.name}_network"
-    flags = processor_flags(target.processor, False) if target.processor else ()
+    flags = (*processor_flags(target.processor, False), *target.definitions) if target.processor else ()
     more = outside.cmake_lines(target, writer.kernels, names)
     return cmake_of(writer.name, library, names, math, flags=flags, more=more)
 

@@ -1,6 +1,7 @@
 """The graph of which every layer fits the memories, as far as rewrites can bring that about.
 
-Without a cluster, layers are computed in strips where the arena would not fit, or is to be small. With one:
+Without a cluster, layers are computed in strips where the arena would not fit, is to be small, or where that is cheap.
+With one:
 
 Constants that are staged from L3 come in parts, recurrences and reductions that are too long for L1 are split, operands
 that cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
@@ -40,7 +41,9 @@ MOST_HALVINGS = 8
 def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
     """The graph with layers that fit; the same one where all of them do."""
     if target.cluster is None:
-        return with_strips(graph, target) if settings.optimise == RAM or not fits_board(graph, target) else graph
+        if settings.optimise == RAM or not fits_board(graph, target):
+            return with_strips(graph, target)
+        return with_strips(graph, target, cheap=True) if target.board and target.costs.kernels else graph
     found = Refitting(graph, without_offers(target), settings)
     found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))

@@ -1,6 +1,8 @@
-"""Which layers are computed together in strips of rows, where RAM counts more than cycles.
+"""Which layers are computed together in strips of rows.
 
-Whatever lies around the step with the most bytes alive is tried, for as long as that makes the arena smaller.
+Where RAM counts more than cycles, whatever lies around the step with the most bytes alive is tried, for as long as that
+makes the arena smaller. Where cycles count more, only what costs next to none: a layer and the sum behind it that takes
+the place of its other operand.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from tilewright.planner.board_regions import arena_rooms, beside_arena, room
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
 from tilewright.target.target import Target
-from tilewright.tiling.strips import RowLayer, plan_strips, row_layers
+from tilewright.tiling.strips import RowLayer, carrier_of, plan_strips, row_layers
 
 CALL_BYTES = 20
 """Of RAM that a call must save: it takes about 160 bytes of flash, and chips have eight times as much flash as RAM."""
@@ -27,6 +29,8 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """Numbers of strips that are tried."""
 MOST_LAYERS = 24
 """Of those computed together."""
+EXCHANGE = 5
+"""Per cent of the arena that a per cent of cycles must save where RAM does not count more."""
 MOST_TRIED, MOST_MAPPED, MOST_ROUNDS = 48, 16, 4
 """Groups of layers that are tried in a round; those of them that kernels are found for; rounds."""
 
@@ -45,18 +49,20 @@ class Stripped:
     """A graph with strips, and what it costs."""
 
     graph: Graph
-    score: int
-    """Bytes of the arena, and CALL_BYTES for every node."""
+    score: float
+    """Bytes of the arena, and CALL_BYTES for every node; times the price of its cycles where they count."""
     said: str
 
 
-def with_strips(graph: Graph, target: Target) -> Graph:
-    """The graph with layers in strips wherever that takes bytes off the arena; a note says what that costs."""
+def with_strips(graph: Graph, target: Target, cheap: bool = False) -> Graph:
+    """The graph with layers in strips wherever that takes bytes off the arena, or where it has to be cheap, many for
+    every cycle; a note says what that costs."""
     before = _mapped(graph, target)
     found, kept, said = graph, {node.key for node in graph.nodes}, []
-    score = _score(before)
+    score: float = _score(before)
+    cycles = mapped_cycles(before) if cheap else None
     for _ in range(MOST_ROUNDS):
-        best = _best(found, target, kept, score)
+        best = _best(found, target, kept, score, cycles)
         if best is None:
             break
         found, score = best.graph, best.score
@@ -139,25 +145,37 @@ def _estimate(graph: Graph) -> int:
 # ---- candidates -----------------------------------------------------------------------------------------------------
 
 
-def _best(graph: Graph, target: Target, kept: set[str], score: int) -> Stripped | None:
-    """The best of the groups around the peak, if it is better than `score` and needs no more with its inputs."""
+def _best(graph: Graph, target: Target, kept: set[str], score: float, cycles: int | None) -> Stripped | None:
+    """The best of the groups around the peak, if it is better than `score` and needs no more with its inputs. With the
+    cycles of the graph without strips, only what is cheap."""
     tried: list[tuple[int, Graph, str]] = []
     least, before = score, _mapped(graph, target)
     live, most = _live_of(before), _with_inputs(before)
     for group in islice(_groups(graph, kept, live), MOST_TRIED):
         if group.bound >= least:
             break
-        best = min(_in_counts(graph, group), key=lambda one: one[0], default=None)
-        if best is not None:
-            tried.append(best)
-            least = min(least, best[0])
+        if cycles is not None and not _is_cheap(graph, group):
+            continue
+        found = sorted(_in_counts(graph, group), key=lambda one: one[0])
+        tried += found if cycles is not None else found[:1]
+        least = min([least, *(one[0] for one in found)])
     ready = []
     for _, made, said in sorted(tried, key=lambda one: one[0])[:MOST_MAPPED]:
         mapped = _mapped(made, target)
         if _with_inputs(mapped) <= most:
-            ready.append(Stripped(made, _score(mapped), said))
-    found = min(ready, key=lambda one: one.score, default=None)
-    return found if found is not None and found.score < score else None
+            ready.append(Stripped(made, _score(mapped) * _price(mapped, cycles), said))
+    chosen = min(ready, key=lambda one: one.score, default=None)
+    return chosen if chosen is not None and chosen.score < score else None
+
+
+def _price(mapped: Mapped, cycles: int | None) -> float:
+    """What bytes are worth after more cycles than there were, if that counts."""
+    return 1.0 if cycles is None else (mapped_cycles(mapped) / max(cycles, 1)) ** EXCHANGE
+
+
+def _is_cheap(graph: Graph, group: Group) -> bool:
+    """A layer, and one that takes the place of its other operand: no row is needed twice."""
+    return len(group.layers) == 2 and bool(carrier_of(graph, group.layers))
 
 
 def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
@@ -211,9 +229,12 @@ def _closed(graph: Graph, nodes: Sequence[Node]) -> bool:
 
 
 def _around(graph: Graph, nodes: Sequence[Node]) -> int:
-    """Bytes of what the nodes need whole: operands from elsewhere, and the last result."""
+    """Bytes of what the nodes need whole: operands from elsewhere, and the last result if it may need a place of its
+    own."""
     made = {node.key for node in nodes}
-    whole = {name for node in nodes for name in node.inputs if name and name not in made} | {nodes[-1].key}
+    whole = {name for node in nodes for name in node.inputs if name and name not in made}
+    if graph.types[nodes[-1].key] not in [graph.types[name] for name in nodes[-1].inputs if name in whole]:
+        whole.add(nodes[-1].key)
     return sum(graph.types[name].bytes for name in whole if home_of(graph, name) == "arena")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,45 @@ AVX2 = SSE | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
 AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 NEON = frozenset({"asimd"})
 DOTS = NEON | {"asimddp", "asimdhp", "atomics"}
+
+
+class Dot(Enum):
+    """The instruction that sums products of bytes, by what C is told of it."""
+
+    NONE = "TW_DOT_NONE"
+    MADDUBS = "TW_DOT_MADDUBS"
+    """AVX2: pairs of an unsigned and a signed byte, summed in 16 bits."""
+    VNNI = "TW_DOT_VNNI"
+    """AVX-512: fours of an unsigned and a signed byte, summed in 32 bits."""
+    SDOT = "TW_DOT_SDOT"
+    """Arm: fours of signed bytes, summed in 32 bits."""
+    SMMLA = "TW_DOT_SMMLA"
+    """Arm: two rows and two columns of eight signed bytes; it has SDOT as well."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What kernels and the order of weights are made for."""
+
+    bytes: int
+    """Of a register."""
+    dot: Dot
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """How C is told."""
+        return (f"-DTW_VECTOR_BYTES={self.bytes}", f"-D{self.dot.value}=1")
+
+
+KINDS = (
+    (AVX512 | {"avx512_vnni"}, Vectors(64, Dot.VNNI)),
+    (AVX512, Vectors(64, Dot.MADDUBS)),
+    (AVX2, Vectors(32, Dot.MADDUBS)),
+    (DOTS | {"i8mm"}, Vectors(16, Dot.SMMLA)),
+    (DOTS, Vectors(16, Dot.SDOT)),
+)
+"""The first whose features are there."""
+PLAIN = Vectors(16, Dot.NONE)
 
 
 @dataclass(frozen=True)
@@ -66,6 +106,12 @@ def check_processor(name: str) -> str:
 def processor_flags(name: str, is_zig: bool) -> tuple[str, ...]:
     """How a compiler is told."""
     return ("-march=native",) if name == NATIVE else PROCESSORS[name].flags(is_zig)
+
+
+def vectors_of(name: str) -> Vectors:
+    """Of a processor; of this machine's where it is native."""
+    features = _features() if name == NATIVE else PROCESSORS[name].needs
+    return next((vectors for needed, vectors in KINDS if needed <= features), PLAIN)
 
 
 def check_runs_here(name: str) -> None:

@@ -151,6 +151,8 @@ class Target:
 
     processor: str = ""
     """Of the computers whose code it is; empty where the C is to suit any."""
+    for_processor: Callable[[str], Target] | None = None
+    """The same for another processor, where it is for computers."""
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
@@ -164,6 +166,11 @@ class Target:
         """Where its measured costs are: members of a family have a file each."""
         family = self.folder / COSTS_OF_A_FAMILY
         return family / f"{self.name}.json" if family.is_dir() else self.folder / "costs.json"
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """Of its flags, those that any compiler has to be told, in whatever project."""
+        return tuple(flag for flag in self.flags if flag.startswith("-D"))
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

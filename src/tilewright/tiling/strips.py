@@ -90,6 +90,26 @@ def _row_layer(graph: Graph, node: Node, axis: int) -> RowLayer | None:
     return RowLayer(node, axis, loop, operands)
 
 
+def carrier_of(graph: Graph, layers: Sequence[RowLayer]) -> str:
+    """An operand of the last layer that its result can take the place of strip by strip, because nothing else needs it
+    by then; empty if there is none."""
+    last, made = layers[-1], {layer.node.key for layer in layers}
+    shapes = graph.operand_shapes(last.node)
+    index = last.node.op.index(shapes)
+    for operand, tensor in last.node.operands().items():
+        same = operand in last.operands and index[operand] == index[last.node.op.results[0]]
+        if same and graph.types[tensor] == graph.types[last.node.key] and tensor in graph.producers.keys() - made:
+            others = [node.key for node in graph.consumers[tensor] if node is not last.node]
+            if tensor not in graph.sinks and not made & set(others) and _are_before(graph, others, layers[0].node):
+                return tensor
+    return ""
+
+
+def _are_before(graph: Graph, keys: Sequence[str], first: Node) -> bool:
+    order = {node.key: step for step, node in enumerate(graph.nodes)}
+    return all(order[key] < order[first.key] for key in keys)
+
+
 def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPlan | None:
     """The result of the last layer in so many strips of about the same height; None where that cannot be."""
     result = layers[-1]

@@ -96,6 +96,26 @@ def test_branches_that_meet_again() -> None:
     assert kinds(found).count("Max") == 4
 
 
+def residual(small: Small, needed_later: bool) -> Graph:
+    """A sum with what went into the block before; that may be needed once more."""
+    x = convolution(small, small.input("x", 1, 3, 12, 7), 4)
+    total = small.add(Max(), x, convolution(small, convolution(small, x, 4), 4))
+    outputs = [total, small.add(Neg(), x)] if needed_later else [total]
+    return small.graph(*outputs)
+
+
+@pytest.mark.parametrize("needed_later", [False, True])
+def test_a_sum_takes_the_place_of_what_only_it_needs(needed_later: bool) -> None:
+    graph = residual(Small(), needed_later)
+    layers = row_layers(graph, graph.nodes[2:4], 2)
+    assert layers is not None
+    plan = plan_strips(graph, layers, 4)
+    assert plan is not None
+    found = changed_by(graph, Pass("strips", lambda graph: in_strips(graph, plan)))
+    assert ("Expand" in kinds(found)) == needed_later
+    assert kinds(found).count("PlaceRows") == 4
+
+
 def test_no_row_is_made_twice() -> None:
     small = Small()
     x = convolution(small, convolution(small, small.input("x", 1, 3, 24, 6), 4, depthwise=False), 4, depthwise=True)

@@ -1,7 +1,8 @@
 """Layers computed together in strips of rows, so that large tensors between them never exist whole.
 
 A layer makes the rows that a strip needs and that are not there yet; rows of the strip before that are still needed are
-copied in front of them. The strips of the last result are written into it one after the other.
+copied in front of them. The strips of the last result are written into it one after the other, in the place of an
+operand that only they still need, if there is one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tilewright.ops.expand import Expand
 from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.slice import Slice
 from tilewright.passes.rewriting import drop_unused
-from tilewright.tiling.strips import Part, RowLayer, StripPlan
+from tilewright.tiling.strips import Part, RowLayer, StripPlan, carrier_of
 
 
 def in_strips(graph: Graph, plan: StripPlan) -> Graph:
@@ -46,7 +47,8 @@ class Strips:
 
     def emit(self) -> None:
         last = self.plan.layers[-1]
-        whole = self._empty(last)
+        carrier = carrier_of(self.graph, self.plan.layers)
+        whole = carrier or self._empty(last)
         for number, parts in enumerate(self.plan.strips):
             for layer in self.plan.layers:
                 if layer.node.key in parts:
@@ -56,6 +58,8 @@ class Strips:
             is_last = number + 1 == len(self.plan.strips)
             outputs = last.node.outputs if is_last else None
             (whole,) = self.builder.add(PlaceRows(last.axis, start), [whole, rows], outputs, last.node.name)
+            if carrier:
+                self.windows[carrier] = whole, (0, 0)
 
     def _empty(self, layer: RowLayer) -> str:
         kind = self.graph.types[layer.node.key]

@@ -1,18 +1,41 @@
-"""The processor of a computer: the portable kernels, compiled for all that it has (`--cpu`)."""
+"""The processor of a computer: vectors as wide as it has them (`--cpu`), constants in the order that they want."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from tilewright.target.processors import NATIVE
+from tilewright.ir.graph import Graph, Node
+from tilewright.target.processors import NATIVE, Vectors, vectors_of
+from tilewright.target.target import Engine, Offer, Target
+from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
-TARGET = replace(
-    generic.TARGET,
-    name="cpu",
-    summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
-    folder=Path(__file__).parent,
-    bases=(generic.TARGET.folder,),
-    processor=NATIVE,
-)
+LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
+
+
+def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
+    """With constants in the order of the vectors."""
+    return [*floats.forms(vectors, graph, node), *integers.forms(vectors, graph, node)]
+
+
+def for_processor(name: str) -> Target:
+    vectors = vectors_of(name)
+    kernels = (*floats.kernels(vectors), *integers.kernels(vectors), *generic.KERNELS)
+    return replace(
+        generic.TARGET,
+        name="cpu",
+        summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
+        engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
+        passes=(*LAYOUTS, *generic.TARGET.passes) if LAYOUTS else generic.TARGET.passes,
+        folder=Path(__file__).parent,
+        bases=(generic.TARGET.folder,),
+        flags=(*generic.TARGET.flags, *vectors.flags),
+        processor=name,
+        for_processor=for_processor,
+    )
+
+
+TARGET = for_processor(NATIVE)
