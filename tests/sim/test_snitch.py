@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 
-from tests.sim.assembling import BASE
-from tests.sim.snitch_programs import DATA, DMA_HART, PERIPHERALS, TCDM, ZEROS, cycles, loaded, run
+from tests.sim.assembling import BASE, elf_of
+from tests.sim.snitch_programs import DATA, DMA_HART, PERIPHERALS, TCDM, ZEROS, cycles, loaded, program, run
 from tilewright.errors import CompileError
 from tilewright.sim.elf import parse_elf
 from tilewright.sim.gdb import Server, target_description
 from tilewright.sim.simulator import Simulator
+from tilewright.sim.snitch import SNITCH
 
 FREP_O, FREP_I = "x1", "x0"
 LOAD, USE = f"li s0, {TCDM}", f"li s0, {DATA}"
@@ -38,6 +40,16 @@ def frep(kind: str, body: int, repeats: str, stagger: int = 0) -> str:
 )
 def test_the_scoreboard(before: str, body: str, wanted: int) -> None:
     assert cycles(body, before) == wanted
+
+
+@pytest.mark.parametrize(("in_flight", "wanted"), [(0, 4), (4, 4), (2, 12), (1, 31)])
+def test_loads_in_flight_may_be_limited(in_flight: int, wanted: int) -> None:
+    group = replace(SNITCH.groups[0], loads_in_flight=in_flight)
+    code, end = program(f"li s0, {DATA}\n .balign 32\n csrr s1, mcycle\n" + "lw t0, 0(s0)\n" * 4 + "csrr s2, mcycle")
+    with Simulator(replace(SNITCH, groups=(group,))) as simulator:
+        simulator.load(elf_of(code))
+        assert simulator.run_until(end, cycle=10_000, core=0)
+        assert simulator.register(0, "s2") - simulator.register(0, "s1") == wanted + 1
 
 
 @pytest.mark.parametrize(
@@ -219,8 +231,15 @@ def test_dma_moves_rows_between_all_memories() -> None:
 def test_empty_transfers_end_in_their_turn() -> None:
     status = ".insn r 0x2b, 0, 4, {}, x0, x0\n"
     simulator = run(
-        DMA + f"copy {TCDM + 0x2000}, {TCDM}, 4096\n copy {TCDM}, 0, 0\n {status.format('s2')} wait_dma\n {status.format('s3')}"
-        f"copy {TCDM}, 0, 0\n {status.format('s4')}",
+        f"""{DMA}
+        copy {TCDM + 0x2000}, {TCDM}, 4096
+        copy {TCDM}, 0, 0
+        {status.format("s2")}
+        wait_dma
+        {status.format("s3")}
+        copy {TCDM}, 0, 0
+        {status.format("s4")}
+        """,
         DMA_HART,
     )
     assert [simulator.register(DMA_HART, f"s{i}") for i in (2, 3, 4)] == [1, 3, 4]
@@ -309,8 +328,6 @@ def htif(code: bytes) -> bytes:
 
 
 def test_the_host_prints_and_ends_the_run() -> None:
-    from tests.sim.snitch_programs import program
-
     code, _ = program(f"""
         li   s0, {DATA + 64}
         li   t0, 64

@@ -32,31 +32,30 @@ static void join_body(snitch *n, fpu_entry *e) {
     else if (is_first) e->body = n->frep_body, e->repeats = n->frep_repeats;
 }
 
-/* Lanes of the packed instructions: bits by the format in funct3. */
-static u8 lane_bits(u32 funct3) {
-    static const u8 BITS[] = {32, 32, 16, 8};
-    return BITS[funct3 & 3];
+/* Cycles to the result, and to the next instruction. */
+static const u8 LATENCY[SNITCH_KIND_COUNT] = {
+    [SNITCH_FOP] = FPU_ARITHMETIC, [SNITCH_DOP] = FPU_ARITHMETIC, [SNITCH_VOP] = FPU_ARITHMETIC, [SNITCH_VPACK] = FPU_PACK,
+    [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
+};
+static const u8 INTERVAL[SNITCH_KIND_COUNT] = {
+    [SNITCH_FOP] = 1, [SNITCH_DOP] = 1, [SNITCH_VOP] = 1, [SNITCH_VPACK] = 1,
+    [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
+};
+
+static inline u32 registers_of(const insn *ip) {
+    u32 rd = ip->dep & WRITES_F ? ip->rd : NO_REGISTER, rs1 = ip->dep & READS_F1 ? ip->rs1 : NO_REGISTER;
+    u32 rs2 = ip->dep & READS_F2 ? ip->rs2 : NO_REGISTER, rs3 = ip->dep & READS_F3 ? (u32)ip->imm & 31 : NO_REGISTER;
+    return rd | rs1 << 8 | rs2 << 16 | rs3 << 24;
 }
 
-static void set_times(fpu_entry *e) {
-    switch (e->kind) {
-    case SNITCH_FPICK: case SNITCH_DPICK: case SNITCH_VPICK: e->latency = e->interval = FPU_PICK; return;
-    case SNITCH_FDIV: case SNITCH_DDIV: e->latency = e->interval = FPU_DIVIDE; return;
-    case SNITCH_VPACK: e->latency = FPU_PACK, e->interval = 1; return;
-    default: e->latency = FPU_ARITHMETIC, e->interval = 1;
-    }
-}
-
-void fpu_push(sim *s, core *c, const insn *ip, u64 now) {
-    (void)s;
+void fpu_push(core *c, const insn *ip, u64 now) {
     snitch *n = c->snitch;
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
     u32 kind = snitch_kind(ip->real);
     *e = (fpu_entry){.op = ip->real, .kind = (u8)kind, .use = ip->dep, .rm = ip->rm == 7 ? (u8)c->frm : ip->rm, .pc = ip->pc, .body = 1,
-                     .registers = ip->rd | (u32)ip->rs1 << 8 | (u32)ip->rs2 << 16 | ((u32)ip->imm & 31) << 24, .when = now + FPU_HAND_OVER};
-    set_times(e);
+                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = registers_of(ip), .when = now + FPU_HAND_OVER};
     if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
-    if (is_load(kind) || is_store(kind)) e->is_access = 1, e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
+    if (!e->latency) e->is_access = 1, e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
     if (n->frep_left) join_body(n, e);
     n->due = earlier(n->due, e->when);
 }
@@ -66,7 +65,10 @@ static inline void advance(snitch *n, u64 now) {
     fpu_entry *head = &n->queue[n->first];
     if (n->repetition < head->repeats) {
         n->repeated++;
-        if (++n->position == head->body) n->position = 0, n->repetition++;
+        if (++n->position < head->body) return;
+        n->position = 0;
+        n->repetition++;
+        n->stagger = n->stagger == head->stagger_max ? 0 : n->stagger + 1;
         return;
     }
     u32 slot = n->first, body = head->body;
@@ -75,7 +77,7 @@ static inline void advance(snitch *n, u64 now) {
     n->first = (slot + 1) % FPU_QUEUE;
     n->used--;
     if (body == 1) {
-        n->repetition = 0;
+        n->repetition = n->stagger = 0;
         return;
     }
     n->queue[n->first].body = body - 1; /* the rest of the last repetition */
@@ -147,63 +149,72 @@ static u64 stream_ready(sim *s, core *c, data_mover *m, int is_read, u32 pc, u64
 }
 
 /* The registers of an instruction in this repetition. */
-typedef struct { u32 rd, rs1, rs2, rs3, reads, writes; } operands; /* reads, writes: bits of streams */
+typedef struct { u32 rd, rs1, rs2, rs3; } operands;
 
 static inline operands operands_of(const snitch *n, const fpu_entry *e) {
-    u32 all = e->registers;
-    if (n->repetition && e->stagger) all = (all + n->repetition % (e->stagger_max + 1u) * e->stagger) & 0x1f1f1f1f;
-    operands o = {all & 31, all >> 8 & 31, all >> 16 & 31, all >> 24, 0, 0};
-    if (!n->streams_on) return o;
-    if (e->use & READS_F1) o.reads |= 1u << o.rs1;
-    if (e->use & READS_F2) o.reads |= 1u << o.rs2;
-    if (e->use & READS_F3) o.reads |= 1u << o.rs3;
-    if (e->use & WRITES_F) o.writes = 1u << o.rd;
-    o.reads &= (1u << STREAM_MOVERS) - 1, o.writes &= (1u << STREAM_MOVERS) - 1;
-    return o;
+    u32 all = e->registers, none = NO_REGISTER * 0x01010101u;
+    if (n->stagger) all = ((all + n->stagger * e->stagger) & ~0xe0e0e0e0u) | (all & none);
+    return (operands){all & 63, all >> 8 & 63, all >> 16 & 63, all >> 24};
 }
 
-static inline u64 registers_ready(const snitch *n, const fpu_entry *e, const operands *o, u64 at) {
-    if ((e->use & READS_F1) && !(o->reads >> o->rs1 & 1)) at = later(at, n->f_ready[o->rs1]);
-    if ((e->use & READS_F2) && !(o->reads >> o->rs2 & 1)) at = later(at, n->f_ready[o->rs2]);
-    if ((e->use & READS_F3) && !(o->reads >> o->rs3 & 1)) at = later(at, n->f_ready[o->rs3]);
-    return at;
+/* Bits of the streams that are read. */
+static inline u32 streams_of(const operands *o) {
+    u64 named = 1ull << o->rs1 | 1ull << o->rs2 | 1ull << o->rs3;
+    return (u32)named & ((1u << STREAM_MOVERS) - 1);
 }
 
-static inline u64 streams_ready(sim *s, core *c, const fpu_entry *e, const operands *o, u64 at, u64 limit) {
+static u64 streams_ready(sim *s, core *c, const fpu_entry *e, const operands *o, u32 reads, u64 at, u64 limit) {
     snitch *n = c->snitch;
-    for (u32 left = o->reads; left && at != NEVER; left &= left - 1) {
+    for (u32 left = reads; left && at != NEVER; left &= left - 1) {
         data_mover *m = &n->mover[__builtin_ctz(left)];
         at = LIKELY(m->used) ? later(at, m->ready[m->head]) : stream_ready(s, c, m, 1, e->pc, at, limit);
     }
-    if (o->writes && at != NEVER) at = stream_ready(s, c, &n->mover[o->rd], 0, e->pc, at, limit);
+    if (o->rd < STREAM_MOVERS && at != NEVER) at = stream_ready(s, c, &n->mover[o->rd], 0, e->pc, at, limit);
     return at;
 }
 
-static inline u64 operand(const snitch *n, u32 number, u32 reads, const u64 *elements) {
-    return UNLIKELY(reads >> number & 1) ? elements[number] : n->f[number];
+/* An instruction begins: loads and stores, or arithmetic on the values that it is given. */
+static inline void access_memory(sim *s, core *c, const fpu_entry *e, const operands *o, u64 value, u64 at) {
+    if (is_load(e->kind)) load(s, c, e, o->rd, at);
+    else store(s, c, e, value, at);
+}
+
+static inline u64 compute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked, u64 at) {
+    snitch *n = c->snitch;
+    c->counted[COUNT_FLOAT]++;
+    n->next = at + e->interval;
+    n->idle = later(n->idle, at + e->latency);
+    return fpu_execute(c, e, a, b, d, unchecked);
+}
+
+/* ... with streams in the place of ft0 to ft2. */
+static void begin_with_streams(sim *s, core *c, const fpu_entry *e, const operands *o, u32 reads, u64 at) {
+    snitch *n = c->snitch;
+    u64 kept[STREAM_MOVERS];
+    for (u32 left = reads; left; left &= left - 1) { /* elements stand in the registers while they are operands */
+        u32 i = (u32)__builtin_ctz(left);
+        kept[i] = n->f[i];
+        n->f[i] = mover_pop(n, &n->mover[i], at);
+    }
+    u64 a = n->f[o->rs1], b = n->f[o->rs2], d = n->f[o->rs3];
+    for (u32 left = reads; left; left &= left - 1) n->f[__builtin_ctz(left)] = kept[__builtin_ctz(left)];
+    if (e->is_access) {
+        access_memory(s, c, e, o, b, at);
+        return;
+    }
+    u64 result = compute(c, e, a, b, d, (o->rs1 < STREAM_MOVERS) | (o->rs2 < STREAM_MOVERS) << 1 | (o->rs3 < STREAM_MOVERS) << 2, at);
+    if (o->rd < STREAM_MOVERS) mover_push(n, &n->mover[o->rd], result, at);
+    else n->f[o->rd] = result, n->f_ready[o->rd] = at + e->latency;
 }
 
 static inline void begin(sim *s, core *c, const fpu_entry *e, const operands *o, u64 at) {
     snitch *n = c->snitch;
-    u64 elements[STREAM_MOVERS];
-    u32 reads = o->reads;
-    for (u32 left = reads; left; left &= left - 1) {
-        u32 i = (u32)__builtin_ctz(left);
-        elements[i] = mover_pop(n, &n->mover[i], at);
+    if (e->is_access) {
+        access_memory(s, c, e, o, n->f[o->rs2], at);
+        return;
     }
-    if (is_load(e->kind)) load(s, c, e, o->rd, at);
-    else if (is_store(e->kind)) store(s, c, e, operand(n, o->rs2, reads, elements), at);
-    else {
-        u32 unchecked = (reads >> o->rs1 & 1) | (reads >> o->rs2 & 1) << 1 | (reads >> o->rs3 & 1) << 2;
-        u64 result = fpu_execute(c, e, operand(n, o->rs1, reads, elements), operand(n, o->rs2, reads, elements),
-                                 operand(n, o->rs3, reads, elements), (int)unchecked);
-        c->counted[COUNT_FLOAT]++;
-        n->next = at + e->interval;
-        n->idle = later(n->idle, at + e->latency);
-        if (o->writes) mover_push(n, &n->mover[o->rd], result, at);
-        else n->f[o->rd] = result, n->f_ready[o->rd] = at + e->latency;
-    }
-    advance(n, at);
+    n->f[o->rd] = compute(c, e, n->f[o->rs1], n->f[o->rs2], n->f[o->rs3], 0, at);
+    n->f_ready[o->rd] = at + e->latency;
 }
 
 /* Returns 1 once there are fewer than `wanted` instructions in the queue, 0 where nothing more is done before the limit. */
@@ -212,17 +223,20 @@ static inline int run(sim *s, core *c, u64 limit, u32 wanted) {
     while (n->position < n->used) {
         const fpu_entry *e = &n->queue[(n->first + n->position) % FPU_QUEUE];
         operands o = operands_of(n, e);
-        u64 at = registers_ready(n, e, &o, later(e->when, n->next));
-        if (o.reads | o.writes) {
-            at = streams_ready(s, c, e, &o, at, limit);
+        u64 at = later(later(e->when, n->next), later(n->f_ready[o.rs1], later(n->f_ready[o.rs2], n->f_ready[o.rs3])));
+        u32 reads = n->streams_on ? streams_of(&o) : 0, is_shared = e->is_access | reads | (n->streams_on & (o.rd < STREAM_MOVERS));
+        if (reads | (n->streams_on & (o.rd < STREAM_MOVERS))) {
+            at = streams_ready(s, c, e, &o, reads, at, limit);
             if (at == NEVER) break;
         }
         if (n->movers_due <= at && !move_until(s, c, at, limit)) break;
-        if (at >= limit && (o.reads | o.writes | e->is_access)) {
+        if (at >= limit && is_shared) {
             n->due = earlier(at, n->movers_due);
             return 0;
         }
-        begin(s, c, e, &o, at);
+        if (n->streams_on) begin_with_streams(s, c, e, &o, reads, at);
+        else begin(s, c, e, &o, at);
+        advance(n, at);
         if (UNLIKELY(s->fault.reason)) return 0;
         if (n->used < wanted) {
             n->due = at;

@@ -80,6 +80,8 @@ class Group:
     fpus: int = 0
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
+    loads_in_flight: int = 0
+    """Loads of a Snitch core whose results are under way at a time; 0: any number."""
 
     @property
     def float_bits(self) -> int:
@@ -233,6 +235,7 @@ class CGroup(ctypes.Structure):
             "cache_on_at_reset",
             "fpus",
             "last_core_private_sets",
+            "loads_in_flight",
         ]
     ]
 
@@ -300,7 +303,7 @@ def _group(platform: Platform, group: Group) -> CGroup:
     return CGroup(
         group.cores, group.first_hart, group.flavour, group.has_float, group.boots, local,
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
-        cache.on_at_reset, group.fpus, cache.last_core_private_sets,
+        cache.on_at_reset, group.fpus, cache.last_core_private_sets, group.loads_in_flight,
     )  # fmt: skip
 
 

@@ -29,6 +29,8 @@ MAX_WAYS, MAX_SHARED_BANKS = 4, 16
 MAX_DMA_PORTS = 40
 """MAX_PORTS of mchan.c."""
 EVENT_LINES = 32
+MAX_LOADS = 16
+"""MOST_LOADS of snitch.h."""
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
 ITA_PORT_BYTES = 128
@@ -103,6 +105,8 @@ def _groups(platform: Platform) -> Iterator[str]:
     for group in platform.groups:
         if group.flavour == Flavour.SNITCH and group.cache.shared_banks != 1:
             yield f"group {group.name}: Snitch cores share an instruction cache of one bank"
+        if not 0 <= group.loads_in_flight <= MAX_LOADS:
+            yield f"group {group.name}: {group.loads_in_flight} loads in flight, and there may be 0 to {MAX_LOADS}"
     for group in platform.groups:
         if group.cores < 1:
             yield f"group {group.name} has no cores"

@@ -29,12 +29,14 @@ enum {
     SN_COUNT
 };
 
+enum { NO_REGISTER = 32, MOST_LOADS = 16 };
+
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u16 op;
     u8 kind, use, rm, lanes_repeat, latency, interval;
     u8 is_access, stagger_max;
-    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers, and what each repetition adds to them */
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
     u32 operand;         /* an address, or an integer operand */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
@@ -55,7 +57,8 @@ typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
     u64 movers_due;               /* cycle of the next access of a data mover */
-    u32 first, used, position, repetition; /* position: of the next instruction, from the first */
+    u32 first, used, position;    /* position: of the next instruction, from the first */
+    u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */
     u32 tcdm;                     /* which memory is the TCDM */
     u32 waits_for_unit, bank_shift; /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
@@ -63,8 +66,10 @@ typedef struct snitch {
     u64 repeated;                 /* instructions that frep repeated */
     u64 last_ready;               /* when the last result that comes late is there */
     u64 past_end;                 /* end of the last instruction past the queue */
+    u32 most_loads, loads;        /* in flight, 0 for any number; how many there were */
+    u64 returns[MOST_LOADS];      /* when the last ones come back */
     u64 x_ready[33];              /* when results that come late are there */
-    u64 f[32], f_ready[32];
+    u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
     fpu_entry queue[FPU_QUEUE];
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
@@ -91,7 +96,7 @@ snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 s
 /* fpu_queue.c */
 void fpu_run(sim *s, core *c, u64 limit);
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
-void fpu_push(sim *s, core *c, const insn *ip, u64 now);
+void fpu_push(core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
 /* fpu_execute.c */
@@ -112,6 +117,12 @@ int xdma_is_full(const sim *s);
 u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 now);
 u32 xdma_status(sim *s, u32 selector, u64 now);
 u64 xdma_read_end(const sim *s, u64 now);
+
+/* Lanes of the packed instructions: bits by the format in funct3. */
+static inline u8 lane_bits(u32 funct3) {
+    static const u8 BITS[] = {32, 32, 16, 8};
+    return BITS[funct3 & 3];
+}
 
 /* Waits in a bank of the memory around the cores; accesses of 8 bytes. */
 static inline u64 excess(u64 a, u64 b) {
@@ -140,9 +151,11 @@ static inline void mover_plan(snitch *n, data_mover *m) {
 /* The present element, which leaves the FIFO when it was delivered often enough. */
 static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
     u64 value = m->fifo[m->head];
-    if (m->delivered++ < m->repeat) return value;
+    if (m->repeat) {
+        if (m->delivered++ < m->repeat) return value;
+        m->delivered = 0;
+    }
     if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
-    m->delivered = 0;
     m->head = (m->head + 1) % STREAM_FIFO;
     m->used--;
     mover_plan(n, m);

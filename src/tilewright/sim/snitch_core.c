@@ -56,9 +56,13 @@
     if (UNLIKELY(r.failed)) goto stopped; \
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LATE_RESULT(reg, when) do { f->x_ready[reg] = (when); if (f->last_ready < (when)) f->last_ready = (when); } while (0)
-#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); } while (0)
+#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); \
+    if (UNLIKELY(f->most_loads)) f->returns[f->loads++ % f->most_loads] = ready; } while (0)
+/* Where only some loads may be in flight: hold the next one back until an earlier one has returned. */
+#define WAIT_LOADS() do { if (UNLIKELY(f->most_loads)) { u64 room = f->returns[f->loads % f->most_loads]; \
+    if (t < room) { c->stall[STALL_MEMORY] += room - t; t = room; } } } while (0)
 #define SIZE_INDEX(type) (sizeof(type) >> 1)
-#define HANDLE_LOAD(form, type) { SETTLE(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
+#define HANDLE_LOAD(form, type) { SETTLE(); WAIT_LOADS(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
     if (is_tcdm(c, address, sizeof(type))) { \
         u32 offset = address - c->local_base; u64 wait = snitch_port_wait(f, t); wait += tcdm_wait(c, f, offset, t + wait); \
         type v; memcpy(&v, c->local + offset, sizeof v); X(rd) = (u32)v; c->local_loads[SIZE_INDEX(type)]++; \
@@ -119,7 +123,7 @@
     } \
     u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
     if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
-    fpu_push(s, c, ip, t); n++; t++; NEXT; }
+    fpu_push(c, ip, t); n++; t++; NEXT; }
 #define HANDLE_FLOAD QUEUE
 #define HANDLE_DLOAD QUEUE
 #define HANDLE_FSTORE QUEUE
@@ -145,7 +149,8 @@
 #define HANDLE_XTOF FROM_INTEGER
 #define HANDLE_FMVF FROM_INTEGER
 #define HANDLE_XTOD FROM_INTEGER
-#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
+#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); \
+    f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
@@ -276,7 +281,10 @@ pick:
     f = c->snitch;
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
-    if (f->waits_for_unit && still_waits(s, c, horizon)) goto leave;
+    if (f->waits_for_unit && still_waits(s, c, horizon)) {
+        queue_push(&s->queue, c->rank, pending(c));
+        goto pick;
+    }
     ip = c->ip;
     t = c->t;
     n = c->instructions;

@@ -110,7 +110,9 @@ static void issue(sim *s, xdma *x, u64 now) {
     transfer *t = &x->queue[0];
     if (!x->queued || x->used == XDMA_BURSTS || now < t->since + XDMA_SET_UP) return;
     burst *b = &x->burst[(x->first + x->used++) % XDMA_BURSTS];
-    *b = (burst){.source = t->source + x->row * t->source_stride + x->column, .destination = t->destination + x->row * t->destination_stride + x->column, .of = *t};
+    *b = (burst){.of = *t};
+    b->source = t->source + x->row * t->source_stride + x->column;
+    b->destination = t->destination + x->row * t->destination_stride + x->column;
     u32 left = t->bytes - x->column, from = page_left(x, b->source), to = page_left(x, b->destination);
     b->size = left < from ? left : from;
     if (is_in_tcdm(x, b->source) && is_in_tcdm(x, b->destination)) b->size = left;
