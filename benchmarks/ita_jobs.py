@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 from tests.sim.ita_layers import KINDS, random_case, run_case
 from tests.sim.ita_reference import load_reference, reference_folder, reference_results
-from tests.targets.snitch.ita.driver_programs import run_gemm, run_head
+from tests.targets.snitch.ita.driver_programs import MACHINES, run_gemm, run_head
 
 PEAK_CYCLES = 256
 """Of a job that does nothing but compute."""
@@ -53,14 +53,19 @@ def table(rows: list[Row]) -> Iterator[str]:
 
 
 def programs() -> Iterator[str]:
-    yield f"{'program':<44}{'jobs':>6}{'ITA at work':>13}{'cycles':>9}{'utilisation':>13}{'of its work':>13}"
+    yield f"{'program':<54}{'jobs':>6}{'ITA at work':>13}{'cycles':>9}{'utilisation':>13}{'of its work':>13}"
+    for machine in MACHINES:
+        yield from _programs(machine)
+
+
+def _programs(machine: str) -> Iterator[str]:
     for name, measured in (
-        ("attention head S 128, E 128, P 64 in TCDM", run_head(128, 128, 64)),
-        ("product 512 x 512 x 512, from outside", run_gemm(8, 8, 8)),
+        (f"{machine}: attention head S 128, E 128, P 64 in TCDM", run_head(128, 128, 64, machine)),
+        (f"{machine}: product 512 x 512 x 512, from outside", run_gemm(8, 8, 8, machine)),
     ):
         of_work = measured.jobs * PEAK_CYCLES / measured.busy
         numbers = f"{measured.jobs:>6}{measured.busy:>13}{measured.cycles:>9}"
-        yield f"{name:<44}{numbers}{measured.utilisation:>13.1%}{of_work:>13.1%}"
+        yield f"{name:<54}{numbers}{measured.utilisation:>13.1%}{of_work:>13.1%}"
 
 
 def main() -> None:

@@ -65,10 +65,9 @@ def test_ours_are_right(platform: Platform) -> None:
         (device(Kind.NEUREKA, "ram"), "its first 2 parameters name memories"),
         (device(Kind.HYPER_UDMA), "its first 4 parameters name memories"),
         (device(Kind.ICACHE_CONTROL, "ram"), "its parameter names a group"),
-        (device(Kind.ITA, "ram", 12, 0, 4), "ram has fewer banks than the 128 bytes that it reads at once take"),
-        (device(Kind.ITA, "ram", 32, 8, 5), "the line of its events, lies below 32"),
-        (device(Kind.ITA, "ram", 1, 8, 5), "its third parameter, bits of a step of its softmax, is 0 to 7"),
-        (device(Kind.ITA, "ram", 1, 0, 5), "its fourth parameter, the bytes of a bank, is 4, 8 or 16"),
+        (device(Kind.ITA, "ram", 12), "ram has fewer banks than the 128 bytes that it reads at once take"),
+        (device(Kind.ITA, "ram", 32), "the line of its events, lies below 32"),
+        (device(Kind.ITA, "ram", 1, 8), "its third parameter, bits of a step of its softmax, is 0 to 7"),
         (device(Kind.ITA_VIEW), "it is a view of ITA, which is not there"),
     ],
 )

@@ -136,7 +136,7 @@ static void reset(sim *s, device *d) {
     n->engine.macs = macs;
     n->engine.tcdm = &s->memory[d->description->parameters[0]];
     n->engine.softmax = ita_softmax_with(d->description->parameters[2]);
-    n->engine.bank_bytes = d->description->parameters[3];
+    n->engine.bank_bytes = n->engine.tcdm->description->bank_bytes;
     n->engine.sequencer.step = n->planned.step = STEP_IDLE;
     s->ita = d;
 }

@@ -12,7 +12,6 @@ CLUSTER = "cluster"
 CORES = 5  # the last one moves data
 DMA_PORTS = CORES + 1  # one from outside
 ITA_LINE = 12
-BANK_BYTES = 4
 SNITCH_TCDM = 0x2_0000
 ROOM = 0x2000_0000  # where a larger TCDM lies
 PERIPHERAL_LATENCY = {CLUSTER: 2}  # on a Snitch core stores wait for nothing, loads for 10 cycles
@@ -21,7 +20,7 @@ RAM_LATENCY = {CLUSTER: 8}
 
 def ita_bench(tcdm_bytes: int = SNITCH_TCDM, softmax_bits: int = 0) -> Platform:
     """`softmax_bits`: 0 for the version in the Snitch cluster, 5 for the softmax of the first one."""
-    parameters = ("tcdm", ITA_LINE, softmax_bits, BANK_BYTES)
+    parameters = ("tcdm", ITA_LINE, softmax_bits)
     base = 0x1000_0000 if tcdm_bytes <= SNITCH_TCDM else ROOM
     return Platform(
         name="ita_bench",

@@ -196,9 +196,7 @@ def _npu(platform: Platform, device: Device) -> Iterator[str]:
 def _ita(platform: Platform, device: Device) -> Iterator[str]:
     yield from _has_memories(platform, device, 1)
     memory = next((m for m in platform.memories if m.name in device.parameters[:1]), None)
-    if _number(device, 3) not in (4, 8, 16):
-        yield "its fourth parameter, the bytes of a bank, is 4, 8 or 16"
-    elif memory and memory.banks * _number(device, 3) < ITA_PORT_BYTES:
+    if memory and memory.banks * memory.bank_bytes < ITA_PORT_BYTES:
         yield f"{memory.name} has fewer banks than the {ITA_PORT_BYTES} bytes that it reads at once take"
     if not 0 <= _number(device, 1) < EVENT_LINES:
         yield f"its second parameter, the line of its events, lies below {EVENT_LINES}"

@@ -11,10 +11,12 @@ CLUSTER = "cluster"
 CORES = 9  # the last one has the DMA engine
 OUTSIDE = {CLUSTER: 8}  # [s01] lw_dram_use, lw_periph_use, lw_zero_use
 BOOT_WORD = 0x1020
+NO_LINE = 0  # of ITA's events: there is no event unit
+SOFTMAX_BITS = 0  # a share is halved for each unit of a score
 
 SNITCH = Platform(
     name="snitch",
-    summary="8 Snitch cores (RV32IMAFD, Xssr, Xfrep) and one with Xdma, 128 KiB TCDM, 64 MiB external memory",
+    summary="8 Snitch cores (RV32IMAFD, Xssr, Xfrep) and one with Xdma, ITA, 128 KiB TCDM, 64 MiB external memory",
     groups=(
         Group(
             CLUSTER,
@@ -34,6 +36,7 @@ SNITCH = Platform(
     devices=(
         Device("dma", Kind.XDMA, 0, 0, parameters=("tcdm",)),
         Device("cluster peripherals", Kind.SNITCH_CONTROL, 0x1002_0000, 0x1_0000, OUTSIDE),
+        Device("ita", Kind.ITA, 0x1004_0000, 0x100, OUTSIDE, ("tcdm", NO_LINE, SOFTMAX_BITS)),
         Device("zero memory", Kind.ZERO_MEMORY, 0x1003_0000, 0x1_0000, OUTSIDE),
     ),
 )

@@ -3,6 +3,7 @@
 
 static snitch_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 address, u32 size, u32 is_write) {
     sim_fault(s, reason, c, pc, now, address, size, is_write);
+    if (reason == FAULT_MISUSE) s->fault.value = MISUSE_UNIT_EARLY; /* of misuses of memory there is no other */
     return (snitch_result){.failed = 1};
 }
 

@@ -20,7 +20,7 @@ from tilewright.targets.snitch.ita.kernels import KERNELS
 from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA
 
 TCDM_BYTES = 0x2_0000
-ITA = Device("ita", Kind.ITA, 0x1004_0000, 0x100, {CLUSTER: 2}, ("tcdm", 12, 0, 4))
+ITA = Device("ita", Kind.ITA, 0x1004_0000, 0x100, {CLUSTER: 2}, ("tcdm", 12))
 
 
 def quad_with_ita() -> Target:

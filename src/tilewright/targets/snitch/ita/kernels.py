@@ -15,8 +15,9 @@ from tilewright.targets.snitch.ita.op import MOST_TILES
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
-CALL = 160
-"""Cycles of the core around the jobs of a call: until ITA has the first of them, and since it has ended the last."""
+CALL, LAYER, FORGETTING = 290, 60, 170
+"""Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
+ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
 
 
 def _fits(*sizes: int) -> str | None:
@@ -25,7 +26,7 @@ def _fits(*sizes: int) -> str | None:
 
 
 def _estimate(work: int, layers: int) -> CycleEstimate:
-    return CycleEstimate(cores=CALL + work + layers * LAYER_START)
+    return CycleEstimate(cores=CALL + work + layers * LAYER_START + (layers - 1) * LAYER)
 
 
 def _batch(types: Types, extents: Mapping[str, int], name: str) -> int:
@@ -73,7 +74,8 @@ def _attend_scratch(op: Op, types: Types) -> int:
 
 def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     heads, (keys, width) = _batch(types, extents, "Q"), types["K"].shape[-4:-2]
-    return _estimate(heads * attend_cycles(extents["s"], keys, width), heads)
+    forgets = FORGETTING * (extents["s"] != keys)
+    return _estimate(heads * (attend_cycles(extents["s"], keys, width) + forgets), heads)
 
 
 def _head_fits(op: Op, types: Types) -> str | None:

@@ -1,15 +1,10 @@
 /* An attention head by the driver: everything lies in the TCDM, where the test has put it. */
 #include "ita.h"
+#include "machine.h"
 
-uint32_t s, e, p, places[15], cycles;
-tw_ita_layer layer;
+uint32_t s GIVEN = 0, e GIVEN = 0, p GIVEN = 0, places[15] GIVEN = {0}, cycles GIVEN = 0;
+tw_ita_layer layer GIVEN = {0};
 static tw_ita ita;
-
-static inline uint32_t now(void) {
-  uint32_t value;
-  __asm__ volatile("csrr %0, mcycle" : "=r"(value));
-  return value;
-}
 
 static int8_t *at(uint32_t which) { return (int8_t *)(uintptr_t)(TW_ITA_MEMORY + places[which]); }
 static const uint8_t *bias_at(uint32_t which) { return (const uint8_t *)at(which); }
