@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from tilewright.planner.tile_schedule import ClusterSchedule
@@ -23,32 +23,40 @@ SHIFTS = (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64)
 HUGE = 1 << 30
 
 
+@dataclass(frozen=True)
+class Places:
+    """A schedule and all of its values, by the dataclass and field that they stand in."""
+
+    schedule: ClusterSchedule
+    by_field: Mapping[str, list[Path]]
+
+    @staticmethod
+    def of(schedule: ClusterSchedule) -> Places:
+        found: dict[str, list[Path]] = {}
+        for name, path in _places(schedule, (), ""):
+            found.setdefault(name, []).append(path)
+        return Places(schedule, found)
+
+    @property
+    def names(self) -> set[str]:
+        """Every field that may be changed, as `Class.field`."""
+        return set(self.by_field)
+
+
 def corrupted(
-    schedule: ClusterSchedule, rng: random.Random, only: tuple[str, ...] = ("",)
-) -> tuple[ClusterSchedule, str] | None:
+    places: Places, rng: random.Random, only: tuple[str, ...] = ("",)
+) -> tuple[ClusterSchedule, str] | None:  # fmt: skip
     """The schedule with one value changed, and which; None where there is no other value for it. `only` are beginnings
-    of the fields' names."""
-    places = {name: paths for name, paths in _by_field(schedule).items() if name.startswith(only)}
-    path = rng.choice(places[rng.choice(sorted(places))])
-    old = _at(schedule, path)
-    values = [value for value in _others(schedule, path, old, rng) if value != old or type(value) is not type(old)]
+    of the fields' names: rare ones are changed as often as others."""
+    schedule = places.schedule
+    name = rng.choice(sorted(name for name in places.by_field if name.startswith(only)))
+    path = rng.choice(places.by_field[name])
+    old, same = _at(schedule, path), [_at(schedule, one) for one in places.by_field[name]]
+    values = [value for value in _others(path, old, same, rng) if value != old or type(value) is not type(old)]
     if not values:
         return None
     new = rng.choice(values)
     return _with(schedule, path, new), f"{'.'.join(map(str, path))}: {_brief(old)} -> {_brief(new)}"
-
-
-def field_names(schedule: ClusterSchedule) -> set[str]:
-    """Every field that may be changed, as `Class.field`."""
-    return set(_by_field(schedule))
-
-
-def _by_field(schedule: ClusterSchedule) -> dict[str, list[Path]]:
-    """All values, by the dataclass and field that they stand in: rare ones are changed as often as others."""
-    found: dict[str, list[Path]] = {}
-    for name, path in _places(schedule, (), ""):
-        found.setdefault(name, []).append(path)
-    return found
 
 
 def _places(value: Any, path: Path, name: str) -> Iterator[tuple[str, Path]]:
@@ -68,10 +76,8 @@ def _places(value: Any, path: Path, name: str) -> Iterator[tuple[str, Path]]:
             yield from _places(one, (*path, position), f"{name}[]")
 
 
-def _others(schedule: ClusterSchedule, path: Path, old: Any, rng: random.Random) -> list[Any]:
-    """Other values that a place might have by mistake."""
-    name = next(name for name, one in _places(schedule, (), "") if one == path)
-    same = [_at(schedule, one) for one in _by_field(schedule)[name]]
+def _others(path: Path, old: Any, same: list[Any], rng: random.Random) -> list[Any]:
+    """Other values that a place might have by mistake, those of the same field elsewhere among them."""
     if isinstance(old, bool):
         return [not old]
     if isinstance(old, int):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.planner.corrupting import PLAN_FAULTS, SCHEDULE_FAULTS, copied
-from tests.planner.corrupting_tiles import corrupted, field_names
+from tests.planner.corrupting_tiles import Places, corrupted
 from tests.planner.networks import NETWORKS
 from tests.planner.planning import prepared
 from tilewright.codegen import folder
@@ -129,9 +129,9 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     rng = random.Random(round_)
     schedule = whole(CORRUPTED[round_ % len(CORRUPTED)], round_ // len(CORRUPTED) % len(SETTINGS))
     assert schedule.tiles is not None
-    tried = 0
+    places, tried = Places.of(schedule.tiles), 0
     while tried < TILES:
-        found = corrupted(schedule.tiles, rng)
+        found = corrupted(places, rng)
         if found is None:
             continue
         tried += 1
@@ -145,7 +145,9 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
 
 
 def test_every_field_of_a_schedule_is_corrupted() -> None:
-    found = set().union(*(field_names(tiles) for n in range(len(SETTINGS)) if (tiles := whole("residual", n).tiles)))
+    found = set().union(
+        *(Places.of(tiles).names for n in range(len(SETTINGS)) if (tiles := whole("residual", n).tiles))
+    )
     made = [one for one in vars(tile_schedule).values() if isinstance(one, type) and is_dataclass(one)]
     known = {f"{one.__name__}.{field.name}" for one in made for field in fields(one)}
     own = [one for one in made if one.__module__ == tile_schedule.__name__]

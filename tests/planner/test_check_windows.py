@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.planner.corrupting_tiles import corrupted, field_names
+from tests.planner.corrupting_tiles import Places, corrupted
 from tests.planner.test_check_schedule import generated, whole
 from tests.support.caches import remembering
 from tilewright import pipeline
@@ -32,9 +32,9 @@ def test_faults_in_shapes_are_found(round_: int) -> None:
     rng = random.Random(round_)
     schedule = whole(NETWORKS[round_ % len(NETWORKS)], 1 + round_ // len(NETWORKS))
     assert schedule.tiles is not None
-    tried = 0
+    places, tried = Places.of(schedule.tiles), 0
     while tried < FAULTS:
-        found = corrupted(schedule.tiles, rng, SHAPES)
+        found = corrupted(places, rng, SHAPES)
         if found is None:
             continue
         tried += 1
@@ -52,9 +52,10 @@ def test_faults_in_limits_are_found() -> None:
     *_, schedule, _ = pipeline.stages(remembering(), "siracusa", "", Settings(time_limit=1.0))
     assert isinstance(schedule, Schedule)
     assert schedule.tiles is not None
-    assert "Limit.more" in field_names(schedule.tiles)
+    places = Places.of(schedule.tiles)
+    assert "Limit.more" in places.names
     for _ in range(60):
-        found = corrupted(schedule.tiles, rng, ("Level.limit", "Limit."))
+        found = corrupted(places, rng, ("Level.limit", "Limit."))
         if found is None:
             continue
         with pytest.raises(InternalError):
