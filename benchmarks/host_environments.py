@@ -38,7 +38,7 @@ class Environment:
         if not (self.place / "done").exists():
             shutil.rmtree(self.place, ignore_errors=True)
             done_by([sys.executable, "-m", "venv", self.place])
-            done_by([self.python, "-m", "pip", "install", "-q", *self.packages])
+            done_by([self.python, "-m", "pip", "install", "-q", "--prefer-binary", *self.packages])
             (self.place / "done").touch()
         return self
 

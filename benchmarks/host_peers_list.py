@@ -58,9 +58,12 @@ def our_library(network: Network, threads: int, cache: Path) -> Path:
 
 
 def made_by(script: str, suffix: str, *packages: str) -> Make:
-    """By a script in an environment of its own, once for all threads."""
+    """By a script in an environment of its own, once for all threads; or what lies beside the model already."""
 
     def make(network: Network, threads: int, cache: Path) -> Path:
+        beside = network.onnx.with_suffix(suffix)
+        if beside.exists():
+            return beside
         place = cache / "made" / script.removesuffix(".py")
         made = place / f"{network.name}_{network.kind}{suffix}"
         if not made.exists():
@@ -81,7 +84,7 @@ LIST = (
     Peer("onnxruntime", "with_onnxruntime", ("onnxruntime", "numpy"), the_model),
     Peer(
         "litert", "with_litert", RUNTIME,
-        made_by("make_litert.py", ".tflite", "onnx2tf", "tensorflow", "tf-keras"),
+        made_by("make_litert.py", ".tflite", "litert-torch", "ai-edge-quantizer"),
     ),
     Peer("openvino", "with_openvino", ("openvino", "numpy"), the_model),
     Peer(
