@@ -25,7 +25,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import find_compiler
 
 HERE = {"amd64": X86, "arm64": ARM}.get(platform.machine().lower(), platform.machine())
-PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v2", "x86-64-v3")
+PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3")
 
 
 def needs(processor: str) -> None:

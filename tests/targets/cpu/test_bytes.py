@@ -30,8 +30,8 @@ EXTREMES = (-128, 127)
 
 
 def kinds_of(processor: str) -> tuple[str, ...]:
-    """All of them here; elsewhere those that need no more than two compilations of a kernel."""
-    return KINDS if processor == NATIVE else ("half_even", "double")
+    """All of them here; elsewhere one: each combination of types is compiled anew."""
+    return KINDS if processor == NATIVE else ("half_even",)
 
 
 def channels_last(case: Case) -> Case:
@@ -48,6 +48,14 @@ def large_conv(random: Generator, kind: str, channels: int, filters: int) -> Cas
     bias = random.integers(-5000, 5000, filters).astype(np.int32)
     scaling, mul, add = requant(random, filters, kind, "int8")
     return replace(op, requant=scaling), [x, w, bias, mul, add]
+
+
+def in_the_padding(random: Generator) -> Case:
+    """A window that does not reach the image."""
+    op = Conv((4, 4), (1, 1), (0, 3, 0, 0), 1, 5, channels_last=True, requant=full_range(34, "int8", 1))
+    factor = np.array([123456789], np.int32)
+    x, w = some_bytes(random, "int8", 1, 1, 2, 16), some_bytes(random, "int8", 8, 1, 2, 16)
+    return op, [x, w, np.zeros(8, np.int32), factor]
 
 
 def depthwise(random: Generator, kind: str, channels: int) -> Case:
@@ -98,7 +106,8 @@ def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPat
     needs(processor)
     random, kinds = default_rng(1), kinds_of(processor)
     cases = [channels_last(conv(random, kind)) for kind in kinds for _ in range(4)]
-    cases += [large_conv(random, kind, *sizes) for kind in ("half_even", "double") for sizes in ((16, 19), (24, 8))]
+    cases += [large_conv(random, kind, *sizes) for kind in kinds[:1] for sizes in ((16, 19), (24, 8))]
+    cases.append(in_the_padding(random))
     cases += [depthwise(random, kind, size) for kind in kinds for size in (3, 8, 13, 16, 35)]
     cases += [product(random, kind) for kind in kinds for _ in range(4)]
     assert run_on(cases, processor, monkeypatch) == {"conv_dot", "depthwise_dot"}
@@ -109,7 +118,7 @@ def test_products_of_what_is_computed(processor: str, monkeypatch: pytest.Monkey
     needs(processor)
     random = default_rng(5)
     wide = (MatMul(), [some_bytes(random, "int8", 5, 700), some_bytes(random, "int8", 700, 130)])
-    cases = [*(computed_product(random, kind) for kind in kinds_of(processor) for _ in range(4)), wide]
+    cases = [*(computed_product(random, kind) for kind in kinds_of(processor)[:2] for _ in range(8)), wide]
     assert run_on(cases, processor, monkeypatch, inputs=2) >= {"matmul_dot"}
 
 

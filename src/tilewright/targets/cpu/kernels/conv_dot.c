@@ -159,8 +159,9 @@ typedef struct {
 /* The image with its padding, as far as windows reach. */
 static void pad_image(const tw_conv_params *p, const view *v, const int8_t *x) {
   const int32_t height = (p->out_h - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
-  const size_t left = (size_t)(p->pad_left * v->pitch), row = (size_t)(v->width * v->pitch);
-  const size_t inside = (size_t)(tw_min(p->in_w, v->width - p->pad_left) * v->pitch);
+  const int32_t before = tw_min(p->pad_left, v->width);
+  const size_t left = (size_t)(before * v->pitch), row = (size_t)(v->width * v->pitch);
+  const size_t inside = (size_t)(tw_min(p->in_w, v->width - before) * v->pitch);
   int8_t *to = v->copy;
   for (int32_t r = -p->pad_top; r < height - p->pad_top; r++, to += row) {
     if (r < 0 || r >= p->in_h) {
