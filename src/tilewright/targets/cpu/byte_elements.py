@@ -45,7 +45,7 @@ def reduced_axes(op: Op, types: Types) -> list[int]:
 def rows_added(op: Op, types: Types) -> str | None:
     axes, shape = reduced_axes(op, types), types["X"].shape
     neighbours = axes == list(range(axes[0], axes[-1] + 1)) if axes else False
-    return None if neighbours and axes[-1] == len(shape) - 2 and math.prod(shape) else "it keeps the last axis"
+    return None if neighbours and axes[-1] == len(shape) - 2 and types["X"].elements else "it keeps the last axis"
 
 
 def mean_params(op: Op, types: Types) -> Params:

@@ -27,7 +27,7 @@ class ByteSum(QLinearAdd):
     """Elements that correspond, no sum of which is a tie, and results that 16 bits hold before they are limited."""
 
     def params(self, types: Types) -> Params:
-        parts = {}
+        parts: dict[str, int] = {}
         for name, mul in (("a", self.mul_a), ("b", self.mul_b)):
             parts |= {f"high_{name}": mul >> PART_BITS, f"low_{name}": mul & ((1 << PART_BITS) - 1)}
         return {"count": types["Y"].elements, **parts, "offset": self.offset, "requant": self.requant.params(1)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import NATIVE, Requant
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -91,14 +91,21 @@ def _computed(graph: Graph, node: Node) -> Offer | None:
     way, mul = Way.ANY, graph.constants.get(operands.get("mul", ""))
     add = graph.constants.get(operands["add"]) if "add" in operands else None
     if op.requant is not None and mul is not None and mul.size and "C" not in operands:
-        a, columns = graph.types[operands["A"]].shape, mul.reshape(-1).astype(np.int64)
-        inner = a[op.perm_a[-1] if op.perm_a else -1] if not op.trans_a else a[-2]
+        inner, columns = _inner(op, graph.types[operands["A"]].shape), mul.reshape(-1).astype(np.int64)
         if "add" in operands and (add is None or add.size not in (1, mul.size)):
             return None
         summands = None if add is None else np.broadcast_to(add.reshape(-1), columns.shape).astype(np.int64)
         way = way_of(op.requant, columns, summands, np.full(columns.shape, inner * LARGEST_PRODUCT))
+        if add is not None and not op.requant.has_exponents:
+            way = Way.ANY  # its summands would be taken for exponents
     fields = {field.name: getattr(op, field.name) for field in dataclass_fields(op)}
     return Offer(ComputedProduct(**fields, way=way), node.inputs)
+
+
+def _inner(op: MatMul, shape: Shape) -> int:
+    """How many products make a total."""
+    ordered = [shape[axis] for axis in op.perm_a] if op.perm_a else shape
+    return ordered[-2] if op.trans_a and len(ordered) > 1 else ordered[-1]
 
 
 def _offer(

@@ -61,6 +61,13 @@ TW_ALWAYS scaling scaling_of(const work *k, const block *f) {
   return made;
 }
 
+/* Another way than the most common: totals have left their registers. */
+TW_APART void scale_rows(tw_way way, int rows, const scaling *s, const tw_sums *t, TW_Y *y, int64_t pitch) {
+  for (int r = 0; r < rows; r++, y += pitch) {
+    tw_scale_rows(way, 1, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t + r, y, 0);
+  }
+}
+
 /* Some pixels and a block of filters. Totals stay in registers as long as nothing but constants chooses among them: where
  * not all rows or columns are wanted, all are stored elsewhere first. */
 TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const scaling *s, const int8_t *const *at,
@@ -88,7 +95,9 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     if (k->way == TW_NEAR_WAY) {
       tw_scale_rows(TW_NEAR_WAY, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
     } else {
-      tw_scale_rows(k->way, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+      tw_sums all[TW_ROWS];
+      TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
+      scale_rows(k->way, rows, s, all, to, step);
     }
     if (!is_whole) copy_rows(y, pitch, some, wanted, tw_min(f->filters, TW_COLUMNS));
     return;
@@ -150,8 +159,9 @@ typedef struct {
 /* The image with its padding, as far as windows reach. */
 static void pad_image(const tw_conv_params *p, const view *v, const int8_t *x) {
   const int32_t height = (p->out_h - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
-  const size_t left = (size_t)(p->pad_left * v->pitch), row = (size_t)(v->width * v->pitch);
-  const size_t inside = (size_t)(tw_min(p->in_w, v->width - p->pad_left) * v->pitch);
+  const int32_t before = tw_min(p->pad_left, v->width);
+  const size_t left = (size_t)(before * v->pitch), row = (size_t)(v->width * v->pitch);
+  const size_t inside = (size_t)(tw_min(p->in_w, v->width - before) * v->pitch);
   int8_t *to = v->copy;
   for (int32_t r = -p->pad_top; r < height - p->pad_top; r++, to += row) {
     if (r < 0 || r >= p->in_h) {

@@ -63,15 +63,24 @@ TW_ALWAYS scaling scaling_of(int halves, const work *k, const block *f) {
   return made;
 }
 
-TW_ALWAYS void store(tw_way way, int halves, const work *k, const block *f, const scaling *s, const tw_sums *t,
-                     TW_Y *y) {
-  if (sizeof(TW_Y) > 1 || way == TW_ANY_WAY) {
+/* Any way: totals have left their registers. */
+TW_APART void store_totals(int halves, const work *k, const block *f, const scaling *s, const tw_sums *t, TW_Y *y) {
+  if (sizeof(TW_Y) > 1 || k->way == TW_ANY_WAY) {
     int32_t total[TW_WIDE];
     for (int h = 0; h < halves; h++) tw_sums_store(total + h * TW_COLUMNS, t[h]);
     store_any(k, f, halves * TW_COLUMNS, total, y);
     return;
   }
-  if (halves == 2) {
+  for (int h = 0; h < halves; h++) {
+    tw_scale_rows(k->way, 1, &s->scaler, &s->factors[h], TW_IS_UNSIGNED(TW_Y), t + h, y + h * TW_COLUMNS, 0);
+  }
+}
+
+TW_ALWAYS void store(tw_way way, int halves, const work *k, const block *f, const scaling *s, const tw_sums *t,
+                     TW_Y *y) {
+  if (sizeof(TW_Y) > 1 || way != TW_NEAR_WAY) {
+    store_totals(halves, k, f, s, t, y);
+  } else if (halves == 2) {
     tw_scale_wide(way, &s->scaler, s->factors, TW_IS_UNSIGNED(TW_Y), t, y);
   } else {
     tw_scale_rows(way, 1, &s->scaler, s->factors, TW_IS_UNSIGNED(TW_Y), t, y, 0);
@@ -201,16 +210,21 @@ TW_ALWAYS void rows_of_pixels(tw_way way, int halves, int stride, int height, co
 
 TW_ROW_FUNCTION(wide_near_1, TW_NEAR_WAY, 2, 1, 3)
 TW_ROW_FUNCTION(wide_near_2, TW_NEAR_WAY, 2, 2, 3)
-TW_ROW_FUNCTION(wide_any_1, k->way, 2, 1, 4)
-TW_ROW_FUNCTION(wide_any_2, k->way, 2, 2, 4)
-TW_ROW_FUNCTION(half_any_1, k->way, 1, 1, 4)
-TW_ROW_FUNCTION(half_any_2, k->way, 1, 2, 4)
+TW_ROW_FUNCTION(half_near_1, TW_NEAR_WAY, 1, 1, 3)
+TW_ROW_FUNCTION(half_near_2, TW_NEAR_WAY, 1, 2, 3)
+TW_ROW_FUNCTION(wide_any_1, TW_ANY_WAY, 2, 1, 4)
+TW_ROW_FUNCTION(wide_any_2, TW_ANY_WAY, 2, 2, 4)
+TW_ROW_FUNCTION(half_any_1, TW_ANY_WAY, 1, 1, 4)
+TW_ROW_FUNCTION(half_any_2, TW_ANY_WAY, 1, 2, 4)
 
 static void some_rows(int halves, const work *k, const block *f, const int8_t *x, span of, TW_Y *y) {
   const int is_near = k->p->stride_w == 1;
-  if (halves == 1) {
+  const int is_short = k->way == TW_NEAR_WAY && k->p->kernel_h <= 3;
+  if (halves == 1 && is_short) {
+    (is_near ? half_near_1 : half_near_2)(k, f, x, of, y);
+  } else if (halves == 1) {
     (is_near ? half_any_1 : half_any_2)(k, f, x, of, y);
-  } else if (k->way == TW_NEAR_WAY && k->p->kernel_h <= 3) {
+  } else if (is_short) {
     (is_near ? wide_near_1 : wide_near_2)(k, f, x, of, y);
   } else {
     (is_near ? wide_any_1 : wide_any_2)(k, f, x, of, y);
@@ -245,7 +259,7 @@ TW_ALWAYS void one_pixel(int halves, const work *k, const block *f, TW_Y *y) {
     const tw_taps taps = tw_taps_of(halves, x, TW_FLIP), w = tw_taps_load(f->w + i * 4 * TW_WIDE);
     tw_multiply_taps(halves, t, &taps, &w);
   }
-  store(k->way, halves, k, f, &s, t, y);
+  store_totals(halves, k, f, &s, t, y);
 }
 
 TW_APART void wide_pixel(const work *k, const block *f, TW_Y *y) { one_pixel(2, k, f, y); }

@@ -157,6 +157,12 @@ static void store_any(const work *k, int32_t column, int32_t count, const int32_
   }
 }
 
+/* Another way than the most common: totals have left their registers. */
+TW_APART void scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, const tw_sums *t, TW_Y *y,
+                         int64_t pitch) {
+  for (int r = 0; r < rows; r++, y += pitch) tw_scale_rows(way, 1, s, f, TW_IS_UNSIGNED(TW_Y), t + r, y, 0);
+}
+
 /* A block of columns and some rows, of which some are wanted. */
 TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t wanted, int32_t column, int32_t count,
                               TW_Y *y) {
@@ -170,8 +176,15 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t w
     const tw_scaler scaler = tw_scaler_of(&k->p->requant);
     const tw_factors factors = tw_factors_of(&scaler, k->factor + column, k->add ? k->summand + column : NULL);
     TW_Y some[TW_ROWS * TW_COLUMNS];
-    tw_scale_rows(k->way, rows, &scaler, &factors, TW_IS_UNSIGNED(TW_Y), t, is_whole ? y : some,
-                  is_whole ? pitch : TW_COLUMNS);
+    TW_Y *const to = is_whole ? y : some;
+    const int64_t step = is_whole ? pitch : TW_COLUMNS;
+    if (k->way == TW_NEAR_WAY) {
+      tw_scale_rows(TW_NEAR_WAY, rows, &scaler, &factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+    } else {
+      tw_sums all[TW_ROWS];
+      TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
+      scale_rows(k->way, rows, &scaler, &factors, all, to, step);
+    }
     if (is_whole) return;
     for (int32_t r = 0; r < wanted; r++) memcpy(y + r * pitch, some + r * TW_COLUMNS, (size_t)count);
     return;

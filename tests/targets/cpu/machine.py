@@ -1,0 +1,82 @@
+"""Operators on processors of computers: all of them in one program, held to their meaning in numpy.
+
+Programs for another kind of machine than this run in QEMU, where that is installed.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.support.checks import Case
+from tilewright import pipeline
+from tilewright.codegen.network import Writer
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import Array, type_of
+from tilewright.planner.schedule import interpret
+from tilewright.run import host
+from tilewright.target.processors import ARM, NATIVE, PROCESSORS, X86, vectors_of
+from tilewright.target.settings import Settings
+from tilewright.toolchain.compiler import find_compiler
+
+HERE = {"amd64": X86, "arm64": ARM}.get(platform.machine().lower(), platform.machine())
+PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3")
+
+
+def needs(processor: str) -> None:
+    """Skips the test where this machine cannot run code for a processor."""
+    if processor == NATIVE:
+        return
+    machine = PROCESSORS[processor].machine
+    if machine != HERE and shutil.which(f"qemu-{machine}") is None:
+        pytest.skip(f"needs qemu-{machine}")
+    if machine == HERE and vectors_of(processor) == vectors_of(NATIVE):
+        pytest.skip("is what this machine is tested with")
+
+
+def run_on(cases: Sequence[Case], processor: str, patch: pytest.MonkeyPatch, inputs: int = 1) -> set[str]:
+    """The first operands of each are inputs, all others constants; the kernels that computed them."""
+    builder, feeds = Builder("kernels"), dict[str, Array]()
+    for number, (op, arrays) in enumerate(cases):
+        names = []
+        for position, array in enumerate(arrays):
+            name = f"case{number}_x{position}"
+            if array is None:
+                names.append("")
+            elif position < inputs:
+                feeds[builder.input(name, type_of(array))] = array
+                names.append(name)
+            else:
+                names.append(builder.constant(array, name))
+        for tensor in builder.add(op, names, name=f"case{number}"):
+            builder.output(tensor)
+    return run_graph(builder.build(), feeds, processor, patch)
+
+
+def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pytest.MonkeyPatch) -> set[str]:
+    settings = Settings(processor="" if processor == NATIVE else processor)
+    compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "", settings))
+    wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
+    if processor != NATIVE and PROCESSORS[processor].machine != HERE:
+        _run_in_qemu(PROCESSORS[processor].machine, patch)
+    program = host.HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, graph.name), None, False)
+    ran = program.run(feeds).outputs
+    for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
+        np.testing.assert_array_equal(stepped[tensor], wanted[reference], err_msg=str(tensor))
+        np.testing.assert_array_equal(ran[tensor], wanted[reference], err_msg=str(tensor))
+    return {call.kernel.stem for call in compiled.schedule.calls}
+
+
+def _run_in_qemu(machine: str, patch: pytest.MonkeyPatch) -> None:
+    execute, compiler = host._execute, find_compiler()
+    cross = type(compiler)((*compiler.command, "-target", f"{machine}-linux-musl"))
+    patch.setattr(host, "check_runs_here", lambda name: None)
+    patch.setattr(host, "find_compiler", lambda name: cross)
+    patch.setattr(
+        host, "_execute", lambda command, folder: execute([f"qemu-{machine}", "-cpu", "max", *command], folder)
+    )

@@ -1,0 +1,174 @@
+"""Kernels of bytes on processors with and without an instruction for them, in every rounding, equal to numpy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.random import Generator, default_rng
+
+from tests.support.checks import Case
+from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_on
+from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
+from tilewright.errors import instance, present
+from tilewright.ir.graph import Builder
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import type_of
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.transpose import Transpose
+from tilewright.target.processors import NATIVE, Dot, vectors_of
+from tilewright.targets.cpu import packed_forms as forms
+from tilewright.targets.cpu import packed_offers
+
+EXTREMES = (-128, 127)
+
+
+def kinds_of(processor: str) -> tuple[str, ...]:
+    """All of them here; elsewhere one: each combination of types is compiled anew."""
+    return KINDS if processor == NATIVE else ("half_even",)
+
+
+def channels_last(case: Case) -> Case:
+    op, arrays = case
+    images = [np.moveaxis(present(array, "case", "has no image"), 1, -1).copy() for array in arrays[:2]]
+    return replace(instance(op, Conv), channels_last=True), [*images, *arrays[2:]]
+
+
+def large_conv(random: Generator, kind: str, channels: int, filters: int) -> Case:
+    """Whole blocks of pixels and filters and some more; weights and pixels at the ends of their range."""
+    x = random.choice(EXTREMES, (1, 9, 10, channels)).astype(np.int8)
+    w = random.choice(EXTREMES, (filters, 3, 3, channels)).astype(np.int8)
+    op = Conv((1, 1), (1, 1), (1, 0, 2, 1), 1, -128, channels_last=True)
+    bias = random.integers(-5000, 5000, filters).astype(np.int32)
+    scaling, mul, add = requant(random, filters, kind, "int8")
+    return replace(op, requant=scaling), [x, w, bias, mul, add]
+
+
+def in_the_padding(random: Generator) -> Case:
+    """A window that does not reach the image."""
+    op = Conv((4, 4), (1, 1), (0, 3, 0, 0), 1, 5, channels_last=True, requant=full_range(34, "int8", 1))
+    factor = np.array([123456789], np.int32)
+    x, w = some_bytes(random, "int8", 1, 1, 2, 16), some_bytes(random, "int8", 8, 1, 2, 16)
+    return op, [x, w, np.zeros(8, np.int32), factor]
+
+
+def depthwise(random: Generator, kind: str, channels: int) -> Case:
+    x_type = "uint8" if kind == "half_up" else "int8"
+    height, width = (3, 3) if random.integers(2) else map(int, random.integers(1, 6, 2))
+    x = some_bytes(random, x_type, 1, int(random.integers(6, 9)), int(random.integers(6, 12)), channels)
+    w = some_bytes(random, "int8", channels, height, width, 1)
+    bias = random.integers(-5000, 5000, channels).astype(np.int32)
+    pads, strides = (tuple(int(n) for n in random.integers(0, 3, count)) for count in (4, 2))
+    op = Conv((strides[0] + 1, strides[1] + 1), (1, 1), pads, channels, 3 - 5 * (x_type == "int8"), channels_last=True)
+    if kind == "none":
+        return op, [x, w, bias]
+    scaling, mul, add = requant(random, channels, kind, "int8")
+    return replace(op, requant=scaling), [x, w, bias, mul, add]
+
+
+@pytest.mark.fast
+def test_arrangements_are_undone() -> None:
+    random = default_rng(2)
+    for groups, filters, length, columns in ((1, 4, 16, 8), (2, 3, 20, 8), (3, 9, 33, 16)):
+        rows = some_bytes(random, "int8", groups * filters, length)
+        parts = forms.packed(rows, groups, columns)
+        np.testing.assert_array_equal(forms.unpacked(parts, groups, filters, length), rows)
+    for channels in (1, 7, 8, 12, 16, 20, 24, 31, 40):
+        for kernel in ((3, 3), (1, 5), (4, 2), (5, 5), (7,)):
+            rows = some_bytes(random, "int8", channels, int(np.prod(kernel)))
+            np.testing.assert_array_equal(forms.untapped(forms.tapped(rows, kernel, 8), channels, kernel), rows)
+
+
+@pytest.mark.fast
+def test_forms_mean_what_they_stand_for() -> None:
+    random = default_rng(11)
+    convolutions = [channels_last(conv(random, kind)) for kind in KINDS]
+    for op, arrays in [*convolutions, *(depthwise(random, kind, 11) for kind in KINDS)]:
+        builder = Builder("one")
+        names = [builder.input("x", type_of(present(arrays[0], "case", "has no image")))]
+        names += ["" if array is None else builder.constant(array, f"c{n}") for n, array in enumerate(arrays[1:])]
+        builder.output(*builder.add(op, names, name="layer"))
+        graph = builder.build()
+        (offer,) = packed_offers.offers(8, graph, graph.nodes[0])
+        constants = [offer.constants[name] for name in offer.inputs[1:]]
+        np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
+
+
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All kinds in one program: a compiler takes longer than they do."""
+    needs(processor)
+    random, kinds = default_rng(1), kinds_of(processor)
+    cases = [channels_last(conv(random, kind)) for kind in kinds for _ in range(4)]
+    cases += [large_conv(random, kind, *sizes) for kind in kinds[:1] for sizes in ((16, 19), (24, 8))]
+    cases.append(in_the_padding(random))
+    cases += [depthwise(random, kind, size) for kind in kinds for size in (3, 8, 13, 16, 35)]
+    cases += [product(random, kind) for kind in kinds for _ in range(4)]
+    assert run_on(cases, processor, monkeypatch) == {"conv_dot", "depthwise_dot"}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_products_of_what_is_computed(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs(processor)
+    random = default_rng(5)
+    wide = (MatMul(), [some_bytes(random, "int8", 5, 700), some_bytes(random, "int8", 700, 130)])
+    cases = [*(computed_product(random, kind) for kind in kinds_of(processor)[:2] for _ in range(8)), wide]
+    assert run_on(cases, processor, monkeypatch, inputs=2) >= {"matmul_dot"}
+
+
+def test_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ties and without, of bytes and of wider integers, broadcast and not."""
+    random, cases = default_rng(6), list[Case]()
+    for rounding in ("half_even", "half_up", "half_away"):
+        for mul in ((4324321, 75475), (1 << 21, 1 << 20), (3145729, -812345)):
+            for y_type, shift in (("int8", 22), ("uint8", 22), ("int32", 9)):
+                a, b = some_bytes(random, "int8", 5, 37), some_bytes(random, "uint8", 5, 37)
+                op = QLinearAdd(*mul, -13878663, full_range(shift, y_type, 3, rounding))
+                cases.append((op, [a, b]))
+                cases.append((op, [a, some_bytes(random, "int8", 1, 37)]))
+        wide = random.integers(-(1 << 20), 1 << 20, (5, 37)).astype(np.int32)
+        op = QLinearAdd(12345, 4324321, 99, full_range(9, "int32", 0, rounding))
+        cases.append((op, [wide, some_bytes(random, "int8", 5, 37)]))
+    used = run_on(cases, NATIVE, monkeypatch, inputs=2)
+    has_own = vectors_of(NATIVE).dot in (Dot.SDOT, Dot.SMMLA)
+    assert used == {"qlinearadd_wide", *(["qlinearadd_bytes"] if has_own else [])}
+
+
+def test_means_planes_and_norms(monkeypatch: pytest.MonkeyPatch) -> None:
+    random, cases = default_rng(8), list[Case]()
+    for x_type, columns in (("int8", 70), ("uint8", 3)):
+        requantised = full_range(27, "int8", -5, "half_even")
+        mean = QLinearReduceMean(axes=(1, 2), x_zero=-7, mul=134217728, requant=requantised)
+        cases.append((mean, [some_bytes(random, x_type, 2, 13, 11, columns)]))
+    cases += [(Transpose((0, 2, 3, 1)), [some_bytes(random, "int8", 2, planes, 5, 7)]) for planes in (2, 3, 4)]
+    for dtype, reach in (("int8", 127), ("int32", 2097151)):
+        x = random.integers(-reach, reach, (6, 40)).astype(dtype)
+        x[1] = x[1, 0]
+        mul, add = (random.integers(-(1 << 22), 1 << 22, (1, 40)).astype(np.int32) for _ in range(2))
+        requantised = Requant(44, "int8", -128, 127, 2, "half_even")
+        for centred in (True, False):
+            norm = QLinearRowNorm(1, centred, 0, 1 << 20, 2, 14, requantised, reach)
+            cases.append((norm, [x, mul, add]))
+    used = run_on(cases, NATIVE, monkeypatch)
+    assert used == {"qlinearreducemean_last", "interleave", "qlinearrownorm_rows"}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_quantised_floats(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ties, what is nearly one, and what is no number; scales whose digits are all ones, or too small to invert."""
+    random, cases = default_rng(9), list[Case]()
+    zero = np.array(-3 if dtype == "int8" else 100, dtype)
+    for scale in (0.1, 1 / 3, 0.0078125, float(np.nextafter(np.float32(2), np.float32(0))), 1e-38, 7.3e5):
+        step = np.float32(scale)
+        ties = (np.arange(-300, 300) + np.float32(0.5)).astype(np.float32) * step
+        near = np.concatenate([np.nextafter(ties, np.float32(bound)) for bound in (np.inf, -np.inf)])
+        odd = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 0.0, -0.0, 1e-45], np.float32)
+        x = np.concatenate([ties, near, random.normal(0, 200, 500).astype(np.float32) * step, odd, odd[::-1]])
+        cases.append((QuantizeLinear(), [x.astype(np.float32), np.array(step), zero]))
+    run_on(cases, NATIVE, monkeypatch)
