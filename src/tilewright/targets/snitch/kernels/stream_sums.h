@@ -173,22 +173,28 @@ DEFINE_BLOCKS(4)
 DEFINE_BLOCKS(2)
 DEFINE_BLOCKS(1)
 
-typedef void blocks(const tw_sums *k, run summed, int32_t column, int32_t end);
+static inline void in_blocks(const tw_sums *k, run summed, int32_t width, int32_t column, int32_t end) {
+  switch (width) {
+    case 16: blocks_8(k, summed, column, end); break;
+    case 8: blocks_4(k, summed, column, end); break;
+    case 4: blocks_2(k, summed, column, end); break;
+    default: blocks_1(k, summed, column, end); break;
+  }
+}
 
 /* All sums of this core's part. */
 static void tw_sum_up(const tw_sums *k) {
-  static blocks *const in_blocks_of[] = {blocks_8, blocks_4, blocks_2, blocks_1};
   if (k->rows.first >= k->rows.end || k->columns.first >= k->columns.end) return;
   /* What clamps negative sums. */
   __asm__ volatile("fcvt.d.w ft3, x0" : : : "ft3");
   tw_streams_on();
   int32_t column = k->columns.first;
-  for (int32_t i = 0; i < 4; i++) {
-    const int32_t width = 16 >> i, end = column + ((k->columns.end - column) & -width);
+  for (int32_t width = 16; width >= 2; width >>= 1) {
+    const int32_t end = column + ((k->columns.end - column) & -width);
     if (column == end) continue;
     for (run summed = {0, 0}; summed.first < k->inner; summed.first += summed.count) {
       summed.count = tw_taken(k->inner - summed.first, k->length);
-      in_blocks_of[i](k, summed, column, end);
+      in_blocks(k, summed, width, column, end);
     }
     column = end;
   }
