@@ -5,7 +5,8 @@
 Peers are installed by pip into environments of their own, below the cache folder; one that cannot be installed, or
 cannot take a network, is left out by name. Every contestant is a process of its own, and they take turns, so that what
 else the machine does hits all of them. Memory is what a process takes at most beyond Python, numpy and the inputs;
-start is loading the network and computing it once, after all imports.
+start is loading the network and computing it once, after all imports. $PIP_EXTRA_INDEX_URL may name a place that has
+torch without what graphics cards need.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ LIST = (
     Peer("onnxruntime", "with_onnxruntime", ("onnxruntime", "numpy"), the_model),
     Peer(
         "litert", "with_litert", RUNTIME,
-        made_by("make_litert.py", ".tflite", "litert-torch", TORCH, "torchvision", "ai-edge-quantizer"),
+        made_by("make_litert.py", ".tflite", "onnx2tf", "tensorflow", "tf-keras"),
     ),
     Peer("openvino", "with_openvino", ("openvino", "numpy"), the_model),
     Peer(

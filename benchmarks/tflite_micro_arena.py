@@ -4,8 +4,8 @@
 
 What TFLite Micro needs is what its recording allocator says: the head has tensors and working memory, the tail what
 the interpreter keeps. It is asked in a Python that has `tflite-micro`, which pip has for x86-64 alone: there structures
-with pointers are up to twice as large as on a microcontroller. Ours is the arena of a cortex-m4 with inputs and outputs,
-by default and with --optimise ram.
+with pointers are up to twice as large as on a microcontroller. Ours is the arena of a cortex-m4 with inputs and
+outputs, by default and with --optimise ram.
 """
 
 from __future__ import annotations

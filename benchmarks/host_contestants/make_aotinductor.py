@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import torch
-import torch._inductor.config
 from torch._inductor import aoti_compile_and_package
 
 
@@ -14,7 +13,6 @@ def main() -> None:
     sys.path.append(definitions)
     import models_def
 
-    torch._inductor.config.freezing = True
     module, example, *_ = models_def.build(name)
     with torch.no_grad():
         aoti_compile_and_package(torch.export.export(module, example), package_path=to)

@@ -1,4 +1,4 @@
-"""TorchInductor in the process, weights frozen: PATH/NETWORK, with models_def.py in the folder PATH."""
+"""TorchInductor in the process: PATH/NETWORK, with models_def.py in the folder PATH."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch._inductor.config
 from runner import Compute
 
 
 def load(path: Path, threads: int) -> Compute:
     torch.set_num_threads(threads)
-    torch._inductor.config.freezing = True
     sys.path.append(str(path.parent))
     module = importlib.import_module("models_def").build(path.name)[0]
     model = torch.compile(module)

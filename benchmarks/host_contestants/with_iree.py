@@ -16,7 +16,8 @@ def load(path: Path, threads: int) -> Compute:
     context = iree.runtime.SystemContext(config=config)
     context.add_vm_module(iree.runtime.VmModule.mmap(context.instance, str(path)))
     module = context.modules.module
-    function = module[module.vm_module.function_names[0]]
+    # The others are for callers that wait later, and for the module itself.
+    function = next(module[name] for name in module.vm_module.function_names if "$" not in name and name[0] != "_")
 
     def compute(inputs: list[np.ndarray]) -> list[np.ndarray]:
         found = function(*inputs)

@@ -46,6 +46,11 @@ def test_what_the_emulator_does_not_have(command: Command, tmp_path: Path) -> No
     assert "is emulated, without it" in done.err
 
 
+def test_cores_are_listed_where_one_is_unknown(command: Command, tmp_path: Path) -> None:
+    found = command("sim", program(EXIT, tmp_path), "--platform", "cortex-m9", "--json").json
+    assert "cortex-m4, cortex-m55, cortex-m7" in found["error"]["hint"]
+
+
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     path = program("1: adds r0, #1\nb 1b", tmp_path)
     code = f"""

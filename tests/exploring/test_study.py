@@ -48,6 +48,11 @@ def test_a_study_is_the_product_of_what_it_lists(folder: Path) -> None:
     assert study.axes == ("cores", "buffering")
 
 
+def test_boards_are_targets(folder: Path) -> None:
+    study = written(folder, 'models = "one.onnx"\ntargets = ["nucleo-l4r5zi", "cortex-m4"]')
+    assert [point.target for point in study.points] == ["nucleo-l4r5zi", "cortex-m4"]
+
+
 def test_sweeps_add_to_what_is_said_for_all(folder: Path) -> None:
     study = written(
         folder,
@@ -182,6 +187,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_nearest_name(folder: 
         ('models = 3\ntargets = "quad"', "3 is no file"),
         ('models = ["one.onnx", "one.onnx"]\ntargets = "quad"', "2 are called one"),
         ('models = "one.onnx"\ntargets = [["quad"]]', "is unknown"),
+        ('models = "one.onnx"\ntargets = "nucleo-l4r5"', "is unknown"),
         ('models = "one.onnx"\ntargets = "quad"\ncores = []', "has no values"),
         ('models = "one.onnx"\ntargets = "quad"\ncores = {a = 1}', "is not a value"),
         ('models = "one.onnx"\ntargets = "quad"\nseconds = 0', "is not above 0"),

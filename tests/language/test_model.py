@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from copy import copy
@@ -248,6 +250,18 @@ def test_a_calibration_text_must_be_text(folder: Path, tmp_path: Path) -> None:
 def test_what_is_refused_before_a_word_is_said(model: LanguageModel, options: dict[str, object], what: str) -> None:
     with pytest.raises(CompileError, match=what):
         model.generate(**{"prompt": "A fox", **options})  # type: ignore[arg-type]
+
+
+def test_a_window_is_the_longest_context(folder: Path, tmp_path: Path) -> None:
+    """Within it all layers see all there is."""
+    shutil.copytree(folder, tmp_path / "near")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 32}
+    (tmp_path / "near" / "config.json").write_text(json.dumps(config))
+    near = LanguageModel.load(tmp_path / "near")
+    with pytest.raises(CompileError, match="look back 32 tokens only"):
+        near.compile(context=33)
+    assert near.compile().compiled.context == 32
 
 
 def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ import pytest
 
 from tests.passes.small import feeds_of
 from tests.planner.test_strips import mobile
-from tilewright import pipeline
+from tilewright import pipeline, targets
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.pipeline import Compiled
+from tilewright.planner.board_advice import Needs, advice
 from tilewright.planner.schedule import Schedule, interpret
 from tilewright.program import Program
+from tilewright.target.memory import CONSTANTS, holding
+from tilewright.target.settings import Settings
 
 BOARD = """\
 cpu = "cortex-m4"
@@ -85,6 +88,17 @@ def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     tried = "are missing, and with FAST there is no room either; --optimise ram needs as much"
     assert f"{tried}\n  the arena's peak is at layer " in caught.value.what
     assert "--board " in caught.value.hint
+
+
+@pytest.mark.fast
+def test_boards_that_are_named_fit_in_both_memories() -> None:
+    target, much = targets.find("nrf52840dk"), 700 * 1024
+    ram, flash = target.memories[0], holding(target.memories, CONSTANTS)[0]
+    for memory, needs in ((ram, Needs(much, 4096)), (flash, Needs(much, 1 << 20))):
+        hint = advice(target, mobile(), memory, needs, Settings())
+        assert "nucleo-u575zi" in hint
+        assert "nucleo-l4r5zi" not in hint
+    assert "no known board" in advice(target, mobile(), flash, Needs(1 << 24, 4096), Settings())
 
 
 def test_a_program_with_two_arenas_runs(tmp_path: Path) -> None:

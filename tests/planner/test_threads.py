@@ -16,6 +16,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.slice import Slice
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.planner.arena import allocate
@@ -74,6 +75,18 @@ def test_what_does_not_lie_in_one_piece_is_not_split() -> None:
     x = builder.input("x", TensorType("float32", (256, 256)))
     builder.output(builder.add(Transpose((1, 0)), [x])[0])
     assert scheduled(builder.build(), 2).calls[0].parts == ()
+
+
+def test_halves_of_rows() -> None:
+    """The first half of every row is read from where the rows begin, the second one is not."""
+    for start in (0, 24):
+        builder = Builder("half")
+        x = builder.input("x", TensorType("float32", (512, 48)))
+        builder.output(builder.add(Slice((0, start), (1, 1), (512, 24)), [x])[0])
+        graph = builder.build()
+        feeds = {"x": floats(512, 48)}
+        (found,) = interpret(scheduled(graph, 2), feeds).values()
+        assert np.array_equal(found, feeds["x"][:, start : start + 24])
 
 
 def test_shares_are_even() -> None:

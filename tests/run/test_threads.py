@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
 from tilewright.target.processors import check_threads_here
 from tilewright.target.settings import Settings
+from tilewright.toolchain.compiler import STRICT, build_program, find_compiler
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 several = pytest.mark.skipif(PROCESSORS < 2, reason="needs two processors")
@@ -93,6 +95,16 @@ def test_a_copy_of_the_process_computes_alone(made: Program, x: Array) -> None:
     if child == 0:
         os._exit(0 if np.array_equal(loaded(x), expected) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_folder_builds(made: Program, tmp_path: Path) -> None:
+    made.save(tmp_path / "c")
+    sources = sorted((tmp_path / "c").rglob("*.c"))
+    flags = [*STRICT, *made.compiled.schedule.target.definitions, "-O1", f"-I{tmp_path / 'c'}"]
+    build_program(sources, flags, ["m", "pthread"], tmp_path / "program", find_compiler(), ["-O1"])
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert set(done.stdout.split()) == {"0"}
 
 
 def test_one_thread_has_no_pool() -> None:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.sim.ita_layers import KINDS, Case, Image, built_for_bench, linear_case, random_bytes, random_case, run_case
+from tests.sim.ita_layers import (
+    KINDS,
+    ROOM,
+    Case,
+    Image,
+    built_for_bench,
+    linear_case,
+    place_case,
+    random_bytes,
+    random_case,
+    run_case,
+)
 from tests.sim.ita_reference import CASES, load_reference, reference_folder, reference_results, stored_cases
 from tilewright.sim.ita_bench import ITA_BENCH, ita_bench
 from tilewright.sim.platform_rules import check_platform
@@ -89,6 +100,38 @@ def test_banks_that_cores_take_cost_a_cycle_each() -> None:
     assert noisy.wrong == 0
     assert sum(noisy.cycles) > sum(quiet.cycles) + 50
     assert noisy.conflicts > 0
+
+
+# ---- looking on ----
+
+
+def test_a_snapshot_in_the_middle_of_a_job() -> None:
+    case = product(1, 2, 2)
+    with Simulator(ita_bench(ROOM)) as simulator:
+        simulator.load(built_for_bench("ita_jobs.c"))
+        place_case(simulator, case)
+        simulator.run_until(cycle=1500)
+        snapshot = simulator.snapshot()
+        first = simulator.run()
+        simulator.restore(snapshot)
+        second = simulator.run()
+        after = simulator.read(simulator.platform.memory("tcdm").base, ROOM)
+    assert first.cycles == second.cycles
+    assert first.busy == second.busy
+    assert after == case.image.after.tobytes()
+
+
+def test_what_it_does_is_counted() -> None:
+    case = product(1, 2, 2)
+    with Simulator(ita_bench(ROOM)) as simulator:
+        simulator.load(built_for_bench("ita_jobs.c"))
+        place_case(simulator, case)
+        busy = simulator.run().busy["ita"]
+        counts = simulator.activity().counts
+    jobs, tiles, tile = 4, 2, 64 * 64
+    assert counts["npu_macs"] == jobs * 64**3
+    assert counts["npu_cycles"] == busy
+    assert counts["tcdm.npu_bytes"] == jobs * (4 * tile + tile) + tiles * (tile + 192)
 
 
 # ---- registers ----

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sim.assembling import assemble, elf_of
 from tilewright.errors import CompileError
-from tilewright.sim.platform import Device, Group, InstructionCache, Kind, Memory, Platform, Window
+from tilewright.sim.platform import Device, Flavour, Group, InstructionCache, Kind, Memory, Platform, Window
 from tilewright.sim.platform_rules import check_platform
 from tilewright.sim.platforms import PLATFORMS
 from tilewright.sim.simulator import Simulator
@@ -37,6 +37,10 @@ def test_ours_are_right(platform: Platform) -> None:
         ({"groups": (CORE, CORE)}, "there are two of group core"),
         ({"groups": (replace(CORE, local_memory="rom"),)}, "group core: rom is not a memory"),
         ({"groups": (CORE, Group("none", 0))}, "group none has no cores"),
+        ({"groups": (CORE, Group("other", 1, flavour=Flavour.SNITCH))}, "are not simulated together"),
+        ({"groups": (replace(CORE, flavour=Flavour.SNITCH),)}, "group core: Snitch cores share an instruction cache"),
+        ({"groups": (replace(CORE, loads_in_flight=17),)}, "group core: 17 loads in flight, and there may be 0 to 16"),
+        ({"memories": (replace(RAM, bank_bytes=6),)}, "ram: 6 bytes of a bank are no power of two"),
         ({"groups": (replace(CORE, cache=InstructionCache(8, 8)),)}, "a cache has 0 to 4 ways"),
         ({"groups": (replace(CORE, cache=InstructionCache(3, 4)),)}, "3 sets of a private cache are not a power"),
         ({"groups": (replace(CORE, cache=InstructionCache(8, 4, 17, 8, 4)),)}, "a shared cache has 0 to 16 banks"),

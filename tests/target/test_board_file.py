@@ -78,6 +78,8 @@ def test_ram_of_several_memories_is_the_first_that_has_so_much() -> None:
         (FLASH + RAM, "cpu", "is missing"),
         (GOOD.replace("clock_mhz = 80", "clock_mhz = 0"), "clock_mhz", "0 is not allowed"),
         (GOOD.replace("wait_states = 4", "wait_states = -1"), "memory flash, wait_states", "-1 is not allowed"),
+        (GOOD.replace("wait_states = 4", "line_bytes = 3"), "memory flash, line_bytes", "3 is not a power of two"),
+        (GOOD.replace("wait_states = 4", "line_bytes = 2"), "memory flash, line_bytes", "of at least 4"),
         (GOOD.replace("kib = 96", 'kib = "96"'), "memory SRAM1, kib", "'96' is not allowed"),
         (GOOD.replace("kib = 96", "kib = true"), "memory SRAM1, kib", "True is not allowed"),
         (GOOD.replace("kib = 96", "kib = 97"), "memory SRAM1, base and kib", "is not made of whole pages"),
@@ -99,6 +101,12 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, field: str, messag
     assert f"{path}, {field}: " in str(caught.value) if field else caught.value.where == path
     assert message in str(caught.value)
     assert caught.value.hint
+
+
+def test_limits_are_written_in_full(tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as caught:
+        targets.find(written(tmp_path, GOOD.replace("kib = 96", "kib = 0")))
+    assert caught.value.hint == "a whole number, 4 to 4,194,304"
 
 
 def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:

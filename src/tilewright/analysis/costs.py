@@ -65,6 +65,8 @@ class Analysis:
     """Of a board."""
     memories: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Of a board: bytes that the whole program needs of each memory, and bytes that there are."""
+    predicted_seconds: float | None = None
+    """Of a computer, as the machine takes it that its costs were measured on."""
     offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """With declared accelerators: nodes and MACs that each of them has."""
 
@@ -104,10 +106,12 @@ class Analysis:
         return {"numerics": [one.as_dict() for one in self.rounded]} if self.rounded else {}
 
     def cluster(self) -> dict[str, Any]:
-        """What only targets with a cluster have, or a board."""
+        """What only targets with a cluster have, or a board, or a computer."""
         if self.clock_mhz is not None:
             needed = {name: {"needed": needed, "bytes": size} for name, (needed, size) in self.memories.items()}
             return {"predicted_cycles": self.predicted_cycles, "clock_mhz": self.clock_mhz, "memories": needed}
+        if self.predicted_seconds is not None:
+            return {"predicted_seconds": self.predicted_seconds}
         if not self.l1_bytes:
             return {}
         return {
@@ -155,6 +159,8 @@ def analysis_of(schedule: Schedule) -> Analysis:
         *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)), graph.rounded,
         plan.memories.l1.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
+    if schedule.target.processor and predicted:
+        found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
 
 

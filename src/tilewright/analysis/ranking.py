@@ -51,6 +51,8 @@ def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:
         found = analysis_of(pipeline.stage(graph, name, "schedule", settings=settings))
     except CompileError as error:
         return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])
+    if found.predicted_seconds is not None:
+        return Candidate(name, found.predicted_seconds * 1e3, None, found.peak_ram_bytes, found.flash_bytes)
     clock = _clock(found, name)
     cycles = found.predicted_cycles or None
     milliseconds = None if clock is None or cycles is None else cycles / clock / 1000

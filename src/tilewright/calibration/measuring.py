@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.calibration import elementwise, linear, movement, recurrent, rows, tflite
+from tilewright.calibration import computer, elementwise, linear, movement, recurrent, rows, tflite
 from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
-from tilewright.ir.types import type_of
+from tilewright.ir.types import Array, type_of
 from tilewright.planner.capacity import may_have_code_in_l1
 from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
+from tilewright.run.kernel_timing import nanoseconds
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.fitting import fit
@@ -83,18 +84,20 @@ def samples(target: Target) -> Iterator[Sample]:
 def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
     """The samples with all kernels that take them, but for those whose cycles are known without, and for those that
     are too large for the memory that kernels work in."""
-    builder, made = Builder("samples"), list(found)
-    for number, (op, arrays) in enumerate(made):
-        names = [
-            builder.input(f"x{number}_{i}", type_of(array)) if array is not None else ""
-            for i, array in enumerate(arrays)
-        ]
+    builder, arrays = Builder("samples"), dict[str, Array]()
+    for number, (op, operands) in enumerate(found):
+        given = {f"x{number}_{i}": array for i, array in enumerate(operands) if array is not None}
+        names = [f"x{number}_{i}" if array is not None else "" for i, array in enumerate(operands)]
+        for name, array in given.items():
+            builder.input(name, type_of(array))
         for tensor in builder.add(op, names, name=f"sample {number}"):
             builder.output(tensor)
+        arrays |= given
     mapped = map_nodes(builder.build(), target)
+    arrays |= mapped.graph.constants
     taken = (
-        Case(choice.kernel, op, arrays)
-        for node, (op, arrays) in zip(mapped.graph.nodes, made, strict=True)
+        Case(choice.kernel, choice.node.op, [arrays.get(name) for name in choice.node.inputs])
+        for node in mapped.graph.nodes
         for choice in mapped.all_choices(node)
         if choice.kernel.cycles is None
     )
@@ -172,6 +175,8 @@ OF_A_BOARD = Overheads(0.0, 0.0, 0.0)
 
 
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
+    if target.processor:
+        return _calibration_here(target, progress)
     check_simulated(target)
     progress("choosing kernels for the samples")
     found = cases(target, samples(target))
@@ -182,3 +187,20 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     progress("measuring layers and tiles")
     usual = overheads(target)
     return Calibration(kernels, usual, overheads(target, code_in_l1=True) if may_have_code_in_l1(target) else usual)
+
+
+def _calibration_here(target: Target, progress: Callable[[str], None]) -> Calibration:
+    """Of a computer, which is this one: its costs are nanoseconds."""
+    progress("choosing kernels for the samples")
+    more = [*computer.large(), *in_forms(target, computer.large())]
+    found = computer.some_of(cases(target, [*samples(target), *more]))
+    return Calibration(tuple(fits(timings_here(target, found, progress))), OF_A_BOARD, OF_A_BOARD)
+
+
+def timings_here(target: Target, found: Sequence[Case], progress: Callable[[str], None]) -> Iterator[Timing]:
+    """On this machine, whose caches have all of it."""
+    for start in range(0, len(found), TOGETHER):
+        progress(f"measuring {start}/{len(found)} samples")
+        group = found[start : start + TOGETHER]
+        for case, time in zip(group, nanoseconds(group, target), strict=True):
+            yield Timing(case, 1, max(1, round(time)), max(1, round(time)))

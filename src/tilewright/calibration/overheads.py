@@ -116,11 +116,10 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
     for call, _ in found.timeline.transfers:
         commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
-        # With two buffers the DMA core gives commands while the others compute.
-        given = 0 if layer.double else commands[layer.number]
         rounds, kernels = _one_after_the_other(layer)
-        if layer.mode == PER_CORE:
-            given /= min(found.profile.cores, len(layer.tiles))
+        givers = min(found.profile.cores, len(layer.tiles)) if layer.mode == PER_CORE else 1
+        # With two buffers the DMA core gives commands while the others compute.
+        given = 0.0 if layer.double else commands[layer.number] / givers
         known = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
         yield (1.0, float(rounds)), layer.cycles - known
 

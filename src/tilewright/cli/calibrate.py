@@ -1,4 +1,4 @@
-"""`tilewright calibrate`: what kernels and transfers of a target cost, measured on its virtual SoC."""
+"""`tilewright calibrate`: what kernels and transfers of a target cost, measured on its virtual SoC or this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError
 
-TargetName = Annotated[str, typer.Argument(help="A target with a virtual SoC, for example siracusa.")]
+TargetName = Annotated[str, typer.Argument(help="A target with a virtual SoC, for example siracusa; or cpu.")]
 CostsFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; the target's own by default.")
 ]
@@ -46,7 +46,7 @@ def calibrate(
     from tilewright.report.calibration import print_calibration
     from tilewright.report.console import console
 
-    print_calibration(console(), found.name, result, path)
+    print_calibration(console(), found.name, result, path, "nanoseconds" if found.processor else "cycles")
     return AGREES
 
 

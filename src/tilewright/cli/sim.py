@@ -23,11 +23,16 @@ CHECKS = ("unwritten", "protected", "transfers", "misuse")
 
 
 def complete_platform() -> list[str]:
-    from tilewright import targets
     from tilewright.sim.platforms import PLATFORMS
 
-    emulated = [name for name in targets.names() if targets.find(name).emulated]
-    return sorted([*PLATFORMS, *emulated])
+    return sorted([*PLATFORMS, *_emulated()])
+
+
+def _emulated() -> list[str]:
+    """Targets that are cores of their own, in an emulator."""
+    from tilewright import targets
+
+    return [name for name in targets.names() if targets.find(name).emulated]
 
 
 def complete_check() -> list[str]:
@@ -190,7 +195,7 @@ def _platform(name: str) -> Platform:
     from tilewright.sim.platforms import find_platform
 
     target = targets.find(name) if name in targets.names() else None
-    return target.platform if target is not None and target.simulated else find_platform(name)
+    return target.platform if target is not None and target.simulated else find_platform(name, _emulated())
 
 
 def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:

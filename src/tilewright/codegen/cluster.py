@@ -70,7 +70,7 @@ class ClusterWriter(Writer):
         if memory == self.memories.l1:
             # Networks do not run at the same time: of common arrays, the linker keeps the largest.
             array = array_name(self.memories, memory)
-            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.alignment})));"
+            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.placement})));"
         if memory == self.memories.l2 and self.shared.arena:
             return f"extern uint8_t {self.shared.arena}[];\n#define {memory.symbol} {self.shared.arena}"
         placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'

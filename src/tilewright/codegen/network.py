@@ -85,7 +85,8 @@ class Writer:
         used = (function for kernel in self.kernels for function in kernel.functions.values())
         functions = [prefixed(function, self.kernel_prefix) for function in used]
         functions += [prefixed(function, self.kernel_prefix) for function in threads.functions(self.schedule)]
-        taken = [f"{self.name}_run", f"{self.name}_reset", *functions, *self._tables, *self.shared.constants.values()]
+        public = [f"{self.name}_{what}" for what in ("run", "reset", "start_threads", "stop_threads")]
+        taken = [*public, *functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 
     @property

@@ -10,7 +10,7 @@ from tilewright.planner.schedule import Call, Part, Schedule
 
 FILES = ("threads.c", "threads.h")
 """Of the runtime: the pool."""
-FUNCTIONS = ("tw_parallel", "tw_start_threads", "tw_stop_threads")
+FUNCTIONS = ("tw_parallel", "tw_start_pool", "tw_stop_pool")
 """Of the pool, which every network has its own of."""
 
 
@@ -44,18 +44,20 @@ def definitions(name: str, threads: int) -> str:
     if threads < 2:
         return ""
     return f"""
-int {name}_start_threads(int pinned) {{ return tw_start_threads({threads}, pinned); }}
+int {name}_start_threads(int pinned) {{ return tw_start_pool({threads}, pinned); }}
 
-void {name}_stop_threads(void) {{ tw_stop_threads(); }}
+void {name}_stop_threads(void) {{ tw_stop_pool(); }}
 """
 
 
 def function(index: int, call: Call, instance: Instance) -> str:
     """What computes one part of a layer."""
-    fields = "".join(f" {kind} *{name};" for name, kind in _pointers(call, instance))
+    fields = "".join(f"\n  {kind} *{name};" for name, kind in _pointers(call, instance))
     bodies = "".join(_part(number, part, call, instance) for number, part in enumerate(call.parts))
     return f"""
-typedef struct {{{fields} }} layer_{index}_pointers;
+typedef struct {{{fields}
+}} layer_{index}_pointers;
+
 static void layer_{index}(const void *pointers, int part) {{
   const layer_{index}_pointers *const at = pointers;
   switch (part) {{{bodies}
@@ -66,8 +68,9 @@ static void layer_{index}(const void *pointers, int part) {{
 
 def parallel_call(index: int, call: Call, arguments: Sequence[str]) -> str:
     """All parts of a layer; `arguments` are the pointers of the whole."""
+    separator = ", " if len(", ".join(arguments)) <= 60 else ",\n        "
     return f"""
-    const layer_{index}_pointers pointers = {{{", ".join(arguments)}}};
+    const layer_{index}_pointers pointers = {{{separator.join(arguments)}}};
     tw_parallel(layer_{index}, &pointers, {len(call.parts)});"""
 
 

@@ -155,9 +155,10 @@ class _Reader:
         names = given if isinstance(given, list | tuple) else [given] if given is not None else []
         if not names:
             self._wrong(f"{place}{TARGETS}", "are missing", f'for example {TARGETS} = ["generic"]')
+        known = [*targets.names(), *filter(targets.has_core, targets.board_names())]
         for name in names:
-            if name not in targets.names():
-                self._wrong(f"{place}{TARGETS} = {name!r}", "is unknown", nearest(str(name), targets.names()))
+            if name not in known:
+                self._wrong(f"{place}{TARGETS} = {name!r}", "is unknown", nearest(str(name), known))
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     # ---- models ----

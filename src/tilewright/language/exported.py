@@ -35,6 +35,10 @@ class ExportedFacts:
     begin: int | None
     ends: tuple[int, ...]
 
+    @property
+    def longest(self) -> int:
+        return self.context
+
 
 @dataclass(frozen=True)
 class ExportedDecoder:

@@ -152,7 +152,7 @@ class LanguageModel:
     @property
     def usual_context(self) -> int:
         """Where nobody says how many tokens are to be remembered."""
-        return min(self.decoder.facts.context, LONGEST_CONTEXT)
+        return min(self.decoder.facts.longest, LONGEST_CONTEXT)
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
         """As UTF-8, if it fits a context."""

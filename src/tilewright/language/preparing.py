@@ -58,9 +58,9 @@ def prepare(
 ) -> Prepared:  # fmt: skip
     """`block` tokens of a prompt are read at once, and `context` of them remembered."""
     facts = decoder.facts
-    tokens = unlike(min(CALIBRATION_TOKENS, facts.context - 1), decoder.sizes(context))
-    if tokens >= facts.context:
-        what = f"is no longer than some axis of it: {facts.context} tokens cannot be told from other sizes"
+    tokens = unlike(min(CALIBRATION_TOKENS, facts.longest - 1), decoder.sizes(context))
+    if tokens >= facts.longest:
+        what = f"is no longer than some axis of it: {facts.longest} tokens cannot be told from other sizes"
         raise CompileError("the context of the model", what, "a longer one is needed to take it apart")
     # Samples are as long whatever is remembered later, so that a model says the same with any context.
     positions = max(context, tokens + 1)

@@ -28,7 +28,7 @@ def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Facts, conte
 
 
 def _longer(config: Facts, needed: int) -> str:
-    return f"choose a context of {needed} or more" if needed <= config.context else "give a shorter one"
+    return f"choose a context of {needed} or more" if needed <= config.longest else "give a shorter one"
 
 
 def _utf8(prompt: str | bytes) -> bytes:

@@ -37,7 +37,12 @@ def _fuse(graph: Graph, applies: Applies, node: Node, builder: Builder) -> Mappi
     if found is None:
         return None
     source, op = found
-    builder.add(op, source.inputs, node.outputs, source.name)
+    if source.key == node.inputs[0]:
+        builder.add(op, source.inputs, node.outputs, source.name)
+        return {node.key: node.key}
+    view = graph.producers[node.inputs[0]]
+    made = builder.add(op, source.inputs, name=source.name)
+    builder.add(view.op, made, node.outputs, view.name)
     return {node.key: node.key}
 
 
@@ -45,12 +50,23 @@ def _fused(graph: Graph, applies: Applies, node: Node) -> tuple[Node, Op] | None
     """What computes the operand of an activation and could apply it, and the operator that does."""
     if not is_activation(node.op) or graph.types[node.key].dtype != "float32":
         return None
-    source = graph.producers.get(node.inputs[0])
+    source = _maker(graph, node)
     if source is None or not isinstance(source.op, Filters | MatMul) or source.op.activation is not None:
         return None
-    if not applies(type(node.op), type(source.op)) or not is_only_reader(graph, node, source.key):
+    if not applies(type(node.op), type(source.op)):
         return None
     return source, replace(source.op, activation=node.op)
+
+
+def _maker(graph: Graph, node: Node) -> Node | None:
+    """What computes the operand of an activation, which nothing else reads; an activation does not mind a view."""
+    source = graph.producers.get(node.inputs[0])
+    if source is None or not is_only_reader(graph, node, source.key):
+        return None
+    if not source.op.view:
+        return source
+    maker = graph.producers.get(source.inputs[0])
+    return maker if maker is not None and is_only_reader(graph, source, maker.key) else None
 
 
 def all_fused(applies: Applies, graph: Graph) -> Iterator[Complaint]:

@@ -5,7 +5,7 @@ The operators' own arithmetic fills the table, so every rounding, clamp and wrap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +17,34 @@ from tilewright.ops._arithmetic import Arithmetic
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
+from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.erf import Erf
+from tilewright.ops.exp import Exp
+from tilewright.ops.gelu import Gelu
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
+from tilewright.ops.mish import Mish
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.ops.softplus import Softplus
+from tilewright.ops.swish import Swish
+from tilewright.ops.tanh import Tanh
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
 """Operators that alone are no slower than a table."""
+
+JOINED = (QLinearAdd, QLinearFunction, QLinearMul)
+"""Operators that are functions of bytes where all that they read is."""
+
+CURVES = (Erf, Exp, Gelu, Mish, Sigmoid, Softplus, Swish, Tanh)
+"""Functions of floats that are slower than a table."""
 
 FEWEST_ELEMENTS = 64
 """For less, a table is not worth the flash that it takes."""
@@ -43,11 +61,22 @@ class Function:
     """Whether what is on the way is slower than a table."""
 
 
+FunctionOf = Callable[[Graph, Node, dict[str, Function]], Function | None]
+
+
 def run(graph: Graph) -> Graph:
+    return _tabulated(graph, _function)
+
+
+def run_joined(graph: Graph) -> Graph:
+    return _tabulated(graph, _joined_function)
+
+
+def _tabulated(graph: Graph, function_of: FunctionOf) -> Graph:
     functions: dict[str, Function] = {}
 
     def tabulate(node: Node, builder: Builder) -> dict[str, str] | None:
-        function = _function(graph, node, functions)
+        function = function_of(graph, node, functions)
         if function is None:
             return None
         functions[node.key] = function
@@ -95,6 +124,51 @@ def _function(graph: Graph, node: Node, functions: dict[str, Function]) -> Funct
     return Function(before.source, values, costly or before.costly)
 
 
+def _joined_function(graph: Graph, node: Node, functions: dict[str, Function]) -> Function | None:
+    """The same of a finer table, or of two operands that are functions of the same bytes."""
+    given = [name for name in node.inputs if name not in graph.constants]
+    if isinstance(node.op, (DequantizeLinear, *CURVES)):
+        return _curve(graph, node, functions)
+    if not isinstance(node.op, JOINED) or not given:
+        return _function(graph, node, functions)
+    shapes = {graph.types[name].shape for name in (*given, node.key)}
+    sources = set.intersection(*(_sources(graph, name, functions) for name in given))
+    if len(shapes) != 1 or not sources or not (isinstance(node.op, QLinearFunction) or _is_uniform(graph, node)):
+        return None
+    source = min(sources)
+    own = {source: _every_byte(graph.types[source].dtype)}
+    values = [own.get(name, graph.constants.get(name)) for name in node.inputs]
+    operands = [
+        functions[name].values if array is None else array for name, array in zip(node.inputs, values, strict=True)
+    ]
+    made = np.asarray(node.op.numpy(*operands)).reshape(-1)
+    return Function(source, made, True) if made.shape == (ENTRIES,) else None
+
+
+def _curve(graph: Graph, node: Node, functions: dict[str, Function]) -> Function | None:
+    """Of floats that bytes stand for."""
+    name = node.inputs[0]
+    if isinstance(node.op, DequantizeLinear):
+        kind = graph.types[name]
+        if kind.dtype not in ("int8", "uint8") or name in graph.constants or not _is_uniform(graph, node):
+            return None
+        parts = [graph.constants.get(part) for part in node.inputs[1:]]
+        if any(part is None for part in parts):
+            return None
+        scalars = [part.reshape(()) for part in parts if part is not None]
+        return Function(name, np.asarray(node.op.numpy(_every_byte(kind.dtype), *scalars)), False)
+    before = functions.get(name)
+    if before is None or len(node.inputs) != 1 or graph.types[node.key].dtype != "float32":
+        return _function(graph, node, functions)
+    return Function(before.source, np.asarray(node.op.numpy(before.values), np.float32), True)
+
+
+def _sources(graph: Graph, name: str, functions: dict[str, Function]) -> set[str]:
+    """Tensors of bytes that a tensor is a function of."""
+    found = {functions[name].source} if name in functions else set()
+    return found | ({name} if graph.types[name].dtype in ("int8", "uint8") else set())
+
+
 def _is_uniform(graph: Graph, node: Node) -> bool:
     """Whether every element is treated alike."""
     constants = [graph.constants[name] for name in node.inputs if name in graph.constants]
@@ -108,9 +182,10 @@ def _flat(op: Op, values: Array) -> Array:
 
 
 def _is_worth_a_table(graph: Graph, node: Node, function: Function) -> bool:
-    """A tensor that is large enough, and a table that is no wider than two bytes an entry."""
+    """A tensor that is large enough, and a table that is no wider than two bytes an entry, or of a curve."""
     kind = graph.types[node.key]
-    return function.costly and kind.elements >= FEWEST_ELEMENTS and BYTES[kind.dtype] <= 2
+    is_narrow = BYTES[kind.dtype] <= 2 or kind.dtype == "float32"
+    return function.costly and kind.elements >= FEWEST_ELEMENTS and is_narrow
 
 
 def all_tabulated(graph: Graph) -> Iterator[Complaint]:
@@ -124,3 +199,5 @@ def all_tabulated(graph: Graph) -> Iterator[Complaint]:
 
 
 TABULATE = Pass("tabulate functions of bytes", run, ensures=all_tabulated)
+TABULATE_JOINED = Pass("tabulate what is joined", run_joined, ensures=all_tabulated)
+"""For targets where a table is faster than what follows from two of them."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright import targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.board_regions import room
-from tilewright.target.memory import STACK, Memory, holding
+from tilewright.target.memory import CONSTANTS, STACK, Memory, holding
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -15,7 +17,15 @@ NAMED = 3
 """How many other boards an error names."""
 
 
-def advice(target: Target, graph: Graph, memory: Memory, needed: int, settings: Settings) -> str:
+@dataclass(frozen=True)
+class Needs:
+    """Bytes of the memory with the stack, and of the one with the constants."""
+
+    changing: int
+    lasting: int
+
+
+def advice(target: Target, graph: Graph, memory: Memory, needs: Needs, settings: Settings) -> str:
     """Everything that might do, the cheapest first. Other memories and strips of rows have been tried by now."""
     changing = STACK in memory.holds
     found = []
@@ -28,7 +38,9 @@ def advice(target: Target, graph: Graph, memory: Memory, needed: int, settings: 
     if changing and (stack := _smaller_stack(target)):
         found.append(f"a smaller stack: --stack {stack} (`run` tells what is used)")
     found.append(
-        _larger(memory, needed, changing) if memory.banks else f"more memory: --memory {memory.symbol}={needed}"
+        _larger(needs, changing)
+        if memory.banks
+        else f"more memory: --memory {memory.symbol}={needs.changing if changing else needs.lasting}"
     )
     return "what may help: " + "; ".join(found)
 
@@ -43,14 +55,18 @@ def _smaller_stack(target: Target) -> int:
     return ENOUGH_STACK if target.board is not None and target.board.stack > ENOUGH_STACK else 0
 
 
-def _larger(memory: Memory, needed: int, changing: bool) -> str:
-    """Boards that have so many bytes in one piece."""
+def _larger(needs: Needs, changing: bool) -> str:
+    """Boards that have both in one piece each; what is told of them is what is missing here."""
     boards = [targets.find_board(name) for name in targets.board_names() if targets.has_core(name)]
     sizes = {
-        board.name: max(map(room, holding(board.memories, STACK if changing else next(iter(memory.holds)))))
-        for board in boards
+        board.name: [max(map(room, holding(board.memories, use))) for use in (STACK, CONSTANTS)] for board in boards
     }
-    enough = sorted((size, name) for name, size in sizes.items() if size >= needed)[:NAMED]
+    fits = [
+        (ram if changing else flash, name)
+        for name, (ram, flash) in sizes.items()
+        if ram >= needs.changing and flash >= needs.lasting
+    ]
+    enough = sorted(fits)[:NAMED]
     named = ", ".join(f"{name} ({size // 1024} KiB)" for size, name in enough)
     return (
         f"a larger board: --board {named}" if enough else "a smaller network: no known board has so much in one piece"

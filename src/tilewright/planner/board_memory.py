@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError, present
 from tilewright.memory.allocator import fullest_step, largest_alive, shown
 from tilewright.planner.arena import Allocation
-from tilewright.planner.board_advice import advice
+from tilewright.planner.board_advice import Needs, advice
 from tilewright.planner.board_regions import beside_arena
 from tilewright.planner.schedule import Schedule
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, Memory, holding
@@ -60,14 +60,20 @@ def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Set
     """The schedule, if its board holds it; what does not fit is refused with all numbers."""
     if schedule.target.board is None:
         return schedule
-    for use in board_memory(schedule):
+    uses = board_memory(schedule)
+    for use in uses:
         if use.missing:
             parts = ", ".join(f"{size} for {what}" for what, size in use.parts.items() if size)
             what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
             peak = _elsewhere(schedule) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
-            hint = advice(schedule.target, schedule.graph, use.memory, use.needed, settings)
+            hint = advice(schedule.target, schedule.graph, use.memory, _needs(uses), settings)
             raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
     return schedule
+
+
+def _needs(uses: Sequence[Use]) -> Needs:
+    """Of the memory with the stack, which is the first, and of the one with the constants, which is the next."""
+    return Needs(uses[0].needed, uses[1].needed)
 
 
 def _elsewhere(schedule: Schedule) -> str:

@@ -52,7 +52,7 @@ class L1Budget:
 
     @property
     def arena(self) -> int:
-        return (self.total - self.base) // ALIGNMENT * ALIGNMENT
+        return (self.total - rounded(self.base, self.memory.placement)) // ALIGNMENT * ALIGNMENT
 
 
 def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:

@@ -69,7 +69,7 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
     homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
     ends += [home.offset + graph.types[home.owner].bytes for home in homes]
     needed = max(ends, default=0)
-    if size != -(-needed // memory.alignment) * memory.alignment:
+    if size != -(-needed // memory.placement) * memory.placement:
         raise _fault("schedule", f"{memory.name} has an arena of {size} bytes, {needed} are used")
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
         raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")

@@ -47,7 +47,7 @@ def check_plan(plan: Plan) -> Plan:
     buffers = {plan.memories.l1: _l1_buffers(plan), plan.memories.l2: _l2_buffers(plan)}
     for memory in plan.memories.memories:
         own = buffers.get(memory, iter(()))
-        _check_memory(_tensors(plan, memory.name, lives), own, memory.alignment, plan.arena(memory).peak)
+        _check_memory(_tensors(plan, memory.name, lives), own, memory.placement, plan.arena(memory).peak)
     _check_shared(plan, lives)
     return plan
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
-from tilewright.planner.capacity import L1Budget
+from tilewright.planner.capacity import L1Budget, rounded
 from tilewright.planner.home import Home
 from tilewright.planner.tiling_option import TilingOption
 from tilewright.target.mapping import Estimate, Mapped
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def l1_bytes(self) -> int:
-        return self.budget.base + self.l1.peak
+        return rounded(self.budget.base, self.memories.l1.placement) + self.l1.peak
 
     def __str__(self) -> str:
         memories = self.memories

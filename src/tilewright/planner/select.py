@@ -108,9 +108,19 @@ class Solution:
         return (self.cycles - self.bound) / self.bound if self.bound else 0.0
 
 
-def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
-    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time, and sets come in
-    order, so that a problem always has the same answer."""
+@dataclass(frozen=True)
+class Model:
+    """A problem as the solver takes it, with the variables that say what is chosen."""
+
+    model: Any
+    taken: Sequence[Sequence[Any]]
+    """For each layer and option, whether it is taken."""
+    l1: Mapping[str, Any]
+    elsewhere: _Elsewhere | None
+
+
+def modelled(problem: Problem) -> Model:
+    """Sets come in order, so that a problem always has the same model, and with it the same answer."""
     cp_model = cp_sat.load()
     model = cp_model.CpModel()
     taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
@@ -133,6 +143,12 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
             model.add(_total(needed) <= budget // UNIT)
     moving = elsewhere.cost(problem) if elsewhere else 0
     model.minimize(_total([(alternative.cycles, var) for alternative, var in pairs]) + moving)
+    return Model(model, taken, l1, elsewhere)
+
+
+def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
+    """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
+    cp_model, made = cp_sat.load(), modelled(problem)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     # It would put its own handler in place of ours, and leave none.
@@ -142,17 +158,17 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     # Together they take longer than all the rest, and find nothing in models of this kind.
     solver.parameters.cp_model_probing_level = 0
     solver.parameters.symmetry_level = 0
-    status = solver.solve(model)
+    status = solver.solve(made.model)
     if status == cp_model.UNKNOWN:
         # Too little work for any choice does not mean that none fits.
         solver.parameters.max_deterministic_time = math.inf
         solver.parameters.stop_after_first_solution = True
-        status = solver.solve(model)
+        status = solver.solve(made.model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
-    picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in taken)
-    stays = frozenset(name for name, var in l1.items() if solver.value(var))
-    spilled = Spilled(*(elsewhere.taken(solver))) if elsewhere else Spilled()
+    picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in made.taken)
+    stays = frozenset(name for name, var in made.l1.items() if solver.value(var))
+    spilled = Spilled(*(made.elsewhere.taken(solver))) if made.elsewhere else Spilled()
     return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
 
 
@@ -163,7 +179,7 @@ def _total(terms: Sequence[tuple[int, Any]]) -> Any:
     return cp_model.LinearExpr.weighted_sum([var for _, var in terms], [number for number, _ in terms])
 
 
-def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: dict[str, Any], step: int) -> list[tuple[int, Any]]:
+def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any], step: int) -> list[tuple[int, Any]]:
     """Units of L1 that each variable means during a step."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
     for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):

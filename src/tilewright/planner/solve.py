@@ -17,7 +17,7 @@ from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
 from tilewright.planner.l2_buffers import l2_peak
 from tilewright.planner.overlap import hidden_cycles, hideable, in_flight_steps
-from tilewright.planner.tiling_option import ALIGNMENT, Operand, RuntimeSlots, TilingOption
+from tilewright.planner.tiling_option import Operand, RuntimeSlots, TilingOption
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
@@ -177,7 +177,7 @@ def _l1_problem(
         for name, size, is_prefetched in l1_buffers(candidate.option):
             first = max(step - candidate.prefetch_distance, 0) if is_prefetched else step
             buffers.append(allocator.Buffer(buffer_key(step, name), size, first, step + count))
-    return allocator.Problem(tuple(buffers), ALIGNMENT)
+    return allocator.Problem(tuple(buffers), task.mapped.target.hierarchy.l1.placement)
 
 
 def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:

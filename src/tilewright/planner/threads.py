@@ -92,9 +92,12 @@ def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:
 
 
 def _cut(grid: TileGrid) -> Iterator[Share]:
-    """The parts of a layer, if all of each lies in one piece and they have no result in common."""
+    """The parts of a layer, if all of each lies in one piece and they have no result in common; none of an operand
+    whose beginning is skipped."""
     (cut,) = grid.cuts
     if grid.axes is None or not all(map(_is_in_one_piece, grid.axes.values())):
+        return
+    if any(axis.span(0)[0] for axes in grid.axes.values() for axis in axes if not axis.loop):
         return
     if not all(cut.loop in grid.loops_of(name) for name in grid.results):
         return
@@ -106,7 +109,8 @@ def _cut(grid: TileGrid) -> Iterator[Share]:
 
 
 def _span(axis: AxisWindow, number: int) -> Span:
-    """An axis that the cut does not move is seen whole, also where nobody reads its end."""
+    """An axis that the cut does not move is seen whole, also where nobody reads its end: what is in one piece stays so.
+    The operator of a part counts from its beginning."""
     return axis.span(number) if axis.loop else (0, axis.size)
 
 

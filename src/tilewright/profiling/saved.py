@@ -41,7 +41,7 @@ def _read(found: Mapping[str, Any]) -> SavedProfile:
     layers = tuple(map(_layer, found["layers"]))
     profile = Profile(
         found["network"], found["target"], found["cores"], found["cycles"], found["predicted"], layers,
-        _energy(found, found["cycles"]), found.get("instructions"),
+        _energy(found, found["cycles"]), found.get("instructions"), found.get("estimate", ""),
     )  # fmt: skip
     names = tuple(layer.name for layer in layers)
     return SavedProfile(profile, tuple(_map(one, names) for one in found["memory"]), tuple(found["notes"]))

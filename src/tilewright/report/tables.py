@@ -42,6 +42,9 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
         grid.add_row(" time", cycles)
         grid.add_row(f" {analysis.l1_name}", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks")
+    if analysis.predicted_seconds is not None:
+        measured = "on the machine that was measured: `tilewright calibrate` measures this one"
+        grid.add_row(" time", f"{duration(analysis.predicted_seconds)} predicted, {measured}")
     if analysis.clock_mhz is not None:
         grid.add_row(" time", _predicted(analysis.predicted_cycles, analysis.clock_mhz))
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())

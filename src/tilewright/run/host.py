@@ -64,6 +64,12 @@ class HostNetwork:
     writer: Writer
 
 
+def check_machine(target: Target) -> None:
+    """An error where this machine has not what the target's code asks of it."""
+    check_runs_here(target.processor or NATIVE)
+    check_threads_here(target.threads)
+
+
 class HostPrograms:
     """Networks for one target in one program for this machine. The files live as long as the object."""
 
@@ -80,17 +86,18 @@ class HostPrograms:
         self._build(networks[0].schedule.target, cc)
 
     def _build(self, target: Target, cc: str | None) -> None:
+        check_machine(target)
         compiler = find_compiler(cc)
         objects = self._objects(target, compiler, ("harness.c", "table.c"))
         with blaming(target):
             link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
-    def _objects(self, target: Target, compiler: Compiler, around: Sequence[str]) -> list[Path]:
-        """Of the networks, their kernels and what is around them."""
-        processor = target.processor or NATIVE
-        check_runs_here(processor)
-        check_threads_here(target.threads)
-        flags = [*STRICT, *target.flags, *processor_flags(processor, compiler.is_zig), "-g0", "-I.", *LOADABLE]
+    def _objects(
+        self, target: Target, compiler: Compiler, around: Sequence[str], more: Sequence[str] = ()
+    ) -> list[Path]:
+        """Of the networks, their kernels and what is around them; `more` are further options of the compiler."""
+        chosen = processor_flags(target.processor or NATIVE, compiler.is_zig)
+        flags = [*STRICT, *target.flags, *chosen, "-g0", "-I.", *LOADABLE, *more]
         probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
         used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))

@@ -24,7 +24,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule import Schedule
-from tilewright.run.host import HostNetwork, HostPrograms
+from tilewright.run.host import HostNetwork, HostPrograms, check_machine
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 
@@ -65,6 +65,7 @@ class HostLibrary(HostPrograms):
             raise CompileError("load", "the system refuses threads", "compile with threads=1")
 
     def _build(self, target: Target, cc: str | None) -> None:
+        check_machine(target)
         compiler = find_compiler(cc)
         objects = self._objects(target, compiler, ())
         link_without_runtime(objects, target.libraries, self.path, compiler, [*target.flags, "-shared", *SMALL])

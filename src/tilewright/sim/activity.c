@@ -1,5 +1,6 @@
 /* What cores, caches, memories and engines have done until now, as counts that energy is computed from. */
 #include "sim.h"
+#include "snitch.h"
 
 /* Instructions by class; what is counted nowhere is simple arithmetic or control. */
 static void add_instructions(const core *c, u64 *instruction) {
@@ -10,7 +11,7 @@ static void add_instructions(const core *c, u64 *instruction) {
         [CLASS_FLOAT] = c->counted[COUNT_FLOAT], [CLASS_FLOAT_DIV] = c->counted[COUNT_FLOAT_DIV],
     };
     for (u32 i = 0; i < ACCESS_SIZES; i++) of[CLASS_LOAD] += c->local_loads[i], of[CLASS_STORE] += c->local_stores[i];
-    of[CLASS_ALU] = c->instructions;
+    of[CLASS_ALU] = c->instructions + (c->snitch ? c->snitch->repeated : 0);
     for (u32 i = 0; i < CLASSES; i++) {
         if (i != CLASS_ALU) of[CLASS_ALU] -= of[i];
     }

@@ -40,7 +40,6 @@ EXPORT int tw_read(sim *s, u32 group, u32 address, u8 *data, u32 size) {
     return 1;
 }
 
-EXPORT void tw_check(sim *s, u32 checks) { check_begin(s, checks); }
 EXPORT void tw_protect(sim *s, u32 start, u32 end) { check_protect(s, start, end); }
 EXPORT void tw_flush_code(sim *s) { code_flush(s); }
 
@@ -106,19 +105,22 @@ EXPORT u32 tw_take_output(sim *s, char *text, u32 size) {
 }
 EXPORT u32 tw_output_bytes(const sim *s) { return s->out_used; }
 
-EXPORT u32 tw_get_register(const sim *s, u32 id, u32 number) {
+EXPORT u64 tw_get_register(const sim *s, u32 id, u32 number) {
     const core *c = &s->core[id];
+    if (number >= 33 && number < 65 && c->snitch) return c->snitch->f[number - 33];
     if (number < 32) return c->x[number];
     if (number == 32) return c->ip ? c->ip->pc : c->boot_address;
     if (number < 65) return c->f[number - 33];
     return number == 65 ? c->fcsr_flags : number == 66 ? c->frm : c->frm << 5 | c->fcsr_flags;
 }
 
-EXPORT void tw_set_register(sim *s, u32 id, u32 number, u32 value) {
+EXPORT void tw_set_register(sim *s, u32 id, u32 number, u64 bits) {
     core *c = &s->core[id];
+    u32 value = (u32)bits;
     if (number > 0 && number < 32) c->x[number] = value;
     if (number == 32) c->ip = code_at(s, c->group, value), c->resume = NULL;
-    if (number >= 33 && number < 65) c->f[number - 33] = value;
+    if (number >= 33 && number < 65 && c->snitch) c->snitch->f[number - 33] = bits;
+    else if (number >= 33 && number < 65) c->f[number - 33] = value;
     if (number == 65 || number == 67) c->fcsr_flags = value & 31;
     if (number == 66 || number == 67) c->frm = (number == 66 ? value : value >> 5) & 7;
 }
@@ -172,6 +174,11 @@ static void set_hooks(sim *s) {
     for (u32 i = 0; i < s->cores; i++)
         s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1) ||
                             (s->core[i].snitch && (s->checker.checks & CHECK_MISUSE));
+}
+
+EXPORT void tw_check(sim *s, u32 checks) {
+    check_begin(s, checks);
+    set_hooks(s);
 }
 
 EXPORT int tw_set_breakpoints(sim *s, const u32 *addresses, u32 count) {

@@ -64,6 +64,14 @@ MISUSES = (
     ("writes to ITA while it is being cleared", "wait for 10 cycles"),
     ("starts a head of sizes that are no multiples of 64, or above 512", "pad with zeros"),
     ("starts a head with more than one iteration", "leave bits 5 to 7 of the state 0"),
+    (
+        "uses a stream register while its data mover has nothing to deliver or take",
+        "write its pointer, and its bounds before",
+    ),
+    ("has in the body of frep what does not go through the queue", "only sums, products and their kin repeat"),
+    ("repeats more instructions than the queue holds", "let frep repeat at most 16"),
+    ("has an instruction of the integer core in the body of frep, which is not repeated", "put it before or behind"),
+    ("uses a stream register in an instruction that goes past the queue", "take the element by an arithmetic one"),
 )
 """What is done, and what to try; in the order of sim.h."""
 

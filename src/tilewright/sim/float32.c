@@ -97,6 +97,16 @@ static u32 as_bits(float f) {
     return a;
 }
 
+/* The host's double holds products of two numbers, and most sums: if this one is exact, so is its rounding and the inexact flag. */
+static int is_plain(u32 a) { return is_normal(a) || is_zero(a); }
+static u32 sum_of(double a, double b, u32 *flags, int *is_certain) {
+    double sum = a + b, moved = sum - a, lost = (a - (sum - moved)) + (b - moved);
+    u32 r = as_bits((float)sum);
+    *is_certain = lost == 0 && exponent(r) - 2 < 252;
+    if (*is_certain && (double)as_float(r) != sum) *flags |= FLAG_INEXACT;
+    return r;
+}
+
 /* Nothing but the inexact flag can come of normal operands with a normal result, and that flag is already up. */
 static int host_may(u32 mode, const u32 *flags) { return mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT); }
 static int comfortable(u32 a) { return exponent(a) - 2 < 252; }
@@ -134,6 +144,10 @@ u32 f32_fma(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
     if (host_may(mode, flags) && is_normal(a) && is_normal(b) && is_normal(c)) {
         u32 r = as_bits(__builtin_fmaf(as_float(a), as_float(b), as_float(c)));
         if (comfortable(r)) return r;
+    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b) && is_plain(c)) {
+        int is_certain;
+        u32 r = sum_of((double)as_float(a) * (double)as_float(b), as_float(c), flags, &is_certain);
+        if (is_certain) return r;
     }
     return fma_exact(a, b, c, mode, flags);
 }
@@ -142,6 +156,10 @@ u32 f32_add(u32 a, u32 b, u32 mode, u32 *flags) {
     if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
         u32 r = as_bits(as_float(a) + as_float(b));
         if (comfortable(r)) return r;
+    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
+        int is_certain;
+        u32 r = sum_of(as_float(a), as_float(b), flags, &is_certain);
+        if (is_certain) return r;
     }
     return fma_exact(a, 0x3f800000, b, mode, flags);
 }
@@ -150,6 +168,10 @@ u32 f32_mul(u32 a, u32 b, u32 mode, u32 *flags) {
     if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
         u32 r = as_bits(as_float(a) * as_float(b));
         if (comfortable(r)) return r;
+    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
+        int is_certain;
+        u32 r = sum_of((double)as_float(a) * (double)as_float(b), 0, flags, &is_certain);
+        if (is_certain) return r;
     }
     return fma_exact(a, b, ((a ^ b) & F32_SIGN), mode, flags);
 }

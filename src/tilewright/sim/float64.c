@@ -1,11 +1,12 @@
-/* Double precision: the host's own operation where it is certain to give the same bits and flags (nearest-even, normal
- * numbers, inexact already raised), exact integer arithmetic otherwise. */
+/* Double precision: the host's own operation where it is certain to give the same bits and flags, exact integer arithmetic
+ * otherwise. It is certain for nearest-even and numbers far from the ends of the range, if it is known whether the result is exact. */
 #include "float_any.h"
 
+enum { LEAST = 256, MOST = 1792 }; /* exponents between which nothing that is computed here loses bits */
+
 static u32 exponent(u64 a) { return (u32)(a >> 52) & 2047; }
-static int is_normal(u64 a) { return exponent(a) - 1 < 2046; }
-static int is_comfortable(u64 a) { return exponent(a) - 2 < 2044; }
-static int host_may(u32 mode, const u32 *flags) { return mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT); }
+static int is_middle(u64 a) { return exponent(a) - LEAST < MOST - LEAST; }
+static int is_plain(u64 a) { return is_middle(a) || !(a << 1); }
 
 static double as_double(u64 a) {
     double d;
@@ -18,26 +19,45 @@ static u64 as_bits(double d) {
     return a;
 }
 
+/* What rounding took from a sum. */
+static double lost_by_sum(double a, double b, double sum) {
+    double moved = sum - a;
+    return (a - (sum - moved)) + (b - moved);
+}
+
 u64 f64_fma(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b) && is_normal(c)) {
-        u64 r = as_bits(__builtin_fma(as_double(a), as_double(b), as_double(c)));
-        if (is_comfortable(r)) return r;
+    if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b) && is_plain(c)) {
+        double x = as_double(a), y = as_double(b), z = as_double(c), product = x * y;
+        u64 r = as_bits(__builtin_fma(x, y, z));
+        if (is_middle(r) && is_plain(as_bits(product))) {
+            if (*flags & FLAG_INEXACT) return r;
+            if (__builtin_fma(x, y, -product) == 0) {
+                if (lost_by_sum(product, z, product + z) != 0) *flags |= FLAG_INEXACT;
+                return r;
+            }
+        }
     }
     return any_fma(&FORMAT_D, a, b, c, mode, flags);
 }
 
 u64 f64_add(u64 a, u64 b, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
-        u64 r = as_bits(as_double(a) + as_double(b));
-        if (is_comfortable(r)) return r;
+    if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
+        double x = as_double(a), y = as_double(b), sum = x + y;
+        if (is_middle(as_bits(sum))) {
+            if (lost_by_sum(x, y, sum) != 0) *flags |= FLAG_INEXACT;
+            return as_bits(sum);
+        }
     }
     return any_add(&FORMAT_D, a, b, mode, flags);
 }
 
 u64 f64_mul(u64 a, u64 b, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
-        u64 r = as_bits(as_double(a) * as_double(b));
-        if (is_comfortable(r)) return r;
+    if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
+        double x = as_double(a), y = as_double(b), product = x * y;
+        if (is_middle(as_bits(product))) {
+            if (__builtin_fma(x, y, -product) != 0) *flags |= FLAG_INEXACT;
+            return as_bits(product);
+        }
     }
     return any_mul(&FORMAT_D, a, b, mode, flags);
 }

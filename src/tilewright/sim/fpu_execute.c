@@ -123,7 +123,7 @@ u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked)
 #define CASE_FTOX TO_X
 #define CASE_FMVX(name, ...) case SN_##name: return (u32)a;
 #define CASE_DTOX TO_X
-#define CASE_VTOX(name, ...) case SN_##name: { b = repeated(b, ip->rm & 4 ? (ip->rm & 3) == 0 ? 32 : (ip->rm & 3) == 2 ? 16 : 8 : 0); __VA_ARGS__; return R; }
+#define CASE_VTOX(name, ...) case SN_##name: { b = repeated(b, ip->rm & 4 ? lane_bits(ip->rm) : 0); __VA_ARGS__; return R; }
 #define RV(name, mask, match, form, kind, ...) CASE_##kind(name, __VA_ARGS__)
 u32 fpu_to_integer(core *c, const insn *ip) {
     u64 a = c->snitch->f[ip->rs1], b = c->snitch->f[ip->rs2];

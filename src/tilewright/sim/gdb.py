@@ -6,7 +6,6 @@ gdb-multiarch program.elf -ex "target remote :3333"
 from __future__ import annotations
 
 import socket
-import struct
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -18,24 +17,31 @@ POLL = 200_000
 """Cycles between two looks at the line while the program runs."""
 INTEGER = [*(f"x{i}" for i in range(32)), "pc"]
 FLOAT = [*(f"f{i}" for i in range(32)), "fflags", "frm", "fcsr"]
-UNAVAILABLE = "xxxxxxxx"
 
 
-def target_description(has_float: bool) -> str:
-    features = _feature("cpu", INTEGER) + (_feature("fpu", FLOAT) if has_float else "")
+def target_description(has_float: bool, float_bits: int = 32) -> str:
+    features = _feature("cpu", INTEGER) + (_feature("fpu", FLOAT, float_bits) if has_float else "")
     head = '<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target version="1.0">'
     return f"{head}<architecture>riscv:rv32</architecture>{features}</target>"
 
 
-def _feature(name: str, registers: list[str]) -> str:
-    rows = (f'<reg name="{register}" bitsize="32" type="{_kind(register)}"/>' for register in registers)
+def _feature(name: str, registers: list[str], float_bits: int = 32) -> str:
+    rows = (
+        f'<reg name="{register}" bitsize="{float_bits if _is_float(register) else 32}" '
+        f'type="{_kind(register, float_bits)}"/>'
+        for register in registers
+    )
     return f'<feature name="org.gnu.gdb.riscv.{name}">{"".join(rows)}</feature>'
 
 
-def _kind(register: str) -> str:
+def _is_float(register: str) -> bool:
+    return register[0] == "f" and register[1:].isdigit()
+
+
+def _kind(register: str, float_bits: int) -> str:
     if register == "pc":
         return "code_ptr"
-    return "ieee_single" if register[0] == "f" and register[1:].isdigit() else "int"
+    return ("ieee_double" if float_bits == 64 else "ieee_single") if _is_float(register) else "int"
 
 
 class Connection:
@@ -93,7 +99,8 @@ class Server:
         self.simulator = simulator
         self.shown = 0
         self.groups = [group for group in simulator.platform.groups for _ in range(group.cores)]
-        self.description = target_description(any(group.has_float for group in self.groups))
+        self.float_bits = max(group.float_bits for group in self.groups)
+        self.description = target_description(any(group.has_float for group in self.groups), self.float_bits)
         self.listener = _listen(port)
         self.port: int = self.listener.getsockname()[1]
         self.breakpoints: set[int] = set()
@@ -135,16 +142,24 @@ class Server:
         return len(INTEGER) + (len(FLOAT) if "riscv.fpu" in self.description else 0)
 
     def register(self, number: int) -> str:
+        size = self.size(number)
         if number >= len(INTEGER) and not self.groups[self.core].has_float:
-            return UNAVAILABLE
-        return struct.pack("<I", self.simulator.register(self.core, number)).hex()
+            return "xx" * size
+        return self.simulator.register(self.core, number).to_bytes(size, "little").hex()
+
+    def size(self, number: int) -> int:
+        """Bytes of a register."""
+        first = len(INTEGER)
+        return self.float_bits // 8 if first <= number < first + 32 else 4
 
     def read_registers(self, _: str) -> str:
         return "".join(self.register(number) for number in range(self.registers))
 
     def write_registers(self, rest: str) -> str:
-        for number in range(min(self.registers, len(rest) // 8)):
-            self.set_register(number, rest[8 * number : 8 * number + 8])
+        for number in range(self.registers):
+            value, rest = rest[: 2 * self.size(number)], rest[2 * self.size(number) :]
+            if value:
+                self.set_register(number, value)
         return "OK"
 
     def read_register(self, rest: str) -> str:
@@ -157,8 +172,8 @@ class Server:
         return "OK"
 
     def set_register(self, number: int, value: str) -> None:
-        if value != UNAVAILABLE:
-            self.simulator.set_register(self.core, number, struct.unpack("<I", bytes.fromhex(value))[0])
+        if not value.startswith("x"):
+            self.simulator.set_register(self.core, number, int.from_bytes(bytes.fromhex(value), "little"))
 
     @property
     def group(self) -> int:

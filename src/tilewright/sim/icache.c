@@ -97,6 +97,9 @@ u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now) {
     u32 set = line % k->sets;
     int slot = lookup(k, set, line);
     if (slot < 0) {
+        u32 offset;
+        memory *m = bus_memory(s, c->group, line * SNITCH_LINE_BYTES, SNITCH_LINE_BYTES, &offset);
+        if (m) m->fetched_lines += SNITCH_LINE_BYTES / FETCH_LINE_BYTES;
         slot = (int)(set * 4 + victim(k));
         k->refills++;
         k->tag[slot] = line + 1;

@@ -13,6 +13,7 @@ typedef struct {
     u32 shared_banks, shared_sets, shared_ways;     /* banks 0: no shared level */
     u32 cache_on_at_reset, fpus;
     u32 last_core_private_sets;                     /* 0: like the others */
+    u32 loads_in_flight;                            /* 0: any number */
 } platform_group;
 
 typedef struct {

@@ -80,6 +80,13 @@ class Group:
     fpus: int = 0
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
+    loads_in_flight: int = 0
+    """Loads of a Snitch core whose results are under way at a time; 0: any number."""
+
+    @property
+    def float_bits(self) -> int:
+        """Of a floating-point register."""
+        return 64 if self.flavour == Flavour.SNITCH else 32
 
 
 @dataclass(frozen=True)
@@ -228,13 +235,17 @@ class CGroup(ctypes.Structure):
             "cache_on_at_reset",
             "fpus",
             "last_core_private_sets",
+            "loads_in_flight",
         ]
     ]
 
 
 class CMemory(ctypes.Structure):
     _fields_ = [
-        *((name, U32) for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]),
+        *(
+            (name, U32)
+            for name in ["base", "size", "banks", "hides_wait", "is_mapped", "bank_bytes", "refill_port_bytes"]
+        ),
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
@@ -292,7 +303,7 @@ def _group(platform: Platform, group: Group) -> CGroup:
     return CGroup(
         group.cores, group.first_hart, group.flavour, group.has_float, group.boots, local,
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
-        cache.on_at_reset, group.fpus, cache.last_core_private_sets,
+        cache.on_at_reset, group.fpus, cache.last_core_private_sets, group.loads_in_flight,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tilewright.sim.platform import (
     PAGE,
     PARAMETERS,
     Device,
+    Flavour,
     Group,
     InstructionCache,
     Kind,
@@ -28,6 +29,8 @@ MAX_WAYS, MAX_SHARED_BANKS = 4, 16
 MAX_DMA_PORTS = 40
 """MAX_PORTS of mchan.c."""
 EVENT_LINES = 32
+MAX_LOADS = 16
+"""MOST_LOADS of snitch.h."""
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
 ITA_PORT_BYTES = 128
@@ -97,6 +100,13 @@ def _names(platform: Platform) -> Iterator[str]:
 
 
 def _groups(platform: Platform) -> Iterator[str]:
+    if len({group.flavour == Flavour.SNITCH for group in platform.groups}) > 1:
+        yield "Snitch cores and others are not simulated together"
+    for group in platform.groups:
+        if group.flavour == Flavour.SNITCH and group.cache.shared_banks != 1:
+            yield f"group {group.name}: Snitch cores share an instruction cache of one bank"
+        if not 0 <= group.loads_in_flight <= MAX_LOADS:
+            yield f"group {group.name}: {group.loads_in_flight} loads in flight, and there may be 0 to {MAX_LOADS}"
     for group in platform.groups:
         if group.cores < 1:
             yield f"group {group.name} has no cores"
@@ -125,6 +135,8 @@ def _cache(cache: InstructionCache) -> Iterator[str]:
 
 def _memories(platform: Platform) -> Iterator[str]:
     for memory in platform.memories:
+        if not _is_power(memory.bank_bytes):
+            yield f"{memory.name}: {memory.bank_bytes} bytes of a bank are no power of two"
         if memory.banks < 1:
             yield f"{memory.name} has {memory.banks} banks"
         if memory.refill_port_bytes and LINE_BYTES % memory.refill_port_bytes:

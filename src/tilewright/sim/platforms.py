@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
 from tilewright.sim.manycore import manycore
@@ -24,14 +26,15 @@ PLATFORMS = {
 }
 
 
-def find_platform(name: str | Platform) -> Platform:
-    """A platform of the table, or manycore<n> with any number of cores; a description stands for itself."""
+def find_platform(name: str | Platform, others: Collection[str] = ()) -> Platform:
+    """A platform of the table, or manycore<n> with any number of cores; a description stands for itself. An error names
+    others too, which the caller knows."""
     if isinstance(name, Platform):
         return name
     cores = name.removeprefix("manycore")
     if name != cores and cores.isdecimal() and 1 <= int(cores) <= MAX_CORES:
         return manycore(int(cores))
     if name not in PLATFORMS:
-        hint = f"there are: {', '.join(sorted(PLATFORMS))}, and manycore1 to manycore{MAX_CORES}"
+        hint = f"there are: {', '.join(sorted([*PLATFORMS, *others]))}, and manycore1 to manycore{MAX_CORES}"
         raise CompileError(name, "is not a platform", hint)
     return PLATFORMS[name]

@@ -59,12 +59,14 @@ static void build_view(sim *s, u32 g) {
         if (p->window[i].groups >> g & 1) map_pages(v->map, p->window[i].base, p->window[i].size, (u8)(MAP_WINDOW | i));
 }
 
-static snitch *snitch_new(sim *s, u32 local) {
+static snitch *snitch_new(sim *s, u32 local, u32 most_loads) {
     snitch *n = sim_allocate(s, sizeof *n);
-    n->due = n->movers_due = NEVER;
+    n->due = NEVER;
     n->line[0] = n->line[1] = NO_LINE;
+    n->most_loads = most_loads;
+    n->tcdm = local < s->memories ? local : 0;
     n->bank_shift = local < s->memories ? (u32)__builtin_ctz(s->description.memory[local].bank_bytes) : 2;
-    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = NEVER;
     return n;
 }
 
@@ -76,7 +78,7 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->hart = p->first_hart + index;
     c->group = g;
     c->timing = p->flavour == FLAVOUR_SNITCH ? &TIMING_SNITCH : p->flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY;
-    if (p->flavour == FLAVOUR_SNITCH) c->snitch = snitch_new(s, p->local_memory);
+    if (p->flavour == FLAVOUR_SNITCH) c->snitch = snitch_new(s, p->local_memory, p->loads_in_flight);
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];
     c->fdiv_free = fdiv;

@@ -209,7 +209,6 @@ typedef struct {
 } shared_cache;
 
 typedef struct sim {
-    platform description;
     u8 *arena;
     size_t arena_bytes, used;
     u32 cores, devices, memories, groups;
@@ -236,6 +235,7 @@ typedef struct sim {
     struct device *dma, *hyper, *npu, *xdma, *ita;
     u32 out_used, out_size;
     char *out;
+    platform description;        /* last, because it is large and the rest is used all the time */
 } sim;
 
 /* core.c */

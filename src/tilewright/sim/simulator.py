@@ -300,7 +300,7 @@ class Simulator:
 
     def set_register(self, core: int, name: str | int, value: int) -> None:
         number = register_number(name)
-        self._library.tw_set_register(self._sim, self._checked_core(core), number, value & 0xFFFFFFFF)
+        self._library.tw_set_register(self._sim, self._checked_core(core), number, value & 0xFFFFFFFFFFFFFFFF)
 
     def snapshot(self) -> Snapshot:
         buffer = ctypes.create_string_buffer(self._library.tw_snapshot_bytes(self._sim))

@@ -29,11 +29,14 @@ enum {
     SN_COUNT
 };
 
+enum { NO_REGISTER = 32, MOST_LOADS = 16 };
+
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u16 op;
-    u8 kind, use, rd, rs1, rs2, rs3, rm, lanes_repeat;
-    u8 stagger_max, stagger_mask;
+    u8 kind, use, rm, lanes_repeat, latency, interval;
+    u8 is_access, stagger_max;
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
     u32 operand;         /* an address, or an integer operand */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
@@ -42,27 +45,35 @@ typedef struct {
 
 /* One of the streams behind ft0..ft2. */
 typedef struct {
-    u32 repeat, bound[STREAM_LOOPS], stride[STREAM_LOOPS], pointer, loops, is_write, is_running;
-    u32 address, count[STREAM_LOOPS], head, used, delivered;
-    u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
     u64 next;            /* earliest cycle of its next access */
+    u64 due;             /* cycle of its next access, or NEVER */
+    u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
+    u64 room;            /* of a stream to memory: elements that it still takes */
+    u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
+    u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
 
 typedef struct snitch {
-    u64 x_ready[33], last_ready;  /* when results that come late are there; the last of them */
-    u64 f[32], f_ready[32];
+    u64 due;                      /* lower bound of what the unit and the data movers do next */
+    u64 next, idle;               /* of the unit: next begin; all done */
+    u32 first, used, position;    /* position: of the next instruction, from the first */
+    u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
+    u32 streams_on, accesses;     /* loads and stores in the queue */
+    u32 tcdm;                     /* which memory is the TCDM */
+    u32 waits_for_unit, bank_shift; /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
+    u64 port_free;                /* the port that loads, stores and stream 0 share */
+    u64 repeated;                 /* instructions that frep repeated */
+    u64 last_ready;               /* when the last result that comes late is there */
+    u64 past_end;                 /* end of the last instruction past the queue */
+    u32 most_loads, loads;        /* in flight, 0 for any number; how many there were */
+    u64 returns[MOST_LOADS];      /* when the last ones come back */
+    u64 x_ready[33];              /* when results that come late are there */
+    u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
     fpu_entry queue[FPU_QUEUE];
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
-    u32 first, used, position, repetition; /* position: of the next instruction, from the first */
-    u32 accesses;                 /* loads and stores in the queue */
-    u64 next, idle, past_end;     /* of the unit: next begin; all done; end of the last instruction past the queue */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
     data_mover mover[STREAM_MOVERS];
-    u32 streams_on, fmode, bank_shift, mip, mie, is_at_barrier;
-    u64 movers_due;               /* lower bound of the next access of a data mover */
-    u64 port_free;                /* the port that loads, stores and stream 0 share */
-    u64 due;                      /* lower bound of what the unit and the data movers do next */
-    u64 repeated;                 /* instructions that frep repeated */
+    u32 fmode, mip, is_at_barrier;
     u32 line[2];                  /* lines of code at hand: the present one and the one before */
 } snitch;
 
@@ -70,7 +81,7 @@ typedef struct snitch {
 void snitch_decode(sim *s, u32 group, insn *slot);
 void snitch_place(sim *s, insn *slot);
 u32 snitch_kind(u32 op);
-u32 snitch_use(u32 op);
+int snitch_is_in_core(u32 op);
 /* snitch_core.c */
 void snitch_run(sim *s);
 /* snitch_csr.c */
@@ -81,24 +92,21 @@ int snitch_barrier(sim *s, core *c, u64 now);
 /* snitch_memory.c */
 typedef struct { u64 value; u32 latency, wait, failed; } snitch_result;
 snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u64 value);
-u64 snitch_port_wait(snitch *n, u64 now);
 /* fpu_queue.c */
 void fpu_run(sim *s, core *c, u64 limit);
-void fpu_push(sim *s, core *c, const insn *ip, u64 now);
+int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
+void fpu_push(core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
 /* fpu_execute.c */
-u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int is_stream);
+u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked);
 u32 fpu_to_integer(core *c, const insn *ip);
 void fpu_from_integer(core *c, const insn *ip, u32 a);
 /* ssr.c */
 u32 stream_read_register(const snitch *n, u32 number, u32 mover);
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
 void streams_switch(core *c, u32 on, u64 now);
-u64 mover_due(const snitch *n, const data_mover *m);
 void mover_step(sim *s, core *c, data_mover *m, u64 now);
-u64 mover_pop(snitch *n, data_mover *m, u64 now);
-void mover_push(data_mover *m, u64 value, u64 now);
 /* xdma.c */
 void xdma_source(sim *s, u32 address);
 void xdma_destination(sim *s, u32 address);
@@ -109,6 +117,12 @@ u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 
 u32 xdma_status(sim *s, u32 selector, u64 now);
 u64 xdma_read_end(const sim *s, u64 now);
 
+/* Lanes of the packed instructions: bits by the format in funct3. */
+static inline u8 lane_bits(u32 funct3) {
+    static const u8 BITS[] = {32, 32, 16, 8};
+    return BITS[funct3 & 3];
+}
+
 /* Waits in a bank of the memory around the cores; accesses of 8 bytes. */
 static inline u64 excess(u64 a, u64 b) {
     i64 difference = (i64)(a - b);
@@ -118,6 +132,46 @@ static inline u64 tcdm_wait(core *c, const snitch *n, u32 offset, u64 now) {
     u64 *free = &c->local_free[offset >> n->bank_shift & c->bank_mask], wait = excess(*free, now);
     *free = now + wait + 1;
     return wait;
+}
+/* The port that loads, stores and stream 0 of a core share takes one access each cycle. */
+static inline u64 snitch_port_wait(snitch *n, u64 now) {
+    u64 wait = excess(n->port_free, now);
+    n->port_free = now + wait + 1;
+    return wait;
+}
+
+/* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
+static inline void mover_plan(snitch *n, data_mover *m) {
+    if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
+    else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
+}
+static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
+
+/* The present element, which leaves the FIFO when it was delivered often enough. */
+static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
+    u64 value = m->fifo[m->head];
+    if (m->repeat) {
+        if (m->delivered++ < m->repeat) return value;
+        m->delivered = 0;
+    }
+    if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
+    m->head = (m->head + 1) % STREAM_FIFO;
+    m->used--;
+    mover_plan(n, m);
+    return value;
+}
+
+static inline void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
+    u32 slot = (m->head + m->used++) % STREAM_FIFO;
+    m->fifo[slot] = value;
+    m->ready[slot] = now + 1;
+    m->room--;
+    mover_plan(n, m);
+}
+/* An access of the floating-point unit or a data mover to the TCDM. */
+static inline void count_access(core *c, const snitch *n, u32 size) {
+    c->memory_bytes[n->tcdm] += size;
+    c->memory_words[n->tcdm]++;
 }
 static inline int is_tcdm(const core *c, u32 address, u32 size) {
     return LIKELY(address - c->local_base <= c->local_size - size) && LIKELY(c->local_size);

@@ -56,9 +56,13 @@
     if (UNLIKELY(r.failed)) goto stopped; \
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LATE_RESULT(reg, when) do { f->x_ready[reg] = (when); if (f->last_ready < (when)) f->last_ready = (when); } while (0)
-#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); } while (0)
+#define LOAD_RESULT(cycles) do { u64 ready = t + later(SNITCH_LOAD_USE, (cycles) + SNITCH_LOAD_RETURN); LATE_RESULT(ip->rd, ready); \
+    if (UNLIKELY(f->most_loads)) f->returns[f->loads++ % f->most_loads] = ready; } while (0)
+/* Where only some loads may be in flight: hold the next one back until an earlier one has returned. */
+#define WAIT_LOADS() do { if (UNLIKELY(f->most_loads)) { u64 room = f->returns[f->loads % f->most_loads]; \
+    if (t < room) { c->stall[STALL_MEMORY] += room - t; t = room; } } } while (0)
 #define SIZE_INDEX(type) (sizeof(type) >> 1)
-#define HANDLE_LOAD(form, type) { SETTLE(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
+#define HANDLE_LOAD(form, type) { SETTLE(); WAIT_LOADS(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
     if (is_tcdm(c, address, sizeof(type))) { \
         u32 offset = address - c->local_base; u64 wait = snitch_port_wait(f, t); wait += tcdm_wait(c, f, offset, t + wait); \
         type v; memcpy(&v, c->local + offset, sizeof v); X(rd) = (u32)v; c->local_loads[SIZE_INDEX(type)]++; \
@@ -87,12 +91,15 @@
     if (!at) { sim_fault(s, FAULT_UNMAPPED, c, ip->pc, t, address, 4, 1); goto stopped; } \
     memcpy(at, &R, 4); X(rd) = M; PAY_ATOMIC(); NEXT; }
 
+/* Step aside until the unit has done what it has to do next, and look again. */
+#define WAIT_FOR_UNIT(wanted) do { f->waits_for_unit = (wanted); \
+    if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
+    RETRY(); } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \
-    if (f->used) { c->ip = ip; fpu_run(s, c, horizon); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
+    if (f->used) { c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
-        if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
-        RETRY(); } \
+        WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
@@ -111,13 +118,12 @@
 /* Floating point: into the queue, or past it. */
 #define QUEUE(form, ...) { SETTLE(); \
     if (UNLIKELY(f->used == FPU_QUEUE)) { \
-        c->ip = ip; fpu_run(s, c, horizon); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
-        if (f->used == FPU_QUEUE) { if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
-            RETRY(); } \
+        c->ip = ip; fpu_make_room(s, c, horizon, FPU_QUEUE); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
+        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE); \
     } \
     u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
     if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
-    fpu_push(s, c, ip, t); n++; t++; NEXT; }
+    fpu_push(c, ip, t); n++; t++; NEXT; }
 #define HANDLE_FLOAD QUEUE
 #define HANDLE_DLOAD QUEUE
 #define HANDLE_FSTORE QUEUE
@@ -131,7 +137,7 @@
 #define HANDLE_VPACK QUEUE
 #define HANDLE_FDIV QUEUE
 #define HANDLE_DDIV QUEUE
-#define BEGIN_PAST() SETTLE(); CHECK_BODY(); WAIT_IDLE()
+#define BEGIN_PAST() SETTLE(); CHECK_BODY(); WAIT_IDLE(); if (UNLIKELY(f->streams_on) && names_stream(ip)) goto at_stream
 /* Instructions past the queue that follow each other at once are pipelined. */
 #define END_PAST() do { f->idle = f->past_end = t + (t == f->past_end ? 1 : FPU_FIRST_BYPASS); c->counted[COUNT_FLOAT]++; n++; t++; } while (0)
 #define TO_INTEGER(form, ...) { BEGIN_PAST(); X(rd) = fpu_to_integer(c, ip); LATE_RESULT(ip->rd, t + FPU_TO_INTEGER); END_PAST(); NEXT; }
@@ -143,7 +149,8 @@
 #define HANDLE_XTOF FROM_INTEGER
 #define HANDLE_FMVF FROM_INTEGER
 #define HANDLE_XTOD FROM_INTEGER
-#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
+#define CONVERT(form, ...) { BEGIN_PAST(); t = converted(c, f, ip, t); fpu_from_integer(c, ip, 0); \
+    f->f_ready[ip->rd] = t + FPU_CONVERT; END_PAST(); NEXT; }
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
@@ -162,8 +169,7 @@
 #define HANDLE_DMA(form, ...) { NEEDS_DMA(); SETTLE(); u32 A = X(rs1), B = B_##form; (void)A; (void)B; WAIT_TURN(); __VA_ARGS__; n++; t++; NEXT; }
 #define HANDLE_DMA_START(form, configuration) { NEEDS_DMA(); SETTLE(); WAIT_TURN(); \
     if (xdma_is_full(s)) { t++; c->stall[STALL_MEMORY]++; RETRY(); } \
-    c->ip = ip; X(rd) = xdma_start(s, c, ip->pc, X(rs1), configuration, t); horizon = s->horizon; \
-    if (UNLIKELY(s->fault.reason)) goto stopped; n++; t++; NEXT; }
+    X(rd) = xdma_start(s, c, ip->pc, X(rs1), configuration, t); horizon = s->horizon; n++; t++; NEXT; }
 #define HANDLE_DMA_STATUS(form, selector) { NEEDS_DMA(); SETTLE(); WAIT_TURN(); X(rd) = xdma_status(s, selector, t); n++; t++; NEXT; }
 
 enum { CSR_BARRIER = 0x7c2 };
@@ -180,6 +186,11 @@ static u64 settle(core *c, snitch *f, const insn *ip, u64 t) {
     return when;
 }
 
+static int names_stream(const insn *ip) {
+    return ((ip->dep & READS_F1) && ip->rs1 < STREAM_MOVERS) || ((ip->dep & READS_F2) && ip->rs2 < STREAM_MOVERS) ||
+           ((ip->dep & WRITES_F) && ip->rd < STREAM_MOVERS);
+}
+
 /* What one conversion makes, another may wait for. */
 static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
     u64 when = later(t, f->f_ready[ip->rs1]);
@@ -187,8 +198,17 @@ static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
     return when;
 }
 
-/* When this core, or its unit, has something to do next. */
-static u64 pending(const core *c) { return earlier(c->status == CORE_RUNNING ? c->t : NEVER, c->snitch->due); }
+/* When this core does something next; when it or its unit does. */
+static u64 pending_core(const core *c) { return c->status == CORE_RUNNING ? c->t : NEVER; }
+static u64 pending(const core *c) { return earlier(pending_core(c), c->snitch->due); }
+
+/* Does a core that waits for its unit go on waiting? Where it does not, nothing has changed in its place in time. */
+static int still_waits(sim *s, core *c, u64 horizon) {
+    snitch *f = c->snitch;
+    if (fpu_make_room(s, c, horizon, f->waits_for_unit) || s->fault.reason || f->due == NEVER) return f->waits_for_unit = 0;
+    if (f->due > c->t) c->stall[STALL_FPU] += f->due - c->t, c->t = f->due;
+    return 1;
+}
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
@@ -252,8 +272,8 @@ suspend:
     c->ip = ip;
     c->t = t;
     c->instructions = n;
-leave: /* the unit goes on as far as it may */
-    if (f->due < horizon) fpu_run(s, c, horizon);
+leave: /* the unit goes on as far as it may: up to what others do, and to what the core itself does next */
+    if (f->due < horizon && f->due < pending_core(c)) fpu_run(s, c, earlier(horizon, pending_core(c)));
     if (pending(c) != NEVER) queue_push(&s->queue, c->rank, later(pending(c), s->queue.now));
     if (UNLIKELY(s->fault.reason)) return;
 pick:
@@ -261,6 +281,10 @@ pick:
     f = c->snitch;
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
+    if (f->waits_for_unit && still_waits(s, c, horizon)) {
+        queue_push(&s->queue, c->rank, pending(c));
+        goto pick;
+    }
     ip = c->ip;
     t = c->t;
     n = c->instructions;
@@ -285,6 +309,10 @@ stopped:
     c->resume = (void *)plain[ip->real];
     queue_push(&s->queue, c->rank, later(pending(c), s->queue.now));
     return;
+
+at_stream:
+    fpu_fault(s, c, MISUSE_STREAM_BYPASS, ip->pc, t);
+    goto stopped;
 
 in_body: /* an instruction that cannot be in the body of frep */
     fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t);
@@ -356,6 +384,10 @@ L_hook:
         goto stopped;
     }
     if (s->observer.watching) observe(s, c, ip->pc, t);
+    if (UNLIKELY(f->frep_left) && (s->checker.checks & CHECK_MISUSE) && snitch_is_in_core(ip->real)) {
+        fpu_fault(s, c, MISUSE_FREP_INTEGER, ip->pc, t);
+        goto stopped;
+    }
     goto *plain[ip->real];
 
 #define RV(name, mask, match, form, kind, ...) L_##name: HANDLE_##kind(form, __VA_ARGS__)

@@ -7,7 +7,7 @@ static const table_row TABLE[] = {
 #include "snitch.def"
 #undef RV
 };
-enum { ROWS = sizeof TABLE / sizeof TABLE[0] };
+enum { ROWS = sizeof TABLE / sizeof TABLE[0], RS2_FIELD = 31 << 20 };
 #define FORM(name, use) use,
 static const u8 FORM_USE[] = {FORMS};
 #undef FORM
@@ -16,7 +16,7 @@ static const u8 WHERE[] = {SNITCH_KINDS};
 #undef KIND
 
 u32 snitch_kind(u32 op) { return op < OP_FIRST ? SNITCH_NOP : TABLE[op - OP_FIRST].kind; }
-u32 snitch_use(u32 op) { return op < OP_FIRST ? 0 : FORM_USE[TABLE[op - OP_FIRST].form]; }
+int snitch_is_in_core(u32 op) { return WHERE[snitch_kind(op)] == IN_CORE; }
 
 static u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
 
@@ -65,6 +65,7 @@ void snitch_decode(sim *s, u32 group, insn *slot) {
     slot->rm = (u8)bits(word, 14, 12);
     slot->imm = immediate(word, row->form);
     slot->dep = FORM_USE[row->form];
+    if (row->mask & RS2_FIELD) slot->dep &= (u8)~(READS_2 | READS_F2); /* it says what to do */
     if ((slot->dep & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->kind == SNITCH_BRANCH || row->kind == SNITCH_JAL) place_branch(slot);
     snitch_place(s, slot);

@@ -1,13 +1,6 @@
 /* Loads and stores of Snitch cores: up to 8 bytes, timed by the path to what they reach. */
 #include "snitch.h"
 
-/* The port that loads, stores and stream 0 of a core share takes one access each cycle. */
-u64 snitch_port_wait(snitch *n, u64 now) {
-    u64 wait = excess(n->port_free, now);
-    n->port_free = now + wait + 1;
-    return wait;
-}
-
 static snitch_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 address, u32 size, u32 is_write) {
     sim_fault(s, reason, c, pc, now, address, size, is_write);
     return (snitch_result){.failed = 1};

@@ -20,6 +20,8 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
     m->pointer = m->address = pointer;
     m->is_running = 1;
     m->next = now + 1;
+    m->room = 1;
+    for (u32 i = 0; i < m->loops; i++) m->room *= m->bound[i] + 1ull;
 }
 
 /* Any write makes a data mover forget what it has. */
@@ -34,7 +36,7 @@ static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
 
 /* What was written to a stream reaches memory before its data mover is set up anew. */
 static void write_back(sim *s, core *c, data_mover *m, u64 now) {
-    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, mover_due(c->snitch, m)));
+    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, m->due));
 }
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
@@ -43,8 +45,9 @@ void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u6
         if (mover != i && mover != ALL_MOVERS) continue;
         write_back(s, c, &n->mover[i], now);
         write_one(&n->mover[i], number, value, now);
+        mover_plan(n, &n->mover[i]);
     }
-    n->movers_due = n->due = 0;
+    n->due = earlier(n->due, movers_due(n));
 }
 
 void streams_switch(core *c, u32 on, u64 now) {
@@ -52,13 +55,8 @@ void streams_switch(core *c, u32 on, u64 now) {
     if (on && !n->streams_on)
         for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].next = later(n->mover[i].next, now + 1);
     n->streams_on = on;
-    n->movers_due = n->due = 0;
-}
-
-/* The cycle of the next access. What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
-u64 mover_due(const snitch *n, const data_mover *m) {
-    if (m->is_write) return m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    return n->streams_on && m->is_running && m->used < STREAM_FIFO ? m->next : NEVER;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) mover_plan(n, &n->mover[i]);
+    n->due = earlier(n->due, movers_due(n));
 }
 
 static void step_address(data_mover *m) {
@@ -80,8 +78,9 @@ void mover_step(sim *s, core *c, data_mover *m, u64 now) {
     u64 wait = m == &n->mover[0] ? snitch_port_wait(n, now) : 0;
     if (is_tcdm(c, m->address, ELEMENT)) {
         wait += tcdm_wait(c, n, offset, now + wait);
-        if (m->is_write) memcpy(c->local + offset, &m->fifo[slot], ELEMENT), c->local_stores[2]++;
-        else memcpy(&m->fifo[slot], c->local + offset, ELEMENT), c->local_loads[2]++;
+        if (m->is_write) memcpy(c->local + offset, &m->fifo[slot], ELEMENT);
+        else memcpy(&m->fifo[slot], c->local + offset, ELEMENT);
+        count_access(c, n, ELEMENT);
     } else {
         u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
         snitch_result r = snitch_access(s, c, pc, now, m->address, ELEMENT, m->is_write, m->fifo[slot]);
@@ -92,22 +91,5 @@ void mover_step(sim *s, core *c, data_mover *m, u64 now) {
     if (m->is_write) m->head = (m->head + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
     step_address(m);
-    n->movers_due = 0;
-}
-
-u64 mover_pop(snitch *n, data_mover *m, u64 now) {
-    (void)n;
-    u64 value = m->fifo[m->head];
-    if (m->delivered++ < m->repeat) return value;
-    if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
-    m->delivered = 0;
-    m->head = (m->head + 1) % STREAM_FIFO;
-    m->used--;
-    return value;
-}
-
-void mover_push(data_mover *m, u64 value, u64 now) {
-    u32 slot = (m->head + m->used++) % STREAM_FIFO;
-    m->fifo[slot] = value;
-    m->ready[slot] = now + 1;
+    mover_plan(n, m);
 }

@@ -84,5 +84,5 @@ def _track_name(platform: Platform, track: int) -> str:
     device = track - platform.cores
     if device < len(platform.devices):
         return platform.devices[device].name
-    dma = next(device.name for device in platform.devices if device.kind == Kind.MCHAN)
+    dma = next(device.name for device in platform.devices if device.kind in (Kind.MCHAN, Kind.XDMA))
     return f"{dma} channel {device - len(platform.devices)}"

@@ -110,7 +110,9 @@ static void issue(sim *s, xdma *x, u64 now) {
     transfer *t = &x->queue[0];
     if (!x->queued || x->used == XDMA_BURSTS || now < t->since + XDMA_SET_UP) return;
     burst *b = &x->burst[(x->first + x->used++) % XDMA_BURSTS];
-    *b = (burst){.source = t->source + x->row * t->source_stride + x->column, .destination = t->destination + x->row * t->destination_stride + x->column, .of = *t};
+    *b = (burst){.of = *t};
+    b->source = t->source + x->row * t->source_stride + x->column;
+    b->destination = t->destination + x->row * t->destination_stride + x->column;
     u32 left = t->bytes - x->column, from = page_left(x, b->source), to = page_left(x, b->destination);
     b->size = left < from ? left : from;
     if (is_in_tcdm(x, b->source) && is_in_tcdm(x, b->destination)) b->size = left;
@@ -149,6 +151,7 @@ static void read_beat(sim *s, xdma *x, burst *b, u64 now) {
     b->done += k->size;
     k->ends_burst = b->done == b->size;
     k->of = *b;
+    if (!k->size) return;
     memory *m = bus_memory(s, 0, from, k->size, &offset);
     if (!m && !is_zero_memory(s, from)) refuse(s, b, FAULT_DEVICE, from, k->size, 0, now);
     if (!m) return;
@@ -162,8 +165,9 @@ static void read_beat(sim *s, xdma *x, burst *b, u64 now) {
 static void write_beat(sim *s, xdma *x, u64 now) {
     beat *k = &x->beat;
     u32 offset;
-    memory *m = bus_memory(s, 0, k->to, k->size, &offset);
     k->is_waiting = 0;
+    if (!k->size) return;
+    memory *m = bus_memory(s, 0, k->to, k->size, &offset);
     x->bytes += k->size;
     if (!m && !is_zero_memory(s, k->to)) refuse(s, &k->of, FAULT_DEVICE, k->to, k->size, 1, now);
     if (m && check_device_write(s, m, offset, k->size)) refuse(s, &k->of, FAULT_PROTECTED, k->to, k->size, 1, now);

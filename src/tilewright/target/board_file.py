@@ -26,6 +26,7 @@ ADDRESSES = 1 << 32
 SYSTEM = 0xE000_0000
 """Where the core's own registers begin."""
 MOST_WAIT_STATES = 1000
+WORD = 4
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
 SHOWS = "docs/cortex_m_boards.md shows a file"
 
@@ -145,7 +146,7 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
             what = "is missing" if value is None else f"{value!r} is not allowed"
             where = f"{place}, {key}" if place else key
-            self._wrong(where, what, f"a {'whole ' if whole else ''}number, {least:g} to {_shown(most)}")
+            self._wrong(where, what, f"a {'whole ' if whole else ''}number, {_shown(least)} to {_shown(most)}")
             return least
         return value
 
@@ -194,6 +195,9 @@ class _Reader:
         if memory.base % (PAGE_KIB * KIB) or memory.kib % PAGE_KIB:
             what = f"{memory.base:#x} with {memory.kib} KiB is not made of whole pages"
             self._wrong(f"memory {memory.name}, base and kib", what, f"multiples of {PAGE_KIB} KiB")
+        if memory.line_bytes & (memory.line_bytes - 1) or 0 < memory.line_bytes < WORD:
+            what = f"{memory.line_bytes} is not a power of two of at least {WORD}"
+            self._wrong(f"memory {memory.name}, line_bytes", what, "for example 16, or leave it out for words")
         if memory.end > SYSTEM:
             what = f"ends at {memory.end:#x}, among the core's own registers"
             self._wrong(f"memory {memory.name}, kib", what, f"at most up to {SYSTEM:#x}")
@@ -212,4 +216,7 @@ class _Reader:
 
 
 def _shown(number: float) -> str:
-    return f"{number:g}" if number < ADDRESSES - 1 else f"{int(number):#x}"
+    """In full: no powers of ten."""
+    if number != int(number):
+        return f"{number:g}"
+    return f"{int(number):,}" if number < ADDRESSES - 1 else f"{int(number):#x}"

@@ -39,8 +39,15 @@ class Memory:
     """The memory that constants of this one are loaded into with the program, which then copies them."""
     holds: frozenset[str] = frozenset()
     """Of USES, where it is a board's."""
+    starts: int = 1
+    """What the places of all tensors and buffers are multiples of besides, where an accelerator wants that: of L1."""
     banks: tuple[str, ...] = ()
     """Memories of the platform that it is made of, one behind the other; empty for the one that is called like it."""
+
+    @property
+    def placement(self) -> int:
+        """Tensors and buffers begin at multiples of this."""
+        return max(self.alignment, self.starts)
 
     @property
     def symbol(self) -> str:

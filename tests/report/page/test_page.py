@@ -15,6 +15,7 @@ from tilewright.profiling.spans import KERNEL, LAYER, Doing, spans
 from tilewright.report.page.content import Cell, Chart, Column, Drawing, Page, Table
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
+from tilewright.report.page.profile_page import estimate_notes
 from tilewright.report.page.program_page import settings_said
 from tilewright.report.page.study_page import study_page
 from tilewright.report.page.timeline import joined
@@ -121,6 +122,12 @@ def test_the_graph_has_a_box_for_every_node() -> None:
     graph = program.compiled.schedule.graph
     assert drawing.svg.count("<rect") == len(graph.nodes) + len(graph.inputs) + len(graph.outputs)
     assert set(drawing.legend) >= {call.engine for call in program.compiled.schedule.calls}
+
+
+def test_estimates_are_said_to_be_estimates() -> None:
+    profile = profiled()[1].profile
+    assert estimate_notes(profile) == ()
+    assert estimate_notes(replace(profile, estimate="no waits")) == ("Cycles are an estimate: no waits.",)
 
 
 def test_settings_are_said_where_they_are_not_the_usual() -> None:

@@ -1,4 +1,4 @@
-"""Kernels of floats for vectors of every width, as this machine's compiler makes them, against the operators' meaning."""
+"""Kernels of floats for vectors of every width, as this machine computes them, against the operators' meaning."""
 
 from __future__ import annotations
 
@@ -17,20 +17,32 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.clip import Clip
+from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
+from tilewright.ops.softmax import Softmax
+from tilewright.ops.transpose import Transpose
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import Dot, Vectors
 from tilewright.target.settings import Settings
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_forms, floats
 from tilewright.targets.cpu import target as cpu
+from tilewright.targets.cpu.concat_slices import READ_SLICES, ConcatSlices, all_read
+from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 
 WIDTHS = (16, 32, 64)
 ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(0.0, 6.0), HardSwish(), Gelu())
+
+
+CURVED = len(ACTIVATIONS) - 1
+"""The number of the one for which kernels are compiled anew."""
 
 
 def some(random: Generator, *shape: int) -> Array:
@@ -51,7 +63,7 @@ def conv(random: Generator, depthwise: bool = False, last_axes: int = 2) -> Case
     size = [number(random, (taps - 1) * step + 1, 11) for taps, step in zip(kernel, dilations, strict=True)]
     op = Conv(
         strides, dilations, padding, groups, channels_last=True,
-        activation=ACTIVATIONS[number(random, 0, len(ACTIVATIONS) - 1)],
+        activation=ACTIVATIONS[number(random, 0, CURVED - 1)],
     )  # fmt: skip
     x = some(random, number(random, 1, 2), *size, groups * channels)
     bias = some(random, groups * filters) if random.random() < 0.8 else None
@@ -63,10 +75,18 @@ def window_of_three(random: Generator, channels: int, size: int, stride: int, pa
     return op, [some(random, 1, size, size, channels), some(random, channels, 3, 3, 1), some(random, channels)]
 
 
+def wide_window(random: Generator, channels: int, filters: int, size: tuple[int, int]) -> Case:
+    """With channels enough for another form."""
+    pads = tuple(number(random, 0, 2) for _ in range(4))
+    op = Conv((1, 1), (1, 1), pads, channels_last=True, activation=ACTIVATIONS[number(random, 0, 1)])
+    x, w = some(random, 2, *size, channels), some(random, filters, 3, 3, channels)
+    return op, [x, w, some(random, filters)]
+
+
 def product(random: Generator, rows: int, inner: int, columns: int) -> Case:
     transposed = bool(random.random() < 0.5)
     shape = (columns, inner) if transposed else (inner, columns)
-    op = MatMul(trans_b=transposed, alpha=0.5, beta=2.0, activation=ACTIVATIONS[number(random, 0, 4)])
+    op = MatMul(trans_b=transposed, alpha=0.5, beta=2.0, activation=ACTIVATIONS[number(random, 0, CURVED - 1)])
     return op, [some(random, rows, inner), some(random, *shape), some(random, columns)]
 
 
@@ -76,6 +96,7 @@ def cases(random: Generator) -> list[Case]:
     found += [window_of_three(random, 16, 9, stride, pads) for stride in (1, 2) for pads in ((1,) * 4, (0, 0, 1, 1))]
     found += [window_of_three(random, 33, size, 1, (1,) * 4) for size in range(3, 8)]
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
+    found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
     return [*found, product(random, 1, 300, 33), product(random, 150, 260, 72)]
 
 
@@ -109,7 +130,11 @@ def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = Vectors(width, Dot.NONE)
     monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
     builder, feeds = Builder("layers"), dict[str, Array]()
-    for number, (op, arrays) in enumerate(cases(default_rng(100 + width))):
+    random = default_rng(100 + width)
+    curved = (
+        [(MatMul(activation=Gelu()), [some(random, 9, 20), some(random, 20, 11), None])] if width == WIDTHS[0] else []
+    )
+    for number, (op, arrays) in enumerate([*cases(random), *curved]):
         x = present(arrays[0], "case", "has no rows")
         feeds[builder.input(f"x{number}", type_of(x))] = x
         for form, offer in enumerate(offers(vectors, op, arrays)):
@@ -118,12 +143,89 @@ def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check(builder.build(), feeds)
 
 
+def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of what is computed, and transpositions, on vectors of 32 bytes."""
+    vectors, random = Vectors(32, Dot.NONE), default_rng(3)
+    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    found: list[Case] = [
+        (
+            MatMul(trans_b=bool(n % 2), alpha=0.5, activation=ACTIVATIONS[n % len(ACTIVATIONS)]),
+            list(computed_product(random, n)),
+        )
+        for n in range(12)
+    ]
+    parts = ConcatSlices(1, (15, 0), ((2, 3, 5), (2, 1, 5)))
+    found += [(parts, [some(random, 60), some(random, 2, 1, 5)])]
+    found += [(Softmax(-1), [some(random, 3, length) * 20]) for length in (1, 5, 16, 33)]
+    found += [(Transpose(perm), [some(random, 2, 3, 5, 33)]) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (2, 3, 0, 1))]
+    found += [
+        (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
+        for causal, queries, keys, groups, repeat, width in (
+            (False, 17, 21, 2, 1, 16), (True, 9, 9, 1, 2, 5), (True, 1, 40, 2, 2, 35), (False, 3, 1, 1, 1, 8),
+        )
+    ]  # fmt: skip
+    builder, feeds = Builder("layers"), dict[str, Array]()
+    for number, (op, arrays) in enumerate(found):
+        given = {f"x{number}_{n}": array for n, array in enumerate(arrays) if array is not None}
+        feeds |= given
+        names = [builder.input(name, type_of(array)) for name, array in given.items()]
+        builder.output(*builder.add(op, names, name=f"layer{number}"))
+    check(builder.build(), feeds)
+
+
+def computed_product(random: Generator, n: int) -> tuple[Array, Array, Array]:
+    rows, inner, columns = (1, 2, 3, 7, 100, 13)[n % 6], number(random, 1, 30), number(random, 1, 40)
+    shape = (columns, inner) if n % 2 else (inner, columns)
+    return some(random, 2, 3, rows, inner), some(random, 2, 3, *shape), some(random, columns)
+
+
+def attention(random: Generator, queries: int, keys: int, groups: int, repeat: int, width: int) -> list[Array | None]:
+    heads = groups * repeat
+    shapes = ((2, queries, heads, 12), (2, keys, groups, 12), (2, keys, groups, width))
+    return [some(random, *shape) for shape in shapes]
+
+
 def check(graph: Graph, feeds: dict[str, Array]) -> None:
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(processor="native")))
     program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, "net"), None, False)
     ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(ran[tensor], wanted[reference])
+
+
+@pytest.mark.fast
+def test_concats_read_slices_in_one_piece_where_they_are() -> None:
+    random = default_rng(8)
+    caches, new = some(random, 4, 2, 5, 3), some(random, 2, 1, 3)
+    builder = Builder("cache")
+    x, y = builder.input("x", type_of(caches)), builder.input("y", type_of(new))
+    for name, op in (
+        ("one layer", Slice((2, 0, 0, 0), (1, 1, 1, 1), (1, 2, 5, 3))),
+        ("some rows", Slice((2, 0, 1, 0), (1, 1, 1, 1), (1, 2, 4, 3))),
+    ):
+        (layer,) = builder.add(op, [x], name=name)
+        (rows,) = builder.add(Reshape(op.sizes[1:]), [layer])
+        builder.output(*builder.add(Concat(1), [rows, y], name=f"all of {name}"))
+    graph = builder.build()
+    made = READ_SLICES.run(graph)
+    assert [node.op.kind for node in made.nodes] == ["ConcatSlices", "Slice", "Reshape", "Concat"]
+    assert not list(all_read(made))
+    wanted, found = (evaluate(one, {"x": caches, "y": new}) for one in (graph, made))
+    for before, after in zip(graph.outputs, made.outputs, strict=True):
+        np.testing.assert_array_equal(found[after], wanted[before])
+
+
+@pytest.mark.fast
+def test_products_read_what_was_transposed() -> None:
+    random = default_rng(9)
+    a, b = some(random, 2, 3, 4), some(random, 2, 5, 4)
+    builder = Builder("scores")
+    x, y = builder.input("x", type_of(a)), builder.input("y", type_of(b))
+    (turned,) = builder.add(Transpose((0, 2, 1)), [y])
+    builder.output(*builder.add(MatMul(), [x, turned], name="scores"))
+    made = READ_TRANSPOSED.run(builder.build())
+    assert [node.op for node in made.nodes] == [MatMul(trans_b=True)]
+    same(evaluate(made, {"x": a, "y": b})[made.outputs[0]], a @ b.transpose(0, 2, 1))
 
 
 @pytest.mark.fast

@@ -45,6 +45,12 @@ def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
 
 
+@pytest.mark.parametrize("name", ["quantised_residual", "odd_sizes"])
+def test_predictions_are_near(name: str) -> None:
+    profile = compiled(name, Settings(time_limit=1.0)).profile().profile
+    assert profile.predicted == pytest.approx(profile.cycles, rel=0.1)
+
+
 def test_a_concat_that_a_layer_computes() -> None:
     """Its operand is needed twice, so that it cannot be made in its place."""
     nodes = [node("Relu", "x", "a"), node("Concat", "a a", "b", axis=1), node("Neg", "b", "y")]

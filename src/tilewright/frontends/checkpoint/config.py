@@ -73,6 +73,11 @@ class Config:
     """Tokens that texts end with."""
 
     @property
+    def longest(self) -> int:
+        """The longest context in which layers see all there is."""
+        return self.context if self.window is None else min(self.context, self.window)
+
+    @property
     def scale(self) -> float:
         """Of scores."""
         return float(self.head**-0.5) if self.scaled else 1.0

@@ -27,8 +27,12 @@ def saved_page(saved: SavedProfile, name: str) -> Page:
         f"{profile.network} on {profile.target}", facts | {"tilewright": VERSION},
         (*speed_totals(profile), *work_totals(profile)),
         (layer_bars(profile, engines, False), layer_table(profile), *memory_charts(saved.maps)),
-        (*saved.notes, SHORTER),
+        (*estimate_notes(profile), *saved.notes, SHORTER),
     )  # fmt: skip
+
+
+def estimate_notes(profile: Profile) -> tuple[str, ...]:
+    return (f"Cycles are an estimate: {profile.estimate}.",) if profile.estimate else ()
 
 
 def speed_totals(profile: Profile) -> Iterator[Total]:

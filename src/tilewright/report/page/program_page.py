@@ -17,7 +17,7 @@ from tilewright.report.page.graph_picture import graph_picture
 from tilewright.report.page.layer_bars import layer_bars
 from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
-from tilewright.report.page.profile_page import speed_totals, work_totals
+from tilewright.report.page.profile_page import estimate_notes, speed_totals, work_totals
 from tilewright.report.page.timeline import timeline
 from tilewright.target.settings import Settings
 from tilewright.version import VERSION
@@ -31,7 +31,7 @@ def program_page(program: Program, found: Profiled, inputs: str = "random") -> P
     graph = graph_picture(schedule, profile, engines)
     return Page(
         f"{profile.network} on {profile.target}", _facts(program, profile, inputs), tuple(_totals(program, profile)),
-        (*pictures, *memory_charts(_maps(program)), graph), program.analysis.notes,
+        (*pictures, *memory_charts(_maps(program)), graph), (*estimate_notes(profile), *program.analysis.notes),
     )  # fmt: skip
 
 

@@ -23,6 +23,8 @@ ROOM = 1 << 30
 LARGEST_OFFSET = 1 << 24
 STEPS = 3
 """By so much at most a factor is another one than the graph's, rounded."""
+MORE_LEFT = (0, 2, 4, 6)
+"""Totals are shifted left by more where that helps: an offset is finer then, the factor coarser."""
 MOST_BITS = 53
 """Behind the point of a product: results that are moved there have 64 bits."""
 
@@ -62,33 +64,59 @@ def one_product(
     would be others."""
     if (requant.low, requant.high) != limits(requant.dtype) or requant.rounding == "float" or filters.mul.min() <= 0:
         return None
-    bits, added = _point(requant, filters), _added(requant, filters)
-    if bits.max() > MOST_BITS or bits.min() < 1:
+    bits = _point(requant, filters)
+    if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):
         return None
+    first = _first_totals(requant, filters, bits)
     length = np.frexp(filters.mul.astype(np.float64))[1]
     shifts = _own_shift(bits, length) if shift is None else np.full_like(bits, shift)
-    lefts = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0) if left is None else np.full_like(bits, left)
-    factor, addend = _scaled(filters.mul, shifts + UPPER - lefts - bits), _scaled(added, shifts - bits)
-    fits = (lefts <= left_at_most) & (factor > STEPS) & (factor < (1 << FACTOR_BITS) - STEPS) & (np.abs(addend) < ROOM)
-    if not (fits & (filters.largest << np.minimum(lefts, FACTOR_BITS) < (1 << FACTOR_BITS) - LARGEST_OFFSET)).all():
-        return None
-    first = _first_totals(requant, filters, bits, added)
-    found = OneProduct(lefts, 0 * lefts, factor, addend, shifts)
-    return None if first is None else _with_offset(requant, filters, first, found, has_offset)
+    least = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0)
+    tried = [least + more for more in MORE_LEFT] if left is None else [np.full_like(bits, left)]
+    found, is_done = None, np.zeros(len(bits), bool)
+    for lefts in tried if first is not None else ():
+        form = _form(requant, filters, lefts, shifts)
+        fits = _fits(form, filters) & (lefts <= left_at_most)
+        for step in sorted(range(-STEPS, STEPS + 1), key=abs):
+            one, works = _with_offset(requant, filters, first, replace(form, factor=form.factor + step), has_offset)
+            found = one if found is None else _chosen(is_done | ~(works & fits), found, one)
+            is_done |= works & fits
+            if is_done.all():
+                return found
+    return None
+
+
+def _has_bend(requant: Requant) -> bool:
+    """Whether ties go down below zero and up above it, where both are results."""
+    return requant.rounding == "double" and requant.low < requant.zero_point
+
+
+def _form(requant: Requant, filters: Filters, left: Array, shift: Array) -> OneProduct:
+    """Without an offset."""
+    bits = _point(requant, filters)
+    factor = _scaled(filters.mul, shift + UPPER - left - bits)
+    return OneProduct(left, 0 * left, factor, _scaled(_added(requant, filters), shift - bits), shift)
+
+
+def _fits(form: OneProduct, filters: Filters) -> Array:
+    """Whether nothing on the way has more than 32 bits, whatever the offset and the step of the factor."""
+    product = (form.factor > STEPS) & (form.factor < (1 << FACTOR_BITS) - STEPS) & (np.abs(form.addend) < ROOM)
+    total = filters.largest << np.minimum(form.left, FACTOR_BITS)
+    return product & (total < (1 << FACTOR_BITS) - LARGEST_OFFSET)
 
 
 def _with_offset(
-    requant: Requant, filters: Filters, first: Array, found: OneProduct, has_offset: bool
-) -> OneProduct | None:
-    """With factors a little off where that helps."""
-    factor, offset, is_done = found.factor.copy(), found.offset.copy(), np.zeros(len(first), bool)
-    for step in sorted(range(-STEPS, STEPS + 1), key=abs):
-        tried = replace(found, factor=found.factor + step)
-        at_least, at_most = _offsets(requant, filters, first, tried)
-        allowed = np.clip(0, at_least, at_most) if has_offset else 0 * offset
-        new = ~is_done & (at_least <= allowed) & (allowed <= at_most) & (np.abs(allowed) < LARGEST_OFFSET)
-        factor, offset, is_done = np.where(new, tried.factor, factor), np.where(new, allowed, offset), is_done | new
-    return replace(found, factor=factor, offset=offset) if is_done.all() else None
+    requant: Requant, filters: Filters, first: Array, form: OneProduct, has_offset: bool
+) -> tuple[OneProduct, Array]:
+    """With the smallest one that does, and whether it does."""
+    at_least, at_most = _offsets(requant, filters, first, form)
+    offset = np.clip(0, at_least, at_most) if has_offset else 0 * at_least
+    works = (at_least <= offset) & (offset <= at_most) & (np.abs(offset) < LARGEST_OFFSET)
+    return replace(form, offset=offset), works
+
+
+def _chosen(first: Array, one: OneProduct, other: OneProduct) -> OneProduct:
+    """The first one where that is said, else the other."""
+    return OneProduct(*(np.where(first, *pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True)))
 
 
 def _point(requant: Requant, filters: Filters) -> Array:
@@ -127,8 +155,9 @@ def _results(requant: Requant) -> Array:
     return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
 
 
-def _first_totals(requant: Requant, filters: Filters, bits: Array, added: Array) -> Array | None:
+def _first_totals(requant: Requant, filters: Filters, bits: Array) -> Array | None:
     """[filters, results]: the least total that becomes each result, or a larger one."""
+    added = _added(requant, filters)
     results, mul = _results(requant), filters.mul[:, None].astype(np.int64)
     add = None if filters.add is None else filters.add[:, None]
     least, most = filters.least[:, None], filters.most[:, None]

@@ -1,5 +1,5 @@
-"""Pairs of filters that are scaled by one product: totals of first filters are shifted left before, those of second ones
-are 256 times as large anyway."""
+"""Pairs of filters that are scaled by one product: totals of first filters are shifted left before, those of second
+ones are 256 times as large anyway."""
 
 from __future__ import annotations
 

@@ -78,6 +78,17 @@ def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int)
     return np.ascontiguousarray(rows[:, :filters, :taps].reshape(groups * filters, taps))
 
 
+def tap_order(conv: Conv, kernel: Shape, channels: int, image_last: bool) -> Array:
+    """As a panel has taps, which are rows, columns, channels otherwise: where those of a row lie side by side, words of
+    all rows, the bytes 0, 2, 1 and 3 of each, then what is left of the rows."""
+    length, rows = kernel[-1] * channels, math.prod(kernel[:-1])
+    taps = np.arange(rows * length)
+    if conv.dilations[-1] != 1 or not (image_last or channels == 1):
+        return taps
+    words, rest = np.split(taps.reshape(rows, length), [length // WORD * WORD], axis=1)
+    return np.concatenate([words.reshape(-1, WORD)[:, [0, 2, 1, 3]].reshape(-1), rest.reshape(-1)])
+
+
 @dataclass(frozen=True)
 class PairedConv(RearrangedConv):
     """A convolution, channels second, whose filters are in pairs, with what they add and are scaled by (`ways`).
@@ -148,7 +159,9 @@ class PairedConv(RearrangedConv):
     def numpy(self, X: Array, W: Array) -> Array:
         per_group = self.filters // self.conv.groups
         rows = unpaired(words_of(W), self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
-        weights = np.moveaxis(rows.reshape(self.filters, *self.kernel, -1), -1, 1)
+        order = tap_order(self.conv, self.kernel, rows.shape[1] // math.prod(self.kernel), self.image_last)
+        plain = rows[:, np.argsort(order)]
+        weights = np.moveaxis(plain.reshape(self.filters, *self.kernel, -1), -1, 1)
         found = from_pairs(scaling_of(W), self.conv.requant, self.way, self.conv.groups, per_group)
         bias = found.start + self.conv.x_zero * rows.astype(np.int64).sum(1)
         scaled = () if self.conv.requant is None or self.way.name == ONE else (found.mul, found.add)
@@ -167,7 +180,7 @@ class PairedConv(RearrangedConv):
         }  # fmt: skip
 
 
-def paired_conv(graph: Graph, node: Node) -> Offer | None:
+def paired_conv(graph: Graph, node: Node, image_last: bool = False) -> Offer | None:
     """A convolution of bytes with constants; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
@@ -176,13 +189,14 @@ def paired_conv(graph: Graph, node: Node) -> Offer | None:
     x = graph.types[operands["X"]].dtype
     if x not in NARROW or (op.groups > 1 and weights.shape[1] == 1):
         return None
-    rows = np.moveaxis(weights, 1, -1).reshape(len(weights), -1).astype(np.int64) - op.w_zero
+    order = tap_order(op, weights.shape[2:], weights.shape[1], image_last)
+    rows = np.moveaxis(weights, 1, -1).reshape(len(weights), -1)[:, order].astype(np.int64) - op.w_zero
     made = paired_constants(graph, operands, "B", rows, op.x_zero, x, op.requant, op.groups)
     if made is None:
         return None
     way, pairs = made
     names = {f"{node.key}_pairs": pairs}
-    found = PairedConv(len(weights), weights.shape[2:], way, replace(op, w_zero=0))
+    found = PairedConv(len(weights), weights.shape[2:], way, replace(op, w_zero=0), image_last)
     return Offer(found, (operands["X"], *names), names)
 
 

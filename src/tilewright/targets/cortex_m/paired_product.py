@@ -21,8 +21,8 @@ from tilewright.ops._linear import NARROW, requant_params, requantised, result_d
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, scaling_of, unpaired, words_of
 from tilewright.targets.cortex_m.one_product_pairs import results
+from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, scaling_of, unpaired, words_of
 from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
 

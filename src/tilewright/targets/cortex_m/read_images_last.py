@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.conv import Conv
@@ -19,12 +18,11 @@ def run(graph: Graph) -> Graph:
     found = {node.key: image for node, image in _readers(graph)}
 
     def read(node: Node, builder: Builder) -> Mapping[str, str] | None:
-        offer = paired_conv(graph, node) if node.key in found else None
+        offer = paired_conv(graph, node, image_last=True) if node.key in found else None
         if offer is None or not isinstance(offer.op, PairedConv):
             return None
         constants = [builder.constant(array, name) for name, array in offer.constants.items()]
-        op = replace(offer.op, image_last=True)
-        builder.add(op, [found[node.key], *constants], node.outputs, node.name)
+        builder.add(offer.op, [found[node.key], *constants], node.outputs, node.name)
         return {node.key: node.key}
 
     return rewrite(graph, read) if found else graph

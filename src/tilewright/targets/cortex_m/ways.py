@@ -102,7 +102,9 @@ class Filters:
     def may_be_second(self, requant: Requant | None, way: str) -> bool:
         """Whether there is room for what is added to totals that are too large."""
         _, shift, addend = self.scaling(requant, way)
-        return way not in LEFT or bool((shift + LEFT[way] < 30).all() and (np.abs(_moved(addend, way)) < 2 * ROOM).all())
+        return way not in LEFT or bool(
+            (shift + LEFT[way] < 30).all() and (np.abs(_moved(addend, way)) < 2 * ROOM).all()
+        )
 
     def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
         """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
@@ -116,7 +118,9 @@ def as_words(starts: Array, is_apart: bool, scaling: Sequence[Array]) -> Array:
     """[pairs, 8] of starts and of factors, shifts, addends, which are [pairs, 2]."""
     first, second = starts.T
     both = second if is_apart else first + (second << SECOND)
-    return np.stack([first, both, *(each[:, 0] for each in scaling), *(each[:, 1] for each in scaling)], 1).astype(np.int32)
+    return np.stack([first, both, *(each[:, 0] for each in scaling), *(each[:, 1] for each in scaling)], 1).astype(
+        np.int32
+    )
 
 
 def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:

@@ -126,6 +126,6 @@ def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneP
             return way, found
     if filters.way(requant) != "twice":
         return "", None
-    factor, shift, addend = filters.scaling(requant, "twice")
+    factor, shifts, addend = filters.scaling(requant, "twice")
     one = np.ones_like(factor)
-    return "twice", OneProduct(one, 0 * one, factor, addend, shift)
+    return "twice", OneProduct(one, 0 * one, factor, addend, shifts)

@@ -25,6 +25,8 @@ SMALL_BLOCK, LARGE_BLOCK = 32 * 1024, 256 * 1024
 where all weights, which pass by once for each block, are more than that."""
 FEWEST_WINDOWS, MOST_WINDOWS = 48, 1536
 """Of such a block."""
+TAP_LINES = 600
+"""Of the level-1 cache, that a vector of channels goes through before the next one does."""
 WHOLE_TILES = 24
 """What tiles of any processor divide."""
 
@@ -125,17 +127,15 @@ class PanelConv(FloatForm):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         fields, padded = _panel_params(self, types), any(self.conv.padding)
-        rows = _rows_at_a_time(fields, padded, math.prod(self.kernel) * _number(fields, "in_channels"))
+        rows = _rows_at_a_time(fields, padded, math.prod(self.kernel) * number(fields, "in_channels"))
         return {**fields, "rows": rows, **_read_in(self, fields, rows, padded), **activation_params(self.activation)}
 
 
 def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
     """Of the convolution; where all pixels are alike, they are rows of one pixel each."""
     known = op.conv.params(op.plain_types(types))
-    names = (
-        "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left".split()
-    )  # fmt: skip
-    fields: Params = {name: known[name] for name in names}
+    names = "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left"
+    fields: Params = {name: known[name] for name in names.split()}
     if math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding):
         pixels = math.prod(types["Y"].shape[:-1])
         fields |= {"batch": 1, "in_h": pixels, "in_w": 1, "out_h": pixels, "out_w": 1}
@@ -143,10 +143,10 @@ def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
 
 
 def _rows_at_a_time(fields: Params, padded: bool, inner: int) -> int:
-    width, height = _number(fields, "out_w"), _number(fields, "out_h")
-    filters = _number(fields, "groups") * _number(fields, "out_channels")
-    channels = _number(fields, "groups") * _number(fields, "in_channels")
-    row_bytes = 4 * (channels * _number(fields, "in_w") * _number(fields, "stride_h") + filters * width)
+    width, height = number(fields, "out_w"), number(fields, "out_h")
+    filters = number(fields, "groups") * number(fields, "out_channels")
+    channels = number(fields, "groups") * number(fields, "in_channels")
+    row_bytes = 4 * (channels * number(fields, "in_w") * number(fields, "stride_h") + filters * width)
     is_small = 4 * filters * inner <= LARGE_BLOCK and not padded
     block = SMALL_BLOCK if is_small else LARGE_BLOCK
     fewest = -(-FEWEST_WINDOWS // max(width, 1))
@@ -157,10 +157,10 @@ def _rows_at_a_time(fields: Params, padded: bool, inner: int) -> int:
 def _read_in(op: PanelConv, fields: Params, rows: int, padded: bool) -> Params:
     """Which pixels some rows of results need, and where the parts of a window are among them."""
     (kernel_h, kernel_w), (dilation_h, dilation_w) = pair(op.kernel), pair(op.conv.dilations)
-    width = (_number(fields, "out_w") - 1) * _number(fields, "stride_w") + reach(kernel_w, dilation_w)
-    band_w = width if padded else _number(fields, "in_w")
-    channels = _number(fields, "in_channels")
-    pixel = _number(fields, "groups") * channels
+    width = (number(fields, "out_w") - 1) * number(fields, "stride_w") + reach(kernel_w, dilation_w)
+    band_w = width if padded else number(fields, "in_w")
+    channels = number(fields, "in_channels")
+    pixel = number(fields, "groups") * channels
     joined = dilation_w == 1 and fields["groups"] == 1
     taps = [
         (row * dilation_h * band_w + column * dilation_w) * pixel
@@ -169,12 +169,12 @@ def _read_in(op: PanelConv, fields: Params, rows: int, padded: bool) -> Params:
     ]
     return {
         "inner": kernel_h * kernel_w * channels, "padded": int(padded), "band_w": band_w,
-        "band_h": (rows - 1) * _number(fields, "stride_h") + reach(kernel_h, dilation_h),
+        "band_h": (rows - 1) * number(fields, "stride_h") + reach(kernel_h, dilation_h),
         "parts": len(taps), "length": kernel_w * channels if joined else channels, "part_at": taps,
     }  # fmt: skip
 
 
-def _number(fields: Params, name: str) -> int:
+def number(fields: Params, name: str) -> int:
     value = fields[name]
     assert isinstance(value, int)
     return value
@@ -183,9 +183,9 @@ def _number(fields: Params, name: str) -> int:
 def panel_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
     """Where windows begin, and the copy with padding."""
     fields = op.params(types)
-    windows = _number(fields, "rows") * _number(fields, "out_w")
-    pixels = _number(fields, "band_h") * _number(fields, "band_w") if fields["padded"] else 0
-    return 8 * windows + 4 * pixels * _number(fields, "groups") * _number(fields, "in_channels")
+    windows = number(fields, "rows") * number(fields, "out_w")
+    pixels = number(fields, "band_h") * number(fields, "band_w") if fields["padded"] else 0
+    return 8 * windows + 4 * pixels * number(fields, "groups") * number(fields, "in_channels")
 
 
 @dataclass(frozen=True)
@@ -203,24 +203,32 @@ class TapConv(FloatForm):
         names = "batch in_h in_w out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left"
         fields: Params = {name: known[name] for name in names.split()}
         first, end = _columns_inside(fields)
+        lines = number(fields, "in_w") * number(fields, "stride_h") + number(fields, "out_w")
         return {
-            **fields, "channels": self.filters, "first": first, "end": end, **activation_params(self.activation),
+            **fields, "channels": self.filters, "first": first, "end": end, "three": _stride_of_three(self, fields),
+            "rows": max(1, min(TAP_LINES // lines, number(fields, "out_h"))), **activation_params(self.activation),
         }  # fmt: skip
+
+
+def _stride_of_three(op: TapConv, fields: Params) -> int:
+    stride, results = number(fields, "stride_w"), number(fields, "out_w")
+    beyond = (results - 1) * stride - number(fields, "pad_left") + 3 - number(fields, "in_w")
+    fits = max(beyond, number(fields, "pad_left")) <= 1 and stride <= 2
+    return stride if pair(op.kernel) == (3, 3) and fields["dilation_w"] == 1 and fits else 0
 
 
 def _columns_inside(fields: Params) -> tuple[int, int]:
     """Columns of results whose windows have no padding on the left or right."""
-    size, taps, stride, dilation, before, results = (
-        _number(fields, name) for name in "in_w kernel_w stride_w dilation_w pad_left out_w".split()
-    )
+    stride, before, results = (number(fields, name) for name in ("stride_w", "pad_left", "out_w"))
+    spanned = reach(number(fields, "kernel_w"), number(fields, "dilation_w"))
     first = min(-(-before // stride), results)
-    return first, max(first, min((size + before - reach(taps, dilation)) // stride + 1, results))
+    return first, max(first, min((number(fields, "in_w") + before - spanned) // stride + 1, results))
 
 
 def tap_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
     """Where rows of a window begin, and a row of zeros."""
     fields = op.params(types)
-    return 8 * _number(fields, "kernel_h") + 4 * _number(fields, "in_w") * _number(fields, "channels")
+    return 8 * number(fields, "kernel_h") + 4 * number(fields, "in_w") * number(fields, "channels")
 
 
 @dataclass(frozen=True)
@@ -235,7 +243,7 @@ class PanelProduct(Internal):
     def index(self, shapes: Shapes) -> Index:
         """Panels of the matrix are a loop where all of them are full."""
         rows = axis_loops(len(shapes["X"]) - 1)
-        _, inner, width = shapes["W"]
+        width = shapes["W"][-1]
         if self.columns % width:
             n, k = loops("n k")
             own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}

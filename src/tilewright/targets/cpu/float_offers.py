@@ -21,6 +21,7 @@ from tilewright.targets.cpu.float_forms import (
     tap_by_tap,
     values_in_panels,
 )
+from tilewright.targets.cpu.winograd import WinogradConv, is_worth_it, transformed
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> list[Offer]:
@@ -43,6 +44,10 @@ def _conv(width: int, graph: Graph, node: Node) -> Offer | None:
         taps = tap_by_tap(rows, width // 2)
         made = {"W": taps, "B": np.pad(bias, (0, taps.shape[1] - len(bias)))}
         return _offer(node, TapConv(len(weights), weights.shape[1:-1], op), made)
+    channels, results = weights.shape[-1], graph.types[node.key].shape[1:-1]
+    if is_worth_it(op, weights.shape[1:-1], channels, len(weights), results, width // 2):
+        made = {"W": transformed(weights, width), "B": values_in_panels(bias, 1, width)}
+        return _offer(node, WinogradConv(len(weights), weights.shape[1:-1], op), made)
     made = {"W": in_panels(rows, op.groups, width), "B": values_in_panels(bias, op.groups, width)}
     return _offer(node, PanelConv(len(weights), weights.shape[1:-1], op), made)
 

@@ -13,8 +13,11 @@ from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_la
 from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import float_offers
+from tilewright.targets.cpu import float_offers, float_products, movement
+from tilewright.targets.cpu.concat_slices import READ_SLICES
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
+from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
+from tilewright.targets.cpu.winograd import WinogradConv, winograd_scratch
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
@@ -28,6 +31,8 @@ def _worth(graph: Graph, node: Node) -> int:
 LAST = Layout(channels_last=True, worth=_worth)
 LAYOUTS: tuple[Pass, ...] = (
     Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+    READ_TRANSPOSED,
+    READ_SLICES,
 )
 
 SIGNATURE = "X:float32 W:float32 B:float32 -> Y:float32"
@@ -44,6 +49,11 @@ KERNELS = (
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
         activations=ACTIVATIONS,
     ),
+    Kernel(
+        WinogradConv, "winograd.c", SIGNATURE, {}, scratch=winograd_scratch, header="winograd.h",
+        activations=ACTIVATIONS,
+    ),
+    *movement.KERNELS,
 )  # fmt: skip
 
 
@@ -52,4 +62,4 @@ def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return KERNELS
+    return (*KERNELS, *float_products.kernels(vectors))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
@@ -14,11 +15,18 @@ from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
+from tilewright.passes.merge_equal import MERGE_EQUAL
+from tilewright.passes.quantise_early import QUANTISE_EARLY
+from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_slices
 from tilewright.targets.cpu.packed_forms import (
+    FOUR,
     WHOLE_WINDOW,
+    ComputedProduct,
     PackedConvolution,
     PackedDepthwise,
     PackedProduct,
@@ -26,7 +34,8 @@ from tilewright.targets.cpu.packed_forms import (
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
-from tilewright.targets.generic.linear import FLOAT, TOTALS
+from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
+from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
@@ -36,6 +45,8 @@ MOST_ROWS = 8
 """TW_ROWS in C at the most."""
 BAND_BYTES = 32768
 """Of rows of an image that are read again for every block of channels."""
+PANEL_BYTES = 65536
+"""Of columns that are packed at a time."""
 POINTER = 8
 SPARE = 16
 """Bytes behind what is copied in whole vectors."""
@@ -49,12 +60,23 @@ def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
+    QUANTISE_EARLY,
+    QUANTISED_SLICES,
+    TRANSPOSED_FACTORS,
+    MERGE_EQUAL,
+    TABULATE_JOINED,
     Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
 )
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
-    return offers(vectors.bytes // 2, graph, node)
+    added = byte_sums.offer(graph, node)
+    return offers(block_columns(vectors), graph, node) if added is None else [added]
+
+
+def block_columns(vectors: Vectors) -> int:
+    """TW_COLUMNS in C: totals of two registers."""
+    return vectors.bytes // 2
 
 
 def conv_of(op: Op, types: Types) -> tuple[PackedConvolution, Types]:
@@ -120,6 +142,35 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return POINTER * tap_fours(form.kernel).size + form.filters
 
 
+def panel_columns(op: Op, types: Types, columns: int) -> int:
+    """Of the second operand that are packed at a time, in whole blocks."""
+    fields = op.params(types)
+    wanted, inner = cast(int, fields["columns"]), up(cast(int, fields["inner"]), FOUR)
+    return max(columns, min(up(wanted, columns), PANEL_BYTES // max(inner, 1) // columns * columns))
+
+
+def product_params(columns: int, op: Op, types: Types) -> Params:
+    return {
+        "product": op.params(types), "way": int(instance(op, ComputedProduct).way),
+        "columns": panel_columns(op, types, columns),
+    }  # fmt: skip
+
+
+def product_scratch(columns: int, op: Op, types: Types) -> int:
+    """Starts, factors and summands of the columns, ones, copied rows, and the panel."""
+    inner, wide = up(cast(int, op.params(types)["inner"]), FOUR), panel_columns(op, types, columns)
+    return 3 * 4 * wide + inner * (1 + MOST_ROWS + wide)
+
+
+def product_objection(op: Op, types: Types) -> str | None:
+    fields = op.params(types)
+    if fields["y_column"] != 1 and fields["columns"] != 1:
+        return "results of a row lie side by side"
+    if fields["c_row"] or fields["mul_row"] or fields["add_row"]:
+        return "rows have the same bias and factors"
+    return None
+
+
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
 TYPES = {"X": NARROW, "Y": TOTALS}
 PACKED = (
@@ -132,4 +183,13 @@ PACKED = (
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return PACKED
+    columns = block_columns(vectors)
+    return (
+        *PACKED,
+        *byte_elements.kernels(vectors),
+        quantised_slices.KERNEL,
+        Kernel(
+            ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
+            partial(product_scratch, columns), product_objection, header="matmul_dot.h",
+        ),
+    )  # fmt: skip

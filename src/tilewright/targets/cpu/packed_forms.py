@@ -21,6 +21,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
 
 FOUR = 4
 """Bytes that one instruction multiplies and sums."""
@@ -257,3 +258,10 @@ class PackedProduct(Internal):
             for name, kind in ends.items()
         }
         return {**types, **flat}
+
+
+@dataclass(frozen=True)
+class ComputedProduct(MatMul):
+    """A product of bytes that are both computed, with the way that its requantisation goes."""
+
+    way: Way = Way.ANY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +17,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
-    WHOLE_WINDOW,
     MADE,
+    WHOLE_WINDOW,
+    ComputedProduct,
     PackedConvolution,
     PackedDepthwise,
     PackedForm,
@@ -32,6 +34,8 @@ from tilewright.targets.cpu.packed_forms import (
 INT8 = (-128, 127)
 HIGH_BITS = 31
 """That the instruction for the upper half of a product leaves out."""
+LARGEST_PRODUCT = 256 * 256
+"""Of two bytes without their zero points."""
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte, and rounded up."""
 BYTE_RESULTS = frozenset({"int8", "uint8"})
@@ -40,6 +44,7 @@ BYTE_RESULTS = frozenset({"int8", "uint8"})
 def offers(columns: int, graph: Graph, node: Node) -> list[Offer]:
     """With blocks of so many filters."""
     offer = _conv(columns, graph, node) if isinstance(node.op, Conv) else _product(columns, graph, node)
+    offer = _computed(graph, node) if offer is None else offer
     return [] if offer is None else [offer]
 
 
@@ -74,6 +79,26 @@ def _product(columns: int, graph: Graph, node: Node) -> Offer | None:
     names = {"B": "C", "mul": "mul", "add": "add"}
     values = {name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands}
     return _offer(graph, node, PackedConvolution(len(rows), (1, 1), conv, columns=columns), rows, values, op.a_zero)
+
+
+def _computed(graph: Graph, node: Node) -> Offer | None:
+    """A product of bytes of which none is constant."""
+    op, operands = node.op, node.operands()
+    if not isinstance(op, MatMul) or isinstance(op, ComputedProduct) or (op.alpha, op.beta) != (1.0, 1.0):
+        return None
+    if not NARROW.issuperset(graph.types[operands[name]].dtype for name in "AB") or op.activation is not None:
+        return None
+    way, mul = Way.ANY, graph.constants.get(operands.get("mul", ""))
+    add = graph.constants.get(operands["add"]) if "add" in operands else None
+    if op.requant is not None and mul is not None and mul.size and "C" not in operands:
+        a, columns = graph.types[operands["A"]].shape, mul.reshape(-1).astype(np.int64)
+        inner = a[op.perm_a[-1] if op.perm_a else -1] if not op.trans_a else a[-2]
+        if "add" in operands and (add is None or add.size not in (1, mul.size)):
+            return None
+        summands = None if add is None else np.broadcast_to(add.reshape(-1), columns.shape).astype(np.int64)
+        way = way_of(op.requant, columns, summands, np.full(columns.shape, inner * LARGEST_PRODUCT))
+    fields = {field.name: getattr(op, field.name) for field in dataclass_fields(op)}
+    return Offer(ComputedProduct(**fields, way=way), node.inputs)
 
 
 def _offer(

@@ -8,12 +8,18 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.target.costs import Costs
+from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
 
+FUSED = "-ffp-contract=fast"
+"""A product and a sum are one instruction, rounded once; some compilers do that only if they are told."""
 LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
+CACHE_LINE = 64
+COSTS = Path(__file__).parent / "costs.json"
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -32,9 +38,11 @@ def for_processor(name: str) -> Target:
         passes=(*generic.TARGET.passes, *LAYOUTS),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
-        flags=(*generic.TARGET.flags, *vectors.flags),
+        flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
         processor=name,
         for_processor=for_processor,
+        memories=(Memory("arena", None, CACHE_LINE),),
+        costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
     )
 
 

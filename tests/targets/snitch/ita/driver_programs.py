@@ -16,7 +16,7 @@ from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_registers
 from tilewright.targets.snitch.ita.layout import TILE_BYTES, packed_bias, tiled
 
 PROGRAMS = Path(__file__).parent / "programs"
-RUNTIME = Path(snitch.__file__).parent / "runtime"
+KERNELS = Path(snitch.__file__).parent / "kernels"
 TCDM, OUTSIDE = 0x1000_0000, 0x8010_0000
 COMPUTE = 256
 """Cycles of a job that does nothing but compute."""
@@ -24,7 +24,7 @@ COMPUTE = 256
 
 def loaded(simulator: Simulator, program: str, layer: Layer) -> None:
     simulator.check(misuse=True)
-    simulator.load(built_for_bench(PROGRAMS / program, f"-I{RUNTIME}", script=PROGRAMS / "tcdm.ld"))
+    simulator.load(built_for_bench(PROGRAMS / program, f"-I{KERNELS}", script=PROGRAMS / "tcdm.ld"))
     simulator.write("layer", words(layer_registers(layer)))
 
 

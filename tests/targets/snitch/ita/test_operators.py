@@ -41,7 +41,8 @@ def test_linear() -> None:
     assert np.array_equal(as_matrix(tiled), case.results["y"])
     types = {name: type_of(array) for name, array in zip(("X", "W", "bias"), arrays, strict=True)}
     assert op.macs({name: kind.shape for name, kind in types.items()}) == 64**3 * len(case.jobs)
-    assert op.params(types)["layer"] == tuple(case.words[0][6:14] + case.words[0][15:])
+    words = case.words[0][6:14] + case.words[0][15:]
+    assert [word & 0xFFFF_FFFF for word in op.params(types)["layer"]] == words
 
 
 def test_feed_forward() -> None:
@@ -87,6 +88,15 @@ def test_tiles_and_back(shape: tuple[int, ...]) -> None:
     assert rows.infer({"X": type_of(tiles)}) == (type_of(x),)
     assert np.array_equal(rows.numpy(tiles), x)
     assert np.array_equal(evaluate_tiled(rows, [tiles], {"r": 1, "c": 1})[0], x)
+
+
+def test_bytes_without_a_sign() -> None:
+    x = np.array([[0, 127, 128, 255]], np.uint8)
+    tiles = ItaTiles(flips=True).numpy(x)
+    assert tiles[0, 0, 0, :5].tolist() == [-128, -1, 0, 127, 0]
+    assert np.array_equal(ItaRows(1, 4, flips=True).numpy(tiles), x)
+    with pytest.raises(Refusal, match="matrices of uint8 are expected"):
+        ItaTiles(flips=True).check({"X": TensorType("int8", (4, 4))})
 
 
 def test_biases_of_24_bits() -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.support.networks import ROOT, needs_networks
 from tilewright.errors import Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -15,6 +16,7 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import apply
+from tilewright.pipeline import import_model, stage
 from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, RELU, SOFTMAX, Scale
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
 from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA, attended
@@ -107,16 +109,16 @@ def test_the_nearest_scale(scale: float) -> None:
 # ---- products ----
 
 
-def graph_of(rows: int, sizes: list[int], a_zero: int = 0, factor: int = 93) -> Graph:
+def graph_of(rows: int, sizes: list[int], a_zero: int = 0, factor: int = 93, dtype: str = "int8") -> Graph:
     """Layers one after the other, with biases."""
     builder = Builder("net")
-    builder.input("x", TensorType("int8", (2, rows, sizes[0])))
+    builder.input("x", TensorType(dtype, (2, rows, sizes[0])))
     tensor = "x"
     for inner, columns in pairwise(sizes):
         w = builder.constant(RNG.integers(-128, 128, (inner, columns)).astype(np.int8), "w")
         c = builder.constant(RNG.integers(-9999, 9999, columns).astype(np.int32), "c")
         mul = builder.constant(np.array([factor << 4], np.int32), "mul")
-        op = MatMul(a_zero=a_zero, requant=full_range(19, "int8", a_zero))
+        op = MatMul(a_zero=a_zero, requant=full_range(19, dtype, a_zero))
         (tensor,) = builder.add(op, [tensor, w, c, mul])
     builder.output(tensor)
     return builder.build()
@@ -136,6 +138,26 @@ def test_products_become_ita_s_and_stay_the_same(rows: int, sizes: list[int], ze
     assert kinds == [ItaTiles, *[ItaLinear] * (len(sizes) - 1), ItaRows]
     x = RNG.integers(-128, 128, (2, rows, sizes[0])).astype(np.int8)
     assert np.array_equal(values(graph, x=x), values(made, x=x))
+
+
+def test_products_of_bytes_without_a_sign() -> None:
+    graph = graph_of(70, [100, 64, 96], 31, dtype="uint8")
+    made = apply(graph, (PRODUCTS_ON_ITA,))
+    assert [type(node.op) for node in made.nodes] == [ItaTiles, ItaLinear, ItaLinear, ItaRows]
+    x = RNG.integers(0, 256, (2, 70, 100)).astype(np.uint8)
+    assert np.array_equal(values(graph, x=x), values(made, x=x))
+
+
+@needs_networks
+@pytest.mark.parametrize("name", ["ICCT", "ICCT_ITA"])
+def test_a_transformer_of_the_dialect(name: str) -> None:
+    """All products with constants; those of scores and values have none."""
+    graph = stage(import_model(ROOT / f"peer/Models/CCT/Int/{name}/network.onnx"), "generic", "lowered")
+    made = apply(graph, (PRODUCTS_ON_ITA,))
+    assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == 7
+    (name,) = graph.inputs
+    x = RNG.integers(0, 128, graph.types[name].shape).astype(graph.types[name].dtype)
+    assert np.array_equal(values(graph, **{name: x}), values(made, **{name: x}))
 
 
 def test_other_products_stay() -> None:

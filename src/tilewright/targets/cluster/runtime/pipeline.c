@@ -28,10 +28,6 @@ void tw_finish(uint32_t *id) {
   *id = TW_DMA_NONE;
 }
 
-void tw_start(tw_fetch *next) {
-  if (next != NULL) next();
-}
-
 int tw_team(void) { return state.cores; }
 
 void tw_take_turn(void) { tw_finish(&state.fetched[state.layer++ % TW_PREFETCH_SLOTS]); }

@@ -164,30 +164,53 @@ static void pad_image(const tw_conv_params *p, const view *v, const int8_t *x) {
   }
 }
 
-/* Whole vectors: what is too much is written again, or lies behind the last window. */
-TW_ALWAYS void copy_vectors(int8_t *to, const int8_t *from, int32_t count) {
-  for (int32_t i = 0; i < count; i += 16) memcpy(to + i, from + i, 16);
-}
-
-static void gather(const tw_conv_params *p, const view *v, const int8_t *from, int8_t *to) {
-  const int64_t down = p->dilation_h * v->width * v->pitch, aside = p->dilation_w * v->pitch;
-  const int32_t length = p->kernel_w / v->pieces * p->in_channels;
-  for (int32_t r = 0; r < p->kernel_h; r++, from += down) {
-    for (int32_t c = 0; c < v->pieces; c++, to += length) copy_vectors(to, from + c * aside, length);
+/* Rows of a window, `vectors` of 16 bytes each: what is too much is written again, or lies behind the last window. */
+TW_ALWAYS void gather_rows(int32_t vectors, int32_t rows, int32_t length, int64_t down, const int8_t *from, int8_t *to) {
+  for (; rows > 0; rows--, from += down, to += length) {
+    for (int32_t i = 0; i < vectors; i++) memcpy(to + i * 16, from + i * 16, 16);
   }
 }
 
-/* Finds the windows of some pixels; the last block is filled up with the last of them. */
+/* Rows of a window whose pieces lie apart. */
+TW_ALWAYS void gather_pieces(const tw_conv_params *p, const view *v, int64_t down, const int8_t *from, int8_t *to) {
+  const int32_t vectors = (p->in_channels + 15) / 16;
+  for (int32_t r = 0; r < p->kernel_h; r++, from += down, to += p->kernel_w * p->in_channels) {
+    gather_rows(vectors, p->kernel_w, p->in_channels, p->dilation_w * v->pitch, from, to);
+  }
+}
+
+TW_ALWAYS void gather(const tw_conv_params *p, const view *v, int32_t length, int64_t down, const int8_t *from,
+                      int8_t *to) {
+  if (v->pieces > 1) {
+    gather_pieces(p, v, down, from, to);
+  } else if (length <= 16) {
+    gather_rows(1, p->kernel_h, length, down, from, to);
+  } else if (length <= 32) {
+    gather_rows(2, p->kernel_h, length, down, from, to);
+  } else {
+    gather_rows((length + 15) / 16, p->kernel_h, length, down, from, to);
+  }
+}
+
+/* Gathers the windows of some pixels of a row. */
+static void gather_row(const tw_conv_params *p, const view *v, const int8_t *from, int32_t pixels, int8_t *to) {
+  const int64_t right = p->stride_w * v->pitch, down = p->dilation_h * v->width * v->pitch;
+  const int32_t length = p->kernel_w * p->in_channels;
+  for (; pixels > 0; pixels--, from += right, to += v->window) gather(p, v, length, down, from, to);
+}
+
+/* Finds the windows of some pixels, row by row; the last block is filled up with the last of them. */
 static void find_windows(const work *k, const view *v, const int8_t *image, int32_t first, int32_t pixels) {
   const tw_conv_params *const p = k->p;
-  const int64_t right = p->stride_w * v->pitch, down = (int64_t)p->stride_h * v->width * v->pitch;
-  const int8_t *row = image + first / p->out_w * down;
-  int32_t column = first % p->out_w;
-  for (int32_t i = 0; i < pixels; i++) {
-    const int8_t *const from = row + column * right;
-    k->at[i] = v->window ? v->windows + (int64_t)i * v->window : from;
-    if (v->window) gather(p, v, from, v->windows + (int64_t)i * v->window);
-    if (++column == p->out_w) column = 0, row += down;
+  int32_t row = first / p->out_w, column = first % p->out_w;
+  for (int32_t done = 0; done < pixels; row++, column = 0) {
+    const int32_t count = tw_min(pixels - done, p->out_w - column);
+    const int8_t *const from = image + ((int64_t)row * p->stride_h * v->width + column * p->stride_w) * v->pitch;
+    int8_t *const to = v->windows + (int64_t)done * v->window;
+    const int64_t step = v->window ? v->window : p->stride_w * v->pitch;
+    if (v->window) gather_row(p, v, from, count, to);
+    for (int32_t i = 0; i < count; i++) k->at[done + i] = (v->window ? to : from) + i * step;
+    done += count;
   }
   for (int32_t i = pixels; i % TW_ROWS; i++) k->at[i] = k->at[pixels - 1];
 }

@@ -1,6 +1,8 @@
-/* Depthwise convolution of floats, channels last. A vector of channels goes along a row of results with its weights in
- * registers; neighbouring results share what they read. Rows beyond the image are rows of zeros. */
+/* Depthwise convolution of floats, channels last. A line of memory of channels goes along rows of results; neighbouring
+ * results share what they read. Rows beyond the image are rows of zeros. */
 #include "depthwise_channels.h"
+
+#include <math.h>
 
 #include "panels.h"
 #include "vectors.h"
@@ -9,49 +11,102 @@
 #define TW_NAME tw_depthwise_channels
 #endif
 
-enum { PIXELS = 4 };
+/* Pixels of many channels are so far apart that few of them are in the cache at once: all of a line of memory is used
+ * when it is there. */
+enum { PIXELS = 4, LINE = TW_LANES > 16 ? TW_LANES : 16 };
 
-/* A row of results, for one vector of channels. */
+/* A row of results, for some channels. */
 typedef struct {
   const tw_depthwise_channels_params *params;
-  const float *const *rows; /* of the image, for each row of the window */
-  const float *w;           /* a vector for each tap, all channels of a tap side by side */
+  const float **rows; /* of the image, for each row of the window */
+  const float *w;     /* a vector for each tap, all channels of a tap side by side */
   const float *b;
   float *y;
   int32_t w_step;
-  int32_t lanes; /* that are there: less than a vector's at the end */
+  int32_t lanes; /* channels at a time: less than a vector's at the end */
   tw_bounds bounds;
 } work;
 
-/* `pixels` neighbouring results from `column` on, whose windows lie inside the rows; of 3 x 3 neighbouring taps.
- * `pixels` and `stride` are constants. */
-TW_INLINE void three_by_three(const work *k, const int pixels, const int stride, int32_t column,
-                              const tw_vector w[9], tw_vector bias) {
-  const int64_t step = k->params->channels, from = (int64_t)(column * stride - k->params->pad_left) * step;
-  tw_vector sum[PIXELS];
-  TW_UNROLL for (int i = 0; i < pixels; i++) sum[i] = bias;
-  TW_UNROLL for (int r = 0; r < 3; r++) {
-    const float *const x = k->rows[r] + from;
-    TW_UNROLL for (int c = 0; c < (pixels - 1) * stride + 3; c++) {
-      const tw_vector seen = tw_load(x + c * step);
-      TW_UNROLL for (int s = 0; s < 3; s++) {
-        if (c >= s && (c - s) % stride == 0 && (c - s) / stride < pixels) sum[(c - s) / stride] += seen * w[3 * r + s];
+/* What stays the same along rows of results of 3 x 3 taps. */
+typedef struct {
+  const float *w, *b;
+  int64_t w_step, step; /* from tap to tap, from pixel to pixel */
+  int32_t channels;     /* that are gone through at a time */
+  tw_vector low, high;
+} three;
+
+/* `pixels` neighbouring results, of 3 x 3 neighbouring taps, whose windows begin where `row` says. Their first or last
+ * column of taps may lie beside the image. All counts but that of the channels are constants. */
+TW_INLINE void three_by_three(const three *t, const int pixels, const int stride, const int left, const int right,
+                              const float *const row[3], float *y) {
+  const int last = (pixels - 1) * stride + 2 - right;
+  const int64_t step = t->step, w_step = t->w_step;
+  const tw_vector low = t->low, high = t->high;
+  const float *const w = t->w, *const b = t->b;
+  for (int32_t channel = 0; channel < t->channels; channel += TW_LANES) {
+    tw_vector sum[PIXELS];
+    TW_UNROLL for (int i = 0; i < pixels; i++) sum[i] = tw_load(b + channel);
+    TW_UNROLL for (int r = 0; r < 3; r++) {
+      tw_vector factor[3];
+      TW_UNROLL for (int s = 0; s < 3; s++) factor[s] = tw_load(w + (3 * r + s) * w_step + channel);
+      TW_UNROLL for (int i = 0; i < pixels; i++) {
+        TW_UNROLL for (int c = i * stride; c < i * stride + 3; c++) {
+          if (c >= left && c <= last) sum[i] += tw_load(row[r] + c * step + channel) * factor[c - i * stride];
+        }
       }
     }
+    TW_UNROLL for (int i = 0; i < pixels; i++) {
+      tw_store(y + i * step + channel, tw_at_most(tw_at_least(sum[i], low), high));
+    }
   }
-  TW_UNROLL for (int i = 0; i < pixels; i++) tw_store(k->y + (column + i) * step, tw_bounded(sum[i], &k->bounds));
 }
 
-TW_INLINE void rows_of_three(const work *k, const int stride, int32_t column, int32_t end) {
-  tw_vector w[9];
-  TW_UNROLL for (int t = 0; t < 9; t++) w[t] = tw_load(k->w + t * k->w_step);
-  const tw_vector bias = tw_load(k->b);
-  for (; column + PIXELS <= end; column += PIXELS) three_by_three(k, PIXELS, stride, column, w, bias);
-  switch (end - column) {
-    case 3: three_by_three(k, 3, stride, column, w, bias); break;
-    case 2: three_by_three(k, 2, stride, column, w, bias); break;
-    case 1: three_by_three(k, 1, stride, column, w, bias); break;
-    default: break;
+#define PIXELS_CASE(COUNT, LEFT, RIGHT) \
+  case 4 * COUNT + 2 * LEFT + RIGHT: three_by_three(t, COUNT, stride, LEFT, RIGHT, row, y); break
+#define PIXELS_CASES(COUNT) \
+  PIXELS_CASE(COUNT, 0, 0); \
+  PIXELS_CASE(COUNT, 0, 1); \
+  PIXELS_CASE(COUNT, 1, 0); \
+  PIXELS_CASE(COUNT, 1, 1)
+
+/* A row of results. */
+TW_INLINE void row_of_three(const three *t, const int stride, int32_t left, int32_t right, int32_t columns,
+                            const float *const first[3], float *y) {
+  const float *row[3] = {first[0], first[1], first[2]};
+  for (; columns > 0; columns -= PIXELS, left = 0, y += PIXELS * t->step) {
+    if (columns > PIXELS && !left) {
+      three_by_three(t, PIXELS, stride, 0, 0, row, y);
+    } else {
+      switch (4 * tw_min(columns, PIXELS) + 2 * left + (columns <= PIXELS && right)) {
+        PIXELS_CASES(1);
+        PIXELS_CASES(2);
+        PIXELS_CASES(3);
+        PIXELS_CASES(4);
+        default: break;
+      }
+    }
+    TW_UNROLL for (int r = 0; r < 3; r++) row[r] += PIXELS * stride * t->step;
+  }
+}
+
+/* Rows of results from `row` on. */
+TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, const float *zeros, int32_t row,
+                             int32_t rows) {
+  const tw_depthwise_channels_params *const p = k->params;
+  const int32_t left = p->first, right = p->end < p->out_w, columns = p->out_w;
+  const int64_t in_row = (int64_t)p->in_w * p->channels, out_row = (int64_t)p->out_w * p->channels;
+  three t = {.w = k->w, .b = k->b, .w_step = k->w_step, .step = p->channels, .channels = k->lanes};
+  t.low = tw_all(k->bounds.raises ? k->bounds.low : -INFINITY);
+  t.high = tw_all(k->bounds.lowers ? k->bounds.high : INFINITY);
+  float *y = k->y;
+  int32_t top = row * p->stride_h - p->pad_top;
+  for (int32_t i = 0; i < rows; i++, y += out_row, top += p->stride_h) {
+    const float *from[3];
+    TW_UNROLL for (int r = 0; r < 3; r++) {
+      const int32_t at = top + r * p->dilation_h;
+      from[r] = (at < 0 || at >= p->in_h ? zeros : x + at * in_row) - p->pad_left * t.step;
+    }
+    row_of_three(&t, stride, left, right, columns, from, y);
   }
 }
 
@@ -93,21 +148,42 @@ static void at_a_border(const work *k, int32_t column) {
   else tw_store(to, sum);
 }
 
-static void one_row(const work *k) {
+static void any_rows(work *k, const float *x, const float *zeros, int32_t row, int32_t rows) {
   const tw_depthwise_channels_params *const p = k->params;
-  const int32_t whole = k->lanes == TW_LANES, first = whole ? p->first : p->out_w, end = whole ? p->end : p->out_w;
-  const int32_t is_three = p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_w == 1;
-  int32_t column = first;
-  for (int32_t i = 0; i < first; i++) at_a_border(k, i);
-  if (is_three && p->stride_w == 1) {
-    rows_of_three(k, 1, first, end);
-  } else if (is_three && p->stride_w == 2) {
-    rows_of_three(k, 2, first, end);
-  } else {
-    for (; column + PIXELS <= end; column += PIXELS) any_window(k, PIXELS, column);
-    for (; column < end; column++) any_window(k, 1, column);
+  const int32_t whole = k->lanes == TW_LANES, first = whole ? p->first : p->out_w, last = whole ? p->end : p->out_w;
+  float *const y = k->y;
+  for (int32_t end = row + rows; row < end; row++, k->y += (int64_t)p->out_w * p->channels) {
+    int32_t column = first;
+    for (int32_t r = 0; r < p->kernel_h; r++) {
+      const int32_t at = row * p->stride_h - p->pad_top + r * p->dilation_h;
+      k->rows[r] = at < 0 || at >= p->in_h ? zeros : x + (int64_t)at * p->in_w * p->channels;
+    }
+    for (int32_t i = 0; i < first; i++) at_a_border(k, i);
+    for (; column + PIXELS <= last; column += PIXELS) any_window(k, PIXELS, column);
+    for (; column < last; column++) any_window(k, 1, column);
+    for (int32_t i = last; i < p->out_w; i++) at_a_border(k, i);
   }
-  for (int32_t i = end; i < p->out_w; i++) at_a_border(k, i);
+  k->y = y;
+}
+
+/* All channels of some rows of results. */
+static void one_block(work *k, const float *x, const float *w, const float *b, const float *zeros, float *y,
+                      int32_t row, int32_t rows) {
+  const tw_depthwise_channels_params *const p = k->params;
+  const int32_t whole = p->channels / TW_LANES * TW_LANES;
+  for (int32_t c = 0; c < p->channels; c += k->lanes) {
+    k->w = w + c;
+    k->b = b + c;
+    k->y = y + c;
+    if (p->three && c < whole) {
+      k->lanes = tw_min(LINE, whole - c);
+      if (p->three == 1) rows_of_three(k, 1, x + c, zeros, row, rows);
+      else rows_of_three(k, 2, x + c, zeros, row, rows);
+    } else {
+      k->lanes = tw_min(TW_LANES, p->channels - c);
+      any_rows(k, x + c, zeros, row, rows);
+    }
+  }
 }
 
 void TW_NAME(const tw_depthwise_channels_params *params, const float *x, const float *w, const float *b, float *y,
@@ -120,19 +196,11 @@ void TW_NAME(const tw_depthwise_channels_params *params, const float *x, const f
   work k = {.params = p, .rows = rows, .bounds = tw_bounds_of(&p->activation)};
   k.w_step = (channels + TW_LANES - 1) / TW_LANES * TW_LANES;
   for (int32_t image = 0; image < p->batch; image++, x += (int64_t)p->in_h * row_elements) {
-    for (int32_t row = 0; row < p->out_h; row++, y += (int64_t)p->out_w * channels) {
-      for (int32_t c = 0; c < channels; c += TW_LANES) {
-        for (int32_t r = 0; r < p->kernel_h; r++) {
-          const int32_t at = row * p->stride_h - p->pad_top + r * p->dilation_h;
-          rows[r] = (at < 0 || at >= p->in_h ? zeros : x + (int64_t)at * row_elements) + c;
-        }
-        k.w = w + c;
-        k.b = b + c;
-        k.y = y + c;
-        k.lanes = tw_min(TW_LANES, channels - c);
-        one_row(&k);
-      }
-      if (p->activation.kind > TW_CLAMP) tw_activate(&p->activation, y, p->out_w * channels, 1);
+    for (int32_t row = 0; row < p->out_h; row += p->rows) {
+      const int32_t count = tw_min(p->rows, p->out_h - row), elements = count * p->out_w * channels;
+      one_block(&k, x, w, b, zeros, y, row, count);
+      if (p->activation.kind > TW_CLAMP) tw_activate(&p->activation, y, elements, 1);
+      y += elements;
     }
   }
 }

@@ -25,6 +25,11 @@ TW_ALWAYS void tw_sums_store(int32_t *to, tw_sums sums) {
   vst1q_s32(to + 4, sums.v[1]);
 }
 
+TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
+  const tw_sums made = {{vaddq_s32(sums.v[0], vdupq_n_s32(term)), vaddq_s32(sums.v[1], vdupq_n_s32(term))}};
+  return made;
+}
+
 #define TW_FOUR_OF_ROWS(LANE)                                                 \
   do {                                                                        \
     const int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);                  \
@@ -78,6 +83,14 @@ typedef struct {
 TW_ALWAYS tw_taps tw_taps_load(const int8_t *from) {
   const tw_taps made = {{vld1q_s8(from), vld1q_s8(from + 16), vld1q_s8(from + 32), vld1q_s8(from + 48)}};
   return made;
+}
+
+/* Each of the two rows elsewhere. */
+TW_ALWAYS void tw_taps_store(tw_taps taps, int8_t *first, int8_t *second) {
+  vst1q_s8(first, taps.v[0]);
+  vst1q_s8(first + 16, taps.v[1]);
+  vst1q_s8(second, taps.v[2]);
+  vst1q_s8(second + 16, taps.v[3]);
 }
 
 TW_ALWAYS int8x16_t tw_tap(int halves, const int8_t *from, int flip) {

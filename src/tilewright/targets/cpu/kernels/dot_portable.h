@@ -21,6 +21,11 @@ TW_ALWAYS tw_sums tw_sums_load(const int32_t *from) {
 
 TW_ALWAYS void tw_sums_store(int32_t *to, tw_sums sums) { memcpy(to, sums.v, sizeof sums.v); }
 
+TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
+  for (int c = 0; c < TW_COLUMNS; c++) sums.v[c] += term;
+  return sums;
+}
+
 /* Adds the products of `count` bytes of each row, a multiple of 4, to the totals; returns the weights that follow.
  * `flip` is 0x80 for unsigned bytes. */
 TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
@@ -47,6 +52,12 @@ TW_ALWAYS tw_taps tw_taps_load(const int8_t *from) {
   tw_taps made;
   memcpy(made.v, from, sizeof made.v);
   return made;
+}
+
+/* Each of the two rows elsewhere. */
+TW_ALWAYS void tw_taps_store(tw_taps taps, int8_t *first, int8_t *second) {
+  memcpy(first, taps.v, sizeof taps.v / 2);
+  memcpy(second, taps.v + TW_COLUMNS, sizeof taps.v / 2);
 }
 
 /* Of TW_COLUMNS or twice as many channels. */

@@ -58,6 +58,8 @@ typedef struct {
 
 /* `rows` and `vectors` are constants. Each question is asked once for all sums. */
 TW_INLINE void tw_end_tile(const int rows, const int vectors, tw_vector sum[][2], const tw_tile_end *end) {
+  float *const to = end->y; /* what is stored may be anything, for all that compilers know */
+  const int64_t y_row = end->y_row;
   if (end->bounds.raises) {
     const tw_vector low = tw_all(end->bounds.low);
     TW_UNROLL for (int r = 0; r < rows; r++) {
@@ -72,16 +74,16 @@ TW_INLINE void tw_end_tile(const int rows, const int vectors, tw_vector sum[][2]
   }
   const int32_t last = end->columns - (vectors - 1) * TW_LANES;
   TW_UNROLL for (int r = 0; r < rows; r++) {
-    float *const y = end->y + r * end->y_row;
+    float *const y = to + r * y_row;
     TW_UNROLL for (int v = 0; v < vectors - 1; v++) tw_store(y + v * TW_LANES, sum[r][v]);
   }
   if (last == TW_LANES) {
     TW_UNROLL for (int r = 0; r < rows; r++) {
-      tw_store(end->y + r * end->y_row + (vectors - 1) * TW_LANES, sum[r][vectors - 1]);
+      tw_store(to + r * y_row + (vectors - 1) * TW_LANES, sum[r][vectors - 1]);
     }
   } else {
     TW_UNROLL for (int r = 0; r < rows; r++) {
-      tw_store_first(end->y + r * end->y_row + (vectors - 1) * TW_LANES, sum[r][vectors - 1], last);
+      tw_store_first(to + r * y_row + (vectors - 1) * TW_LANES, sum[r][vectors - 1], last);
     }
   }
 }

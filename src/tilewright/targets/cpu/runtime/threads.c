@@ -140,7 +140,7 @@ static void forget_pool(void) {
   pthread_cond_init(&completed, 0);
 }
 
-int tw_start_threads(int threads, int pinned) {
+int tw_start_pool(int threads, int pinned) {
   static int watches_forks;
   if (workers || threads < 2) return 0;
   if (!watches_forks) watches_forks = pthread_atfork(0, 0, forget_pool) == 0;
@@ -149,11 +149,11 @@ int tw_start_threads(int threads, int pinned) {
   for (int i = 0; pinned && i < made; i++) pin(pool[i], i + 1);
   __atomic_store_n(&workers, made, __ATOMIC_RELEASE);
   if (made == threads - 1) return 0;
-  tw_stop_threads();
+  tw_stop_pool();
   return 1;
 }
 
-void tw_stop_threads(void) {
+void tw_stop_pool(void) {
   __atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
   wake(&sleepers, &published);
   for (int i = 0; i < workers; i++) pthread_join(pool[i], 0);

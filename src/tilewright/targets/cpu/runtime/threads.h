@@ -13,9 +13,9 @@ void tw_parallel(tw_layer *layer, const void *pointers, int parts);
 
 /* Makes a pool of `threads`, of which the caller is one; pinned, the others stay on a processor each, none of them on
  * the first one. Returns 0, or 1 if the system refuses a thread. Nothing is done if there is a pool. */
-int tw_start_threads(int threads, int pinned);
+int tw_start_pool(int threads, int pinned);
 
 /* Ends the pool. Nobody may be computing. */
-void tw_stop_threads(void);
+void tw_stop_pool(void);
 
 #endif

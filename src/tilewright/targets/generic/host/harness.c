@@ -3,6 +3,7 @@
  * nanoseconds of the fastest call and of the middle one, and the bytes that the process has had at most. What the network keeps lives from step to step, and every repeat begins anew.
  * With PROBE, every layer's results are appended to that file as they are made. */
 #define _POSIX_C_SOURCE 199309L
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,11 @@ static void end(int code, const char *what) {
 
 static void fail(const char *what) { end(FAULT, what); }
 
-/* Memory with guard bytes on both sides, aligned like the arena. */
+/* Memory with guard bytes on both sides, aligned to a line of a cache, as no arena asks for more. */
 static unsigned char *guarded(unsigned long bytes) {
-  unsigned char *block = malloc(bytes + 2 * GUARD_BYTES);
+  unsigned char *block = malloc(bytes + 3 * GUARD_BYTES);
   if (!block) end(NO_MEMORY, "out of memory");
+  block += GUARD_BYTES - (uintptr_t)block % GUARD_BYTES;
   memset(block, GUARD, bytes + 2 * GUARD_BYTES);
   return block + GUARD_BYTES;
 }

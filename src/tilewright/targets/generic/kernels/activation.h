@@ -39,6 +39,10 @@ static inline float tw_activated(int32_t kind, float alpha, float beta, float x)
 /* All results of such a kernel go through its curve, which takes x and alpha. */
 static inline void tw_activate(const tw_activation *activation, float *y, int32_t count, int32_t step) {
   const float alpha = activation->alpha;
+  if (step == 1) {
+    TW_SIDE_BY_SIDE for (int32_t i = 0; i < count; i++) y[i] = TW_CURVE(y[i], alpha);
+    return;
+  }
   for (int32_t i = 0; i < count; i++) y[i * step] = TW_CURVE(y[i * step], alpha);
 }
 

@@ -59,7 +59,7 @@ static inline int tw_batch_next(const tw_matmul_params *p, tw_batch *batch) {
 
 /* y = alpha * total + beta * c for some columns of a row; c may be absent. */
 static inline void tw_matmul_store_f32(const tw_matmul_params *p, const float *c, int32_t row, int32_t column,
-                                       const float *total, float *restrict y, int32_t count) {
+                                       const float *total, float *y, int32_t count) {
   const float alpha = p->alpha, beta = p->beta;
   if (!c) {
     for (int32_t i = 0; i < count; i++) y[i] = alpha * total[i];

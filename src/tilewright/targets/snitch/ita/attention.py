@@ -14,7 +14,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.snitch.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
 from tilewright.targets.snitch.ita.arithmetic import attention as attended
-from tilewright.targets.snitch.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_registers
+from tilewright.targets.snitch.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_words
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
 from tilewright.targets.snitch.ita.linear import CUBE
 from tilewright.targets.snitch.ita.op import (
@@ -22,6 +22,7 @@ from tilewright.targets.snitch.ita.op import (
     Ita,
     as_matrix,
     as_tiles,
+    batch_of,
     check_alike,
     check_biases,
     check_tiles,
@@ -76,7 +77,7 @@ class ItaAttend(Ita):
         check_tiles(types, "Q", "K", "V")
         q, k, v = (types[name].shape for name in self.operands)
         check_alike("rows of queries, of keys and of values", q[-3], k[-3], v[-4])
-        check_alike("queries, keys and values", q[-4], k[-4], v[-3])
+        check_alike("keys and values", k[-4], v[-3])
         if not q[:-4] == k[:-4] == v[:-4]:
             raise Refusal(f"heads are {q[:-4]}, {k[:-4]} and {v[:-4]}")
 
@@ -85,9 +86,10 @@ class ItaAttend(Ita):
         return as_tiles(attend(as_matrix(Q), as_matrix(K), v, self.scores, self.mixed, self.softmax)[1])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        s, p = types["Q"].shape[-4:-2]
-        layer = Layer(SINGLE_ATTENTION, s, 1, p, scales=[*[Scale()] * 3, self.scores, self.mixed])
-        return {"s": s, "p": p, "layer": tuple(layer_registers(layer))}
+        (queries, width), keys = types["Q"].shape[-4:-2], types["K"].shape[-4]
+        layer = Layer(SINGLE_ATTENTION, keys, 1, width, scales=[*[Scale()] * 3, self.scores, self.mixed])
+        words, heads = layer_words(layer), batch_of(types["Q"])
+        return {"heads": heads, "queries": queries, "keys": keys, "width": width, "layer": words}
 
 
 @dataclass(frozen=True)
@@ -130,5 +132,5 @@ class ItaHead(Ita):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         (s, e), p = types["X"].shape[:2], types["Wq"].shape[0]
-        words = layer_registers(Layer(ATTENTION, s, e, p, scales=list(self.scales)))
-        return {"s": s, "e": e, "p": p, "layer": tuple(words)}
+        words = layer_words(Layer(ATTENTION, s, e, p, scales=list(self.scales)))
+        return {"s": s, "e": e, "p": p, "layer": words}

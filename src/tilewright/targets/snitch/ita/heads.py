@@ -67,6 +67,8 @@ def _scale(graph: Graph, node: Node) -> Scale:
     check_plain(op)
     if op.a_zero or op.b_zero or "C" in node.operands():
         raise Refusal("zero points or a bias stand between its factors and their totals")
+    if op.requant is not None and op.requant.dtype != "int8":
+        raise Refusal(f"its results are {op.requant.dtype}, ITA makes int8")
     found = requantised(graph, node, op, np.zeros(graph.types[node.key].shape[-1], np.int64))
     if found.bias.any() or found.activation.kind != "identity":
         raise Refusal("its totals are moved before they are scaled, or clipped to less than a byte")
@@ -78,8 +80,8 @@ def _check_sizes(graph: Graph, found: Attended) -> None:
     q, k, v = (graph.types[name] for name in (found.queries, found.keys, found.values))
     if {q.dtype, k.dtype, v.dtype} != {"int8"}:
         raise Refusal(f"queries are {q.dtype}, keys {k.dtype} and values {v.dtype}; ITA has int8")
-    if not (q.shape == k.shape == v.shape):
-        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} have different shapes")
+    if k.shape != v.shape or (*q.shape[:-2], q.shape[-1]) != (*k.shape[:-2], k.shape[-1]):
+        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not belong together")
     if k.shape[-2] % SIDE:
         raise Refusal(f"{k.shape[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
 

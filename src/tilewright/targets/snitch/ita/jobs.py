@@ -116,5 +116,10 @@ def layer_registers(layer: Layer) -> list[int]:
     ]
 
 
+def layer_words(layer: Layer) -> tuple[int, ...]:
+    """The same as C has them, with a sign."""
+    return tuple(word - (word >> 31 << 32) for word in layer_registers(layer))
+
+
 def _packed(values: Sequence[int]) -> list[int]:
     return [sum((values[at + i] & 0xFF) << 8 * i for i in range(4)) for at in range(0, STEPS, 4)]

@@ -11,13 +11,14 @@ from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.snitch.ita.arithmetic import Activation, Scale, linear
-from tilewright.targets.snitch.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_registers
+from tilewright.targets.snitch.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_words
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
 from tilewright.targets.snitch.ita.op import (
     TILE,
     Ita,
     as_matrix,
     as_tiles,
+    batch_of,
     check_alike,
     check_biases,
     check_tiles,
@@ -30,11 +31,11 @@ CUBE = SIDE**3
 
 @dataclass(frozen=True)
 class ItaLinear(Ita):
-    """activation(scale(X @ W' + bias)): X[..., r, k] and W[c, k] in tiles, where W has a row for each column."""
+    """curve(scale(X @ W' + bias)): X[..., r, k] and W[c, k] in tiles, where W has a row for each column."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "bias?")
     scale: Scale = field(default_factory=Scale)
-    activation: Activation = field(default_factory=Activation)
+    curve: Activation = field(default_factory=Activation)
 
     def index(self, shapes: Shapes) -> Index:
         before = leading(shapes["X"])
@@ -56,22 +57,22 @@ class ItaLinear(Ita):
 
     def numpy(self, X: Array, W: Array, bias: Array | None = None) -> Array:
         b = None if bias is None else unpacked_bias(bias)
-        return as_tiles(linear(as_matrix(X), as_matrix(W).T, b, self.scale, self.activation))
+        return as_tiles(linear(as_matrix(X), as_matrix(W).T, b, self.scale, self.curve))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         rows, inner = types["X"].shape[-4:-2]
         columns = types["W"].shape[0]
-        words = layer_registers(Layer(LINEAR, rows, inner, columns, scales=[self.scale], activation=self.activation))
-        return {"rows": rows, "columns": columns, "inner": inner, "layer": tuple(words)}
+        words = layer_words(Layer(LINEAR, rows, inner, columns, scales=[self.scale], activation=self.curve))
+        return {"batch": batch_of(types["X"]), "rows": rows, "columns": columns, "inner": inner, "layer": words}
 
 
 @dataclass(frozen=True)
 class ItaFeedForward(Ita):
-    """second(activation(first(X @ V' + b)) @ W' + c): X[..., r, e], V[f, e], W[e, f] in tiles."""
+    """second(curve(first(X @ V' + b)) @ W' + c): X[..., r, e], V[f, e], W[e, f] in tiles."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "V", "b", "W", "c")
     first: Scale = field(default_factory=Scale)
-    activation: Activation = field(default_factory=Activation)
+    curve: Activation = field(default_factory=Activation)
     second: Scale = field(default_factory=Scale)
 
     def index(self, shapes: Shapes) -> Index:
@@ -93,11 +94,12 @@ class ItaFeedForward(Ita):
         check_biases(types, {"b": types["V"].shape[0], "c": types["W"].shape[0]})
 
     def numpy(self, X: Array, V: Array, b: Array, W: Array, c: Array) -> Array:
-        hidden = linear(as_matrix(X), as_matrix(V).T, unpacked_bias(b), self.first, self.activation)
+        hidden = linear(as_matrix(X), as_matrix(V).T, unpacked_bias(b), self.first, self.curve)
         return as_tiles(linear(hidden, as_matrix(W).T, unpacked_bias(c), self.second))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         (rows, inner), hidden = types["X"].shape[-4:-2], types["V"].shape[0]
         scales = [*[Scale()] * 6, self.first, self.second]
-        layer = Layer(FEED_FORWARD, rows, inner, f=hidden, scales=scales, activation=self.activation)
-        return {"rows": rows, "inner": inner, "hidden": hidden, "layer": tuple(layer_registers(layer))}
+        layer = Layer(FEED_FORWARD, rows, inner, f=hidden, scales=scales, activation=self.curve)
+        words = layer_words(layer)
+        return {"batch": batch_of(types["X"]), "rows": rows, "inner": inner, "hidden": hidden, "layer": words}

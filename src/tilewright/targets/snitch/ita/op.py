@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,6 +33,11 @@ class Ita(Internal):
 def leading(shape: Shape) -> tuple[Affine, ...]:
     """Loops over the axes before the tiles."""
     return axis_loops(len(shape) - 4)
+
+
+def batch_of(kind: TensorType) -> int:
+    """How many matrices there are."""
+    return math.prod(kind.shape[:-4])
 
 
 def check_tiles(types: Mapping[str, TensorType], *names: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
@@ -20,6 +21,7 @@ from tilewright.targets.snitch.ita.op import MOST_TILES, as_tiles
 from tilewright.targets.snitch.ita.requantising import Fitted, fitted
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
+UNSIGNED = 128
 MOST_INNER = MOST_TILES * SIDE
 """Elements of a row. Sums of as many products and a bias of 24 bits stay within 26 bits, whatever they are."""
 
@@ -32,6 +34,9 @@ class Product:
     weights: Array
     """A row for each column, in tiles."""
     bias: Array
+    flips_in: bool
+    flips_out: bool
+    """Whether rows and results are uint8: less 128 they are ITA's."""
 
 
 def product(graph: Graph, node: Node) -> Product:
@@ -42,10 +47,12 @@ def product(graph: Graph, node: Node) -> Product:
     w = _weights(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
-    total = (np.zeros(columns, np.int64) if bias is None else bias) - op.a_zero * w.astype(np.int64).sum(0)
+    zero = op.a_zero - (UNSIGNED if graph.operand_types(node)["A"].dtype == "uint8" else 0)
+    total = (np.zeros(columns, np.int64) if bias is None else bias) - zero * w.astype(np.int64).sum(0)
     found = requantised(graph, node, op, total)
     packed = packed_bias(found.bias).reshape(-1, BIAS_BYTES)
-    return Product(ItaLinear(found.scale, found.activation), as_tiles(w.T), packed)
+    flips = graph.operand_types(node)["A"].dtype == "uint8", graph.types[node.key].dtype == "uint8"
+    return Product(ItaLinear(found.scale, found.activation), as_tiles(w.T), packed, *flips)
 
 
 def requantised(graph: Graph, node: Node, op: MatMul, bias: Array) -> Fitted:
@@ -54,10 +61,18 @@ def requantised(graph: Graph, node: Node, op: MatMul, bias: Array) -> Fitted:
         raise Refusal("its results are not requantised")
     columns = len(bias)
     mul, add = (_per_column(graph, node, name, columns) for name in ("mul", "add"))
-    found = fitted(op.requant, np.ones(1, np.int64) if mul is None else mul, add, bias)
+    found = fitted(_with_sign(op.requant), np.ones(1, np.int64) if mul is None else mul, add, bias)
     if isinstance(found, str):
         raise Refusal(found)
     return found
+
+
+def _with_sign(requant: Requant) -> Requant:
+    """To int8, where it is to uint8: all results are 128 less."""
+    if requant.dtype != "uint8":
+        return requant
+    low, high, zero = (value - UNSIGNED for value in (requant.low, requant.high, requant.zero_point))
+    return replace(requant, dtype="int8", low=low, high=high, zero_point=zero)
 
 
 def check_plain(op: MatMul) -> None:
@@ -71,8 +86,8 @@ def _weights(graph: Graph, node: Node, op: MatMul) -> Array:
     """[inner, columns]."""
     types, operands = graph.operand_types(node), node.operands()
     check_plain(op)
-    if types["A"].dtype != "int8":
-        raise Refusal(f"A is {types['A'].dtype}, ITA multiplies int8")
+    if types["A"].dtype not in ("int8", "uint8"):
+        raise Refusal(f"A is {types['A'].dtype}, ITA multiplies bytes")
     if operands["B"] not in graph.constants or len(types["B"].shape) != 2 or len(types["A"].shape) < 2:
         raise Refusal("its second factor is not one constant matrix")
     b = graph.constants[operands["B"]]
@@ -114,11 +129,11 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
         found = product(graph, node)
     except Refusal:
         return None
-    (tiles,) = builder.add(ItaTiles(), [node.inputs[0]], name=node.name)
+    (tiles,) = builder.add(ItaTiles(found.flips_in), [node.inputs[0]], name=node.name)
     weights, bias = builder.constant(found.weights, node.inputs[1]), builder.constant(found.bias, f"{node.name}_bias")
     (made,) = builder.add(found.op, [tiles, weights, bias], name=node.name)
     rows, columns = graph.types[node.key].shape[-2:]
-    builder.add(ItaRows(rows, columns), [made], node.outputs, node.name)
+    builder.add(ItaRows(rows, columns, found.flips_out), [made], node.outputs, node.name)
     return {name: name for name in node.outputs}
 
 

@@ -1,23 +1,31 @@
-"""Between rows as others have them and ITA's tiles."""
+"""Between rows as others have them and ITA's tiles. Bytes without a sign lose 128 on the way in, and get it back on the
+way out: their highest bit is flipped."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
-from tilewright.ir.op import Index, Op
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
 from tilewright.targets.snitch.ita.op import TILE, as_matrix, as_tiles, check_tiles
+
+FLIPPED = np.uint8(0x80)
 
 
 @dataclass(frozen=True)
 class ItaTiles(Internal):
     """X[..., rows, columns] in tiles of 64 x 64, with zeros where there is nothing of X."""
+
+    flips: bool = False
 
     def index(self, shapes: Shapes) -> Index:
         before = axis_loops(len(shapes["X"]) - 2)
@@ -29,11 +37,17 @@ class ItaTiles(Internal):
         return {("X", last + i): (0, -size % SIDE) for i, size in enumerate(shapes["X"][-2:])}
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype != "int8" or len(types["X"].shape) < 2:
-            raise Refusal(f"X is {types['X']}, matrices of int8 are expected")
+        if types["X"].dtype != _rows_dtype(self.flips) or len(types["X"].shape) < 2:
+            raise Refusal(f"X is {types['X']}, matrices of {_rows_dtype(self.flips)} are expected")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return ("int8",)
 
     def numpy(self, X: Array) -> Array:
-        return as_tiles(X)
+        return as_tiles((X ^ FLIPPED).view(np.int8) if self.flips else X)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return _matrices(types["X"].shape, self.flips)
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,7 @@ class ItaRows(Internal):
     operands: ClassVar[tuple[str, ...]] = ("X",)
     rows: int = SIDE
     columns: int = SIDE
+    flips: bool = False
 
     def index(self, shapes: Shapes) -> Index:
         before = axis_loops(len(shapes["X"]) - 4)
@@ -60,7 +75,23 @@ class ItaRows(Internal):
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         (r0, r1), (c0, c1) = box["r"], box["c"]
-        return ItaRows(min(self.rows, r1 * SIDE) - r0 * SIDE, min(self.columns, c1 * SIDE) - c0 * SIDE)
+        rows, columns = min(self.rows, r1 * SIDE) - r0 * SIDE, min(self.columns, c1 * SIDE) - c0 * SIDE
+        return replace(self, rows=rows, columns=columns)
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return (_rows_dtype(self.flips),)
 
     def numpy(self, X: Array) -> Array:
-        return as_matrix(X)[..., : self.rows, : self.columns]
+        rows = as_matrix(X)[..., : self.rows, : self.columns]
+        return rows.view(np.uint8) ^ FLIPPED if self.flips else rows
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return _matrices(types["Y"].shape, self.flips)
+
+
+def _rows_dtype(flips: bool) -> str:
+    return "uint8" if flips else "int8"
+
+
+def _matrices(shape: Shape, flips: bool) -> Params:
+    return {"batch": math.prod(shape[:-2]), "rows": shape[-2], "columns": shape[-1], "flips": int(flips)}

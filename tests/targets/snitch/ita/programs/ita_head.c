@@ -26,7 +26,7 @@ int main(void) {
   tw_ita_product(&ita, &queries);
   tw_ita_product(&ita, &keys);
   tw_ita_product(&ita, &values);
-  tw_ita_attend(&ita, &scores, &mixed);
+  tw_ita_attention(&ita, &scores, &mixed);
   tw_ita_product(&ita, &out);
   tw_ita_end(&ita);
   tw_ita_wait(&ita, ita.jobs);

@@ -8,38 +8,9 @@
 
 #include "always.h"
 #include "conv_pairs.h"
-#include "rolled.h"
 #include "row_copy.h"
+#include "word_copy.h"
 #include "window_rows.h"
-
-TW_ALWAYS void copy_word(const TW_X *from, TW_X *to) { __builtin_memcpy(to, from, 4); }
-
-/* Some columns of rows, by words; the last word of a row may begin before the end of the one before. */
-static __attribute__((noinline)) void copy_rows(const TW_X *x, int32_t step, int32_t columns, TW_X *to, int32_t pitch,
-                                                int32_t rows) {
-  const int32_t last = columns - 4;
-  if (columns < 4) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-      if (columns > 1) __builtin_memcpy(to, x, 2);
-      to[columns - 1] = x[columns - 1];
-    }
-    return;
-  }
-  if (columns <= 8) {
-    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-      uint32_t first, second;
-      __builtin_memcpy(&first, x, 4), __builtin_memcpy(&second, x + last, 4);
-      __builtin_memcpy(to, &first, 4), __builtin_memcpy(to + last, &second, 4);
-    }
-    return;
-  }
-  TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
-    int32_t i = 0;
-    for (; i + 16 <= columns; i += 16) __builtin_memcpy(to + i, x + i, 16);
-    TW_ROLLED for (; i < last; i += 4) copy_word(x + i, to + i);
-    copy_word(x + last, to + last);
-  }
-}
 
 /* Rows of a channel with their padding. */
 static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_rows,
@@ -48,7 +19,7 @@ static __attribute__((noinline)) void load_rows(const tw_conv_params *p, const T
 }
 
 /* All filters of a channel. */
-static __attribute__((noinline)) void on_channel(tw_windows_function windows, tw_windows *all, int32_t filters,
+TW_ALWAYS void on_channel(tw_windows_function windows, tw_windows *all, int32_t filters,
                                                  int32_t plane) {
   for (; filters > 0; filters--, all->filter += TW_WINDOW_WORDS, all->y += plane) windows(all);
 }
@@ -62,11 +33,11 @@ static void by_images(const tw_conv_pairs_params *params, const TW_X *x, const i
   const tw_windows_function windows = tw_windows_by(params->way, p->stride_w);
   TW_X *const inside = band + p->pad_top * pitch + p->pad_left;
   tw_windows all = {band, pitch, y, p->out_w, p->out_h, filters};
-  load_rows(p, x, -p->pad_top, in_rows, pitch, band);
+  tw_fill_words(band, in_rows * pitch, (TW_X)p->x_zero);
   for (int32_t n = 0; n < p->batch; n++) {
     all.filter = filters;
     for (int32_t group = 0; group < p->groups; group++, x += image) {
-      copy_rows(x, in_w, columns, inside, pitch, rows);
+      tw_copy_rows(x, in_w, columns, inside, pitch, rows);
       on_channel(windows, &all, per_group, plane);
     }
   }

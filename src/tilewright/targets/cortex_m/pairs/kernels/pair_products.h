@@ -77,32 +77,55 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
-#define TW_ONE_1(a, free) \
-  "lsl.w " a ", " a ", r11\n\tsmmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
-#define TW_ONE_2(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+#define TW_LEFT(a) "lsl.w " a ", " a ", r11\n\t"
+#define TW_SCALE(a) "smmla " a ", " a ", r10, r12\n\t"
+#define TW_KEEP_1(a) TW_LIMIT " " a ", #8, " a ", asr #14\n\t"
+#define TW_KEEP_2(a) TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+#define TW_ONE_1(a, free) TW_LEFT(a) TW_SCALE(a) TW_KEEP_1(a)
+#define TW_ONE_2(a, free) TW_SCALE(a) TW_KEEP_2(a)
+
+/* The same of four totals: one after the other, or where it is short each step of all, as no instruction should wait
+ * for the one before. */
+#define TW_IN_TURN(WAY, a, b, c, d, free) WAY(a, free) WAY(b, free) WAY(c, free) WAY(d, free)
+#define TW_EACH(STEP, a, b, c, d) STEP(a) STEP(b) STEP(c) STEP(d)
+#define TW_UP_1_4(a, b, c, d, free) TW_IN_TURN(TW_UP_1, a, b, c, d, free)
+#define TW_UP_2_4(a, b, c, d, free) TW_IN_TURN(TW_UP_2, a, b, c, d, free)
+#define TW_TWICE_1_4(a, b, c, d, free) TW_IN_TURN(TW_TWICE_1, a, b, c, d, free)
+#define TW_TWICE_2_4(a, b, c, d, free) TW_IN_TURN(TW_TWICE_2, a, b, c, d, free)
+#define TW_HIGH_1_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_1, a, b, c, d, free)
+#define TW_HIGH_2_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_2, a, b, c, d, free)
+#define TW_LOW_1_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_1, a, b, c, d, free)
+#define TW_LOW_2_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_2, a, b, c, d, free)
+#define TW_ONE_1_4(a, b, c, d, free) \
+  TW_EACH(TW_LEFT, a, b, c, d) TW_EACH(TW_SCALE, a, b, c, d) TW_EACH(TW_KEEP_1, a, b, c, d)
+#define TW_ONE_2_4(a, b, c, d, free) TW_EACH(TW_SCALE, a, b, c, d) TW_EACH(TW_KEEP_2, a, b, c, d)
+
+/* The shift of a second filter, where it has one. */
+#define TW_SHIFT(at) "ldr.w r11, [r1, " at "]\n\t"
+#define TW_NO_SHIFT(at)
 
 /* Code by way, with the one for the first and for the second filter: at 11 and on, and where in a table at 10. */
 #define TW_ALIGNED ".balign 4\n\t"
 #ifdef TW_APART
 #define TW_WAY_ONE(RESULTS) "16:\n\t"
 #else
-#define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2)
+#define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2, TW_NO_SHIFT)
 #endif
 #if !defined(TW_HAS_EXPONENTS)
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
-  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
-  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
   TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
 #elif TW_HAS_EXPONENTS
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2)                                      \
-  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2) \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
+  TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
   TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b\n\t"
 #else
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2)                                  \
-  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2) TW_ALIGNED "15:\n\t" TOTALS                            \
+  TW_WAY_ONE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT)                                  \
+  TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
   TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
 #endif
 
@@ -118,34 +141,34 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   "strb.w " a ", [lr]\n\tstrb.w " b ", [lr, #1]\n\tstrb.w " c ", [lr, #2]\n\tstrb.w " d ", [lr, #3]\n\t"
 
 /* Both filters of a pair on four pixels, then the next pair. */
-#define TW_RESULTS_4(FIRST, SECOND)                                                                                 \
+#define TW_RESULTS_4(FIRST, SECOND, SHIFT)                                                                               \
   "ldr.w r10, [r1, #128]\n\tldr.w r11, [r1, #132]\n\tldr.w r12, [r1, #136]\n\tldr.w lr, [sp, #16]\n\t"              \
   TW_SUBTRACT("r6", "r2") TW_SUBTRACT("r7", "r3") TW_SUBTRACT("r8", "r4") TW_SUBTRACT("r9", "r5")                   \
-  FIRST("r2", "r0") FIRST("r3", "r0") FIRST("r4", "r0") FIRST("r5", "r0") TW_STORE_4("r2", "r3", "r4", "r5")          \
-  "ldr.w r10, [r1, #140]\n\tldr.w r11, [r1, #144]\n\tldr.w r12, [r1, #148]\n\tldr r2, [sp, #20]\n\t"                \
+  FIRST##_4("r2", "r3", "r4", "r5", "r0") TW_STORE_4("r2", "r3", "r4", "r5")          \
+  "ldr.w r10, [r1, #140]\n\t" SHIFT("#144") "ldr.w r12, [r1, #148]\n\tldr r2, [sp, #20]\n\t"                        \
   "ldr r3, [sp, #28]\n\tadd lr, r2\n\t"                                                                             \
-  SECOND("r6", "r0") SECOND("r7", "r0") SECOND("r8", "r0") SECOND("r9", "r0")                                         \
+  SECOND##_4("r6", "r7", "r8", "r9", "r0")                                                                              \
   "cmp r1, r3\n\t" TW_STORE_4("r6", "r7", "r8", "r9")                                                                \
   "add lr, r2\n\tstr.w lr, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
 
 enum { TW_ROUND_4 = 32 };
 
 /* The first step is another one: it adds its products to what totals begin with. Behind the weights of a pair, at 128,
- * are its factors, and at 152 the beginning of the next pair. sp: base of the panel 32, that of the last round 36, what
- * is added to r1 12, where the code goes on behind a round 40. */
+ * are its factors, and at 152 the beginning of the next pair. sp: base of the panel 32, that of the last round 36. At 12
+ * is twice what is added to r1, and one more unless one round leads to TW_BY_ONE: the carry keeps that until the round is
+ * over, as no product changes it. */
 static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
       TW_PAIRS_BEGIN
       "rsb.w r0, r4, #164\n\tadd.w r5, r1, #16\n\tsub.w r5, r5, r4, lsl #2\n\tsub.w r6, r2, #512\n\t"
-      "str r0, [sp, #12]\n\tstr r5, [sp, #32]\n\tstr r6, [sp, #36]\n\t"
-      "cmp r5, r6\n\tbeq 3f\n\tadr.w r7, 4f\n\tadds r7, #1\n\t"
-      "3:\n\tstr r7, [sp, #40]\n\t"
+      "adr.w r9, 16f\n\tadds.w r9, r9, #1\n\tlsls r0, r0, #1\n\tcmp r5, r6\n\tit eq\n\tcmpeq r7, r9\n\t"
+      "it ne\n\taddne r0, #1\n\tstr r0, [sp, #12]\n\tstr r5, [sp, #32]\n\tstr r6, [sp, #36]\n\t"
       "sub.w r8, r8, #152\n\tstr.w r8, [sp, #28]\n\tsub.w r1, r10, #152\n\t"
       "1:\n\t"
       "ldr r0, [sp, #32]\n\tldr.w lr, [sp, #8]\n\tldr r7, [sp, #12]\n\tldr.w r12, [sp]\n\t"
       "ldr.w r2, [r1, #152]\n\tldr.w r6, [r1, #156]\n\tldr.w r10, [r1, #160]\n\t"
       "ldr.w r3, [r12, #4]\n\tldr.w r4, [r12, #8]\n\tldr.w r5, [r12, #12]\n\tldr.w r12, [r12]\n\t"
-      "sxtb16 r11, r10\n\t" TW_SECOND("r10") "add r1, r7\n\t"
+      "sxtb16 r11, r10\n\t" TW_SECOND("r10") "asrs r7, r7, #1\n\tadd r1, r7\n\t"
       "smlad r7, r10, r3, r6\n\tsmlad r3, r11, r3, r2\n\tsmlad r8, r10, r4, r6\n\tsmlad r4, r11, r4, r2\n\t"
       "smlad r9, r10, r5, r6\n\tsmlad r5, r11, r5, r2\n\tsmlad r6, r10, r12, r6\n\tsmlad r2, r11, r12, r2\n\t"
       "bx lr\n\t"
@@ -155,13 +178,12 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
       TW_STEP_4(8) TW_STEP_4(9) TW_STEP_4(10) TW_STEP_4(11) TW_STEP_4(12) TW_STEP_4(13) TW_STEP_4(14) TW_STEP_4(15)
       TW_STEP_4(16) TW_STEP_4(17) TW_STEP_4(18) TW_STEP_4(19) TW_STEP_4(20) TW_STEP_4(21) TW_STEP_4(22) TW_STEP_4(23)
       TW_STEP_4(24) TW_STEP_4(25) TW_STEP_4(26) TW_STEP_4(27) TW_STEP_4(28) TW_STEP_4(29) TW_STEP_4(30) TW_STEP_4(31)
-      "ldr.w pc, [sp, #40]\n\t"
+      "bcs.w 4f\n\t"
+      TW_WAYS(TW_RESULTS_4, TW_STORE_TOTALS_4)
       "4:\n\t"
-      "ldr.w r12, [sp, #36]\n\tcmp r0, r12\n\tbne 5f\n\tldr.w pc, [sp, #24]\n\t"
+      "ldr.w r12, [sp, #36]\n\tcmp r12, r0\n\tbne 5f\n\tldr.w pc, [sp, #24]\n\t"
       "5:\n\t"
-      "add.w r0, r0, #512\n\tadds r1, #128\n\tb.w 2b\n\t"
-      TW_ALIGNED
-      TW_WAYS(TW_RESULTS_4, TW_STORE_TOTALS_4));
+      "add.w r0, r0, #512\n\tadd.w r1, r1, #128\n\tb.w 2b\n\t");
 }
 
 /* Eight taps of two filters on one pixel: TW_STEP_1_CODE bytes. */
@@ -174,8 +196,8 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
 
 enum { TW_ROUND_1 = 8 };
 
-#define TW_RESULTS_1(FIRST, SECOND)                                                                                 \
-  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r1, #12]\n\tldr.w r11, [r1, #16]\n\tldr.w r12, [r1, #20]\n\t"       \
+#define TW_RESULTS_1(FIRST, SECOND, SHIFT)                                                                               \
+  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r1, #12]\n\t" SHIFT("#16") "ldr.w r12, [r1, #20]\n\t"               \
   "ldr r2, [sp, #28]\n\tadds r1, #24\n\t"                                                                           \
   SECOND("r3", "r4")                                                                                                \
   "add r0, r5\n\tcmp r1, r2\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r0, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END

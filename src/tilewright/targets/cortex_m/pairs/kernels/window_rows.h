@@ -33,12 +33,16 @@ typedef struct {
 #define TW_EXTEND TW_JOINED(TW_EXTEND_, TW_X)
 
 /* A total becomes a result: factor r11, addend lr, shift in the lower half of r6; r12 is free. */
-#define TW_END_SAME(a) "smmla " a ", " a ", r11, lr\n\t" TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
-#define TW_END_OWN(a) "smmla " a ", " a ", r11, lr\n\tasr.w " a ", " a ", r6\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
-
-#define TW_END_TWICE(a)                                                                                        \
-  "smmlar r12, " a ", r11, lr\n\tadd.w " a ", r12, " a ", asr #31\n\tasr.w " a ", " a ", r6\n\t" TW_LIMIT " " a \
-  ", #8, " a "\n\t"
+#define TW_SCALE(a) "smmla " a ", " a ", r11, lr\n\t"
+#define TW_ROUND_TWICE(a) "smmlar r12, " a ", r11, lr\n\tadd.w " a ", r12, " a ", asr #31\n\t"
+#define TW_MOVE(a) "asr.w " a ", " a ", r6\n\t"
+#define TW_KEEP(a) TW_LIMIT " " a ", #8, " a "\n\t"
+#define TW_MOVE_AND_KEEP(a) TW_LIMIT " " a ", #8, " a ", asr #10\n\t"
+/* One step after the other of all four, as no instruction should wait for the one before. */
+#define TW_ALL(STEP) STEP("r7") STEP("r8") STEP("r9") STEP("r10")
+#define TW_END_SAME TW_ALL(TW_SCALE) TW_ALL(TW_MOVE_AND_KEEP)
+#define TW_END_OWN TW_ALL(TW_SCALE) TW_ALL(TW_MOVE) TW_ALL(TW_KEEP)
+#define TW_END_TWICE TW_ALL(TW_ROUND_TWICE) TW_ALL(TW_MOVE) TW_ALL(TW_KEEP)
 
 /* sp: start 0, factor 4, addend 8, end of a row 12, y of the row 16, of the row behind 20, x of the row 24, width 28,
  * rows 32, y of the row 36. r1: pitch; r2 to r6: weights. */
@@ -72,7 +76,7 @@ typedef struct {
         TW_BYTES("r11") TW_ROW("r7", "r8", "r11", "r4", "r6", "t") TW_ROW("r9", "r10", "r11", "r3", "r5", "t")   \
         TW_BYTES("r12") TW_ROW("r9", "r10", "r12", "r4", "r6", "t")                                              \
         "ldr.w r11, [sp, #4]\n\tldr.w lr, [sp, #8]\n\t"                                                          \
-        END("r7") END("r8") END("r9") END("r10")                                                                 \
+        END                                                                                                      \
         "bfi r7, r8, #8, #8\n\tbfi r9, r10, #8, #8\n\t"                                                          \
         "ldr.w r11, [sp, #20]\n\tldr.w r12, [sp, #16]\n\tldr.w lr, [sp, #12]\n\t"                                \
         "strh.w r9, [r0, r11]\n\tstrh.w r7, [r0, r12]\n\t"                                                       \
@@ -101,8 +105,8 @@ typedef struct {
         "sub.w lr, r9, #2\n\tadd.w lr, r0, lr, lsl #1\n\tstr.w lr, [sp, #12]\n\tstr.w r8, [sp, #16]\n\t"         \
         "str r0, [sp, #24]\n\tstr.w r8, [sp, #36]\n\t"                                                           \
         "1:\n\t"                                                                                                 \
-        "ldr r8, [sp]\n\tldr.w r11, [r0]\n\tldr.w r12, [r0, #2]\n\t" TW_BYTES_BY_2                               \
-        "smlabb r7, lr, r5, r8\n\tsmlatb r8, lr, r5, r8\n\tsmlad r7, r11, r2, r7\n\tsmlad r8, r12, r2, r8\n\t"   \
+        "ldr r7, [sp]\n\tldr.w r11, [r0]\n\tldr.w r12, [r0, #2]\n\t" TW_BYTES_BY_2                               \
+        "smlatb r8, lr, r5, r7\n\tsmlabb r7, lr, r5, r7\n\tsmlad r8, r12, r2, r8\n\tsmlad r7, r11, r2, r7\n\t"   \
         "add.w lr, r0, r1\n\tldr.w r11, [r0, r1]\n\tldr.w r12, [lr, #2]\n\t" TW_BYTES_BY_2                       \
         TW_ROW_BY_2("r7", "r8", "r3", "r5", "t")                                                                 \
         "add.w lr, r0, r1, lsl #1\n\tldr.w r10, [sp]\n\tldr.w r11, [r0, r1, lsl #1]\n\tldr.w r12, [lr, #2]\n\t"  \
@@ -113,7 +117,7 @@ typedef struct {
         "add.w lr, r0, r1, lsl #2\n\tldr.w r11, [r0, r1, lsl #2]\n\tldr.w r12, [lr, #2]\n\t"                     \
         TW_BYTES_BY_2 TW_ROW_BY_2("r9", "r10", "r4", "r6", "t")                                                  \
         "ldr.w r11, [sp, #4]\n\tldr.w lr, [sp, #8]\n\t"                                                          \
-        END("r7") END("r8") END("r9") END("r10")                                                                 \
+        END                                                                                                      \
         "bfi r7, r8, #8, #8\n\tbfi r9, r10, #8, #8\n\t"                                                          \
         "ldr.w r11, [sp, #16]\n\tldr.w r12, [sp, #28]\n\tldr.w lr, [sp, #12]\n\t"                                \
         "strh.w r9, [r11, r12]\n\tstrh r7, [r11], #2\n\tstr.w r11, [sp, #16]\n\t"                                \

@@ -65,6 +65,14 @@ static inline void tw_ita_clear(void) {
   for (uint32_t i = 0; i < TW_ITA_CLEAR_CYCLES; i++) __asm__ volatile("nop");
 }
 
+/* Its state where no job waits or runs. */
+static inline tw_ita tw_ita_idle(void) {
+  tw_ita ita;
+  ita.layer = 0;
+  ita.jobs = ita.given = ita.of_layer = ita.holds = 0;
+  return ita;
+}
+
 /* How many jobs have ended. */
 static inline uint32_t tw_ita_ended(const tw_ita *ita) { return ita->given - TW_ITA_REGISTER(0x0c); }
 
@@ -139,20 +147,20 @@ static inline void tw_ita_tile(tw_ita *ita, const tw_ita_matrices *m, uint32_t r
   }
 }
 
-static inline void tw_ita_rows(tw_ita *ita, const tw_ita_matrices *m, uint32_t row) {
+static inline void tw_ita_row_block(tw_ita *ita, const tw_ita_matrices *m, uint32_t row) {
   for (uint32_t column = 0; column < m->columns; column++) tw_ita_tile(ita, m, row, column);
 }
 
 static inline void tw_ita_product(tw_ita *ita, const tw_ita_matrices *m) {
-  for (uint32_t row = 0; row < m->rows; row++) tw_ita_rows(ita, m, row);
+  for (uint32_t row = 0; row < m->rows; row++) tw_ita_row_block(ita, m, row);
 }
 
 /* Scores and what they mix, 64 rows at a time: the softmax lies between them. A job of `mixed` reads the scores of its
  * rows, so ITA must have written them: its jobs run one after the other. */
-static inline void tw_ita_attend(tw_ita *ita, const tw_ita_matrices *scores, const tw_ita_matrices *mixed) {
+static inline void tw_ita_attention(tw_ita *ita, const tw_ita_matrices *scores, const tw_ita_matrices *mixed) {
   for (uint32_t row = 0; row < scores->rows; row++) {
-    tw_ita_rows(ita, scores, row);
-    tw_ita_rows(ita, mixed, row);
+    tw_ita_row_block(ita, scores, row);
+    tw_ita_row_block(ita, mixed, row);
   }
 }
 

@@ -1,0 +1,51 @@
+/* Rows of bytes by words, which may begin anywhere. Needs TW_X. */
+#ifndef TW_WORD_COPY_H
+#define TW_WORD_COPY_H
+
+#include "rolled.h"
+#include "widen.h"
+
+/* Two words, and four: all are read before the first is written. */
+TW_ALWAYS void tw_copy_2(const TW_X *x, int32_t second, TW_X *to) {
+  const uint32_t a = tw_word_at(x), b = tw_word_at(x + second);
+  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + second, &b, 4);
+}
+
+TW_ALWAYS void tw_copy_4(const TW_X *x, int32_t third, TW_X *to) {
+  const uint32_t a = tw_word_at(x), b = tw_word_at(x + 4), c = tw_word_at(x + third), d = tw_word_at(x + third + 4);
+  __builtin_memcpy(to, &a, 4), __builtin_memcpy(to + 4, &b, 4);
+  __builtin_memcpy(to + third, &c, 4), __builtin_memcpy(to + third + 4, &d, 4);
+}
+
+/* Some columns of rows, by words; the last words of a row may begin before the end of those before. */
+static __attribute__((noinline)) void tw_copy_rows(const TW_X *x, int32_t step, int32_t columns, TW_X *to,
+                                                   int32_t pitch, int32_t rows) {
+  if (columns < 4) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
+      if (columns > 1) __builtin_memcpy(to, x, 2);
+      to[columns - 1] = x[columns - 1];
+    }
+  } else if (columns <= 8) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) tw_copy_2(x, columns - 4, to);
+  } else if (columns <= 16) {
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) tw_copy_4(x, columns - 8, to);
+  } else {
+    const int32_t last = columns - 16;
+    TW_ROLLED for (; rows > 0; rows--, x += step, to += pitch) {
+      TW_ROLLED for (int32_t i = 0; i < last; i += 16) tw_copy_4(x + i, 8, to + i);
+      tw_copy_4(x + last, 8, to + last);
+    }
+  }
+}
+
+/* Whole words of one value. */
+static __attribute__((noinline)) void tw_fill_words(TW_X *to, int32_t bytes, TW_X value) {
+  const uint32_t word = (uint8_t)value * 0x01010101u;
+  TW_ROLLED for (; bytes >= 16; bytes -= 16, to += 16) {
+    __builtin_memcpy(to, &word, 4), __builtin_memcpy(to + 4, &word, 4);
+    __builtin_memcpy(to + 8, &word, 4), __builtin_memcpy(to + 12, &word, 4);
+  }
+  TW_ROLLED for (; bytes > 0; bytes -= 4, to += 4) __builtin_memcpy(to, &word, 4);
+}
+
+#endif

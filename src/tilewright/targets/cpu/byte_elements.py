@@ -1,0 +1,94 @@
+"""Kernels of bytes element by element, of rows and of images, as loops that compilers make vectors of."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from tilewright.ir.op import Op, Params
+from tilewright.ops.lookup import Lookup
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.transpose import Transpose
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.processors import Dot, Vectors
+from tilewright.targets.cpu import byte_sums
+from tilewright.targets.generic.linear import FLOAT
+from tilewright.targets.generic.quantised import BYTE, INTEGER
+
+MOST_PLANES = 4
+EXACT = frozenset({"half_up", "half_even", "half_away"})
+LARGEST_UNIT = 1 << 31
+"""Of a normalised element: the root of a row's length at the most."""
+
+
+def exact_rounding(op: Op, types: Types) -> str | None:
+    requant = cast(QLinearAdd, op).requant
+    return None if requant.rounding in EXACT and requant.shift > 0 else "it shifts by a bit at least"
+
+
+def own_factors(op: Op, types: Types) -> str | None:
+    """Factors differ from element to element of a row, and 32 bits hold a normalised element."""
+    fields, length = op.params(types), math.prod(types["X"].shape[cast(QLinearRowNorm, op).axis :])
+    if fields["repeat"] != 1 or not length or math.isqrt(length) + 1 >= LARGEST_UNIT >> UNIT_BITS:
+        return "each element of a row has a factor"
+    return exact_rounding(op, types)
+
+
+def reduced_axes(op: Op, types: Types) -> list[int]:
+    rank, axes = len(types["X"].shape), cast(QLinearReduceMean, op).axes
+    return sorted(axis % rank for axis in axes) if axes else list(range(rank))
+
+
+def rows_added(op: Op, types: Types) -> str | None:
+    axes, shape = reduced_axes(op, types), types["X"].shape
+    neighbours = axes == list(range(axes[0], axes[-1] + 1)) if axes else False
+    return None if neighbours and axes[-1] == len(shape) - 2 and math.prod(shape) else "it keeps the last axis"
+
+
+def mean_params(op: Op, types: Types) -> Params:
+    fields, axes, shape = op.params(types), reduced_axes(op, types), types["X"].shape
+    return {
+        "outer": math.prod(shape[: axes[0]]), "rows": math.prod(shape[axes[0] : -1]), "columns": shape[-1],
+        "x_zero": fields["x_zero"], "mul": fields["mul"], "requant": fields["requant"],
+    }  # fmt: skip
+
+
+def few_planes(op: Op, types: Types) -> str | None:
+    shape, perm = types["X"].shape, cast(Transpose, op).perm
+    is_last = len(shape) >= 3 and perm == (0, *range(2, len(shape)), 1)
+    return None if is_last and 2 <= shape[1] <= MOST_PLANES else "it brings a few planes to the last axis"
+
+
+def plane_params(op: Op, types: Types) -> Params:
+    batch, planes, *sides = types["X"].shape
+    return {"batch": batch, "planes": planes, "pixels": math.prod(sides)}
+
+
+KERNELS = (
+    Kernel(
+        QLinearAdd, "qlinearadd_wide.c", "A B -> Y", {"A": INTEGER, "B": INTEGER, "Y": INTEGER},
+        objection=exact_rounding, header="qlinearadd.h",
+    ),
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER},
+        objection=own_factors, header="qlinearrownorm.h",
+    ),
+    Kernel(
+        QLinearReduceMean, "qlinearreducemean_last.c", "X -> Y", {"X": BYTE, "Y": INTEGER}, mean_params,
+        objection=rows_added,
+    ),
+    Kernel(Transpose, "interleave.c", "X -> Y", {"X": BYTE, "Y": BYTE}, plane_params, objection=few_planes),
+    Kernel(Lookup, "lookup.c", "X table -> Y", {"X": BYTE, "table": FLOAT, "Y": FLOAT}),
+)  # fmt: skip
+FUSED = Kernel(
+    QuantizeLinear, "quantizelinear_fused.c", "X:float32 scale:float32 zero -> Y", {"zero": BYTE, "Y": BYTE},
+    header="quantizelinear.h",
+)  # fmt: skip
+"""For Arm's vectors, which multiply and add in one instruction."""
+
+
+def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
+    return (FUSED, byte_sums.KERNEL, *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS

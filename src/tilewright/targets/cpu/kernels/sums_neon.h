@@ -1,0 +1,53 @@
+/* Weighted sums of bytes, sixteen at a time. */
+#ifndef TW_SUMS_NEON_H
+#define TW_SUMS_NEON_H
+
+#include <arm_neon.h>
+
+#include "qlinearadd_bytes.h"
+
+typedef struct {
+  int16x4_t factors; /* high and low part of that of a, then of b */
+  int32x4_t offset, shift;
+  int16x8_t zero;
+  int8x16_t low, high;
+} tw_weights;
+
+static inline tw_weights tw_weights_of(const tw_qlinearadd_bytes_params *p) {
+  const int16_t parts[4] = {(int16_t)p->high_a, (int16_t)p->low_a, (int16_t)p->high_b, (int16_t)p->low_b};
+  const tw_weights made = {vld1_s16(parts), vdupq_n_s32(p->offset), vdupq_n_s32(-p->requant.shift),
+                           vdupq_n_s16((int16_t)p->requant.zero_point), vdupq_n_s8((int8_t)p->requant.low),
+                           vdupq_n_s8((int8_t)p->requant.high)};
+  return made;
+}
+
+static inline int32x4_t tw_weighted(const tw_weights *w, int16x4_t a, int16x4_t b) {
+  const int32x4_t high = vmlal_lane_s16(vmull_lane_s16(a, w->factors, 0), b, w->factors, 2);
+  const int32x4_t low = vmlal_lane_s16(vmlal_lane_s16(w->offset, a, w->factors, 1), b, w->factors, 3);
+  return vrshlq_s32(vaddq_s32(vshlq_n_s32(high, 8), low), w->shift);
+}
+
+static inline int16x8_t tw_weighted_eight(const tw_weights *w, int16x8_t a, int16x8_t b) {
+  const int32x4_t low = tw_weighted(w, vget_low_s16(a), vget_low_s16(b));
+  const int32x4_t high = tw_weighted(w, vget_high_s16(a), vget_high_s16(b));
+  return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(low), vreinterpretq_s16_s32(high)), w->zero);
+}
+
+static inline int16x8_t tw_bytes_wide(int is_unsigned, const void *from, int half) {
+  if (is_unsigned) return vreinterpretq_s16_u16(vmovl_u8(vld1_u8((const uint8_t *)from + 8 * half)));
+  return vmovl_s8(vld1_s8((const int8_t *)from + 8 * half));
+}
+
+static inline void tw_weighted_sixteen(const tw_weights *w, int unsigned_a, const void *a, int unsigned_b, const void *b,
+                                       int unsigned_y, void *y) {
+  const int16x8_t low = tw_weighted_eight(w, tw_bytes_wide(unsigned_a, a, 0), tw_bytes_wide(unsigned_b, b, 0));
+  const int16x8_t high = tw_weighted_eight(w, tw_bytes_wide(unsigned_a, a, 1), tw_bytes_wide(unsigned_b, b, 1));
+  if (unsigned_y) {
+    const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(low), high);
+    vst1q_u8(y, vminq_u8(vmaxq_u8(narrow, vreinterpretq_u8_s8(w->low)), vreinterpretq_u8_s8(w->high)));
+  } else {
+    vst1q_s8(y, vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(low), high), w->low), w->high));
+  }
+}
+
+#endif

@@ -1,0 +1,82 @@
+"""Convolutions of 3 x 3 taps in Winograd's form F(4x4, 3x3): fewer multiplications, more weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ops._activation import activation_params
+from tilewright.ops.conv import Conv
+from tilewright.targets.cpu.float_forms import FloatForm, in_panels, number, out_of_panels
+
+PIXELS, RESULTS, PLACES = 6, 4, 36
+BLOCK_BYTES, MOST_TILES = 512 * 1024, 256
+"""Of transformed pixels and sums that are worked on at a time; and the number of tiles at the most, MOST in C."""
+FEWEST_CHANNELS, FEWEST_RESULTS = 16, 4
+"""Below which transformations cost more than they save."""
+
+A, B = math.sqrt(0.5), math.sqrt(2)
+TAPS_TO_PLACES = np.array(
+    [[1, 0, 0], *([1 / n, p / n, p * p / n] for p, n in ((A, -1.5), (-A, -1.5), (B, 6), (-B, 6))), [0, 0, 1]]
+)
+"""For the points 0, A, -A, B, -B and infinity, as in winograd.c."""
+PLACES_TO_TAPS = np.linalg.pinv(TAPS_TO_PLACES)
+
+
+def is_worth_it(op: Conv, kernel: Shape, channels: int, filters: int, results: Shape, lanes: int) -> bool:
+    """Whether a convolution has this form, which also must have enough to do."""
+    plain = op.groups == 1 and kernel == (3, 3) and set(op.strides) == set(op.dilations) == {1}
+    whole = channels % lanes == 0 and filters % lanes == 0 and min(channels, filters) >= max(FEWEST_CHANNELS, lanes)
+    return plain and whole and min(results) >= FEWEST_RESULTS
+
+
+def transformed(weights: Array, width: int) -> Array:
+    """Weights [filters, 3, 3, channels] as [place * panel, channels, width]."""
+    rows = _along_both(TAPS_TO_PLACES, weights.astype(np.float64).transpose(1, 2, 0, 3))
+    return in_panels(rows.reshape(-1, weights.shape[-1]).astype(np.float32), PLACES, width)
+
+
+def _along_both(matrix: Array, values: Array) -> Array:
+    """The first two axes of [rows, columns, ...] times a matrix."""
+    along_rows = np.tensordot(matrix, values, (1, 0))
+    return np.tensordot(matrix, along_rows, (1, 1)).swapaxes(0, 1)
+
+
+@dataclass(frozen=True)
+class WinogradConv(FloatForm):
+    """Weights as transformed; B as whole panels."""
+
+    def plain_weights(self, W: Array) -> Array:
+        rows = out_of_panels(W, PLACES, PLACES * self.filters).astype(np.float64)
+        places = rows.reshape(PIXELS, PIXELS, self.filters, -1)
+        taps = _along_both(PLACES_TO_TAPS, places).transpose(2, 0, 1, 3)
+        return taps.reshape(self.filters, -1).astype(np.float32)
+
+    def plain_bias(self, B: Array) -> Array:
+        return B[: self.filters]
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        known = self.conv.params(self.plain_types(types))
+        names = "batch in_h in_w out_h out_w pad_top pad_left in_channels out_channels"
+        fields: Params = {name: known[name] for name in names.split()}
+        return {**fields, "tiles": _tiles_at_a_time(fields), **activation_params(self.activation)}
+
+
+def _tiles_at_a_time(fields: Params) -> int:
+    """Blocks of about the same size."""
+    count = math.prod(-(-number(fields, name) // RESULTS) for name in ("out_h", "out_w"))
+    tile = 4 * PLACES * (number(fields, "in_channels") + number(fields, "out_channels"))
+    most = min(MOST_TILES, max(8, BLOCK_BYTES // tile // 8 * 8))
+    return -(-count // -(-count // most))
+
+
+def winograd_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
+    """Zeros, a result beside the image, transformed pixels and sums."""
+    fields = op.params(types)
+    channels, filters = number(fields, "in_channels"), number(fields, "out_channels")
+    return 4 * (max(channels, 32) + filters + PLACES * number(fields, "tiles") * (channels + filters))

@@ -1,0 +1,114 @@
+"""The kernels of ITA: the first core gives its jobs and waits; and the way into tiles and out of them, by all cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tilewright.ir.op import Op
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
+from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, head_cycles, product_cycles
+from tilewright.targets.snitch.ita.layout import TILE_BYTES
+from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
+from tilewright.targets.snitch.ita.op import MOST_TILES
+from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+
+BYTES8 = frozenset({"int8", "uint8"})
+CALL = 160
+"""Cycles of the core around the jobs of a call: until ITA has the first of them, and since it has ended the last."""
+
+
+def _fits(*sizes: int) -> str | None:
+    most = max(sizes)
+    return None if most <= MOST_TILES else f"{most} tiles of an axis do not fit ITA's registers, {MOST_TILES} do"
+
+
+def _estimate(work: int, layers: int) -> CycleEstimate:
+    return CycleEstimate(cores=CALL + work + layers * LAYER_START)
+
+
+def _batch(types: Types, extents: Mapping[str, int], name: str) -> int:
+    """Matrices of a tile, of those that an operand has."""
+    return math.prod(extents[f"d{axis}"] for axis in range(len(types[name].shape) - 4))
+
+
+# ---- products -------------------------------------------------------------------------------------------------------
+
+
+def _linear_fits(op: Op, types: Types) -> str | None:
+    """Rows and columns may be cut."""
+    return _fits(types["X"].shape[-3])
+
+
+def _linear_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    batch, tiles = _batch(types, extents, "X"), extents["r"] * extents["c"]
+    return _estimate(batch * product_cycles(tiles, extents["k"], "bias" in types), batch)
+
+
+def _feed_forward_fits(op: Op, types: Types) -> str | None:
+    return _fits(types["X"].shape[-3], types["V"].shape[0])
+
+
+def _feed_forward_scratch(op: Op, types: Types) -> int:
+    return types["X"].shape[-4] * types["V"].shape[0] * TILE_BYTES
+
+
+def _feed_forward_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    batch, rows, e, f = _batch(types, extents, "X"), extents["r"], types["X"].shape[-3], types["V"].shape[0]
+    return _estimate(batch * (product_cycles(rows * f, e) + product_cycles(rows * e, f)), batch)
+
+
+# ---- attention ------------------------------------------------------------------------------------------------------
+
+
+def _attend_fits(op: Op, types: Types) -> str | None:
+    return _fits(types["K"].shape[-4], types["K"].shape[-3])
+
+
+def _attend_scratch(op: Op, types: Types) -> int:
+    """Scores of 64 rows."""
+    return types["K"].shape[-4] * TILE_BYTES
+
+
+def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    heads, (keys, width) = _batch(types, extents, "Q"), types["K"].shape[-4:-2]
+    return _estimate(heads * attend_cycles(extents["s"], keys, width), heads)
+
+
+def _head_fits(op: Op, types: Types) -> str | None:
+    return _fits(*types["X"].shape[:2], types["Wq"].shape[0])
+
+
+def _head_scratch(op: Op, types: Types) -> int:
+    """Queries, keys, values, what they mix, and scores of 64 rows."""
+    s, p = types["X"].shape[0], types["Wq"].shape[0]
+    return (4 * s * p + s) * TILE_BYTES
+
+
+def _head_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    (s, e), p = types["X"].shape[:2], types["Wq"].shape[0]
+    return _estimate(head_cycles(s, e, p), 1)
+
+
+KERNELS = (
+    Kernel(
+        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, cooperative=True,
+        whole=frozenset({"k"}), cycles=_linear_cycles,
+    ),
+    Kernel(
+        ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
+        scratch=_feed_forward_scratch, objection=_feed_forward_fits, cooperative=True, cycles=_feed_forward_cycles,
+    ),
+    Kernel(
+        ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
+        objection=_attend_fits, cooperative=True, cycles=_attend_cycles,
+    ),
+    Kernel(
+        ItaHead, "ita_head.c",
+        "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
+        scratch=_head_scratch, objection=_head_fits, cooperative=True, cycles=_head_cycles,
+    ),
+    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True),
+    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True),
+)  # fmt: skip

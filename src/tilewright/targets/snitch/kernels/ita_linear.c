@@ -1,0 +1,24 @@
+/* A matrix product by ITA. The first core drives it; the others have nothing to do. */
+#include "ita_linear.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_ita_linear
+#endif
+
+#include "ita.h"
+#include "cluster.h"
+
+void TW_NAME(const tw_ita_linear_params *params, const int8_t *x, const int8_t *w, const uint8_t *bias, int8_t *y) {
+  const uint32_t rows = (uint32_t)params->rows, columns = (uint32_t)params->columns, inner = (uint32_t)params->inner;
+  if (tw_core() != 0) return;
+  tw_ita ita = tw_ita_idle();
+  for (int32_t i = 0; i < params->batch; i++) {
+    const tw_ita_matrices m = {rows, columns, inner, x, w, bias, y, 0};
+    tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
+    tw_ita_product(&ita, &m);
+    tw_ita_end(&ita);
+    x += rows * inner * TW_ITA_TILE;
+    y += rows * columns * TW_ITA_TILE;
+  }
+  tw_ita_wait(&ita, ita.jobs);
+}

@@ -1,0 +1,71 @@
+"""Networks for processors that this machine may not have: built with zig, run by qemu's user mode.
+
+The programs have no library of an operating system, which zig would take minutes to build for another machine.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.ir.types import Array
+from tilewright.program import Program
+from tilewright.run.host import HostNetwork, HostPrograms
+from tilewright.target.processors import PROCESSORS
+from tilewright.target.target import Target
+from tilewright.toolchain.compiler import find_cross_compiler, link_objects
+
+LIBRARY = Path(__file__).parents[3] / "src" / "tilewright" / "targets" / "bare" / "runtime" / "libc"
+TIMEOUT = 120
+
+
+def emulator(processor: str) -> str:
+    return f"qemu-{PROCESSORS[processor].machine}"
+
+
+def needs_emulator(processor: str) -> pytest.MarkDecorator:
+    """For tests of a processor; code for this machine's own kind is emulated too, as it may lack what is asked for."""
+    missing = platform.system() != "Linux" or shutil.which(emulator(processor)) is None
+    return pytest.mark.skipif(missing, reason=f"no {emulator(processor)} (apt install qemu-user)")
+
+
+class ForeignProgram(HostPrograms):
+    """A network as a program for another machine's Linux."""
+
+    def __init__(self, program: Program) -> None:
+        schedule = program.compiled.schedule
+        self.graph, self.processor = schedule.graph, schedule.target.processor
+        writer = Writer(schedule, symbol_prefix(program.name or schedule.graph.name))
+        super().__init__([HostNetwork(schedule, program.files, writer)])
+
+    def _build(self, target: Target, cc: str | None) -> None:
+        for path in (*LIBRARY.iterdir(), Path(__file__).parent / "start.c"):
+            shutil.copy(path, self.folder)
+        machine = ["-target", f"{PROCESSORS[target.processor].machine}-freestanding-none"]
+        compiler = find_cross_compiler()
+        objects = self._objects(target, compiler, ("start.c", "math.c"), [*machine, "-ffreestanding"])
+        link_objects(objects, ["compiler_rt"], self.folder / "program", compiler, [*machine, "-nostdlib", "-O3"])
+
+    def outputs(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """By the names that the model gives them."""
+        given = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in self.graph.inputs)
+        command = [emulator(self.processor), "-cpu", "max", str(self.folder / "program")]
+        done = subprocess.run(command, input=given, capture_output=True, timeout=TIMEOUT)
+        assert done.returncode == 0, f"{command} ended with {done.returncode}: {done.stderr.decode()}"
+        return self._arrays(done.stdout)
+
+    def _arrays(self, data: bytes) -> dict[str, Array]:
+        found, at = {}, 0
+        for tensor, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
+            kind = self.graph.types[tensor]
+            found[name] = np.frombuffer(data, kind.element, kind.elements, at).reshape(kind.shape)
+            at += kind.bytes
+        assert at == len(data)
+        return found

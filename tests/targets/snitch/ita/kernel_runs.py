@@ -1,0 +1,81 @@
+"""Kernels of ITA alone on ita_bench: their results, and the cycles of a second call."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from tests.sim.assembling import _programs
+from tests.sim.ita_layers import built_for_bench
+from tilewright.codegen.initialiser import initialiser
+from tilewright.ir.op import Op
+from tilewright.ir.types import type_of
+from tilewright.sim.ita_bench import ita_bench
+from tilewright.sim.simulator import Simulator
+from tilewright.target.kernel import Kernel
+from tilewright.targets import quad, snitch
+
+KERNELS = Path(snitch.__file__).parent / "kernels"
+SCRIPT = Path(__file__).parent / "programs" / "tcdm.ld"
+INCLUDES = (KERNELS, KERNELS.parents[1] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")
+TCDM = 0x1000_0000
+VARIABLES = 0x1_D800
+"""Where those of the program begin: in front of them is room for operands."""
+MAIN = """
+#include "{source}"
+uint32_t cycles, places[12];
+static uint32_t now(void) {{
+  uint32_t value;
+  __asm__ volatile("csrr %0, mcycle" : "=r"(value));
+  return value;
+}}
+int main(void) {{{tables}
+  static {type} params = {{{fields}}};
+  TW_ITA_CLEAR;
+  {name}(&params, {arguments}); /* caches are warm the second time */
+  const uint32_t began = now();
+  {name}(&params, {arguments});
+  cycles = now() - began;
+  return 0;
+}}
+"""
+
+
+def call(kernel: Kernel, op: Op, arrays: list[np.ndarray], softmax_bits: int = 0) -> tuple[np.ndarray, int]:
+    types = {name: type_of(array) for name, array in zip(op.operand_names(len(arrays)), arrays, strict=True)}
+    (result,) = op.infer(types)
+    types[op.results[0]] = result
+    scratch = kernel.scratch(op, types)
+    platform = ita_bench(softmax_bits=softmax_bits)
+    with Simulator(platform) as simulator:
+        simulator.check(misuse=True)
+        simulator.load(_built(kernel, op, types, bool(scratch)))
+        at, places = 0, []
+        for data in (*arrays, np.full(result.elements, 99, np.int8), np.zeros(max(scratch, 1), np.int8)):
+            places.append(TCDM + at)
+            simulator.write(TCDM + at, np.ascontiguousarray(data).tobytes())
+            at = -(-(at + data.nbytes) // 128) * 128
+        assert at <= VARIABLES
+        simulator.write("places", np.array(places, "<u4").tobytes())
+        simulator.run(20_000_000)
+        y = np.frombuffer(simulator.read(places[len(arrays)], result.elements), result.dtype).reshape(result.shape)
+        return y, int.from_bytes(simulator.read("cycles", 4), "little")
+
+
+def _built(kernel: Kernel, op: Op, types: dict, has_scratch: bool) -> Path:  # type: ignore[type-arg]
+    tables, fields = initialiser(kernel.params(op, types))
+    pointers = [f"(void *)(uintptr_t)places[{i}]" for i in range(len(types) + has_scratch)]
+    text = MAIN.format(
+        source=kernel.source, tables=tables, type=kernel.params_type, fields=fields, name=f"tw_{kernel.stem}",
+        arguments=", ".join(pointers),
+    )  # fmt: skip
+    text = text.replace("TW_ITA_CLEAR;", "tw_ita_clear();" if '"ita.h"' in _source(kernel) else "")
+    path = Path(_programs().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.c"
+    path.write_text(text)
+    return built_for_bench(path, "-DTW_CORES=1", *(f"-I{folder}" for folder in INCLUDES), script=SCRIPT)
+
+
+def _source(kernel: Kernel) -> str:
+    return (KERNELS / kernel.source).read_text()
