@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +48,6 @@ TARGET = Target(
     cluster=Cluster(
         cores=8, dma_core=8, platform="snitch", state=512, stack=224, every_layer=("pipeline.c", "per_core.c", "dma.c")
     ),
-    costs=Costs(),
-    stacks={},
+    costs=Costs.read(FOLDER / "costs.json"),
+    stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

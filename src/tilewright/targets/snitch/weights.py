@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.matmul import MatMul
@@ -20,7 +21,8 @@ def run(graph: Graph) -> Graph:
         a, b, *rest = node.inputs
         if b not in stored:
             stored[b] = builder.constant(graph.constants[b].swapaxes(-1, -2).copy(), b)
-        builder.add(replace(node.op, trans_b=False), [a, stored[b], *rest], node.outputs, node.name)  # type: ignore[type-var]
+        op = replace(cast(MatMul, node.op), trans_b=False)
+        builder.add(op, [a, stored[b], *rest], node.outputs, node.name)
         return {name: name for name in node.outputs}
 
     return rewrite(graph, turn)

@@ -83,32 +83,48 @@ DEFINE_BLOCK(4)
 DEFINE_BLOCK(2)
 DEFINE_BLOCK(1)
 
-/* Streams for `blocks` blocks of `pairs` pairs of columns, for some rows. Copies of rows lie in four places in turn. */
-static TW_COMPACT void tw_describe(const tw_sums *k, run summed, int32_t column, int32_t pairs, int32_t blocks, int32_t rows,
-                                int32_t place) {
-  const int32_t count = summed.count, apart = 4 * k->b_row, places = tw_min(rows, 4);
-  tw_stream_repeat(2, pairs);
-  tw_stream_loop(2, 0, count, 8);
-  tw_stream_loop(2, 1, blocks, -8 * (count - 1));
-  tw_stream_loop(2, 2, places, 8 * (k->length - count + 1));
-  tw_stream_loop(2, 3, (rows + 3) >> 2, -8 * ((places - 1) * k->length + count - 1));
+/* The stream of b for `blocks` blocks of `pairs` pairs of columns, for all rows of this core. */
+static TW_COMPACT void tw_describe_b(const tw_sums *k, run summed, int32_t column, int32_t pairs, int32_t blocks) {
+  const int32_t apart = 4 * k->b_row, back = 8 - apart * (summed.count - 1), width = 8 * pairs;
   tw_stream_repeat(1, 1);
   tw_stream_loop(1, 0, pairs, 8);
-  tw_stream_loop(1, 1, count, apart - 8 * (pairs - 1));
-  tw_stream_loop(1, 2, blocks, 8 - apart * (count - 1));
-  tw_stream_loop(1, 3, rows, 8 - apart * (count - 1) - 8 * pairs * blocks);
-  tw_stream_read(2, 4, k->copies + place * k->length);
+  tw_stream_loop(1, 1, summed.count, apart - width + 8);
+  tw_stream_loop(1, 2, blocks, back);
+  tw_stream_loop(1, 3, k->rows.end - k->rows.first, back - width * blocks);
   tw_stream_read(1, 4, k->b + summed.first * k->b_row + column);
 }
 
-/* Where sums of a block begin: at what is there already, or as they are told. */
-static inline const float *begun(const tw_sums *k, run summed, int32_t row, int32_t column) {
-  if (summed.first > 0) return k->y + row * k->y_row + column;
-  return k->begin ? k->begin + row * k->begin_row + column : 0;
+/* That of a for some rows: each element is given for all pairs. Copies of rows lie in four places in turn. */
+static TW_COMPACT void tw_describe_a(const tw_sums *k, int32_t count, int32_t pairs, int32_t blocks, int32_t rows, int32_t place) {
+  const int32_t places = tw_min(rows, 4), length = k->length;
+  tw_stream_repeat(2, pairs);
+  tw_stream_loop(2, 0, count, 8);
+  tw_stream_loop(2, 1, blocks, -8 * (count - 1));
+  tw_stream_loop(2, 2, places, 8 * (length - count + 1));
+  tw_stream_loop(2, 3, (rows + 3) >> 2, -8 * ((places - 1) * length + count - 1));
+  tw_stream_read(2, 4, k->copies + place * length);
 }
 
-static inline int is_positive(const tw_sums *k, run summed) {
-  return k->is_positive && summed.first + summed.count == k->inner;
+/* Rows of results, and of what their sums begin with: what is there already, what they are told, or nothing. What is next is
+ * known before a row's results are stored: the unit has nothing to do when it has stored them. */
+typedef struct {
+  float *to;
+  const float *from;
+  int32_t to_step, from_step; /* to the next row */
+  int is_positive;
+} tw_row_of_sums;
+
+static inline tw_row_of_sums tw_first_row(const tw_sums *k, run summed, int32_t column) {
+  const int is_last = summed.first + summed.count == k->inner, row = k->rows.first;
+  tw_row_of_sums found = {k->y + row * k->y_row + column, 0, k->y_row, 0, k->is_positive && is_last};
+  if (summed.first > 0) {
+    found.from = found.to;
+    found.from_step = found.to_step;
+  } else if (k->begin) {
+    found.from = k->begin + row * k->begin_row + column;
+    found.from_step = k->begin_row;
+  }
+  return found;
 }
 
 /* One row of columns in blocks of N pairs. While the unit works on the first one, the core copies the row after the next.
@@ -116,14 +132,16 @@ static inline int is_positive(const tw_sums *k, run summed) {
  * Streams are read ahead, so a row's copy is there before the unit is told of the row before. And it is overwritten when the
  * unit has done with it: it keeps 16 instructions in mind, and is told more of two rows, if blocks are not small. */
 #define DEFINE_ROW(N)                                                                                            \
-  static inline __attribute__((always_inline)) void row_##N(const tw_sums *k, run summed, int32_t row, int32_t column, int32_t end, int32_t ahead) { \
-    for (int32_t at = column; at < end; at += 2 * N) {                                                           \
-      sums_##N(begun(k, summed, row, at), summed.count);                                                         \
-      if (at == column && row + 2 < k->rows.end && ahead) {                                                      \
+  static inline __attribute__((always_inline)) void row_##N(const tw_sums *k, run summed, int32_t row, int32_t blocks, \
+                                                            tw_row_of_sums at, int ahead) {                      \
+    for (int32_t block = 0; block < blocks; block++, at.to += 2 * N) {                                           \
+      sums_##N(at.from, summed.count);                                                                           \
+      if (at.from) at.from += 2 * N;                                                                             \
+      if (block == 0 && ahead && row + 2 < k->rows.end) {                                                        \
         if (N < 4) tw_fpu_wait();                                                                                \
         copy(k, summed, row + 2, (row + 1 - k->rows.first) & 3);                                                 \
       }                                                                                                          \
-      store_##N(k->y + row * k->y_row + at, is_positive(k, summed));                                          \
+      store_##N(at.to, at.is_positive);                                                                          \
     }                                                                                                            \
   }
 DEFINE_ROW(8)
@@ -131,17 +149,23 @@ DEFINE_ROW(4)
 DEFINE_ROW(2)
 DEFINE_ROW(1)
 
-/* All rows. The first one has streams of its own, so that the next ones may be copied while it is computed. */
+/* All rows. The first one has a stream of its own, so that the next ones may be copied while it is computed. */
 #define DEFINE_BLOCKS(N)                                                                                       \
-  static __attribute__((noinline)) void blocks_##N(const tw_sums *k, run summed, int32_t column, int32_t end) {   \
-    const int32_t first = k->rows.first, rows = k->rows.end - first, blocks = (end - column) / (2 * N);        \
+  static __attribute__((noinline)) void blocks_##N(const tw_sums *k, run summed, int32_t column, int32_t end) { \
+    const int32_t first = k->rows.first, last = k->rows.end, blocks = (end - column) / (2 * N);                \
+    tw_row_of_sums at = tw_first_row(k, summed, column);                                                       \
     copy(k, summed, first, 3);                                                                                 \
-    tw_describe(k, summed, column, N, blocks, 1, 3);                                                              \
-    row_##N(k, summed, first, column, end, 0);                                                                 \
-    if (rows > 1) copy(k, summed, first + 1, 0);                                                               \
-    if (rows > 2) copy(k, summed, first + 2, 1);                                                               \
-    if (rows > 1) tw_describe(k, summed, column, N, blocks, rows - 1, 0);                                         \
-    for (int32_t row = first + 1; row < k->rows.end; row++) row_##N(k, summed, row, column, end, 1);           \
+    tw_describe_b(k, summed, column, N, blocks);                                                               \
+    tw_describe_a(k, summed.count, N, blocks, 1, 3);                                                           \
+    row_##N(k, summed, first, blocks, at, 0);                                                                  \
+    if (first + 1 < last) copy(k, summed, first + 1, 0);                                                       \
+    if (first + 2 < last) copy(k, summed, first + 2, 1);                                                       \
+    if (first + 1 < last) tw_describe_a(k, summed.count, N, blocks, last - first - 1, 0);                      \
+    for (int32_t row = first + 1; row < last; row++) {                                                         \
+      at.to += at.to_step;                                                                                     \
+      if (at.from) at.from += at.from_step;                                                                    \
+      row_##N(k, summed, row, blocks, at, 1);                                                                  \
+    }                                                                                                          \
     tw_fpu_wait();                                                                                             \
   }
 DEFINE_BLOCKS(8)
@@ -149,22 +173,28 @@ DEFINE_BLOCKS(4)
 DEFINE_BLOCKS(2)
 DEFINE_BLOCKS(1)
 
-typedef void blocks(const tw_sums *k, run summed, int32_t column, int32_t end);
+static inline void in_blocks(const tw_sums *k, run summed, int32_t width, int32_t column, int32_t end) {
+  switch (width) {
+    case 16: blocks_8(k, summed, column, end); break;
+    case 8: blocks_4(k, summed, column, end); break;
+    case 4: blocks_2(k, summed, column, end); break;
+    default: blocks_1(k, summed, column, end); break;
+  }
+}
 
 /* All sums of this core's part. */
 static void tw_sum_up(const tw_sums *k) {
-  static blocks *const in_blocks_of[] = {blocks_8, blocks_4, blocks_2, blocks_1};
   if (k->rows.first >= k->rows.end || k->columns.first >= k->columns.end) return;
   /* What clamps negative sums. */
   __asm__ volatile("fcvt.d.w ft3, x0" : : : "ft3");
   tw_streams_on();
   int32_t column = k->columns.first;
-  for (int32_t i = 0; i < 4; i++) {
-    const int32_t width = 16 >> i, end = column + ((k->columns.end - column) & -width);
+  for (int32_t width = 16; width >= 2; width >>= 1) {
+    const int32_t end = column + ((k->columns.end - column) & -width);
     if (column == end) continue;
     for (run summed = {0, 0}; summed.first < k->inner; summed.first += summed.count) {
       summed.count = tw_taken(k->inner - summed.first, k->length);
-      in_blocks_of[i](k, summed, column, end);
+      in_blocks(k, summed, width, column, end);
     }
     column = end;
   }
