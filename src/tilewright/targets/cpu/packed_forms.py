@@ -229,7 +229,7 @@ class PackedProduct(Internal):
         return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
+        return frozenset({"n", "k"})
 
     def macs(self, shapes: Shapes) -> int:
         return math.prod(shapes["X"]) * self.form.filters
