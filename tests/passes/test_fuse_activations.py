@@ -140,6 +140,6 @@ def test_a_view_stands_between_a_product_and_its_activation() -> None:
     source = small.input("x", *x.shape, dtype="float32")
     product = small.add(op, source, *map(small.constant, constants))
     graph = small.graph(small.add(Gelu(), small.add(Reshape((1, 3, 7)), product)))
-    fused = apply(graph, [FUSE])
+    fused = apply(graph, (FUSE,))
     assert kinds(fused) == ["MatMul", "Reshape"]
     same_results(graph, fused, x)
