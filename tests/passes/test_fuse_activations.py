@@ -21,6 +21,7 @@ from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
@@ -131,3 +132,14 @@ def test_targets(name: str) -> None:
     """No target loses its fastest kernel for an activation."""
     target = targets.find(name)
     assert all(target.applies(Relu, op) for op in (Conv, ConvTranspose, MatMul))
+
+
+def test_a_view_stands_between_a_product_and_its_activation() -> None:
+    op, x, constants = CASES["matmul"]
+    small = Small()
+    source = small.input("x", *x.shape, dtype="float32")
+    product = small.add(op, source, *map(small.constant, constants))
+    graph = small.graph(small.add(Gelu(), small.add(Reshape((1, 3, 7)), product)))
+    fused = apply(graph, (FUSE,))
+    assert kinds(fused) == ["MatMul", "Reshape"]
+    same_results(graph, fused, x)

@@ -13,7 +13,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
 
-MOST_TILE = 12
+MOST_TILE = 10
 """Rows of a tile on any processor."""
 
 

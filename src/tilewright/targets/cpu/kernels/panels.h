@@ -12,7 +12,7 @@
 #if defined(__aarch64__)
 #define TW_TILE 8
 #elif TW_VECTOR_BYTES == 64
-#define TW_TILE 12
+#define TW_TILE 10 /* more would leave no registers for where the rows are */
 #elif TW_VECTOR_BYTES == 32
 #define TW_TILE 6
 #else
@@ -173,11 +173,9 @@ TW_INLINE void tw_any_tiles(const int vectors, int32_t rows, int32_t tiles, cons
     TW_TILE_CASE(7);
     TW_TILE_CASE(8);
 #endif
-#if TW_TILE >= 12
+#if TW_TILE >= 10
     TW_TILE_CASE(9);
     TW_TILE_CASE(10);
-    TW_TILE_CASE(11);
-    TW_TILE_CASE(12);
 #endif
     default: break;
   }
