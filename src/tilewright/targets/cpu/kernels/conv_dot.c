@@ -227,9 +227,27 @@ static void find_windows(const work *k, const view *v, const int8_t *image, int3
 
 /* ---- all of it ---- */
 
+/* The filters of a group on a single pixel: nothing is called on the way. */
+TW_APART void on_pixel(const work *k, block f, int64_t offset, TW_Y *y) {
+  const int64_t size = (int64_t)k->rows * k->pieces * k->length / 4 * TW_STEP;
+  for (int32_t left = k->p->out_channels; left > 0; left -= TW_COLUMNS, y += TW_COLUMNS) {
+    f.filters = tw_min(TW_COLUMNS, left);
+    const scaling s = scaling_of(k, &f);
+    multiply_block(1, k, &f, &s, k->at, offset, y, 1);
+    f.w += size;
+    f.b += TW_COLUMNS;
+    f.mul = f.mul ? f.mul + TW_COLUMNS : NULL;
+    f.add = f.add ? f.add + TW_COLUMNS : NULL;
+  }
+}
+
 /* The filters of a group on a strip. */
 static void all_filters(const work *k, block f, int32_t pixels, int64_t offset, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length / 4 * TW_STEP;
+  if (pixels == 1) {
+    on_pixel(k, f, offset, y);
+    return;
+  }
   for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
     on_strip(k, pixels, offset, &f, y + done);
