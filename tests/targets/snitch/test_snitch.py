@@ -13,6 +13,7 @@ from tilewright import targets
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
@@ -113,6 +114,25 @@ def test_products_of_bytes() -> None:
         Case(streams, MatMul(), [np.full((2, 300), -128, np.int8), np.full((300, 2), -128, np.int8)]),
         Case(streams, MatMul(), [np.full((2, 255), -128, np.int8), np.full((255, 2), -128, np.int8)]),
     ]
+    check(cases, SNITCH)
+
+
+def test_convolutions() -> None:
+    """With windows inside and outside the image, of one element and of more; sums in one run and in several."""
+    of_bytes, of_floats = kernel("conv_bytes.c"), kernel("conv_streams_f32.c")
+    around = Conv(padding=(1, 1, 1, 1))
+    uneven = Conv(padding=(0, 1, 2, 1), strides=(2, 1), activation=Relu())
+    apart = Conv(x_zero=4, padding=(1, 1, 1, 1), dilations=(2, 2))
+    cases = [
+        Case(of_floats, around, [floats(1, 9, 6, 7), floats(18, 9, 3, 3), floats(18)]),
+        Case(of_floats, uneven, [floats(2, 3, 9, 8), floats(5, 3, 3, 2)]),
+        Case(of_bytes, around, [integers("int8", 1, 33, 5, 5), integers("int8", 4, 33, 3, 3)]),
+        Case(
+            of_bytes, apart, [integers("uint8", 1, 4, 9, 8), integers("int8", 7, 4, 3, 3), integers("int32", 7) // 2**9]
+        ),
+        Case(of_bytes, Conv(strides=(2, 2)), [integers("int8", 1, 40, 6, 6), integers("int8", 6, 40, 1, 1)]),
+    ]
+    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
     check(cases, SNITCH)
 
 

@@ -42,6 +42,18 @@ static inline tw_place tw_place_of(const tw_conv_params *p, int32_t pixel, int32
     }                                                                                                                     \
     for (; n > 0; n--, from += step, to++) tw_put(to, FETCH(*from));                                                      \
   }                                                                                                                       \
+  /* Whole windows of 3 x 3 neighbours that lie inside, of some channels. */                                             \
+  static __attribute__((noinline)) void tw_copy_nines(const TYPE *from, const uint32_t *table, int32_t plane, int32_t width, \
+                                                      int32_t channels, uint64_t *to) {                                   \
+    (void)table;                                                                                                          \
+    for (; channels > 0; channels--, from += plane, to += 9) {                                                            \
+      const TYPE *const second = from + width, *const third = second + width;                                             \
+      const TYPE a = from[0], b = from[1], c = from[2], d = second[0], e = second[1], f = second[2];                      \
+      const TYPE g = third[0], h = third[1], i = third[2];                                                                \
+      const uint32_t nine[9] = {FETCH(a), FETCH(b), FETCH(c), FETCH(d), FETCH(e), FETCH(f), FETCH(g), FETCH(h), FETCH(i)}; \
+      for (int tap = 0; tap < 9; tap++) tw_put(to + tap, nine[tap]);                                                      \
+    }                                                                                                                     \
+  }                                                                                                                       \
   static __attribute__((noinline)) void tw_copy_window(const tw_conv_params *p, const TYPE *image, const uint32_t *table, \
                                                        int32_t pixel, int32_t first, int32_t count, uint64_t *to) {       \
     const tw_place at = tw_place_of(p, pixel, first);                                                                     \
@@ -49,8 +61,18 @@ static inline tw_place tw_place_of(const tw_conv_params *p, int32_t pixel, int32
     const int32_t lines = p->kernel_h, down = p->dilation_h, down_elements = down * width;                                \
     const int is_inside = at.left >= 0 && at.left + (taps - 1) * step < width;                                            \
     const TYPE *channel = image + at.channel * plane + at.top * width, *from = channel + at.line * down_elements;         \
+    const int is_nine = is_inside && taps == 3 && lines == 3 && step == 1 && down == 1 && at.top >= 0 && at.top + 2 < height; \
     int32_t line = at.line, y = at.top + line * down, column = at.column;                                                 \
     while (count > 0) {                                                                                                   \
+      if (is_nine && line == 0 && column == 0 && count >= 9) {                                                            \
+        const int32_t channels = count / 9;                                                                               \
+        tw_copy_nines(channel + at.left, table, plane, width, channels, to);                                              \
+        channel += channels * plane;                                                                                      \
+        from = channel;                                                                                                   \
+        to += channels * 9;                                                                                               \
+        count -= channels * 9;                                                                                            \
+        continue;                                                                                                         \
+      }                                                                                                                   \
       const int32_t n = tw_min(taps - column, count), x = at.left + column * step;                                        \
       if ((uint32_t)y >= (uint32_t)height) {                                                                              \
         for (int32_t i = 0; i < n; i++) tw_put(to + i, 0);                                                                \
