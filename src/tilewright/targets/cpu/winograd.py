@@ -19,6 +19,8 @@ BLOCK_BYTES, MOST_TILES = 512 * 1024, 256
 """Of transformed pixels and sums that are worked on at a time; and the number of tiles at the most, MOST in C."""
 FEWEST_CHANNELS, FEWEST_RESULTS = 16, 4
 """Below which transformations cost more than they save."""
+FEWEST_TILES, CACHED_BYTES = 8, 1 << 20
+"""Tiles that share weights which a level-2 cache does not hold: for fewer, four times as many bytes are too many."""
 
 A, B = math.sqrt(0.5), math.sqrt(2)
 TAPS_TO_PLACES = np.array(
@@ -32,7 +34,10 @@ def is_worth_it(op: Conv, kernel: Shape, channels: int, filters: int, results: S
     """Whether a convolution has this form, which also must have enough to do."""
     plain = op.groups == 1 and kernel == (3, 3) and set(op.strides) == set(op.dilations) == {1}
     whole = channels % lanes == 0 and filters % lanes == 0 and min(channels, filters) >= max(FEWEST_CHANNELS, lanes)
-    return plain and whole and min(results) >= FEWEST_RESULTS
+    if not plain or not whole or min(results) < FEWEST_RESULTS:
+        return False
+    tiles = math.prod(-(-size // RESULTS) for size in results)
+    return tiles >= FEWEST_TILES or 4 * PLACES * channels * filters <= CACHED_BYTES
 
 
 def transformed(weights: Array, width: int) -> Array:
