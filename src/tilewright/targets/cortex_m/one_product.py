@@ -68,12 +68,14 @@ def one_product(
     if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):
         return None
     first = _first_totals(requant, filters, bits)
+    if first is None:
+        return None
     length = np.frexp(filters.mul.astype(np.float64))[1]
     shifts = _own_shift(bits, length) if shift is None else np.full_like(bits, shift)
     least = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0)
     tried = [least + more for more in MORE_LEFT] if left is None else [np.full_like(bits, left)]
     found, is_done = None, np.zeros(len(bits), bool)
-    for lefts in tried if first is not None else ():
+    for lefts in tried:
         form = _form(requant, filters, lefts, shifts)
         fits = _fits(form, filters) & (lefts <= left_at_most)
         for step in sorted(range(-STEPS, STEPS + 1), key=abs):

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -175,9 +175,7 @@ def _read_in(op: PanelConv, fields: Params, rows: int, padded: bool) -> Params:
 
 
 def number(fields: Params, name: str) -> int:
-    value = fields[name]
-    assert isinstance(value, int)
-    return value
+    return instance(fields[name], int)
 
 
 def panel_scratch(op: Op, types: Mapping[str, TensorType]) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
@@ -62,8 +62,7 @@ def _maker(graph: Graph, node: Node) -> Node | None:
 
 
 def _scale(graph: Graph, node: Node) -> Scale:
-    op = node.op
-    assert isinstance(op, MatMul)
+    op = instance(node.op, MatMul)
     check_plain(op)
     if op.a_zero or op.b_zero or "C" in node.operands():
         raise Refusal("zero points or a bias stand between its factors and their totals")
