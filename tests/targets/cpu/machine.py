@@ -22,15 +22,18 @@ from tilewright.planner.schedule import interpret
 from tilewright.run import host
 from tilewright.target.processors import ARM, NATIVE, PROCESSORS, X86, vectors_of
 from tilewright.target.settings import Settings
+from tilewright.targets.cpu import target
 from tilewright.toolchain.compiler import find_compiler
 
 HERE = {"amd64": X86, "arm64": ARM}.get(platform.machine().lower(), platform.machine())
-PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3")
+LIKE = "like "
+"""Code in the order of another processor's vectors, compiled for this machine: plain C stands for its instructions."""
+PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3", f"{LIKE}x86-64-v4+vnni")
 
 
 def needs(processor: str) -> None:
     """Skips the test where this machine cannot run code for a processor."""
-    if processor == NATIVE:
+    if processor == NATIVE or processor.startswith(LIKE):
         return
     machine = PROCESSORS[processor].machine
     if machine != HERE and shutil.which(f"qemu-{machine}") is None:
@@ -59,7 +62,10 @@ def run_on(cases: Sequence[Case], processor: str, patch: pytest.MonkeyPatch, inp
 
 
 def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pytest.MonkeyPatch) -> set[str]:
-    settings = Settings(processor="" if processor == NATIVE else processor)
+    if processor.startswith(LIKE):
+        vectors, processor = vectors_of(processor.removeprefix(LIKE)), NATIVE
+        patch.setattr(target, "vectors_of", lambda name: vectors)
+    settings = Settings(processor=processor)
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "", settings))
     wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
     if processor != NATIVE and PROCESSORS[processor].machine != HERE:

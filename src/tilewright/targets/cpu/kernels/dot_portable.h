@@ -1,10 +1,10 @@
-/* dot.h in plain C, for processors without an instruction of that kind: compilers find the vectors. */
+/* dot.h for other processors than Arm's with sdot: products by what the processor has, all else in plain C, of which
+ * compilers make vectors. */
 #ifndef TW_DOT_PORTABLE_H
 #define TW_DOT_PORTABLE_H
 
 #include "requant.h"
 
-#define TW_ROWS 4
 #define TW_COLUMNS (TW_VECTOR_BYTES / 2)
 #define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
 
@@ -24,23 +24,6 @@ TW_ALWAYS void tw_sums_store(int32_t *to, tw_sums sums) { memcpy(to, sums.v, siz
 TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
   for (int c = 0; c < TW_COLUMNS; c++) sums.v[c] += term;
   return sums;
-}
-
-/* Adds the products of `count` bytes of each row, a multiple of 4, to the totals; returns the weights that follow.
- * `flip` is 0x80 for unsigned bytes. */
-TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
-                                    int flip) {
-  for (int32_t i = 0; i < count; i += 4, w += TW_STEP) {
-    for (int r = 0; r < rows; r++) {
-      int16_t a[4];
-      for (int k = 0; k < 4; k++) a[k] = (int8_t)(x[r][i + k] ^ flip);
-      for (int c = 0; c < TW_COLUMNS; c++) {
-        const int8_t *const b = w + 4 * c;
-        t[r].v[c] += a[0] * (int16_t)b[0] + a[1] * (int16_t)b[1] + a[2] * (int16_t)b[2] + a[3] * (int16_t)b[3];
-      }
-    }
-  }
-  return w;
 }
 
 /* Four taps of two rows of channels: [channel][tap]. */
@@ -69,14 +52,11 @@ TW_ALWAYS tw_taps tw_taps_of(int halves, const int8_t *const *x, int flip) {
   return made;
 }
 
-TW_ALWAYS void tw_multiply_taps(int halves, tw_sums *t, const tw_taps *x, const tw_taps *w) {
-  for (int h = 0; h < halves; h++) {
-    for (int c = 0; c < TW_COLUMNS; c++) {
-      const int8_t *const a = x->v[h * TW_COLUMNS + c], *const b = w->v[h * TW_COLUMNS + c];
-      t[h].v[c] += a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-    }
-  }
-}
+#if defined(__x86_64__) || defined(TW_DOT_VNNI) || defined(TW_DOT_MADDUBS)
+#include "multiply_x86.h"
+#else
+#include "multiply_plain.h"
+#endif
 
 typedef struct {
   const tw_requant *requant;
