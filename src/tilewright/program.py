@@ -408,6 +408,8 @@ def compile_model(
     those of kernels from outside the package (docs/own_kernels.md). `threads` compute a layer together on the target
     cpu.
     """
+    if not isinstance(threads, int):
+        raise CompileError(f"threads={threads!r}", "is no whole number", "as many as the machine has cores")
     settings = replace(settings, threads=threads) if threads else settings
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import threading
 
@@ -81,6 +82,7 @@ def test_threads_with_contexts_of_their_own(made: Program) -> None:
         (lambda x: x[:2], "is float32 2x8, not"),
         (lambda x: np.asfortranarray(x), "does not lie in one piece"),
         (lambda x: x.tolist(), "is list, not a numpy array"),
+        (lambda x: np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape), "begins where"),
     ],
 )
 def test_wrong_inputs_are_named(made: Program, x: Array, wrong: object, what: str) -> None:
@@ -94,6 +96,10 @@ def test_wrong_calls_are_named(made: Program, x: Array) -> None:
     fixed.flags.writeable = False
     with pytest.raises(CompileError, match="the inputs are x"):
         loaded()
+    with pytest.raises(CompileError, match="1 arrays and x were given"):
+        loaded(x, x=x)
+    with pytest.raises(CompileError, match="out is int"):
+        loaded(x, out=3)
     with pytest.raises(CompileError, match="out has 1 arrays"):
         loaded(x, out=fixed)
     with pytest.raises(CompileError, match="is read-only"):
@@ -131,6 +137,17 @@ def test_calls_of_one_context_wait_for_each_other(made: Program) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_copy_of_the_process_waits_for_nobody(made: Program, x: Array) -> None:
+    """The thread that was in a call is not there."""
+    loaded = made.load()
+    with loaded._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if len(loaded(x)) == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_what_a_network_takes_of_the_machine(made: Program, x: Array) -> None:

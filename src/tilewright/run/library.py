@@ -10,8 +10,10 @@ threads wait for each other, and `f.context()` is the same network with an arena
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -87,6 +89,7 @@ class LoadedNetwork:
         self._outputs = list(dict.fromkeys(graph.outputs))
         self._arena = _aligned(library.network.arena_bytes)
         self._lock = threading.Lock()
+        LOADED.add(self)
         self.reset()
 
     @property
@@ -124,8 +127,8 @@ class LoadedNetwork:
     def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[Array]:
         names = list(self._names)
         given = dict(zip(names, inputs, strict=False)) | dict(named)
-        unknown = [name for name in named if name not in names]
-        if unknown or len(inputs) > len(names) or set(given) != set(names):
+        wrong = [name for name in named if name not in names[len(inputs) :]]
+        if wrong or len(inputs) > len(names) or set(given) != set(names):
             raise CompileError(
                 "call", f"{len(inputs)} arrays and {', '.join(named) or 'no names'} were given",
                 f"the inputs are {', '.join(names)}",
@@ -137,6 +140,10 @@ class LoadedNetwork:
         return [np.empty(kind.shape, kind.element) for kind in kinds]
 
     def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
+        if not isinstance(out, np.ndarray | list | tuple):
+            raise CompileError(
+                "call", f"out is {type(out).__name__}", "give an array, or a list of one for each output"
+            )
         given = [out] if isinstance(out, np.ndarray) else list(out)
         if len(given) != len(self._outputs):
             raise CompileError("call", f"out has {len(given)} arrays", f"the network has {len(self._outputs)} outputs")
@@ -158,8 +165,22 @@ class LoadedNetwork:
             found = f"{array.dtype} {'x'.join(map(str, array.shape))}"
             raise CompileError("call", f"{what} is {found}, not {kind}", "convert it: nothing is converted here")
         if not array.flags.c_contiguous or not array.flags.aligned:
-            raise CompileError("call", f"{what} does not lie in one piece", "numpy.ascontiguousarray() makes a copy")
+            reason = "does not lie in one piece" if array.flags.aligned else "begins where its elements may not"
+            raise CompileError("call", f"{what} {reason}", "array.copy() makes one that is right")
         return array
+
+
+LOADED: weakref.WeakSet[LoadedNetwork] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    """In a copy of the process the threads that held them are gone."""
+    for one in LOADED:
+        one._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _pointers(arrays: Sequence[Array]) -> Any:

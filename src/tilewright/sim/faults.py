@@ -86,7 +86,10 @@ def standstill(reason: int, cycle: int, places: str) -> CompileError:
         what = "all cores are asleep and nothing can wake them"
         hint = "look for a missing event mask, a barrier with too few cores, or a missing exit"
     else:
-        what, hint = "the program has not ended", "allow more with max_cycles, or look where it loops"
+        what, hint = (
+            "the program has not ended",
+            "allow more with --max-cycles (max_cycles in Python), or look where it loops",
+        )
     return CompileError(f"cycle {cycle}", f"{what}:\n{places}", hint)
 
 

@@ -58,7 +58,9 @@ class Compiler:
                 f"compiler {self.command[0]}", f"has not finished after {LONGEST_RUN} s", "try another --cc"
             ) from None
         if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if line.strip()][:8]
+            said = [line for line in done.stderr.splitlines() if line.strip()]
+            first = next((at for at, line in enumerate(said) if "error" in line), 0)
+            lines = said[first : first + 8]
             raise CompileError(
                 f"compiler {self.command[0]}",
                 f"{FAILED}\n    " + "\n    ".join(lines),

@@ -83,6 +83,12 @@ def wide_window(random: Generator, channels: int, filters: int, size: tuple[int,
     return op, [x, w, some(random, filters)]
 
 
+def beside_the_image(random: Generator) -> Case:
+    """More padding than all windows together are wide."""
+    op = Conv((1, 10), (1, 1), (2, 3, 2, 0), channels_last=True)
+    return op, [some(random, 1, 9, 2, 8), some(random, 24, 5, 1, 8), some(random, 24)]
+
+
 def product(random: Generator, rows: int, inner: int, columns: int) -> Case:
     transposed = bool(random.random() < 0.5)
     shape = (columns, inner) if transposed else (inner, columns)
@@ -97,7 +103,7 @@ def cases(random: Generator) -> list[Case]:
     found += [window_of_three(random, 33, size, 1, (1,) * 4) for size in range(3, 8)]
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
     found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
-    return [*found, product(random, 1, 300, 33), product(random, 150, 260, 72)]
+    return [*found, beside_the_image(random), product(random, 1, 300, 33), product(random, 150, 260, 72)]
 
 
 def one_node(op: Op, arrays: Sequence[Array | None]) -> Graph:

@@ -17,9 +17,9 @@ typedef struct {
 /* Rows of the image from `first` on, with zeros around them. */
 static void load_band(const tw_conv_panels_params *p, const float *x, int32_t first, float *band) {
   const int32_t pixel = p->groups * p->in_channels;
-  const int32_t seen = tw_min(p->in_w, p->band_w - p->pad_left);
-  const size_t left = (size_t)(p->pad_left * pixel), inside = (size_t)(seen * pixel);
-  const size_t right = (size_t)((p->band_w - p->pad_left - seen) * pixel);
+  const int32_t before = tw_min(p->pad_left, p->band_w), seen = tw_min(p->in_w, p->band_w - before);
+  const size_t left = (size_t)(before * pixel), inside = (size_t)(seen * pixel);
+  const size_t right = (size_t)((p->band_w - before - seen) * pixel);
   for (int32_t row = 0; row < p->band_h; row++, band += p->band_w * pixel) {
     const int32_t from = first + row;
     if (from < 0 || from >= p->in_h) {

@@ -56,9 +56,10 @@ TW_ALWAYS scaling scaling_of(int halves, const work *k, const block *f) {
   scaling made;
   made.scaler = tw_scaler_of(&k->p->requant);
   if (k->way == TW_ANY_WAY) return made;
-  for (int h = 0; h < halves; h++) {
-    const int32_t *const add = f->add ? f->add + h * TW_COLUMNS : NULL;
-    made.factors[h] = tw_factors_of(&made.scaler, f->mul + h * TW_COLUMNS, add);
+  made.factors[0] = made.factors[1] = tw_factors_of(&made.scaler, f->mul, f->add);
+  if (halves == 2) {
+    const int32_t *const add = f->add ? f->add + TW_COLUMNS : NULL;
+    made.factors[1] = tw_factors_of(&made.scaler, f->mul + TW_COLUMNS, add);
   }
   return made;
 }

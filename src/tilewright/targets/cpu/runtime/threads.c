@@ -134,7 +134,8 @@ static void pin(pthread_t thread, int number) {
 
 /* In a copy of the process there is no thread but the one that made it. */
 static void forget_pool(void) {
-  workers = busy = sleepers = caller_sleeps = 0;
+  workers = busy = sleepers = caller_sleeps = stopping = finished = 0;
+  ticket = 0;
   pthread_mutex_init(&mutex, 0);
   pthread_cond_init(&published, 0);
   pthread_cond_init(&completed, 0);
