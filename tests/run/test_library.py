@@ -99,7 +99,7 @@ def test_wrong_calls_are_named(made: Program, x: Array) -> None:
     with pytest.raises(CompileError, match="1 arrays and x were given"):
         loaded(x, x=x)
     with pytest.raises(CompileError, match="out is int"):
-        loaded(x, out=3)
+        loaded(x, out=3)  # type: ignore[arg-type]
     with pytest.raises(CompileError, match="out has 1 arrays"):
         loaded(x, out=fixed)
     with pytest.raises(CompileError, match="is read-only"):
