@@ -13,14 +13,14 @@ from tests.sim.ita_layers import HEAD, Image, attention_case, built_for_bench, r
 from tilewright.sim.ita_bench import ITA_BENCH
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.snitch import SNITCH
-from tilewright.targets import snitch
+from tilewright.targets.snitch import ita
 from tilewright.targets.snitch.ita.arithmetic import Activation, Head, Scale, linear
 from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_registers
 from tilewright.targets.snitch.ita.layout import TILE_BYTES, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
-KERNELS = Path(snitch.__file__).parent / "kernels"
+KERNELS = Path(ita.__file__).parent / "kernels"
 TCDM, OUTSIDE = 0x1000_0000, 0x8010_0000
 COMPUTE = 256
 """Cycles of a job that does nothing but compute."""

@@ -16,10 +16,11 @@ from tilewright.sim.ita_bench import ita_bench
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.snitch import SNITCH
 from tilewright.target.kernel import Kernel
-from tilewright.targets import quad, snitch
+from tilewright.targets import quad
+from tilewright.targets.snitch import ita
 
-KERNELS = Path(snitch.__file__).parent / "kernels"
-INCLUDES = (KERNELS, KERNELS.parents[1] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")
+KERNELS = Path(ita.__file__).parent / "kernels"
+INCLUDES = (KERNELS, KERNELS.parents[2] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")
 TCDM = 0x1000_0000
 VARIABLES = 0x1_D800
 """Where those of the program begin: in front of them is room for operands."""

@@ -15,7 +15,7 @@ from tilewright.program import Program
 from tilewright.sim.platform import Device, Kind
 from tilewright.sim.quad import CLUSTER, QUAD
 from tilewright.target.target import Engine, Target
-from tilewright.targets import snitch
+from tilewright.targets.snitch import ita
 from tilewright.targets.snitch.ita.kernels import KERNELS
 from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA
 
@@ -38,7 +38,7 @@ def quad_with_ita() -> Target:
         engines=(Engine(engine.name, (*KERNELS, *engine.kernels)),),
         passes=(*quad.passes, PRODUCTS_ON_ITA),
         memories=(replace(l1, bytes=TCDM_BYTES, starts=128), l2),
-        bases=(Path(snitch.__file__).parent, *quad.bases),
+        bases=(Path(ita.__file__).parent, *quad.bases),
         flags=(*quad.flags, "-DTW_ITA=0x10040000u", f"-DTW_ITA_MEMORY={tcdm.base:#x}u"),
         cluster=replace(cluster, platform=platform),
     )
