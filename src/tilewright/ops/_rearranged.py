@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
 
 from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import Box, Span
-from tilewright.ir.op import Op, Params
-from tilewright.ir.types import Shape, Shapes, TensorType
+from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
@@ -58,3 +62,66 @@ class RearrangedConv(Internal):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return self.conv.params(self.plain_types(types))
+
+
+MADE = ("B", "mul", "add")
+"""Operands with a value for each filter."""
+
+
+def folded_zero(x_zero: int, dtype: str) -> int:
+    """What a bias has been freed of for each weight: unsigned bytes are multiplied as signed ones, with 128 less."""
+    return x_zero - (128 if dtype == "uint8" else 0)
+
+
+def value_per_filter(graph: Graph, tensor: str, filters: int) -> Array | None:
+    """Of a constant; None where it is computed, or differs from row to row."""
+    values = graph.constants.get(tensor)
+    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
+        return None
+    return np.broadcast_to(values.reshape(-1), filters).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class FoldedConv(RearrangedConv):
+    """Channels last, zero points in the bias. Padding has the value `conv.x_zero`, which is not subtracted."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    multiplies: ClassVar[bool] = True
+    filters: int = 1
+    """Of all groups."""
+    kernel: Shape = (1, 1)
+    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
+
+    @abstractmethod
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        """Rows as the convolution has them."""
+
+    @abstractmethod
+    def plain_values(self, values: Array) -> Array:
+        """One for each filter."""
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
+        made = {name: (self.filters,) for name in MADE if name in shapes}
+        return {**shapes, "W": weights, **made}
+
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
+        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
+
+    def index(self, shapes: Shapes) -> Index:
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
+        return {**self.conv.index(self.plain_shapes(shapes)), **own}
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.conv.result_dtypes({**dtypes, "W": "int8"})
+
+    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
+        channels = X.shape[-1] // self.conv.groups
+        rows = self.plain_weights(W, channels)
+        shift = folded_zero(self.conv.x_zero, X.dtype.name)
+        bias = self.plain_values(B).astype(np.int64) + shift * rows.astype(np.int64).sum(1)
+        plain = [None if values is None else self.plain_values(values) for values in rest]
+        more = {name: self.plain_values(values) for name, values in named.items()}
+        weights = rows.reshape(self.filters, *self.kernel, channels)
+        return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)

@@ -11,18 +11,17 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
-    MADE,
     VectorConv,
     VectorDepthwise,
     VectorForm,
     VectorProduct,
     Way,
     blocked,
-    folded_zero,
     in_blocks,
     in_lanes,
     tapped,
@@ -53,7 +52,7 @@ def _conv(graph: Graph, node: Node) -> Offer | None:
     is_depthwise = op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1
     kind: type[VectorForm] = VectorDepthwise if is_depthwise and _pairs_fit(rows) else VectorConv
     form = kind(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
-    values = {name: _per_filter(graph, operands, name, len(rows)) for name in MADE if name in operands}
+    values = {name: value_per_filter(graph, operands[name], len(rows)) for name in MADE if name in operands}
     return _offer(graph, node, form, rows, values, op.x_zero)
 
 
@@ -68,7 +67,7 @@ def _product(graph: Graph, node: Node) -> Offer | None:
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     conv = Conv((1, 1), (1, 1), (0,) * 4, x_zero=op.a_zero, requant=op.requant, channels_last=True)
     names = {"B": "C", "mul": "mul", "add": "add"}
-    values = {name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands}
+    values = {name: value_per_filter(graph, operands[own], len(rows)) for name, own in names.items() if own in operands}
     return _offer(graph, node, VectorConv(len(rows), (1, 1), conv), rows, values, op.a_zero)
 
 
@@ -105,14 +104,6 @@ def _weights(form: VectorForm, rows: Array) -> Array:
 
 def _values(form: VectorForm, values: Array) -> Array:
     return in_lanes(values) if isinstance(form, VectorDepthwise) else in_blocks(values, form.conv.groups)
-
-
-def _per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
-    """A value for each; None where they are computed, or differ from row to row."""
-    values = graph.constants.get(operands[name])
-    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
-        return None
-    return np.broadcast_to(values.reshape(-1), filters).astype(np.int64)
 
 
 def _pairs_fit(rows: Array) -> bool:

@@ -7,7 +7,6 @@ and exponents have a value for each filter, zero points are part of the bias, al
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -19,8 +18,7 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._rearranged import RearrangedConv
-from tilewright.ops.conv import Conv
+from tilewright.ops._rearranged import MADE, FoldedConv
 from tilewright.ops.matmul import MatMul
 
 FOUR = 4
@@ -29,8 +27,6 @@ WHOLE_WINDOW = 8
 """Bytes that windows which are gathered are a multiple of."""
 LEAST_PIECE = 16
 """Bytes side by side of a window that is read where it is, if there are several."""
-MADE = ("B", "mul", "add")
-"""Operands with a value for each filter."""
 
 
 class Way(IntEnum):
@@ -117,62 +113,15 @@ def untapped(parts: Array, channels: int, kernel: Shape) -> Array:
     return rows[:channels]
 
 
-def folded_zero(x_zero: int, dtype: str) -> int:
-    """What a bias has been freed of for each weight: unsigned bytes are multiplied as signed ones, with 128 less."""
-    return x_zero - (128 if dtype == "uint8" else 0)
-
-
 # ---- operators ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class PackedForm(RearrangedConv):
-    """A convolution, channels last. Padding has the value `conv.x_zero`, which is not subtracted."""
-
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
-    multiplies: ClassVar[bool] = True
-    filters: int = 1
-    """Of all groups."""
-    kernel: Shape = (1, 1)
-    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
+class PackedForm(FoldedConv):
     way: Way = Way.ANY
     """That requantisations go."""
     columns: int = 8
     """Filters of a block; of depthwise convolutions half a block."""
-
-    @abstractmethod
-    def plain_weights(self, W: Array, channels: int) -> Array:
-        """Rows as the convolution has them."""
-
-    @abstractmethod
-    def plain_values(self, values: Array) -> Array:
-        """One for each filter."""
-
-    def plain_shapes(self, shapes: Shapes) -> Shapes:
-        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
-        made = {name: (self.filters,) for name in MADE if name in shapes}
-        return {**shapes, "W": weights, **made}
-
-    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
-        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
-
-    def index(self, shapes: Shapes) -> Index:
-        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
-        return {**self.conv.index(self.plain_shapes(shapes)), **own}
-
-    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
-        return self.conv.result_dtypes({**dtypes, "W": "int8"})
-
-    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
-        channels = X.shape[-1] // self.conv.groups
-        rows = self.plain_weights(W, channels)
-        shift = folded_zero(self.conv.x_zero, X.dtype.name)
-        bias = self.plain_values(B).astype(np.int64) + shift * rows.astype(np.int64).sum(1)
-        plain = [None if values is None else self.plain_values(values) for values in rest]
-        more = {name: self.plain_values(values) for name, values in named.items()}
-        weights = rows.reshape(self.filters, *self.kernel, channels)
-        return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}

@@ -13,11 +13,11 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._linear import NARROW
+from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
-    MADE,
     WHOLE_WINDOW,
     ComputedProduct,
     PackedConvolution,
@@ -25,7 +25,6 @@ from tilewright.targets.cpu.packed_forms import (
     PackedForm,
     PackedProduct,
     Way,
-    folded_zero,
     in_blocks,
     packed,
     tapped,
@@ -60,7 +59,7 @@ def _conv(columns: int, graph: Graph, node: Node) -> Offer | None:
     is_depthwise = op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1
     kind: type[PackedForm] = PackedDepthwise if is_depthwise else PackedConvolution
     form = kind(len(weights), weights.shape[1:-1], replace(op, w_zero=0), columns=columns)
-    values = {name: _per_filter(graph, operands, name, len(rows)) for name in MADE if name in operands}
+    values = {name: value_per_filter(graph, operands[name], len(rows)) for name in MADE if name in operands}
     return _offer(graph, node, form, rows, values, op.x_zero)
 
 
@@ -77,7 +76,7 @@ def _product(columns: int, graph: Graph, node: Node) -> Offer | None:
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     conv = Conv((1, 1), (1, 1), (0,) * 4, x_zero=op.a_zero, requant=op.requant, channels_last=True)
     names = {"B": "C", "mul": "mul", "add": "add"}
-    values = {name: _per_filter(graph, operands, own, len(rows)) for name, own in names.items() if own in operands}
+    values = {name: value_per_filter(graph, operands[own], len(rows)) for name, own in names.items() if own in operands}
     return _offer(graph, node, PackedConvolution(len(rows), (1, 1), conv, columns=columns), rows, values, op.a_zero)
 
 
@@ -148,14 +147,6 @@ def _values(form: PackedForm, values: Array) -> Array:
     if isinstance(form, PackedConvolution):
         return in_blocks(values, form.conv.groups, form.columns)
     return values.astype(np.int32)
-
-
-def _per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
-    """A value for each; None where they are computed, or differ from row to row."""
-    values = graph.constants.get(operands[name])
-    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
-        return None
-    return np.broadcast_to(values.reshape(-1), filters).astype(np.int64)
 
 
 def way_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> Way:
