@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -145,15 +145,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The command line of every start of a compiler."""
-    found, run = list[list[str]](), Compiler.run
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The source of every start of a compiler."""
+    found, compile_one = list[Path](), Compiler.compile
 
-    def counted(self: Compiler, arguments: list[str], *others: Path) -> None:
-        found.append(arguments)
-        run(self, arguments, *others)
+    def counted(self: Compiler, source: Path, flags: Sequence[str], made: str, folder: Path) -> None:
+        found.append(source)
+        compile_one(self, source, flags, made, folder)
 
-    monkeypatch.setattr(Compiler, "run", counted)
+    monkeypatch.setattr(Compiler, "compile", counted)
     return found
 
 
@@ -164,7 +164,7 @@ def compiled(source: Path, place: Path, *words: str) -> bytes:
     return made.read_bytes()
 
 
-def test_one_start_for_many_programs(folder: Path, runs: list[list[str]], tmp_path: Path) -> None:
+def test_one_start_for_many_programs(folder: Path, runs: list[Path], tmp_path: Path) -> None:
     first = compiled(folder / "x.c", tmp_path / "one")
     assert first == compiled(folder / "x.c", tmp_path / "two")
     assert len(runs) == 1
@@ -172,7 +172,7 @@ def test_one_start_for_many_programs(folder: Path, runs: list[list[str]], tmp_pa
     assert len(runs) == 2
 
 
-def test_a_header_that_changes_makes_another_object(folder: Path, runs: list[list[str]], tmp_path: Path) -> None:
+def test_a_header_that_changes_makes_another_object(folder: Path, runs: list[Path], tmp_path: Path) -> None:
     first = compiled(folder / "x.c", tmp_path / "one")
     text = (folder / "inner.h").read_text()
     (folder / "inner.h").write_text("#define VALUE 2\n")
@@ -184,7 +184,7 @@ def test_a_header_that_changes_makes_another_object(folder: Path, runs: list[lis
     assert len(runs) == 2
 
 
-def test_a_damaged_entry_is_made_anew(folder: Path, runs: list[list[str]], tmp_path: Path) -> None:
+def test_a_damaged_entry_is_made_anew(folder: Path, runs: list[Path], tmp_path: Path) -> None:
     first = compiled(folder / "x.c", tmp_path / "one")
     (entry,) = (tmp_path / "cache" / "objects").iterdir()
     entry.write_bytes(entry.read_bytes()[:-1])
@@ -194,7 +194,7 @@ def test_a_damaged_entry_is_made_anew(folder: Path, runs: list[list[str]], tmp_p
 
 
 def test_it_can_be_switched_off(
-    folder: Path, runs: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "0")
     assert compiled(folder / "x.c", tmp_path / "one") == compiled(folder / "x.c", tmp_path / "two")
@@ -202,7 +202,7 @@ def test_it_can_be_switched_off(
     assert not (tmp_path / "cache" / "objects").exists()
 
 
-def test_an_error_is_not_kept(folder: Path, runs: list[list[str]], tmp_path: Path) -> None:
+def test_an_error_is_not_kept(folder: Path, runs: list[Path], tmp_path: Path) -> None:
     (folder / "inner.h").write_text("#error no value\n")
     for place in ("one", "two"):
         with pytest.raises(CompileError, match="no value"):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
+from tilewright.toolchain.zig_clang import clang_command
 
 FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -42,6 +43,22 @@ class Compiler:
     @property
     def is_zig(self) -> bool:
         return Path(self.command[0]).stem == "zig" and self.command[1:2] == ("cc",)
+
+    def compile(self, source: Path, flags: Sequence[str], made: str, folder: Path) -> None:
+        """Make the object of a source."""
+        if not self._compiled_by_clang(source, flags, made, folder):
+            self.run([*flags, "-c", str(source), "-o", made], folder, folder / SCRATCH)
+
+    def _compiled_by_clang(self, source: Path, flags: Sequence[str], made: str, folder: Path) -> bool:
+        """Whether zig's clang made it alone; what it complains of is zig's to tell."""
+        words = clang_command(self.command, flags, source, made, cache_folder() / "zig") if self.is_zig else None
+        if words is None:
+            return False
+        try:
+            done = subprocess.run(words, cwd=folder, capture_output=True, timeout=LONGEST_RUN)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
 
     def run(self, arguments: list[str], folder: Path, scratch: Path | None = None) -> None:
         """Run in a folder; its complaints become the error's text. What zig keeps of it goes to `scratch`."""
@@ -212,7 +229,7 @@ def _object(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path
 def _compiled(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path) -> Path:
     handle, name = tempfile.mkstemp(suffix=".o", dir=folder / OBJECTS)
     os.close(handle)
-    compiler.run([*flags, "-c", str(source), "-o", name], folder, folder / SCRATCH)
+    compiler.compile(source, flags, name, folder)
     return Path(name)
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.errors import CompileError
 from tilewright.ir.types import Array
-from tilewright.program import Program
+from tilewright.planner.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.target.processors import PROCESSORS
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import find_cross_compiler, link_objects
+from tilewright.toolchain.compiler import BARE, find_cross_compiler, link_objects
 
 LIBRARY = Path(__file__).parents[3] / "src" / "tilewright" / "targets" / "bare" / "runtime" / "libc"
 TIMEOUT = 120
@@ -39,11 +40,9 @@ def needs_emulator(processor: str) -> pytest.MarkDecorator:
 class ForeignProgram(HostPrograms):
     """A network as a program for another machine's Linux."""
 
-    def __init__(self, program: Program) -> None:
-        schedule = program.compiled.schedule
+    def __init__(self, schedule: Schedule, files: Mapping[str, str], name: str) -> None:
         self.graph, self.processor = schedule.graph, schedule.target.processor
-        writer = Writer(schedule, symbol_prefix(program.name or schedule.graph.name))
-        super().__init__([HostNetwork(schedule, program.files, writer)])
+        super().__init__([HostNetwork(schedule, files, Writer(schedule, symbol_prefix(name)))])
 
     def _build(self, target: Target, cc: str | None) -> None:
         for path in (*LIBRARY.iterdir(), Path(__file__).parent / "start.c"):
@@ -51,10 +50,14 @@ class ForeignProgram(HostPrograms):
         machine = ["-target", f"{PROCESSORS[target.processor].machine}-freestanding-none"]
         compiler = find_cross_compiler()
         objects = self._objects(target, compiler, ("start.c", "math.c"), [*machine, "-ffreestanding"])
-        link_objects(objects, ["compiler_rt"], self.folder / "program", compiler, [*machine, "-nostdlib", "-O3"])
+        flags = [*machine, "-nostdlib", "-Os"]
+        try:
+            link_objects(objects, [], self.folder / "program", compiler, [*flags, BARE, "-Wl,--gc-sections"])
+        except CompileError:
+            link_objects(objects, ["compiler_rt"], self.folder / "program", compiler, flags)
 
     def outputs(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """By the names that the model gives them."""
+        """By their names in the schedule."""
         given = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in self.graph.inputs)
         command = [emulator(self.processor), "-cpu", "max", str(self.folder / "program")]
         done = subprocess.run(command, input=given, capture_output=True, timeout=TIMEOUT)
@@ -63,9 +66,9 @@ class ForeignProgram(HostPrograms):
 
     def _arrays(self, data: bytes) -> dict[str, Array]:
         found, at = {}, 0
-        for tensor, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
+        for tensor in dict.fromkeys(self.graph.outputs):
             kind = self.graph.types[tensor]
-            found[name] = np.frombuffer(data, kind.element, kind.elements, at).reshape(kind.shape)
+            found[tensor] = np.frombuffer(data, kind.element, kind.elements, at).reshape(kind.shape)
             at += kind.bytes
         assert at == len(data)
         return found
