@@ -26,6 +26,7 @@ typedef struct {
 void queue_push_far(queue *q, u32 actor, u64 when);
 void queue_push_wide(queue *q, u32 actor, u64 when);
 int queue_pop_wide(queue *q);
+int queue_take_wide(queue *q, u32 first);
 u64 queue_horizon_wide(const queue *q, u32 actor);
 int queue_advance(queue *q);
 /* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
@@ -56,6 +57,15 @@ static inline int queue_pop(queue *q) {
     if (UNLIKELY(q->is_wide)) return queue_pop_wide(q);
     u32 actor = (u32)__builtin_ctzll(q->ready);
     q->ready &= q->ready - 1;
+    return (int)actor;
+}
+
+/* Takes an actor of the present cycle out, which has some: the first one from number `first` on, or else the first of all. */
+static inline int queue_take(queue *q, u32 first) {
+    if (LIKELY(q->is_wide)) return queue_take_wide(q, first);
+    u64 from = first < 64 ? q->ready >> first << first : 0;
+    u32 actor = (u32)__builtin_ctzll(from ? from : q->ready);
+    q->ready &= ~(1ull << actor);
     return (int)actor;
 }
 
