@@ -35,11 +35,16 @@ def partial_bytes(blocks: int, words: int) -> int:
 
 
 def product_bytes(op: Op, types: Types) -> int:
-    """Panels of both operands, sums of their rows where the other one has a zero point, parts of sums."""
+    """Panels of both operands, what sums of columns begin with, sums of rows where those matter, parts of sums."""
     p, matrices = cast("dict[str, int]", op.params(types)), _matrices(op, types)
     a, b, words = panels(p["rows"]), panels(p["columns"]), panels(p["inner"])
-    sums = a * bool(p["b_zero"]) + b * bool(p["a_zero"])
+    sums = b + a * _has_zero(types["B"].dtype, p["b_zero"])
     return 4 * PANEL * matrices * ((a + b) * words + sums) + partial_bytes(matrices * a * b, words)
+
+
+def _has_zero(dtype: str, zero: int) -> bool:
+    """Whether another integer than 0 stands for zero in panels, where all bytes are signed."""
+    return zero != (0 if dtype == "int8" else 128)
 
 
 def _matrices(op: Op, types: Types) -> int:
@@ -86,10 +91,10 @@ def convolution(op: Op, types: Types, l1: int) -> Convolution:
 
 
 def conv_bytes(op: Op, types: Types, l1: int) -> int:
-    """Panels of filters and of windows, sums of their rows, parts of sums."""
+    """Panels of filters and of windows, what sums begin with, sums of windows where those matter, parts of sums."""
     c, conv = convolution(op, types, l1), cast(Conv, op)
     filters = panels(c.filters)
-    sums = filters + c.chunk * bool(conv.w_zero)
+    sums = filters + c.chunk * _has_zero(types["W"].dtype, conv.w_zero)
     last = panels(c.pixels) % c.chunk or c.chunk
     return 4 * PANEL * ((filters + c.chunk) * c.words + sums) + partial_bytes(last * filters, c.words)
 

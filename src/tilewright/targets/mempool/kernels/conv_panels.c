@@ -7,58 +7,8 @@
 #define TW_Y int8_t
 #endif
 
-#define TW_A_SIGNED ((TW_X)-1 < 0)
-#define TW_B_SIGNED ((TW_W)-1 < 0)
-
 #include "conv.h"
-#include "panels.h"
-#include "requant_words.h"
-
-typedef struct {
-  const tw_conv_params *p;
-  const int32_t *bias, *mul, *add;
-  const int32_t *x_sums, *w_sums; /* of windows and filters; NULL where nothing depends on them */
-  TW_Y *y;
-  int32_t inner;        /* of a filter */
-  int32_t first, end;   /* pixels at work */
-  int32_t filter;       /* the group's first */
-} work;
-
-static inline TW_Y result(const work *k, int32_t total, int32_t mul, int32_t add) {
-  if (!k->p->requantised) return (TW_Y)total;
-  return (TW_Y)(sizeof(TW_Y) <= 2 ? tw_requantise_words(&k->p->requant, total, mul, add)
-                                  : tw_requantise(&k->p->requant, total, mul, add));
-}
-
-/* Some pixels of one filter, whose totals are `step` apart. */
-static inline void finish(const work *k, int32_t row, int32_t rows, int32_t column, const int32_t *total, int32_t step) {
-  const tw_conv_params *const p = k->p;
-  const int32_t filter = k->filter + column, filters = p->groups * p->out_channels, pixel = k->first + row;
-  uint32_t start = (uint32_t)tw_conv_bias(p, k->bias, filter) + (uint32_t)(k->inner * p->x_zero * p->w_zero);
-  if (k->w_sums) start -= (uint32_t)(p->x_zero * k->w_sums[column]);
-  const int32_t mul = p->requantised ? k->mul[filter * p->mul_step] : 0;
-  const int32_t add = p->requantised && k->add ? k->add[filter * p->add_step] : 0;
-  TW_Y *y = k->y + pixel * filters + filter;
-  for (int32_t r = 0; r < rows; r++, y += filters) {
-    uint32_t sum = start + (uint32_t)total[r * step];
-    if (k->x_sums) sum -= (uint32_t)(p->w_zero * k->x_sums[row + r]);
-    *y = result(k, (int32_t)sum, mul, add);
-  }
-}
-
-static void finish_one(const void *work_, int32_t matrix, int32_t row, int32_t column, int32_t total) {
-  const work *const k = work_;
-  (void)matrix;
-  if (k->first + row < k->end && column < k->p->out_channels) finish(k, row, 1, column, &total, 0);
-}
-
-static void finish_block(const void *work_, int32_t matrix, int32_t i, int32_t j, const int32_t *total) {
-  const work *const k = work_;
-  (void)matrix;
-  const int32_t row = i * TW_PANEL, column = j * TW_PANEL, rows = tw_min(k->end - k->first - row, TW_PANEL);
-  const int32_t columns = tw_min(k->p->out_channels - column, TW_PANEL);
-  for (int32_t f = 0; f < columns; f++) finish(k, row, rows, column + f, total + f, TW_PANEL);
-}
+#include "panel_product.h"
 
 /* ---- windows ---- */
 
@@ -80,11 +30,11 @@ static inline void put(writer *w, uint32_t byte) {
 
 static void put_run(writer *w, const uint8_t *from, int32_t count) {
   if (w->bits == 0 && count >= 4) {
-    w->to = tw_fill_run(w->to, from, count & ~3);
+    w->to = tw_fill_run(w->to, from, count & ~3, TW_FLIP(TW_X));
     from += count & ~3;
     count &= 3;
   }
-  for (; count > 0; count--) put(w, *from++);
+  for (; count > 0; count--) put(w, *from++ ^ (TW_FLIP(TW_X) & 0xff));
 }
 
 static void put_zeros(writer *w, uint32_t zero, int32_t count) {
@@ -98,7 +48,7 @@ static void gather(const tw_conv_params *p, const uint8_t *x, int32_t pixel, uin
   const int32_t depth = p->groups * p->in_channels, channels = p->in_channels, plane = p->out_h * p->out_w;
   const int32_t image = pixel / plane, in_image = pixel % plane, line = in_image / p->out_w;
   const int32_t top = line * p->stride_h - p->pad_top, left = in_image % p->out_w * p->stride_w - p->pad_left;
-  const uint32_t zero = (uint32_t)p->x_zero & 0xff;
+  const uint32_t zero = (uint32_t)TW_FLIPPED_ZERO(TW_X, p->x_zero) & 0xff;
   const int is_one_run = p->dilation_w == 1 && p->groups == 1;
   const int32_t first = is_one_run ? tw_min(tw_max(-left, 0), p->kernel_w) : 0;
   const int32_t end = is_one_run ? tw_max(tw_min(p->in_w - left, p->kernel_w), first) : 0;
@@ -126,30 +76,36 @@ static void gather(const tw_conv_params *p, const uint8_t *x, int32_t pixel, uin
   if (w.bits) *w.to = w.word;
 }
 
-/* Windows of the pixels at work, dealt out to all cores. */
-static void gather_all(const work *k, const uint8_t *x, int32_t words, uint32_t *to) {
-  const int32_t count = k->end - k->first;
-  const tw_share mine = tw_share_of((count + TW_PANEL - 1) / TW_PANEL * TW_PANEL);
+/* Windows of some pixels from `first` on, dealt out to all cores. */
+static void gather_all(const tw_conv_params *p, const uint8_t *x, int32_t first, int32_t count, int32_t words, int32_t *sums, uint32_t *to) {
+  const tw_share mine = tw_share_of(tw_panels_of(count) * TW_PANEL);
   for (int32_t row = mine.first; row < mine.end; row++) {
-    uint32_t *const place = to + row / TW_PANEL * TW_PANEL * words + row % TW_PANEL;
+    uint32_t *const place = tw_panel_row(to, row, words);
     if (row < count) {
-      gather(k->p, x, k->first + row, place);
+      gather(p, x, first + row, place);
     } else {
       tw_fill_zeros(place, words);
     }
+    if (sums) sums[row] = tw_row_sum(place, words);
   }
 }
 
-static void fill_filters(const tw_conv_params *p, const uint8_t *w, int32_t inner, int32_t words, uint32_t *to) {
-  const int32_t filters = p->out_channels;
-  const tw_share mine = tw_share_of((filters + TW_PANEL - 1) / TW_PANEL * TW_PANEL);
+/* Filters of a group; and what their sums begin with. */
+static void fill_filters(const tw_conv_params *p, const uint8_t *w, const int32_t *bias, int32_t filter, int32_t inner,
+                         int32_t *start, uint32_t *to) {
+  const int32_t words = (inner + 3) / 4;
+  const int32_t x_zero = TW_FLIPPED_ZERO(TW_X, p->x_zero), w_zero = TW_FLIPPED_ZERO(TW_W, p->w_zero);
+  const tw_share mine = tw_share_of(tw_panels_of(p->out_channels) * TW_PANEL);
   for (int32_t row = mine.first; row < mine.end; row++) {
-    uint32_t *const place = to + row / TW_PANEL * TW_PANEL * words + row % TW_PANEL;
-    if (row < filters) {
-      tw_fill_row(place, w + row * inner, 1, inner);
-    } else {
+    uint32_t *const place = tw_panel_row(to, row, words);
+    start[row] = 0;
+    if (row >= p->out_channels) {
       tw_fill_zeros(place, words);
+      continue;
     }
+    tw_fill_row(place, w + (filter + row) * inner, 1, inner, TW_FLIP(TW_W));
+    start[row] = tw_conv_bias(p, bias, filter + row);
+    if (x_zero) start[row] = (int32_t)((uint32_t)start[row] + (uint32_t)(x_zero * (inner * w_zero - tw_row_sum(place, words))));
   }
 }
 
@@ -157,27 +113,28 @@ static void fill_filters(const tw_conv_params *p, const uint8_t *w, int32_t inne
 void TW_NAME(const tw_conv_params *p, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const int32_t inner = p->kernel_h * p->kernel_w * p->in_channels, words = (inner + 3) / 4;
-  const int32_t w_panels = (p->out_channels + TW_PANEL - 1) / TW_PANEL, pixels = p->batch * p->out_h * p->out_w;
-  const int32_t chunk = p->chunk * TW_PANEL;
+  const int32_t w_panels = tw_panels_of(p->out_channels), pixels = p->batch * p->out_h * p->out_w;
+  const int32_t chunk = p->chunk * TW_PANEL, filters = p->groups * p->out_channels;
   uint32_t *const w_place = scratch, *const x_place = w_place + w_panels * TW_PANEL * words;
-  int32_t *const w_sums = (int32_t *)(x_place + chunk * words), *const x_sums = w_sums + w_panels * TW_PANEL;
-  int32_t *const partial = x_sums + (p->w_zero ? chunk : 0);
-  work k = {p, b, mul, add, p->w_zero ? x_sums : 0, p->x_zero ? w_sums : 0, y, inner, 0, 0, 0};
+  int32_t *const start = (int32_t *)(x_place + chunk * words), *const sums = start + w_panels * TW_PANEL;
+  tw_product k = {.a = x_place, .b = w_place, .words = words, .columns = p->out_channels, .start = start,
+                  .mul_column = p->mul_step, .add_column = p->add_step, .b_zero = TW_FLIPPED_ZERO(TW_W, p->w_zero),
+                  .requantised = p->requantised, .requant = p->requant, .y_row = filters, .y_column = 1};
+  k.row_sums = k.b_zero ? sums : 0;
+  k.partial = sums + (k.b_zero ? chunk : 0);
   if (words == 0) return;
   for (int32_t group = 0; group < p->groups; group++) {
-    k.filter = group * p->out_channels;
-    fill_filters(p, (const uint8_t *)w + k.filter * inner, inner, words, w_place);
-    for (k.first = 0; k.first < pixels; k.first += chunk) {
-      k.end = tw_min(k.first + chunk, pixels);
-      gather_all(&k, (const uint8_t *)x + group * p->in_channels, words, x_place);
+    const int32_t filter = group * p->out_channels;
+    k.mul = mul ? mul + filter * p->mul_step : 0;
+    k.add = add ? add + filter * p->add_step : 0;
+    fill_filters(p, (const uint8_t *)w, b, filter, inner, start, w_place);
+    for (int32_t first = 0; first < pixels; first += chunk) {
+      k.rows = tw_min(chunk, pixels - first);
+      k.y = y + first * filters + filter;
+      gather_all(p, (const uint8_t *)x + group * p->in_channels, first, k.rows, words, k.b_zero ? sums : 0, x_place);
       tw_barrier();
-      const int32_t panels = (k.end - k.first + TW_PANEL - 1) / TW_PANEL;
-      if (p->x_zero && k.first == 0) tw_row_sums(w_place, w_panels * TW_PANEL, words, TW_B_SIGNED, w_sums);
-      if (p->w_zero) tw_row_sums(x_place, panels * TW_PANEL, words, TW_A_SIGNED, x_sums);
-      if (p->x_zero || p->w_zero) tw_barrier();
-      const tw_panels at = {x_place, w_place, panels, w_panels, words, 1, partial};
-      tw_blocks(&at, &k, finish_block, finish_one);
-      if (k.end < pixels || group + 1 < p->groups) tw_barrier();
+      tw_blocks(&k);
+      if (first + chunk < pixels || group + 1 < p->groups) tw_barrier();
     }
   }
 }

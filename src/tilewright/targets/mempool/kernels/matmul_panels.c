@@ -7,19 +7,8 @@
 #define TW_Y int8_t
 #endif
 
-#define TW_A_SIGNED ((TW_A)-1 < 0)
-#define TW_B_SIGNED ((TW_B)-1 < 0)
-
 #include "matmul.h"
-#include "panels.h"
-#include "requant_words.h"
-
-typedef struct {
-  const tw_matmul_params *p;
-  const int32_t *c, *mul, *add;
-  const int32_t *a_sums, *b_sums; /* of rows and columns; NULL where nothing depends on them */
-  TW_Y *y;
-} work;
+#include "panel_product.h"
 
 /* Where the matrices of a batch begin. */
 static tw_batch find_batch(const tw_matmul_params *p, int32_t number) {
@@ -35,90 +24,81 @@ static tw_batch find_batch(const tw_matmul_params *p, int32_t number) {
   return batch;
 }
 
-static inline TW_Y result(const work *k, int32_t total, int32_t mul, int32_t add) {
-  if (!k->p->requantised) return (TW_Y)total;
-  return (TW_Y)(sizeof(TW_Y) <= 2 ? tw_requantise_words(&k->p->requant, total, mul, add)
-                                  : tw_requantise(&k->p->requant, total, mul, add));
-}
-
-static void finish_one(const void *work_, int32_t matrix, int32_t row, int32_t column, int32_t total) {
-  const work *const k = work_;
-  const tw_matmul_params *const p = k->p;
-  if (row >= p->rows || column >= p->columns) return;
-  const tw_batch at = find_batch(p, matrix);
-  const int32_t panels_a = (p->rows + TW_PANEL - 1) / TW_PANEL, panels_b = (p->columns + TW_PANEL - 1) / TW_PANEL;
-  uint32_t sum = (uint32_t)total + (uint32_t)(p->inner * p->a_zero * p->b_zero);
-  if (k->a_sums) sum -= (uint32_t)(p->b_zero * k->a_sums[matrix * panels_a * TW_PANEL + row]);
-  if (k->b_sums) sum -= (uint32_t)(p->a_zero * k->b_sums[matrix * panels_b * TW_PANEL + column]);
-  if (k->c) sum += (uint32_t)k->c[at.c + row * p->c_row + column * p->c_column];
-  const int32_t mul = k->mul ? k->mul[row * p->mul_row + column * p->mul_column] : 0;
-  const int32_t add = k->add ? k->add[row * p->add_row + column * p->add_column] : 0;
-  k->y[at.y + row * p->y_row + column * p->y_column] = result(k, (int32_t)sum, mul, add);
-}
-
-/* Four columns of a block, with what they have in common looked up once. */
-static void finish_block(const void *work_, int32_t matrix, int32_t i, int32_t j, const int32_t *total) {
-  const work *const k = work_;
-  const tw_matmul_params *const p = k->p;
-  const int32_t row = i * TW_PANEL, rows = tw_min(p->rows - row, TW_PANEL), y_row = p->y_row;
-  const tw_batch at = find_batch(p, matrix);
-  const int32_t panels_a = (p->rows + TW_PANEL - 1) / TW_PANEL, panels_b = (p->columns + TW_PANEL - 1) / TW_PANEL;
-  for (int32_t f = 0; f < TW_PANEL; f++) {
-    const int32_t column = j * TW_PANEL + f;
-    if (column >= p->columns) break;
-    uint32_t start = (uint32_t)(p->inner * p->a_zero * p->b_zero);
-    if (k->b_sums) start -= (uint32_t)(p->a_zero * k->b_sums[matrix * panels_b * TW_PANEL + column]);
-    const int32_t *const c = k->c ? k->c + at.c + row * p->c_row + column * p->c_column : 0;
-    const int32_t *const mul = k->mul ? k->mul + row * p->mul_row + column * p->mul_column : 0;
-    const int32_t *const add = k->add ? k->add + row * p->add_row + column * p->add_column : 0;
-    TW_Y *y = k->y + at.y + row * y_row + column * p->y_column;
-    int32_t factor = mul ? mul[0] : 0, summand = add ? add[0] : 0;
-    for (int32_t r = 0; r < rows; r++, y += y_row) {
-      uint32_t sum = start + (uint32_t)total[r * TW_PANEL + f];
-      if (k->a_sums) sum -= (uint32_t)(p->b_zero * k->a_sums[matrix * panels_a * TW_PANEL + row + r]);
-      if (c) sum += (uint32_t)c[r * p->c_row];
-      if (p->mul_row) factor = mul[r * p->mul_row];
-      if (p->add_row && add) summand = add[r * p->add_row];
-      *y = result(k, (int32_t)sum, factor, summand);
-    }
-  }
-}
-
-/* Rows of panels, which are dealt out to all cores: element e of row i of a matrix is from[i * across + e * along]. */
-static void fill(const tw_matmul_params *p, const uint8_t *from, int is_a, int32_t matrices, uint32_t *to) {
-  const int32_t rows = is_a ? p->rows : p->columns, across = is_a ? p->a_row : p->b_column, along = is_a ? p->a_column : p->b_row;
-  const int32_t padded = (rows + TW_PANEL - 1) / TW_PANEL * TW_PANEL, words = (p->inner + 3) / 4;
+/* Rows of all matrices, which are dealt out to all cores: element e of row i of a matrix is from[i * across + e * along]. */
+static void fill_a(const tw_matmul_params *p, const uint8_t *from, int32_t matrices, int32_t *sums, uint32_t *to) {
+  const int32_t rows = p->rows, padded = tw_panels_of(rows) * TW_PANEL, words = (p->inner + 3) / 4;
   const tw_share mine = tw_share_of(matrices * padded);
   for (int32_t one = mine.first; one < mine.end; one++) {
-    const int32_t matrix = one / padded, row = one % padded;
-    const tw_batch at = find_batch(p, matrix);
-    uint32_t *const place = to + one / TW_PANEL * TW_PANEL * words + one % TW_PANEL;
+    const int32_t matrix = matrices == 1 ? 0 : one / padded, row = one - matrix * padded;
+    uint32_t *const place = tw_panel_row(to, one, words);
     if (row < rows) {
-      tw_fill_row(place, from + (is_a ? at.a : at.b) + row * across, along, p->inner);
+      tw_fill_row(place, from + find_batch(p, matrix).a + row * p->a_row, p->a_column, p->inner, TW_FLIP(TW_A));
     } else {
       tw_fill_zeros(place, words);
     }
+    if (sums) sums[one] = tw_row_sum(place, words);
   }
+}
+
+/* Columns; and what their sums begin with. */
+static void fill_b(const tw_matmul_params *p, const uint8_t *from, const int32_t *c, int32_t matrices, int32_t *start, uint32_t *to) {
+  const int32_t columns = p->columns, padded = tw_panels_of(columns) * TW_PANEL, words = (p->inner + 3) / 4;
+  const int32_t a_zero = TW_FLIPPED_ZERO(TW_A, p->a_zero), b_zero = TW_FLIPPED_ZERO(TW_B, p->b_zero);
+  const tw_share mine = tw_share_of(matrices * padded);
+  for (int32_t one = mine.first; one < mine.end; one++) {
+    const int32_t matrix = matrices == 1 ? 0 : one / padded, column = one - matrix * padded;
+    uint32_t *const place = tw_panel_row(to, one, words);
+    start[one] = 0;
+    if (column >= columns) {
+      tw_fill_zeros(place, words);
+      continue;
+    }
+    const tw_batch at = find_batch(p, matrix);
+    tw_fill_row(place, from + at.b + column * p->b_column, p->b_row, p->inner, TW_FLIP(TW_B));
+    if (a_zero) start[one] = a_zero * (p->inner * b_zero - tw_row_sum(place, words));
+    if (c && !p->c_row) start[one] = (int32_t)((uint32_t)start[one] + (uint32_t)c[at.c + column * p->c_column]);
+  }
+}
+
+static tw_product product_of(const tw_matmul_params *p, const int32_t *mul, const int32_t *add) {
+  tw_product k = {.words = (p->inner + 3) / 4, .rows = p->rows, .columns = p->columns, .mul = mul, .add = add,
+                  .mul_column = p->mul_column, .add_column = p->add_column, .mul_row = p->mul_row, .add_row = p->add_row,
+                  .more_row = p->c_row, .more_column = p->c_column, .b_zero = TW_FLIPPED_ZERO(TW_B, p->b_zero),
+                  .requantised = p->requantised, .requant = p->requant, .y_row = p->y_row, .y_column = p->y_column};
+  return k;
 }
 
 void TW_NAME(const tw_matmul_params *p, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   int32_t matrices = 1;
   for (int32_t axis = 0; axis < p->rank; axis++) matrices *= p->size[axis];
-  const int32_t words = (p->inner + 3) / 4;
-  const int32_t a_panels = (p->rows + TW_PANEL - 1) / TW_PANEL, b_panels = (p->columns + TW_PANEL - 1) / TW_PANEL;
+  tw_product k = product_of(p, mul, add);
+  const int32_t words = k.words, a_panels = tw_panels_of(p->rows), b_panels = tw_panels_of(p->columns);
   const int32_t a_rows = matrices * a_panels * TW_PANEL, b_rows = matrices * b_panels * TW_PANEL;
   if (a_rows == 0 || b_rows == 0 || words == 0) return;
   uint32_t *const a_place = scratch, *const b_place = a_place + a_rows * words;
-  int32_t *const a_sums = (int32_t *)(b_place + b_rows * words), *const b_sums = a_sums + (p->b_zero ? a_rows : 0);
-  int32_t *const partial = b_sums + (p->a_zero ? b_rows : 0);
-  fill(p, (const uint8_t *)a, 1, matrices, a_place);
-  fill(p, (const uint8_t *)b, 0, matrices, b_place);
+  int32_t *const start = (int32_t *)(b_place + b_rows * words), *const sums = start + b_rows;
+  k.partial = sums + (k.b_zero ? a_rows : 0);
+  fill_a(p, (const uint8_t *)a, matrices, k.b_zero ? sums : 0, a_place);
+  fill_b(p, (const uint8_t *)b, c, matrices, start, b_place);
   tw_barrier();
-  if (p->b_zero) tw_row_sums(a_place, a_rows, words, TW_A_SIGNED, a_sums);
-  if (p->a_zero) tw_row_sums(b_place, b_rows, words, TW_B_SIGNED, b_sums);
-  if (p->a_zero || p->b_zero) tw_barrier();
-  const work k = {p, c, mul, add, p->b_zero ? a_sums : 0, p->a_zero ? b_sums : 0, y};
-  const tw_panels panels = {a_place, b_place, a_panels, b_panels, words, matrices, partial};
-  tw_blocks(&panels, &k, finish_block, finish_one);
+  const int32_t blocks = a_panels * b_panels, parts = matrices == 1 ? tw_parts(blocks, words) : 1;
+  const tw_share mine = tw_share_of(matrices * blocks);
+  for (int32_t matrix = parts > 1 ? 0 : mine.first / blocks; matrix < matrices; matrix++) {
+    const tw_batch at = find_batch(p, matrix);
+    k.a = a_place + matrix * a_panels * TW_PANEL * words;
+    k.b = b_place + matrix * b_panels * TW_PANEL * words;
+    k.start = start + matrix * b_panels * TW_PANEL;
+    k.row_sums = k.b_zero ? sums + matrix * a_panels * TW_PANEL : 0;
+    k.more = c && p->c_row ? c + at.c : 0;
+    k.y = y + at.y;
+    const int32_t before = matrix * blocks;
+    if (parts > 1) {
+      tw_cut_blocks(&k, parts);
+    } else if (before >= mine.end) {
+      break;
+    } else {
+      tw_whole_blocks(&k, tw_max(mine.first - before, 0), tw_min(mine.end - before, blocks));
+    }
+  }
 }
