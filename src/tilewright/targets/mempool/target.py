@@ -58,7 +58,7 @@ def _target(variant: Variant) -> Target:
         engines=(Engine("cluster", (*linear.kernels(l1 - near), *PORTABLE)),),
         passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
         memories=(
-            Memory("L1", l1 - near, 16, ".l1", reachable_by=frozenset({CORES, "dma"}), behind=near),
+            Memory("L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma"}), behind=near),
             Memory(
                 "L2", l2, 16, ".l2", reachable_by=frozenset({CORES, "dma"}), slowdown=6.0 * variant.cores,
                 reserved=384 * KIB,
@@ -70,6 +70,7 @@ def _target(variant: Variant) -> Target:
                 latency=40, command=40, strided=False, groups=30,
             ),
         ),
+        numerics="hardware",
         folder=FOLDER,
         bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
         flags=(
