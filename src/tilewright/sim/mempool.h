@@ -13,26 +13,24 @@ enum {
     MP_COUNT
 };
 
-enum { MOST_TILE_GROUPS = 4, TILE_BANKS = 16, ACCESSES_IN_FLIGHT = 16, REGIONS = 4 };
+enum { MOST_TILE_GROUPS = 4, TILE_BANKS = 16, ACCESSES_IN_FLIGHT = 16, REGIONS = 4, LINES_AT_HAND = 8 };
 /* Cores take turns of some cycles each. The later ones of a turn find what earlier ones have booked, and book what is left. */
-enum { TURN = 16, SLOTS = 64, SLOTS_BEHIND = 32 };
+enum { TURN = 32, SLOTS = 64, SLOTS_BEHIND = 32 };
 
 /* The cycles in which a bank or a port is taken: those from `first` on, a bit each. All before are over. */
 typedef struct { u64 first, taken; } slots;
 
 /* mempool_memory.c: the rare cases. */
-u64 slots_slide(slots *k, u64 when);
-u64 slots_behind(slots *k);
+u64 slots_book_late(slots *k, u64 when);
 
-/* The first free cycle from `when` on is taken. */
+/* The first free cycle from `when` on is taken: by a branch where that is `when`, so that processors need not wait to know. */
 static inline u64 slots_book(slots *k, u64 when) {
-    if (UNLIKELY(when - k->first >= SLOTS)) when = slots_slide(k, when);
-    u32 at = (u32)(when - k->first);
-    u64 free = ~k->taken >> at;
-    if (UNLIKELY(!free)) return slots_behind(k);
-    at += (u32)__builtin_ctzll(free);
-    k->taken |= 1ull << at;
-    return k->first + at;
+    const u64 at = when - k->first;
+    if (LIKELY(at < SLOTS) && LIKELY(!(k->taken >> at & 1))) {
+        k->taken |= 1ull << at;
+        return when;
+    }
+    return slots_book_late(k, when);
 }
 
 /* A cache of lines: number + 1 (0: none) and when it comes; ways are replaced in turn. */
@@ -56,6 +54,7 @@ typedef struct mempool {
     u32 tiles, tile_mask, group_shift, groups;
     u32 sequential_end, sequential_shift;
     slots *bank;        /* of all tiles, 16 each */
+    struct mempool_core *core;
     tile *tile;
     slots outside[MOST_TILE_GROUPS]; /* the way to L2 and registers, one for each group */
     line_cache group_cache[MOST_TILE_GROUPS];
@@ -68,11 +67,14 @@ typedef struct mempool {
 
 typedef struct mempool_core {
     u64 ready[33];      /* when results are there */
-    u64 returns[ACCESSES_IN_FLIGHT]; /* when the last accesses are done */
-    u64 all_done;       /* ... all of them */
-    u32 accesses, most_accesses, tile, group;
+    u32 tile, group;
     tile *own;
+    u64 room;           /* when an access is done that the next one must wait for */
+    u64 stored;         /* when all stores are done */
+    u64 returns[ACCESSES_IN_FLIGHT]; /* when the last long accesses are done */
+    u32 accesses, most_accesses;
     u32 line, next_line;/* of code: the present one; where the next one goes in the buffer */
+    u32 at_hand[LINES_AT_HAND]; /* by the last bits of their numbers: lines in the buffer whose entry changes nothing */
     u32 buffer[MEMPOOL_BUFFER_LINES];
     u64 arrives[MEMPOOL_BUFFER_LINES];
     u32 wakes, trace, stack_limit, pad; /* wakes: that no wfi has taken yet */
@@ -94,12 +96,15 @@ u32 mempool_csr(core *c, u32 number, u32 operation, u32 operand, int writes, u64
 typedef struct { u32 value, failed; u64 issued, ready; } mempool_result;
 mempool_result mempool_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u32 value);
 /* mempool_cache.c */
-u64 mempool_fetch(sim *s, core *c, u32 line, u64 now);
+u64 mempool_fetch(sim *s, core *c, insn *ip, u64 now);
 void mempool_flush(sim *s);
 /* mempool_control.c */
 void mempool_wake(sim *s, u32 id, u64 when);
 /* mempool_dma.c */
 int mempool_dma_is_busy(const sim *s);
+
+/* The slot of the first instruction of a line. */
+static inline insn *line_start(insn *slot) { return slot - slot->pc % MEMPOOL_LINE_BYTES / 2; }
 
 static inline u32 tile_of(const mempool *p, u32 offset) {
     return offset >> (offset < p->sequential_end ? p->sequential_shift : 6) & p->tile_mask;
@@ -107,7 +112,7 @@ static inline u32 tile_of(const mempool *p, u32 offset) {
 
 /* An access to L1: when it leaves the core, and when its result can be used. */
 typedef struct { u64 issued, ready; } l1_time;
-static inline l1_time l1_access(mempool *p, const mempool_core *k, u32 offset, u64 now) {
+static inline __attribute__((always_inline)) l1_time l1_access(mempool *p, const mempool_core *k, u32 offset, u64 now) {
     const u32 to = tile_of(p, offset);
     slots *const bank = &p->bank[to * TILE_BANKS + (offset >> 2) % TILE_BANKS];
     if (to == k->tile) {

@@ -4,19 +4,23 @@
 extern const device_type USER_DEVICE;
 
 /* What lies further ahead than the window: it moves on, but keeps some cycles for cores whose turn is still to come. */
-u64 slots_slide(slots *k, u64 when) {
-    if (when < k->first) return k->first;
-    const u64 by = when - SLOTS_BEHIND - k->first;
+static void slide(slots *k, u64 by) {
     k->taken = by < SLOTS ? k->taken >> by : 0;
     k->first += by;
-    return when;
 }
 
-/* The window is full up to its end: the cycle behind it. */
-u64 slots_behind(slots *k) {
-    k->taken = k->taken >> SLOTS_BEHIND | 1ull << SLOTS_BEHIND;
-    k->first += SLOTS_BEHIND;
-    return k->first + SLOTS_BEHIND;
+u64 slots_book_late(slots *k, u64 when) {
+    if (when < k->first) when = k->first;
+    if (when - k->first >= SLOTS) slide(k, when - SLOTS_BEHIND - k->first);
+    u64 free = ~k->taken >> (when - k->first);
+    if (!free) { /* up to the end of the window */
+        when = k->first + SLOTS;
+        slide(k, SLOTS_BEHIND);
+        free = 1;
+    }
+    when += (u64)__builtin_ctzll(free);
+    k->taken |= 1ull << (when - k->first);
+    return when;
 }
 
 static mempool_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 address, u32 size, u32 is_write) {
