@@ -28,13 +28,13 @@ static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
     u32 latency = m ? m->description->fetch_latency[c->group] : 0;
     if (!is_declared(p, address)) {
         if (m) m->fetched_lines += MEMPOOL_LINE_BYTES / FETCH_LINE_BYTES;
-        return slots_book(&p->outside[c->pool->group], now) + latency;
+        return book_outside(p, c->pool->group, now) + latency;
     }
     line_cache *k = &p->group_cache[c->pool->group];
     u32 wide = address / MEMPOOL_GROUP_LINE_BYTES;
     cache_line *found = find(k, wide);
     if (found) return later(found->ready, now) + MEMPOOL_GROUP_FETCH;
-    u64 ready = slots_book(&p->outside[c->pool->group], now + MEMPOOL_GROUP_FETCH) + latency;
+    u64 ready = book_outside(p, c->pool->group, now + MEMPOOL_GROUP_FETCH) + latency;
     if (m) m->fetched_lines += MEMPOOL_GROUP_LINE_BYTES / FETCH_LINE_BYTES;
     keep(k, wide, ready);
     return ready;
@@ -42,8 +42,8 @@ static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
 
 /* When a line comes that is not in the core's buffer. */
 static u64 from_tile(sim *s, const core *c, u32 line, u64 now) {
-    tile *own = c->pool->own;
-    u64 asked = slots_book(&own->fetch, now);
+    tile *own = &s->pool->tile[c->pool->tile];
+    u64 asked = book_fetch(s->pool, c->pool->tile, now);
     cache_line *found = find(&own->cache, line);
     if (found) return later(found->ready, asked) + MEMPOOL_TILE_FETCH;
     u64 ready = from_below(s, c, line, asked + MEMPOOL_TILE_FETCH);

@@ -57,7 +57,7 @@
 #define HANDLE_MULH(form, ...) PRODUCT(form, COUNT_MULH, __VA_ARGS__)
 #define HANDLE_MAC(form, ...) PRODUCT(form, COUNT_MAC, __VA_ARGS__)
 #define HANDLE_DOT(form, ...) PRODUCT(form, COUNT_DOT, __VA_ARGS__)
-#define HANDLE_DIV(form, ...) { OPERANDS(form); WAIT_TURN(); __VA_ARGS__; X(rd) = R; k->ready[ip->rd] = divided(k->own, t); \
+#define HANDLE_DIV(form, ...) { OPERANDS(form); WAIT_TURN(); __VA_ARGS__; X(rd) = R; k->ready[ip->rd] = divided(&p->tile[k->tile], t); \
     n++; t++; c->counted[COUNT_DIV]++; NEXT; }
 #define HANDLE_DIVU HANDLE_DIV
 #define HANDLE_NOP(form, ...) { const u64 done = all_done(k, t); c->stall[STALL_MEMORY] += done - t; n++; t = done + 1; NEXT; } /* fence */
@@ -154,8 +154,12 @@ static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->d
 /* The next actor, and time moves to it; -1 if there is none. Within a cycle everybody comes first at times. */
 static int next_actor(sim *s) {
     if (!s->queue.ready && !queue_advance(&s->queue)) return -1;
-    return queue_take(&s->queue, (u32)(s->queue.now / TURN * 37 % s->cores));
+    const u64 turn = s->queue.now / TURN;
+    return queue_take(&s->queue, (u32)(turn * 36 % s->cores), (u32)turn % 4);
 }
+
+/* All who want something in a turn get in line at its beginning, so that nobody is first because others had to wait before. */
+static void await_turn(sim *s, const core *c) { queue_push(&s->queue, c->id, c->t - c->t % TURN); }
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
@@ -180,10 +184,12 @@ static core *next_core(sim *s) {
             if (UNLIKELY(s->fault.reason)) return NULL;
             continue;
         }
+        if (now - s->pool->turn >= TURN) book_turn(s->pool, now - now % TURN);
         core *c = &s->core[actor];
-        if (UNLIKELY(c->status != CORE_RUNNING || c->t != now)) continue;
+        if (UNLIKELY(c->status != CORE_RUNNING || c->t - s->pool->turn >= TURN)) continue;
         if (LIKELY(!s->is_locked) || c->id == s->only_core) return c;
-        queue_push(&s->queue, (u32)actor, c->t = now + 1);
+        c->t += TURN;
+        await_turn(s, c);
     }
 }
 
@@ -193,9 +199,8 @@ static core *begin_turn(sim *s) {
     core *c = p->unfinished ? &s->core[p->unfinished - 1] : NULL;
     p->unfinished = 0;
     if (c && c->status == CORE_RUNNING && !(s->is_locked && c->id != s->only_core)) return c;
-    if (c && c->status == CORE_RUNNING) queue_push(&s->queue, c->id, c->t);
-    if ((c = next_core(s))) p->turn_end = (s->queue.now / TURN + 1) * TURN;
-    return c;
+    if (c && c->status == CORE_RUNNING) c->t += TURN, await_turn(s, c);
+    return next_core(s);
 }
 
 void mempool_run(sim *s) {
@@ -226,11 +231,12 @@ suspend:
     c->ip = ip;
     c->t = t;
     c->instructions = n;
-    queue_push(&s->queue, c->id, t);
+    await_turn(s, c);
 pick:
     if (!(c = begin_turn(s))) return;
     k = c->pool;
-    horizon = p->turn_end;
+    horizon = p->turn + TURN;
+    p->used |= 1ull << k->tile;
     expect(c + 1, k + 1);
     ip = c->ip;
     t = c->t;
