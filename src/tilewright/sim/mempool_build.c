@@ -5,7 +5,7 @@ static size_t cache_bytes(u32 sets, u32 ways) { return sets * (ways * sizeof(cac
 
 size_t mempool_bytes(const platform_group *g) {
     if (g->flavour != FLAVOUR_MEMPOOL) return 0;
-    const size_t per_tile = sizeof(tile) + TILE_BANKS * sizeof(slots) + cache_bytes(MEMPOOL_TILE_SETS, MEMPOOL_TILE_WAYS);
+    const size_t per_tile = sizeof(tile) + sizeof(tile_ports) + cache_bytes(MEMPOOL_TILE_SETS, MEMPOOL_TILE_WAYS);
     return sizeof(mempool) + g->tiles * per_tile + MOST_TILE_GROUPS * cache_bytes(MEMPOOL_GROUP_SETS, MEMPOOL_GROUP_WAYS) +
            g->cores * (sizeof(mempool_core) + 64) + 4096;
 }
@@ -33,7 +33,8 @@ void mempool_build(sim *s, u32 group) {
     p->groups = g->tiles / g->tiles_per_group;
     p->sequential_end = g->tiles * g->sequential_bytes;
     p->sequential_shift = (u32)__builtin_ctz(g->sequential_bytes);
-    p->bank = sim_allocate(s, g->tiles * TILE_BANKS * sizeof *p->bank);
+    p->ports = sim_allocate(s, g->tiles * sizeof *p->ports);
+    p->core = sim_allocate(s, g->cores * sizeof *p->core);
     p->tile = sim_allocate(s, g->tiles * sizeof *p->tile);
     for (u32 i = 0; i < g->tiles; i++) p->tile[i].cache = new_cache(s, MEMPOOL_TILE_SETS, MEMPOOL_TILE_WAYS);
     for (u32 i = 0; i < p->groups; i++) p->group_cache[i] = new_cache(s, MEMPOOL_GROUP_SETS, MEMPOOL_GROUP_WAYS);
@@ -48,12 +49,12 @@ static u32 tile_of_core(const platform_group *g, u32 index) {
 
 mempool_core *mempool_core_new(sim *s, u32 group, u32 index) {
     const platform_group *g = &s->description.group[group];
-    mempool_core *k = sim_allocate(s, sizeof *k);
+    mempool_core *k = &s->pool->core[index];
     k->most_accesses = g->loads_in_flight;
     k->tile = tile_of_core(g, index);
     k->group = k->tile >> s->pool->group_shift;
-    k->own = &s->pool->tile[k->tile];
     k->line = NO_LINE;
-    for (u32 i = 0; i < MEMPOOL_BUFFER_LINES; i++) k->buffer[i] = NO_LINE;
+    memset(k->buffer, 0xff, sizeof k->buffer);
+    memset(k->at_hand, 0xff, sizeof k->at_hand);
     return k;
 }

@@ -28,13 +28,13 @@ static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
     u32 latency = m ? m->description->fetch_latency[c->group] : 0;
     if (!is_declared(p, address)) {
         if (m) m->fetched_lines += MEMPOOL_LINE_BYTES / FETCH_LINE_BYTES;
-        return slots_book(&p->outside[c->pool->group], now) + latency;
+        return book_outside(p, c->pool->group, now) + latency;
     }
     line_cache *k = &p->group_cache[c->pool->group];
     u32 wide = address / MEMPOOL_GROUP_LINE_BYTES;
     cache_line *found = find(k, wide);
     if (found) return later(found->ready, now) + MEMPOOL_GROUP_FETCH;
-    u64 ready = slots_book(&p->outside[c->pool->group], now + MEMPOOL_GROUP_FETCH) + latency;
+    u64 ready = book_outside(p, c->pool->group, now + MEMPOOL_GROUP_FETCH) + latency;
     if (m) m->fetched_lines += MEMPOOL_GROUP_LINE_BYTES / FETCH_LINE_BYTES;
     keep(k, wide, ready);
     return ready;
@@ -42,8 +42,8 @@ static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
 
 /* When a line comes that is not in the core's buffer. */
 static u64 from_tile(sim *s, const core *c, u32 line, u64 now) {
-    tile *own = c->pool->own;
-    u64 asked = slots_book(&own->fetch, now);
+    tile *own = &s->pool->tile[c->pool->tile];
+    u64 asked = book_fetch(s->pool, c->pool->tile, now);
     cache_line *found = find(&own->cache, line);
     if (found) return later(found->ready, asked) + MEMPOOL_TILE_FETCH;
     u64 ready = from_below(s, c, line, asked + MEMPOOL_TILE_FETCH);
@@ -57,27 +57,33 @@ static i32 in_buffer(const mempool_core *k, u32 line) {
     return -1;
 }
 
+static void forget_at_hand(mempool_core *k) { memset(k->at_hand, 0xff, sizeof k->at_hand); }
+
 static i32 take(sim *s, const core *c, u32 line, u64 now) {
     mempool_core *k = c->pool;
     u32 at = k->next_line++ % MEMPOOL_BUFFER_LINES;
     k->buffer[at] = line;
     k->arrives[at] = from_tile(s, c, line, now);
+    forget_at_hand(k);
     return (i32)at;
 }
 
-static int is_code(sim *s, const core *c, u32 line) {
-    u32 offset;
-    return bus_memory(s, c->group, line * MEMPOOL_LINE_BYTES, MEMPOOL_LINE_BYTES, &offset) != NULL;
+/* Is there code behind a line? */
+static int goes_on(sim *s, const core *c, u32 line) {
+    u32 offset, next = (line + 1) * MEMPOOL_LINE_BYTES;
+    return next % (1 << PAGE_BITS) || bus_memory(s, c->group, next, MEMPOOL_LINE_BYTES, &offset);
 }
 
-/* A core comes to another line: when its instructions are there. The line behind it is fetched ahead. */
-u64 mempool_fetch(sim *s, core *c, u32 line, u64 now) {
+/* A core comes to another line: when its instructions are there. The line behind it is fetched ahead, unless this one jumps back. */
+u64 mempool_fetch(sim *s, core *c, insn *ip, u64 now) {
     mempool_core *k = c->pool;
+    const u32 line = ip->pc / MEMPOOL_LINE_BYTES;
     i32 at = in_buffer(k, line);
     if (at < 0) at = take(s, c, line, now);
     const u64 there = later(now, k->arrives[at]);
     k->line = line;
-    if (in_buffer(k, line + 1) < 0 && is_code(s, c, line + 1)) take(s, c, line + 1, there);
+    if (!(line_start(ip)->flags & INSN_TURNS) && in_buffer(k, line + 1) < 0 && goes_on(s, c, line)) take(s, c, line + 1, there);
+    k->at_hand[line % LINES_AT_HAND] = line;
     return there;
 }
 
@@ -92,5 +98,6 @@ void mempool_flush(sim *s) {
         mempool_core *k = s->core[i].pool;
         k->line = NO_LINE;
         for (u32 j = 0; j < MEMPOOL_BUFFER_LINES; j++) k->buffer[j] = NO_LINE;
+        forget_at_hand(k);
     }
 }

@@ -42,11 +42,13 @@
 #define SUSPEND(label) do { c->resume = (label); goto suspend; } while (0)
 #define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) SUSPEND((void *)plain[ip->real]); } while (0)
 #define USES(form, what) (FORM_USE[FORM_##form] & (what))
+/* By a branch, so that the processor guesses that there is no wait. */
+#define WAIT_FOR(reg) do { if (UNLIKELY(k->ready[reg] > t)) { t = k->ready[reg]; __asm__ volatile("" : "+r"(t)); } } while (0)
 /* Hold the instruction back until its operands are there, and what it writes has been written. */
 #define SETTLE(form) do { \
-    if (USES(form, READS_1)) t = later(t, k->ready[ip->rs1]); \
-    if (USES(form, READS_2)) t = later(t, k->ready[ip->rs2]); \
-    if (USES(form, READS_D | WRITES_X)) t = later(t, k->ready[ip->rd]); } while (0)
+    if (USES(form, READS_1)) WAIT_FOR(ip->rs1); \
+    if (USES(form, READS_2)) WAIT_FOR(ip->rs2); \
+    if (USES(form, READS_D | WRITES_X)) WAIT_FOR(ip->rd); } while (0)
 #define OPERANDS(form) SETTLE(form); u32 A = X(rs1), B = B_##form, O = X(rd), PC = ip->pc, R = 0; (void)A; (void)B; (void)O; (void)PC; (void)R
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t++; NEXT; }
@@ -55,10 +57,10 @@
 #define HANDLE_MULH(form, ...) PRODUCT(form, COUNT_MULH, __VA_ARGS__)
 #define HANDLE_MAC(form, ...) PRODUCT(form, COUNT_MAC, __VA_ARGS__)
 #define HANDLE_DOT(form, ...) PRODUCT(form, COUNT_DOT, __VA_ARGS__)
-#define HANDLE_DIV(form, ...) { OPERANDS(form); WAIT_TURN(); __VA_ARGS__; X(rd) = R; k->ready[ip->rd] = divided(k->own, t); \
+#define HANDLE_DIV(form, ...) { OPERANDS(form); WAIT_TURN(); __VA_ARGS__; X(rd) = R; k->ready[ip->rd] = divided(&p->tile[k->tile], t); \
     n++; t++; c->counted[COUNT_DIV]++; NEXT; }
 #define HANDLE_DIVU HANDLE_DIV
-#define HANDLE_NOP(form, ...) { if (t < k->all_done) { c->stall[STALL_MEMORY] += k->all_done - t; t = k->all_done; } n++; t++; NEXT; } /* fence */
+#define HANDLE_NOP(form, ...) { const u64 done = all_done(k, t); c->stall[STALL_MEMORY] += done - t; n++; t = done + 1; NEXT; } /* fence */
 #define HANDLE_BRANCH(form, ...) { OPERANDS(form); n++; t++; c->counted[COUNT_BRANCHES]++; \
     if (__VA_ARGS__) { c->counted[COUNT_TAKEN]++; APART(); goto taken; } NEXT; }
 #define HANDLE_JAL(form, ...) { SETTLE(form); X(rd) = ip->pc + 4; n++; t++; c->counted[COUNT_JUMPS]++; APART(); goto taken; }
@@ -68,11 +70,12 @@
 /* Memory: plain accesses to L1 inline, everything else by mempool_access(). */
 #define IS_LOCAL(type) (LIKELY(address < c->local_size) && LIKELY(!(address & (sizeof(type) - 1))))
 #define SIZE_INDEX(type) (sizeof(type) >> 1) /* of 1, 2, 4 bytes */
-/* Only some accesses may be under way: hold the next one back until an earlier one is done. */
-#define WAIT_ROOM() do { u64 room = k->returns[k->accesses % k->most_accesses]; \
-    if (UNLIKELY(t < room)) { c->stall[STALL_MEMORY] += room - t; t = room; } WAIT_TURN(); } while (0)
-#define TAKE_TIME(r) do { k->returns[k->accesses++ % k->most_accesses] = (r).ready; k->all_done = later(k->all_done, (r).ready); \
-    c->stall[STALL_CONFLICT] += (r).issued - t; n++; t = (r).issued + 1; } while (0)
+/* Only some accesses may be under way: hold the next one back until an earlier one is done. Those that take as few cycles never fill
+ * the room, so only longer ones are noted. */
+#define WAIT_ROOM() do { if (UNLIKELY(t < k->room)) { c->stall[STALL_MEMORY] += k->room - t; t = k->room; } WAIT_TURN(); } while (0)
+#define TAKE_TIME(r) do { if (UNLIKELY((r).ready - t > k->most_accesses)) note_access(k, (r).ready); \
+    if (UNLIKELY((r).issued != t)) c->stall[STALL_CONFLICT] += (r).issued - t, t = (r).issued; \
+    n++; t++; } while (0)
 #define THROUGH_BUS(type, is_write, data) \
     c->ip = ip; \
     mempool_result r = mempool_access(s, c, ip->pc, t, address, sizeof(type), is_write, data); \
@@ -80,18 +83,18 @@
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LOAD(type, ...) { WAIT_ROOM(); \
     if (IS_LOCAL(type)) { \
-        const l1_time r = l1_access(s->pool, k, address, t); \
+        const l1_time r = l1_access(p, k, address, t); \
         type v; memcpy(&v, c->local + address, sizeof v); \
         X(rd) = (u32)v; __VA_ARGS__; k->ready[ip->rd] = r.ready; c->local_loads[SIZE_INDEX(type)]++; TAKE_TIME(r); NEXT; \
     } \
     THROUGH_BUS(type, 0, 0); X(rd) = (u32)(type)r.value; __VA_ARGS__; k->ready[ip->rd] = r.ready; TAKE_TIME(r); NEXT; }
 #define STORE(type, ...) { WAIT_ROOM(); \
     if (IS_LOCAL(type)) { \
-        const l1_time r = l1_access(s->pool, k, address, t); \
+        const l1_time r = l1_access(p, k, address, t); \
         type v = (type)X(rs2); memcpy(c->local + address, &v, sizeof v); \
-        __VA_ARGS__; c->local_stores[SIZE_INDEX(type)]++; TAKE_TIME(r); NEXT; \
+        __VA_ARGS__; c->local_stores[SIZE_INDEX(type)]++; k->stored = later(k->stored, r.ready); TAKE_TIME(r); NEXT; \
     } \
-    THROUGH_BUS(type, 1, (type)X(rs2)); __VA_ARGS__; TAKE_TIME(r); NEXT; }
+    THROUGH_BUS(type, 1, (type)X(rs2)); __VA_ARGS__; k->stored = later(k->stored, r.ready); TAKE_TIME(r); NEXT; }
 #define HANDLE_LOAD(form, type) { SETTLE(form); const u32 address = X(rs1) + B_##form; LOAD(type) }
 #define HANDLE_LOADPOST(form, type) { SETTLE(form); const u32 address = X(rs1), step = B_##form; LOAD(type, X(rs1) += step) }
 #define HANDLE_STORE(form, type) { SETTLE(form); const u32 address = X(rs1) + B_##form; STORE(type) }
@@ -120,9 +123,30 @@
     k->wakes--; n++; t++; if (t < k->woken_at) { c->stall[STALL_SLEEP] += k->woken_at - t; t = k->woken_at; } NEXT; }
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; mempool_flush(s); code_flush(s); n++; t++; ip += 2; goto jumped; }
 
+enum { LINE = 64 }; /* of this machine's cache */
+
 #define FORM(name, use) use,
 static const u8 FORM_USE[] = {FORMS};
 #undef FORM
+
+static void note_access(mempool_core *k, u64 ready) {
+    k->returns[k->accesses++ % k->most_accesses] = ready;
+    k->room = k->returns[k->accesses % k->most_accesses];
+}
+
+/* When everything is done that is under way. */
+static u64 all_done(const mempool_core *k, u64 now) {
+    u64 done = later(now, k->stored);
+    for (u32 i = 0; i < sizeof k->ready / sizeof k->ready[0]; i++) done = later(done, k->ready[i]);
+    return done;
+}
+
+/* What a core has that will probably have the next turn. */
+static inline void expect(const core *c, const mempool_core *k) {
+    for (u32 at = 0; at < sizeof c->x; at += LINE) __builtin_prefetch((const u8 *)c + at);
+    for (u32 at = 0; at < sizeof k->ready + LINE; at += LINE) __builtin_prefetch((const u8 *)k + at);
+    __builtin_prefetch(&c->ip), __builtin_prefetch(&c->local), __builtin_prefetch(c->counted), __builtin_prefetch(&c->pool);
+}
 
 /* One quotient at a time in a tile. */
 static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->divider_free, now) + MEMPOOL_DIVIDE; }
@@ -130,8 +154,12 @@ static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->d
 /* The next actor, and time moves to it; -1 if there is none. Within a cycle everybody comes first at times. */
 static int next_actor(sim *s) {
     if (!s->queue.ready && !queue_advance(&s->queue)) return -1;
-    return queue_take(&s->queue, (u32)(s->queue.now / TURN * 37 % s->cores));
+    const u64 turn = s->queue.now / TURN;
+    return queue_take(&s->queue, (u32)(turn * 36 % s->cores), (u32)turn % 4);
 }
+
+/* All who want something in a turn get in line at its beginning, so that nobody is first because others had to wait before. */
+static void await_turn(sim *s, const core *c) { queue_push(&s->queue, c->id, c->t - c->t % TURN); }
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
@@ -156,10 +184,12 @@ static core *next_core(sim *s) {
             if (UNLIKELY(s->fault.reason)) return NULL;
             continue;
         }
+        if (now - s->pool->turn >= TURN) book_turn(s->pool, now - now % TURN);
         core *c = &s->core[actor];
-        if (UNLIKELY(c->status != CORE_RUNNING || c->t != now)) continue;
+        if (UNLIKELY(c->status != CORE_RUNNING || c->t - s->pool->turn >= TURN)) continue;
         if (LIKELY(!s->is_locked) || c->id == s->only_core) return c;
-        queue_push(&s->queue, (u32)actor, c->t = now + 1);
+        c->t += TURN;
+        await_turn(s, c);
     }
 }
 
@@ -169,9 +199,8 @@ static core *begin_turn(sim *s) {
     core *c = p->unfinished ? &s->core[p->unfinished - 1] : NULL;
     p->unfinished = 0;
     if (c && c->status == CORE_RUNNING && !(s->is_locked && c->id != s->only_core)) return c;
-    if (c && c->status == CORE_RUNNING) queue_push(&s->queue, c->id, c->t);
-    if ((c = next_core(s))) p->turn_end = (s->queue.now / TURN + 1) * TURN;
-    return c;
+    if (c && c->status == CORE_RUNNING) c->t += TURN, await_turn(s, c);
+    return next_core(s);
 }
 
 void mempool_run(sim *s) {
@@ -189,6 +218,7 @@ void mempool_run(sim *s) {
 #include "mempool.def"
 #undef RV
     };
+    mempool *const p = s->pool;
     const void *const *table = plain;
     core *c = NULL;
     mempool_core *k = NULL;
@@ -201,11 +231,13 @@ suspend:
     c->ip = ip;
     c->t = t;
     c->instructions = n;
-    queue_push(&s->queue, c->id, t);
+    await_turn(s, c);
 pick:
     if (!(c = begin_turn(s))) return;
     k = c->pool;
-    horizon = s->pool->turn_end;
+    horizon = p->turn + TURN;
+    p->used |= 1ull << k->tile;
+    expect(c + 1, k + 1);
     ip = c->ip;
     t = c->t;
     n = c->instructions;
@@ -227,7 +259,7 @@ stopped:
     c->t = t;
     c->instructions = n;
     c->resume = (void *)plain[ip->real];
-    s->pool->unfinished = c->id + 1;
+    p->unfinished = c->id + 1;
     return;
 
 taken:
@@ -243,8 +275,12 @@ L_LINE:
     line = ip->pc / MEMPOOL_LINE_BYTES;
     if (line == k->line) goto *table[ip->start];
 fetch: {
+    if (LIKELY(k->at_hand[line % LINES_AT_HAND] == line)) {
+        k->line = line;
+        goto *table[ip->start];
+    }
     if (UNLIKELY(t >= horizon)) SUSPEND(&&check_jump);
-    const u64 there = mempool_fetch(s, c, line, t);
+    const u64 there = mempool_fetch(s, c, ip, t);
     c->stall[STALL_FETCH] += there - t;
     t = there;
     goto *table[ip->start];

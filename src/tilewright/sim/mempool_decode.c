@@ -47,6 +47,7 @@ void mempool_decode(sim *s, u32 group, insn *slot) {
     slot->imm = insn_immediate(word, row->form, 0);
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     keep_zero(slot, row->kind);
+    if ((row->kind == KIND_BRANCH || row->kind == KIND_JAL) && slot->imm < 0) line_start(slot)->flags |= INSN_TURNS;
     if (row->kind == KIND_BRANCH || row->kind == KIND_JAL) insn_place_branch(slot);
     mempool_place(s, slot);
 }

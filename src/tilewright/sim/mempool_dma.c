@@ -57,8 +57,7 @@ static memory *side(sim *s, const transfer *t, u32 address, u32 bytes, u32 is_wr
 /* Every word takes its bank for a cycle; the engine itself does not wait. */
 static void take_banks(sim *s, const memory *m, u32 offset, u32 bytes, u64 now) {
     if (m->data != s->core[0].local) return;
-    for (u32 at = offset & ~3u; at < offset + bytes; at += WORD)
-        slots_book(&s->pool->bank[tile_of(s->pool, at) * TILE_BANKS + (at >> 2) % TILE_BANKS], now);
+    for (u32 at = offset; at < offset + bytes; at += WORD) book_bank(s->pool, at, now);
 }
 
 static int move(sim *s, engine *e, const transfer *t, u32 bytes, u64 now) {

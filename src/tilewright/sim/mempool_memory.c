@@ -3,29 +3,13 @@
 
 extern const device_type USER_DEVICE;
 
-/* What lies further ahead than the window: it moves on, but keeps some cycles for cores whose turn is still to come. */
-u64 slots_slide(slots *k, u64 when) {
-    if (when < k->first) return k->first;
-    const u64 by = when - SLOTS_BEHIND - k->first;
-    k->taken = by < SLOTS ? k->taken >> by : 0;
-    k->first += by;
-    return when;
-}
-
-/* The window is full up to its end: the cycle behind it. */
-u64 slots_behind(slots *k) {
-    k->taken = k->taken >> SLOTS_BEHIND | 1ull << SLOTS_BEHIND;
-    k->first += SLOTS_BEHIND;
-    return k->first + SLOTS_BEHIND;
-}
-
 static mempool_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 address, u32 size, u32 is_write) {
     sim_fault(s, reason, c, pc, now, address, size, is_write);
     if (reason == FAULT_MISUSE) s->fault.value = MISUSE_UNIT_EARLY; /* of misuses of memory there is no other */
     return (mempool_result){.failed = 1};
 }
 
-static u64 outside(sim *s, const core *c, u32 latency, u64 now) { return slots_book(&s->pool->outside[c->pool->group], now) + latency; }
+static u64 outside(sim *s, const core *c, u32 latency, u64 now) { return book_outside(s->pool, c->pool->group, now) + latency; }
 
 static mempool_result memory_access(sim *s, core *c, memory *m, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u32 value) {
     u32 offset = address - m->base, objection = UNLIKELY(s->checker.checks) ? check_access(s, m, address, size, is_write) : FAULT_NONE;

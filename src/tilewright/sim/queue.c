@@ -32,15 +32,15 @@ int queue_pop_wide(queue *q) {
     return (int)actor;
 }
 
-int queue_take_wide(queue *q, u32 first) {
+int queue_take_wide(queue *q, u32 first, u32 flip) {
     u32 word = first >> 6;
-    u64 bits = q->ready_words[word] >> (first & 63) << (first & 63);
+    u64 bits = queue_flipped(q->ready_words[word], flip) >> (first & 63) << (first & 63);
     if (!bits) {
         u64 words = word < 63 ? q->ready >> (word + 1) << (word + 1) : 0;
         word = (u32)__builtin_ctzll(words ? words : q->ready);
-        bits = q->ready_words[word];
+        bits = queue_flipped(q->ready_words[word], flip);
     }
-    u32 bit = (u32)__builtin_ctzll(bits);
+    u32 bit = (u32)__builtin_ctzll(bits) ^ flip;
     if (!(q->ready_words[word] &= ~(1ull << bit))) q->ready &= ~(1ull << word);
     return (int)(word * 64 + bit);
 }

@@ -30,6 +30,7 @@ enum {
     INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
     INSN_SPLIT = 16,   /* costs extra as the target of a jump: its two halves lie in two words */
     INSN_NEW = 32,     /* not decoded yet */
+    INSN_TURNS = 64,   /* first of a line with a jump or a branch backwards; only MemPool's cores look at it */
 };
 
 typedef struct code_page {
