@@ -30,10 +30,11 @@ def main(target: str, about: str) -> None:
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0, help="no network is begun after so long")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--target", default=target, help="that they are compiled for")
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()
     until, settings = time.time() + 60 * options.minutes, Settings(time_limit=2.0)
-    run = partial(verdict, until=until, target=target, settings=settings, figures=_figures)
+    run = partial(verdict, until=until, target=options.target, settings=settings, figures=_figures)
     print_verdicts(named_or(options.models, USUAL), run, options.jobs)
 
 

@@ -40,7 +40,7 @@ def _extent(target: Target, memory: Memory) -> tuple[int, int]:
     for one, following in pairwise(found):
         if one.base + one.size != following.base:
             raise InternalError(f"memory {memory.name}", f"{one.name} and {following.name} do not adjoin")
-    return found[0].base, sum(one.size for one in found)
+    return found[0].base + memory.behind, sum(one.size for one in found) - memory.behind
 
 
 def _simulated(target: Target, name: str) -> Simulated:

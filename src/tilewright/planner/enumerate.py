@@ -73,12 +73,15 @@ def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     for home in homes:
         if _can_be_copied_by_dma(layer, home, limits):
             found[home].append(_dma_copy(layer, home.l1, limits))
+    wanted = limits.cores if _mode(layer.kernel) == "per_core" else 1
     for count in range(MOST_CUTS + 1):
-        fitting = 0
+        fitting, tiles = 0, 1
         for sketch in _sketches(layer, count, homes, limits):
             found[sketch.home].append(sketch)
             fitting += math.factorial(count)
-        if count > 0 and fitting >= ENOUGH:
+            tiles = max(tiles, sketch.facts.tiles)
+        # More cuts are worth it only where fewer leave cores without a tile.
+        if count > 0 and fitting >= ENOUGH and tiles >= wanted:
             break
     settle = _Settling(layer, limits)
     return [option for group in found.values() for option in _best(group, settle)]

@@ -163,7 +163,8 @@ def _check_room(case: Case, layout: Layout, target: Target) -> None:
 
 def _room(target: Target) -> int:
     start, end = _l1(target)
-    return end - STACKS - start
+    has_own_stacks = target.cluster is not None and target.cluster.near_stack > 0
+    return end - start - (0 if has_own_stacks else STACKS)
 
 
 def _run(
@@ -270,8 +271,9 @@ def check_simulated(target: Target) -> None:
 def _l1(target: Target) -> tuple[int, int]:
     """The first address of the memory that kernels work in and the one behind its last."""
     check_simulated(target)
-    memory = _memory(target, target.hierarchy.l1 if target.cluster else target.memories[0])
-    return memory.base, memory.base + memory.size
+    planned = target.hierarchy.l1 if target.cluster else target.memories[0]
+    memory = _memory(target, planned)
+    return memory.base + planned.behind, memory.base + memory.size
 
 
 def _memory(target: Target, planned: PlannedMemory) -> Memory:

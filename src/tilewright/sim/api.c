@@ -1,4 +1,5 @@
 /* What Python calls. */
+#include "mempool.h"
 #include "sim.h"
 #include "snitch.h"
 #include "user_device.h"
@@ -7,11 +8,11 @@
 #define EXPORT __attribute__((visibility("default")))
 
 extern const device_type EVENT_UNIT, EVENT_UNIT_OUTER, MCHAN, MCHAN_OUTER, NEUREKA, CLUSTER_CONTROL, ICACHE_CONTROL, SOC_CONTROL, CONSOLE,
-    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE, XDMA, SNITCH_CONTROL, ZERO_MEMORY, ITA, ITA_VIEW, ITAPOOL;
+    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE, XDMA, SNITCH_CONTROL, ZERO_MEMORY, ITA, ITA_VIEW, ITAPOOL, MEMPOOL_CONTROL, MEMPOOL_DMA;
 /* In the order of platform.py: Kind. */
 const device_type *const DEVICE_TYPES[] = {&EVENT_UNIT, &EVENT_UNIT_OUTER, &MCHAN, &MCHAN_OUTER, &NEUREKA, &CLUSTER_CONTROL, &ICACHE_CONTROL,
     &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE, &XDMA, &SNITCH_CONTROL,
-    &ZERO_MEMORY, &ITA, &ITA_VIEW, &ITAPOOL};
+    &ZERO_MEMORY, &ITA, &ITA_VIEW, &ITAPOOL, &MEMPOOL_CONTROL, &MEMPOOL_DMA};
 
 sim *sim_new(const platform *p);
 void sim_delete(sim *s);
@@ -74,7 +75,8 @@ EXPORT u32 tw_run(sim *s, u64 stop) {
     if (s->exited) return s->fault.reason;
     s->fault = (fault){0};
     s->stop = stop;
-    if (s->core[0].snitch) snitch_run(s);
+    if (s->pool) mempool_run(s);
+    else if (s->core[0].snitch) snitch_run(s);
     else core_run(s);
     if (s->exited) console_drain(s);
     return s->fault.reason;

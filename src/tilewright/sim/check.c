@@ -38,7 +38,7 @@ u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
     if (is_write && (k->checks & CHECK_PROTECTED) && is_protected(k, address, size)) return FAULT_PROTECTED;
     if (!is_write && (k->checks & CHECK_UNWRITTEN) && !is_written(m, address - m->base, size)) return FAULT_UNWRITTEN;
     if (!(k->checks & CHECK_TRANSFERS)) return FAULT_NONE;
-    return mchan_conflicts(s, address, size, is_write) || xdma_conflicts(s, address, size, is_write) || hyper_conflicts(s, address, size, is_write) ? FAULT_TRANSFER : FAULT_NONE;
+    return mempool_dma_conflicts(s, address, size, is_write) || mchan_conflicts(s, address, size, is_write) || xdma_conflicts(s, address, size, is_write) || hyper_conflicts(s, address, size, is_write) ? FAULT_TRANSFER : FAULT_NONE;
 }
 
 /* A core does to a device what the device is not made for. */

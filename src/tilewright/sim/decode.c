@@ -1,5 +1,6 @@
 /* From instruction words to slots. Code is decoded a page at a time into slots, when it is first executed. */
 #include "insn.h"
+#include "mempool.h"
 #include "sim.h"
 #include "snitch.h"
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static i32 jump_offset(u32 w) {
 static u32 packed(u32 w) { return bits(w, 24, 20) << 1 | bits(w, 25, 25); }
 static u32 packed_signed(u32 w) { return (u32)((i32)(packed(w) << 26) >> 26); }
 
-static i32 immediate(u32 w, u32 form, u32 loop_unit) {
+i32 insn_immediate(u32 w, u32 form, u32 loop_unit) {
     switch (form) {
     case FORM_U: return (i32)(w & 0xfffff000);
     case FORM_J: return jump_offset(w);
@@ -145,7 +146,7 @@ insn *code_at(sim *s, u32 group, u32 pc) {
     return &(*page)->slot[(pc & ((1 << PAGE_BITS) - 1)) / 2];
 }
 
-static void place_branch(insn *slot) {
+void insn_place_branch(insn *slot) {
     u32 target = slot->pc + (u32)slot->imm;
     if (target >> PAGE_BITS == slot->pc >> PAGE_BITS) slot->imm = slot->imm / 2 * (i32)sizeof *slot;
     else slot->flags |= INSN_FAR;
@@ -171,12 +172,12 @@ static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
     slot->real = (u16)(OP_FIRST + (row - TABLE));
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
     slot->rm = (u8)bits(word, 14, 12);
-    slot->imm = immediate(word, row->form, timing_of(flavour)->loop_unit);
+    slot->imm = insn_immediate(word, row->form, timing_of(flavour)->loop_unit);
     slot->cost = (u8)own_cost(slot, row->kind, timing_of(flavour));
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->form == FORM_HLI) slot->rs2 = slot->rs1;
     if (KIND_SHARED[row->kind]) slot->flags |= INSN_LATE;
-    if (row->kind == KIND_BRANCH || row->kind == KIND_JAL) place_branch(slot);
+    if (row->kind == KIND_BRANCH || row->kind == KIND_JAL) insn_place_branch(slot);
 }
 
 /* CORE-V: a post-increment load into its own base register keeps the loaded value. */
@@ -245,8 +246,8 @@ static void warn_next(sim *s, u32 group, insn *slot) {
 
 void code_decode(sim *s, u32 group, insn *slot) {
     const view *v = &s->view[group];
-    if (v->flavour == FLAVOUR_SNITCH) {
-        snitch_decode(s, group, slot);
+    if (v->flavour == FLAVOUR_SNITCH || v->flavour == FLAVOUR_MEMPOOL) {
+        (v->flavour == FLAVOUR_SNITCH ? snitch_decode : mempool_decode)(s, group, slot);
         return;
     }
     u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
@@ -272,6 +273,7 @@ void code_decode(sim *s, u32 group, insn *slot) {
 
 static void place(sim *s, u32 group, insn *slot) {
     if (s->view[group].flavour == FLAVOUR_SNITCH) snitch_place(s, slot);
+    else if (s->view[group].flavour == FLAVOUR_MEMPOOL) mempool_place(s, slot);
     else choose_entries(s, group, slot);
 }
 
@@ -293,7 +295,7 @@ static void decode_again(sim *s, core *c) {
         if (c->lp_last[loop] && c->lp_last[loop]->real == OP_DECODE) code_decode(s, c->group, c->lp_last[loop]);
     if (!c->ip || c->ip->op == OP_NEXT_PAGE) return;
     code_decode(s, c->group, c->ip);
-    if (!c->snitch) add_stall(c->ip, c->next_dep);
+    if (!c->snitch && !c->pool) add_stall(c->ip, c->next_dep);
 }
 
 /* Forget all code but the instruction that each core is about to execute and the last ones of its loops. */

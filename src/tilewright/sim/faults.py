@@ -72,6 +72,11 @@ MISUSES = (
     ("repeats more instructions than the queue holds", "let frep repeat at most 16"),
     ("has an instruction of the integer core in the body of frep, which is not repeated", "put it before or behind"),
     ("uses a stream register in an instruction that goes past the queue", "take the element by an arithmetic one"),
+    ("wakes a core that does not exist", "hart numbers begin at 0; -1 wakes all"),
+    (
+        "launches a transfer that is not of whole words, or not between L1 and L2",
+        "addresses and length are multiples of 4, and one side is L1",
+    ),
 )
 """What is done, and what to try; in the order of sim.h."""
 
@@ -107,7 +112,10 @@ def _unmapped(fault: CFault) -> tuple[str, str]:
 
 
 def _misaligned(fault: CFault) -> tuple[str, str]:
-    return f"{_access(fault)}, which is not aligned to it", "device registers and atomics take aligned accesses"
+    return (
+        f"{_access(fault)}, which is not aligned to it",
+        "device registers, atomics and some cores take aligned accesses only",
+    )
 
 
 def _device(fault: CFault) -> tuple[str, str]:

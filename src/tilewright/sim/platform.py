@@ -25,6 +25,8 @@ class Flavour(IntEnum):
     """Arm's: programs run in an emulator, and the group is called like the core."""
     SNITCH = 3
     """RV32IMAFD with Xssr, Xfrep, packed floats and Xdma; all groups of a platform have it, or none."""
+    MEMPOOL = 4
+    """RV32IMA with Xpulpimg, in tiles; such a platform has one group."""
 
 
 class Kind(IntEnum):
@@ -50,6 +52,8 @@ class Kind(IntEnum):
     ITA_VIEW = 17
     """Its busy flag and events, where a cluster shows them."""
     ITAPOOL = 18
+    MEMPOOL_CONTROL = 19
+    MEMPOOL_DMA = 20
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,21 @@ class InstructionCache:
     shared_ways: int = 0
     on_at_reset: bool = False
     last_core_private_sets: int = 0
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How cores and banks of MemPool lie: in tiles of 16 banks, in groups of tiles. What is nearer answers sooner."""
+
+    count: int
+    per_group: int
+    cores: int = 4
+    """Of a tile."""
+    with_cores: int = 0
+    """The first tiles of each group, which have cores; 0: all of them."""
+    sequential_bytes: int = 4096
+    """Of a tile: the local memory begins with this much of the first tile, then as much of the second; what follows is
+    interleaved, 64 bytes for each tile in turn."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +100,9 @@ class Group:
     """Floating-point units; core i uses unit i modulo this. 0: one per core."""
     cache: InstructionCache = field(default_factory=InstructionCache)
     loads_in_flight: int = 0
-    """Loads of a Snitch core whose results are under way at a time; 0: any number."""
+    """Loads of a Snitch core whose results are under way at a time; 0: any number. Of a MemPool core, stores too."""
+    tiles: Tiles | None = None
+    """Of MemPool."""
 
     @property
     def float_bits(self) -> int:
@@ -236,6 +257,11 @@ class CGroup(ctypes.Structure):
             "fpus",
             "last_core_private_sets",
             "loads_in_flight",
+            "tiles",
+            "tile_cores",
+            "tiles_per_group",
+            "tiles_with_cores",
+            "sequential_bytes",
         ]
     ]
 
@@ -299,11 +325,12 @@ def to_c(platform: Platform) -> CPlatform:
 
 def _group(platform: Platform, group: Group) -> CGroup:
     local = platform.memory_index(group.local_memory) if group.local_memory else NO_MEMORY
-    cache = group.cache
+    cache, tiles = group.cache, group.tiles or Tiles(0, 0)
     return CGroup(
         group.cores, group.first_hart, group.flavour, group.has_float, group.boots, local,
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
         cache.on_at_reset, group.fpus, cache.last_core_private_sets, group.loads_in_flight,
+        tiles.count, tiles.cores, tiles.per_group, tiles.with_cores or tiles.per_group, tiles.sequential_bytes,
     )  # fmt: skip
 
 

@@ -30,7 +30,12 @@ MAX_DMA_PORTS = 40
 """MAX_PORTS of mchan.c."""
 EVENT_LINES = 32
 MAX_LOADS = 16
-"""MOST_LOADS of snitch.h."""
+"""MOST_LOADS of snitch.h, ACCESSES_IN_FLIGHT of mempool.h."""
+MAX_TILE_GROUPS, TILE_BANKS = 4, 16
+"""MOST_TILE_GROUPS and TILE_BANKS of mempool.h."""
+MIN_SEQUENTIAL = 64
+MAX_DMA_BYTES = 1024
+"""WIDEST of mempool_dma.c."""
 LINE_BYTES = 16
 """FETCH_LINE_BYTES of timing.h."""
 ITA_PORT_BYTES = 128
@@ -111,6 +116,37 @@ def _groups(platform: Platform) -> Iterator[str]:
         if group.cores < 1:
             yield f"group {group.name} has no cores"
         yield from (f"group {group.name}: {what}" for what in (*_near(platform, group), *_cache(group.cache)))
+
+
+def _tiles(platform: Platform) -> Iterator[str]:
+    """MemPool's cores come in tiles around one memory at address 0."""
+    for group in platform.groups:
+        if group.flavour != Flavour.MEMPOOL:
+            continue
+        if len(platform.groups) > 1:
+            yield "MemPool's cores and others are not simulated together"
+        if group.tiles is None or not group.local_memory:
+            yield f"group {group.name}: MemPool's cores need tiles and a local memory"
+            continue
+        if not group.loads_in_flight:
+            yield f"group {group.name}: a MemPool core has 1 to {MAX_LOADS} accesses in flight"
+        yield from (f"group {group.name}: {what}" for what in _tiling(group, platform.memory(group.local_memory)))
+
+
+def _tiling(group: Group, local: Memory) -> Iterator[str]:
+    tiles = group.tiles
+    assert tiles is not None
+    if not all(_is_power(n) for n in (tiles.count, tiles.per_group, tiles.sequential_bytes)):
+        yield "tiles, tiles of a group and sequential bytes are powers of two"
+        return
+    if not 1 <= tiles.count // tiles.per_group <= MAX_TILE_GROUPS or tiles.sequential_bytes < MIN_SEQUENTIAL:
+        yield f"there are 1 to {MAX_TILE_GROUPS} groups of tiles, with at least {MIN_SEQUENTIAL} sequential bytes each"
+    with_cores = tiles.with_cores or tiles.per_group
+    if group.cores != tiles.count // tiles.per_group * with_cores * tiles.cores or with_cores > tiles.per_group:
+        yield f"{group.cores} cores do not fill its tiles"
+    if local.base or local.banks != tiles.count * TILE_BANKS or tiles.count * tiles.sequential_bytes > local.size:
+        what = f"with {TILE_BANKS} banks for each tile, and hold what is sequential"
+        yield f"its local memory {local.name} must lie at 0, {what}"
 
 
 def _near(platform: Platform, group: Group) -> Iterator[str]:
@@ -224,6 +260,17 @@ def _timer(_: Platform, device: Device) -> Iterator[str]:
         yield f"its line and the next one lie below {EVENT_LINES}"
 
 
+def _of_mempool(platform: Platform, _: Device) -> Iterator[str]:
+    if any(group.flavour != Flavour.MEMPOOL for group in platform.groups):
+        yield "only MemPool has it"
+
+
+def _mempool_dma(platform: Platform, device: Device) -> Iterator[str]:
+    yield from _of_mempool(platform, device)
+    if not 4 <= _number(device, 0) <= MAX_DMA_BYTES or _number(device, 0) % 4:
+        yield f"its parameter, the bytes of a cycle, is a multiple of 4 up to {MAX_DMA_BYTES}"
+
+
 def _needs(kind: Kind) -> Callable[[Platform, Device], Iterator[str]]:
     def rule(platform: Platform, _: Device) -> Iterator[str]:
         if all(device.kind != kind for device in platform.devices):
@@ -236,7 +283,7 @@ def _is_power(number: int) -> bool:
     return number > 0 and not number & (number - 1)
 
 
-_RULES = (_groups, _memories, _devices, _overlaps, _energy)
+_RULES = (_groups, _tiles, _memories, _devices, _overlaps, _energy)
 _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.MCHAN: _dma,
     Kind.MCHAN_OUTER: _needs(Kind.MCHAN),
@@ -248,4 +295,6 @@ _BY_KIND: dict[Kind, Callable[[Platform, Device], Iterator[str]]] = {
     Kind.HYPER_UDMA: _hyper,
     Kind.ICACHE_CONTROL: _icache,
     Kind.TIMER: _timer,
+    Kind.MEMPOOL_CONTROL: _of_mempool,
+    Kind.MEMPOOL_DMA: _mempool_dma,
 }

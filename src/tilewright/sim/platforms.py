@@ -7,6 +7,7 @@ from collections.abc import Collection
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
 from tilewright.sim.manycore import manycore
+from tilewright.sim.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.sim.microcontroller import MICROCONTROLLER
 from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platform_rules import MAX_CORES
@@ -22,6 +23,9 @@ PLATFORMS = {
     "rv32": manycore(1),
     "microcontroller": MICROCONTROLLER,
     "snitch": SNITCH,
+    "mempool": MEMPOOL,
+    "minpool": MINPOOL,
+    "itapool": ITAPOOL,
     "manycore64": manycore(64),
 }
 

@@ -1,4 +1,5 @@
 /* Building a platform, scheduling, faults. */
+#include "mempool.h"
 #include "sim.h"
 #include "snitch.h"
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static size_t arena_size(const platform *p) {
     for (u32 g = 0; g < p->groups; g++) {
         const platform_group *group = &p->group[g];
         u32 sets = group->private_sets + group->last_core_private_sets + 1;
+        bytes += mempool_bytes(group);
         bytes += group->cores * (sizeof(core) + sizeof(core *) + sizeof(snitch) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
     }
     for (u32 i = 0; i < p->devices; i++) bytes += DEVICE_TYPES[p->device[i].kind]->state_bytes + 64;
@@ -70,6 +72,11 @@ static snitch *snitch_new(sim *s, u32 local, u32 most_loads) {
     return n;
 }
 
+static const core_timing *const TIMING_OF[] = {
+    [FLAVOUR_XPULPV2] = &TIMING_RI5CY, [FLAVOUR_COREV] = &TIMING_CV32E40P, [FLAVOUR_THUMB] = &TIMING_RI5CY, [FLAVOUR_SNITCH] = &TIMING_SNITCH,
+    [FLAVOUR_MEMPOOL] = &TIMING_MEMPOOL,
+};
+
 static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     const platform_group *p = &s->description.group[g];
     u32 units = p->fpus ? p->fpus : p->cores;
@@ -77,8 +84,9 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->id = (u32)(c - s->core);
     c->hart = p->first_hart + index;
     c->group = g;
-    c->timing = p->flavour == FLAVOUR_SNITCH ? &TIMING_SNITCH : p->flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY;
+    c->timing = TIMING_OF[p->flavour];
     if (p->flavour == FLAVOUR_SNITCH) c->snitch = snitch_new(s, p->local_memory, p->loads_in_flight);
+    if (p->flavour == FLAVOUR_MEMPOOL) c->pool = mempool_core_new(s, g, index);
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];
     c->fdiv_free = fdiv;
@@ -101,6 +109,7 @@ static void build_groups(sim *s) {
     for (u32 g = 0; g < s->groups; g++) {
         u64 *fpu = sim_allocate(s, p->group[g].cores * sizeof *fpu), *fdiv = sim_allocate(s, sizeof *fdiv);
         build_view(s, g);
+        mempool_build(s, g);
         s->icache[g].banks = p->group[g].shared_banks;
         for (u32 b = 0; b < p->group[g].shared_banks; b++) s->icache[g].bank[b] = new_cache(s, p->group[g].shared_sets, p->group[g].shared_ways);
         for (u32 i = 0; i < p->group[g].cores; i++) build_core(s, c++, g, i, fpu, fdiv);
@@ -200,7 +209,7 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     c->x[c->wait_rd] = value;
     c->t = when;
     observe_span(s, id, SPAN_ASLEEP, later(c->wait_since, c->function_since), when);
-    if (!c->snitch) move_to_front(s, c); /* a unit that works on is in the queue */
+    if (!c->snitch && !c->pool) move_to_front(s, c); /* a unit that works on is in the queue */
     sim_schedule(s, c->rank, when);
 }
 

@@ -30,6 +30,7 @@ enum {
     INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
     INSN_SPLIT = 16,   /* costs extra as the target of a jump: its two halves lie in two words */
     INSN_NEW = 32,     /* not decoded yet */
+    INSN_TURNS = 64,   /* first of a line with a jump or a branch backwards; only MemPool's cores look at it */
 };
 
 typedef struct code_page {
@@ -86,6 +87,7 @@ typedef struct core {
     u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
     u32 pad;
     struct snitch *snitch; /* what only those cores have; NULL for others */
+    struct mempool_core *pool; /* likewise */
 } core;
 
 typedef struct {
@@ -109,7 +111,8 @@ enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR,
        MISUSE_OFFSET, MISUSE_STORE_SET_UP, MISUSE_UNIT_BUSY, MISUSE_UNIT_ACCESS, MISUSE_UNIT_EARLY, MISUSE_UNIT_LEFT,
        MISUSE_ITA_FULL, MISUSE_ITA_CONTEXT, MISUSE_ITA_UNALIGNED, MISUSE_ITA_LAYER, MISUSE_ITA_OUTPUT, MISUSE_ITA_BIAS, MISUSE_ITA_WEIGHTS,
        MISUSE_ITA_GELU, MISUSE_ITA_CLEARING, MISUSE_POOL_SIZES, MISUSE_POOL_ITERATIONS,
-       MISUSE_STREAM_OFF, MISUSE_FREP_BYPASS, MISUSE_FREP_LONG, MISUSE_FREP_INTEGER, MISUSE_STREAM_BYPASS };
+       MISUSE_STREAM_OFF, MISUSE_FREP_BYPASS, MISUSE_FREP_LONG, MISUSE_FREP_INTEGER, MISUSE_STREAM_BYPASS,
+       MISUSE_POOL_HART, MISUSE_POOL_TRANSFER };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -163,6 +166,7 @@ typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
     u32 blocked;    /* the device will wake the core with sim_wake() */
+    u32 wait;       /* cycles until the device takes the access; only MemPool's cores look at it */
 } access;
 
 struct sim;
@@ -233,6 +237,7 @@ typedef struct sim {
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
     struct device *dma, *hyper, *npu, *xdma, *ita;
+    struct mempool *pool;        /* what only MemPool has */
     u32 out_used, out_size;
     char *out;
     platform description;        /* last, because it is large and the rest is used all the time */
@@ -252,6 +257,8 @@ u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
 void decode_init(void);
 int insn_reads(const insn *consumer, const insn *producer);
 u32 insn_kind(const insn *slot);
+i32 insn_immediate(u32 word, u32 form, u32 loop_unit);
+void insn_place_branch(insn *slot);
 /* rvc.c */
 u32 rvc_expand(u32 half);
 /* icache.c */
@@ -316,6 +323,9 @@ int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* xdma.c */
 u64 xdma_bytes(const device *d);
 int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* mempool_dma.c */
+u64 mempool_dma_bytes(const sim *s);
+int mempool_dma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* hyper.c */
 int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* user_device.c */

@@ -67,6 +67,8 @@ static const core_timing TIMING_SNITCH = { /* the rest is in snitch_timing.h */
     .divider = DIVIDER_RI5CY,
 };
 
+static const core_timing TIMING_MEMPOOL = {0}; /* all of it is in mempool_timing.h */
+
 /* Iterative divider [c01 div_*], [40P], [RTL]: one step per leading zero of the divisor. */
 static inline u32 divider_zeros(u32 divisor) { return divisor ? (u32)__builtin_clz(divisor) : 32; }
 static inline u32 divider_steps_unsigned(u32 divisor) { return divider_zeros(divisor) + 2; }

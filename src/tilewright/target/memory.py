@@ -44,6 +44,9 @@ class Memory:
     banks: tuple[str, ...] = ()
     """Memories of the platform that it is made of, one behind the other; empty for the one that is called like it."""
 
+    behind: int = 0
+    """Bytes of the platform's memory that lie before it and are for something else."""
+
     @property
     def placement(self) -> int:
         """Tensors and buffers begin at multiples of this."""

@@ -59,13 +59,16 @@ class Cluster:
 
     cores: int
     dma_core: int
-    """The number of the core that moves data and drives accelerators; it computes nothing."""
+    """The number of the core that moves data and drives accelerators; it computes nothing, unless it is one of those that
+    compute."""
     platform: str | Platform
     """The simulated SoC that programs for this target run on: its name in `sim/`, or its description."""
     state: int
     """Bytes of L1 for the runtime's variables."""
     stack: int
     """Bytes of stack for each core beyond what kernels need."""
+    near_stack: int = 0
+    """Bytes of stack that each core has beside L1, in banks of its own; 0 where it has none."""
     prefetch_slots: int = 8
     """Layers whose prefetched data may be in flight at once."""
     offload_slots: int = 4

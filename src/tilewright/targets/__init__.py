@@ -15,7 +15,10 @@ from tilewright.target.board_file import SUFFIX, BoardFile, read_board
 from tilewright.target.on_board import on_board
 from tilewright.target.target import Target
 
-FAMILIES = {"cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")}
+FAMILIES = {
+    "cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
+    "mempool": ("mempool", "minpool"),
+}
 """Folders, and the names of the targets there."""
 
 

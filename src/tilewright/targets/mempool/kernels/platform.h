@@ -1,0 +1,20 @@
+/* Where devices are, and what is where in the banks of a tile. Assembly reads this too. */
+#ifndef TW_PLATFORM_H
+#define TW_PLATFORM_H
+
+#define TW_L1_END 0x100000
+#define TW_EXIT 0x40000000 /* 2 * code + 1 ends the program */
+#define TW_WAKE 0x40000004 /* a core's number, or TW_WAKE_ALL */
+#define TW_WAKE_ALL 0xffffffff
+#define TW_DMA 0x40010000
+#define TW_STDOUT 0xc0000000
+
+#define TW_TILE_CORES 4
+#define TW_RADIX 16 /* tiles that meet at one counter */
+
+/* Each tile has so many bytes of L1 for its own cores: what they count and note there, and behind that their stacks. */
+#define TW_NEAR_BYTES 4096
+#define TW_NEAR_NOTES 64
+#define TW_NEAR_STACK 1008 /* of a core; cores at equal depths use different banks */
+
+#endif

@@ -1,0 +1,135 @@
+"""Kernels of sums of products: panels of four rows, blocks of 4 x 4 sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from tilewright.ir.op import Op, Params
+from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.generic.linear import TOTALS
+
+PANEL = 4
+"""Rows side by side, as in C."""
+BLOCK = PANEL * PANEL
+SHORTEST_PART = 8
+"""TW_SHORTEST_PART in C."""
+MOST_CORES = 256
+"""Of all members of the family."""
+
+
+def panels(rows: int) -> int:
+    return -(-rows // PANEL)
+
+
+def partial_bytes(blocks: int, words: int) -> int:
+    """Of the parts of sums, where there are fewer blocks than cores."""
+    if 2 * blocks > MOST_CORES or words < 2 * SHORTEST_PART:
+        return 0
+    return 4 * BLOCK * MOST_CORES
+
+
+def product_bytes(op: Op, types: Types) -> int:
+    """Panels of both operands, what sums of columns begin with, sums of rows where those matter, parts of sums."""
+    p, matrices = cast("dict[str, int]", op.params(types)), _matrices(op, types)
+    a, b, words = panels(p["rows"]), panels(p["columns"]), panels(p["inner"])
+    sums = b + a * _has_zero(types["B"].dtype, p["b_zero"])
+    return 4 * PANEL * matrices * ((a + b) * words + sums) + partial_bytes(matrices * a * b, words)
+
+
+def _has_zero(dtype: str, zero: int) -> bool:
+    """Whether another integer than 0 stands for zero in panels, where all bytes are signed."""
+    return zero != (0 if dtype == "int8" else 128)
+
+
+def _matrices(op: Op, types: Types) -> int:
+    return math.prod(cast("list[int]", op.params(types)["size"]))
+
+
+def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; words that a core copies; blocks that it has, and products of words in these."""
+    matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
+    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    a, b, words = panels(rows), panels(columns), panels(inner)
+    return _features(matrices * a * b, words, matrices * PANEL * (a + b), cores)
+
+
+def _features(blocks: int, words: int, rows: int, cores: int) -> tuple[float, ...]:
+    parts = max(1, min(cores // max(blocks, 1), words // SHORTEST_PART)) if 2 * blocks <= cores else 1
+    own = -(-blocks // cores)
+    return 1.0, float(-(-rows // cores) * words), float(own), float(own * words) / parts
+
+
+# ---- convolutions -----------------------------------------------------------------------------------------------
+
+GATHERED_SHARE = 6
+"""Windows that are gathered at a time take at most one part in this many of L1."""
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Sizes of the products that a convolution is."""
+
+    pixels: int
+    filters: int
+    """Of a group."""
+    words: int
+    chunk: int
+    """Panels of windows at a time."""
+
+
+def convolution(op: Op, types: Types, l1: int) -> Convolution:
+    p = cast("dict[str, int]", op.params(types))
+    pixels, words = p["batch"] * p["out_h"] * p["out_w"], panels(p["kernel_h"] * p["kernel_w"] * p["in_channels"])
+    most = max(1, l1 // GATHERED_SHARE // (4 * PANEL * max(words, 1)))
+    return Convolution(pixels, p["out_channels"], words, max(1, min(panels(pixels), most)))
+
+
+def conv_bytes(op: Op, types: Types, l1: int) -> int:
+    """Panels of filters and of windows, what sums begin with, sums of windows where those matter, parts of sums."""
+    c, conv = convolution(op, types, l1), cast(Conv, op)
+    filters = panels(c.filters)
+    sums = filters + c.chunk * _has_zero(types["W"].dtype, conv.w_zero)
+    last = panels(c.pixels) % c.chunk or c.chunk
+    return 4 * PANEL * ((filters + c.chunk) * c.words + sums) + partial_bytes(last * filters, c.words)
+
+
+def conv_objection(op: Op, types: Types) -> str | None:
+    conv = cast(Conv, op)
+    if not conv.channels_last:
+        return "channels are not last"
+    return "each group has one channel" if conv.groups > 1 and types["W"].shape[-1] == 1 else None
+
+
+def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """As of products, of all groups together."""
+    filters, channels, groups = (extents.get(name, 1) for name in ("f", "c", "g"))
+    pixels = math.prod(size for name, size in extents.items() if name not in ("f", "c", "g", "r", "s"))
+    words = panels(channels * extents.get("r", 1) * extents.get("s", 1))
+    return _features(groups * panels(pixels) * panels(filters), words, groups * (pixels + filters), cores)
+
+
+def kernels(l1: int) -> tuple[Kernel, ...]:
+    """For an L1 of so many bytes."""
+
+    def conv_params(op: Op, types: Types) -> Params:
+        return {**op.params(types), "chunk": convolution(op, types, l1).chunk}
+
+    return (
+        Kernel(
+            MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
+            scratch=product_bytes, cooperative=True, whole=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
+            features=product_features, header="matmul.h",
+        ),
+        Kernel(
+            Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
+            params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1), objection=conv_objection,
+            cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": PANEL}, features=conv_features,
+            header="conv.h",
+        ),
+    )  # fmt: skip

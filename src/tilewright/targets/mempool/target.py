@@ -1,0 +1,88 @@
+"""MemPool: 256 small RISC-V cores in tiles of four around one L1 in 1024 banks, fed by DMA from L2; and smaller kin."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
+from tilewright.passes.layout.channels_last import CHANNELS_LAST
+from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.sim.mempool import MEMPOOL, MINPOOL
+from tilewright.sim.platform import Platform
+from tilewright.target.costs import Costs
+from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
+from tilewright.targets.generic import target as generic
+from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.mempool import linear
+
+FOLDER = Path(__file__).parent
+KIB = 1024
+
+TILE_CORES, NEAR_BYTES, NEAR_STACK = 4, 4096, 1008
+"""Cores of a tile, the bytes of its banks that are its own, and a core's stack there; as in platform.h."""
+
+PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+
+
+@dataclass(frozen=True)
+class Variant:
+    platform: Platform
+    cores: int
+    dma_bytes: int
+    """That the DMA engine moves in a cycle."""
+
+    @property
+    def near_bytes(self) -> int:
+        """Of L1, at its beginning: what tiles have for their own cores."""
+        return self.cores // TILE_CORES * NEAR_BYTES
+
+
+VARIANTS = (Variant(MEMPOOL, 256, 256), Variant(MINPOOL, 16, 256))
+
+
+def _costs(name: str) -> Costs:
+    path = FOLDER / COSTS_OF_A_FAMILY / f"{name}.json"
+    return Costs.read(path) if path.is_file() else Costs()
+
+
+def _target(variant: Variant) -> Target:
+    platform, near = variant.platform, variant.near_bytes
+    l1, l2 = platform.memory("l1").size, platform.memory("l2").size
+    return Target(
+        name=platform.name,
+        summary=f"{variant.cores} RISC-V cores with Xpulpimg around {l1 // KIB} KiB of L1, {l2 >> 20} MiB of L2; "
+        "on the virtual SoC",
+        engines=(Engine("cluster", (*linear.kernels(l1 - near), *PORTABLE)),),
+        passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
+        memories=(
+            Memory("L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma"}), behind=near),
+            Memory(
+                "L2", l2, 16, ".l2", reachable_by=frozenset({CORES, "dma"}), slowdown=6.0 * variant.cores,
+                reserved=384 * KIB,
+            ),
+        ),
+        links=(
+            Link(
+                "dma", "L2", "L1", longest=1 << 20, read=1 / variant.dma_bytes, write=1 / variant.dma_bytes,
+                latency=40, command=40, strided=False, groups=30,
+            ),
+        ),
+        numerics="hardware",
+        folder=FOLDER,
+        bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
+        flags=(
+            "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", "-O2", "-g0", "-fomit-frame-pointer",
+            "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", "-fno-delete-null-pointer-checks",
+        ),
+        cluster=Cluster(
+            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, near_stack=NEAR_STACK,
+        ),
+        costs=_costs(platform.name),
+        stacks=json.loads((FOLDER / "stacks.json").read_text()),
+    )  # fmt: skip
+
+
+TARGETS = {variant.platform.name: _target(variant) for variant in VARIANTS}
