@@ -103,7 +103,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = _target(target_name, settings)
     yield graph
-    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics)))
+    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics, target.hardware)))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))

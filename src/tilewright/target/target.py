@@ -170,6 +170,8 @@ class Target:
     """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
+    hardware: tuple[Pass, ...] = ()
+    """What makes a quantised graph the hardware's own; without them, requantisations in 32 bits."""
 
     @property
     def costs_file(self) -> Path:

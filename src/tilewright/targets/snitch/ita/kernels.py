@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
@@ -64,7 +65,7 @@ def _feed_forward_cycles(op: Op, types: Types, extents: Mapping[str, int], cores
 
 
 def _attend_fits(op: Op, types: Types) -> str | None:
-    return _fits(types["K"].shape[-4], types["K"].shape[-3])
+    return _fits(types["K"].shape[-4], instance(op, ItaAttend).width)
 
 
 def _attend_scratch(op: Op, types: Types) -> int:
@@ -73,9 +74,9 @@ def _attend_scratch(op: Op, types: Types) -> int:
 
 
 def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    heads, (keys, width) = _batch(types, extents, "Q"), types["K"].shape[-4:-2]
+    heads, keys = _batch(types, extents, "Q") * extents["h"], types["K"].shape[-4]
     forgets = FORGETTING * (extents["s"] != keys)
-    return _estimate(heads * (attend_cycles(extents["s"], keys, width) + forgets), heads)
+    return _estimate(heads * (attend_cycles(extents["s"], keys, instance(op, ItaAttend).width) + forgets), heads)
 
 
 def _head_fits(op: Op, types: Types) -> str | None:
