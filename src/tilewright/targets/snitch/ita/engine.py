@@ -8,6 +8,7 @@ from tilewright.target.target import Engine
 from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
 from tilewright.targets.snitch.ita.kernels import KERNELS
 from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, product
+from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA
 
 ALIGNMENT = 128
 """What ITA's port reads and writes at once."""
@@ -22,4 +23,5 @@ def left(graph: Graph, node: Node) -> str:
     return "ITA's passes have not seen it"
 
 
-ENGINE = Engine("ita", KERNELS, passes=(ATTENTION_ON_ITA, PRODUCTS_ON_ITA), left=left, starts=ALIGNMENT)
+PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, SUMS_ON_ITA)
+ENGINE = Engine("ita", KERNELS, passes=PASSES, left=left, starts=ALIGNMENT)

@@ -13,6 +13,7 @@ from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, hea
 from tilewright.targets.snitch.ita.layout import TILE_BYTES
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.op import MOST_TILES
+from tilewright.targets.snitch.ita.sums import ItaSum
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
@@ -61,6 +62,15 @@ def _feed_forward_cycles(op: Op, types: Types, extents: Mapping[str, int], cores
     return _estimate(batch * (product_cycles(rows * f, e) + product_cycles(rows * e, f)), batch)
 
 
+def _sum_fits(op: Op, types: Types) -> str | None:
+    return _fits(*types["A"].shape[-4:-2])
+
+
+def _sum_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    batch = _batch(types, extents, "A")
+    return _estimate(batch * product_cycles(extents["r"] * extents["c"], 2), batch)
+
+
 # ---- attention ------------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +112,10 @@ KERNELS = (
     Kernel(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
         scratch=_feed_forward_scratch, objection=_feed_forward_fits, cooperative=True, cycles=_feed_forward_cycles,
+    ),
+    Kernel(
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, cooperative=True,
+        cycles=_sum_cycles,
     ),
     Kernel(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
