@@ -10,7 +10,7 @@ from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
 from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, head_cycles, product_cycles
-from tilewright.targets.snitch.ita.layout import TILE_BYTES
+from tilewright.targets.snitch.ita.layout import SIDE, TILE_BYTES
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.op import MOST_TILES
 from tilewright.targets.snitch.ita.sums import ItaSum
@@ -104,6 +104,21 @@ def _head_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
     return _estimate(head_cycles(s, e, p), 1)
 
 
+# ---- into tiles and out ---------------------------------------------------------------------------------------------
+
+COPY, FULL_ROW, OTHER_ROW = 300, 34, 200
+"""Cycles of a call, and for 64 bytes of a row: where they are copied as they are, and otherwise."""
+
+
+def _tiles_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    """Of both ways; the tensor in rows is the one with fewer axes."""
+    rows = min(types["X"].shape, types["Y"].shape, key=len)[-2:]
+    is_plain = not any(size % SIDE for size in rows) and types["X"].dtype == types["Y"].dtype
+    matrices = math.prod(size for loop, size in extents.items() if loop.startswith("d"))
+    count = matrices * extents["r"] * extents["c"] * SIDE
+    return CycleEstimate(cores=COPY + -(-count // cores) * (FULL_ROW if is_plain else OTHER_ROW))
+
+
 KERNELS = (
     Kernel(
         ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, cooperative=True,
@@ -126,6 +141,6 @@ KERNELS = (
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
         scratch=_head_scratch, objection=_head_fits, cooperative=True, cycles=_head_cycles,
     ),
-    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True),
-    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True),
+    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
+    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),
 )  # fmt: skip
