@@ -33,10 +33,23 @@ def heads_of(graph: Graph, tensor: str) -> Heads:
     cut = graph.producers.get(source)
     for is_turned in (False, True):
         if apart and order == _turned(apart, is_turned) and cut is not None and _cuts_columns(graph, cut):
-            return Heads(cut.inputs[0], graph.types[source].shape[-2], is_turned)
+            return Heads(_without_ones(graph, cut.inputs[0]), graph.types[source].shape[-2], is_turned)
         if order == _turned(tuple(range(rank)), is_turned):
-            return Heads(source, 1, is_turned)
+            return Heads(_without_ones(graph, source), 1, is_turned)
     return Heads(tensor, 1, False)
+
+
+def _without_ones(graph: Graph, tensor: str) -> str:
+    """The earliest tensor that is the same matrices, with fewer or more axes of one element before them."""
+    shape, found, node = graph.types[tensor].shape, tensor, graph.producers.get(tensor)
+    while node is not None and isinstance(node.op, Reshape):
+        earlier = graph.types[node.inputs[0]].shape
+        if [size for size in earlier if size != 1] != [size for size in shape if size != 1]:
+            break
+        if earlier[-2:] == shape[-2:]:
+            found = node.inputs[0]
+        node = graph.producers.get(node.inputs[0])
+    return found
 
 
 def joined(graph: Graph, node: Node) -> Node | None:

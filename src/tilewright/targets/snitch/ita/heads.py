@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Shape
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
@@ -34,6 +35,8 @@ class Attended:
     keys: str
     values: str
     heads: int
+    turned: frozenset[str] = frozenset()
+    """Of these, what is [..., columns, tokens]."""
 
 
 def softmax_of(node: Node) -> Softmax | None:
@@ -54,10 +57,12 @@ def attended(graph: Graph, node: Node, softmax: Softmax = SOFTMAX) -> Attended:
     q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
     if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
         raise Refusal("it is no product of queries with keys, and of shares with values")
+    turned: frozenset[str] = frozenset()
     if not _are_whole_tiles(graph, q, k, v):
         q, k, v = (_apart(graph, *one) for one in ((q, scores.inputs[0]), (k, scores.inputs[1]), (v, node.inputs[1])))
+        turned = frozenset(one.rows for one in (k, v) if one.is_turned)
     columns = graph.types[q.rows].shape[-1] // q.count
-    found = Attended(ItaAttend(*scales, softmax, tiles_of(columns)), q.rows, k.rows, v.rows, q.count)
+    found = Attended(ItaAttend(*scales, softmax, tiles_of(columns)), q.rows, k.rows, v.rows, q.count, turned)
     _check_sizes(graph, found)
     return found
 
@@ -70,13 +75,8 @@ def _are_whole_tiles(graph: Graph, *views: Heads) -> bool:
 
 
 def _apart(graph: Graph, view: Heads, tensor: str) -> Heads:
-    """Heads one behind the other, as the graph has them; but not turned."""
-    if not view.is_turned:
-        return Heads(tensor, 1, False)
-    source = graph.producers[tensor]
-    if not isinstance(source.op, Transpose) or source.op.perm != _last_two(len(source.op.perm)):
-        raise Refusal("its keys or values are read in another order")
-    return Heads(source.inputs[0], 1, True)
+    """Heads one behind the other, as the graph has them."""
+    return view if view.count == 1 and not view.is_turned else Heads(tensor, 1, view.is_turned)
 
 
 def _maker(graph: Graph, node: Node) -> Node | None:
@@ -105,13 +105,18 @@ def _last_two(rank: int) -> tuple[int, ...]:
 
 def _check_sizes(graph: Graph, found: Attended) -> None:
     """Keys that are not there would have shares, so that there must be none."""
-    q, k, v = (graph.types[name] for name in (found.queries, found.keys, found.values))
-    if {q.dtype, k.dtype, v.dtype} != {"int8"}:
-        raise Refusal(f"queries are {q.dtype}, keys {k.dtype} and values {v.dtype}; ITA has int8")
-    if k.shape != v.shape or (*q.shape[:-2], q.shape[-1]) != (*k.shape[:-2], k.shape[-1]):
-        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not belong together")
-    if k.shape[-2] % SIDE:
-        raise Refusal(f"{k.shape[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
+    names = (found.queries, found.keys, found.values)
+    q, k, v = (_untwisted(graph.types[name].shape, name in found.turned) for name in names)
+    if (dtypes := {graph.types[name].dtype for name in names}) != {"int8"}:
+        raise Refusal(f"queries, keys and values are {', '.join(sorted(dtypes))}; ITA has int8")
+    if k != v or (*q[:-2], q[-1]) != (*k[:-2], k[-1]):
+        raise Refusal(f"queries {q}, keys {k} and values {v} do not belong together")
+    if k[-2] % SIDE:
+        raise Refusal(f"{k[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
+
+
+def _untwisted(shape: Shape, is_turned: bool) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if is_turned else shape
 
 
 def run(graph: Graph, softmax: Softmax = SOFTMAX) -> Graph:
@@ -133,18 +138,20 @@ def _on_ita(
     if node.key not in found:
         return None
     one, mixed = found[node.key]
-    (turned,) = builder.add(Transpose(_last_two(len(graph.types[one.values].shape))), [one.values])
-    tiles = [builder.add(ItaTiles(), [name])[0] for name in (one.queries, one.keys, turned)]
+    order = Transpose(_last_two(len(graph.types[one.values].shape)))
+    keys, values = (
+        name if is_right else builder.add(order, [name])[0]
+        for name, is_right in ((one.keys, one.keys not in one.turned), (one.values, one.values in one.turned))
+    )
+    tiles = [builder.add(ItaTiles(), [name])[0] for name in (one.queries, keys, values)]
     (made,) = builder.add(one.op, tiles, name=mixed.name)
-    rows = ItaRows(*graph.types[one.queries].shape[-2:])
-    if one.heads == 1 or node is not mixed:
-        builder.add(rows, [made], node.outputs, mixed.name)
-    else:
+    (rows,) = builder.add(ItaRows(*graph.types[one.queries].shape[-2:]), [made], name=mixed.name)
+    if one.heads > 1 and node is mixed:
         *before, heads, tokens, columns = graph.types[node.key].shape
-        (beside,) = builder.add(rows, [made], name=mixed.name)
-        (apart,) = builder.add(Reshape((*before, tokens, heads, columns)), [beside])
+        (rows,) = builder.add(Reshape((*before, tokens, heads, columns)), [rows])
         rank = len(before) + 3
-        builder.add(Transpose((*range(rank - 3), rank - 2, rank - 3, rank - 1)), [apart], node.outputs, node.name)
+        (rows,) = builder.add(Transpose((*range(rank - 3), rank - 2, rank - 3, rank - 1)), [rows], name=node.name)
+    builder.add(Reshape(graph.types[node.key].shape), [rows], node.outputs, node.name)
     return {name: name for name in node.outputs}
 
 
