@@ -14,6 +14,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.snitch import elementwise, linear, rows
 from tilewright.targets.snitch.ita.engine import ENGINE as ITA
+from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 
@@ -21,7 +22,7 @@ FOLDER = Path(__file__).parent
 KIB = 1024
 
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
-KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *rows.KERNELS, *PORTABLE)
+KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *rows.KERNELS, *CORE_KERNELS, *PORTABLE)
 
 TARGET = Target(
     name="snitch",

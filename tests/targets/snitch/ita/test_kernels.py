@@ -12,8 +12,8 @@ from tests.targets.snitch.ita.kernel_runs import INCLUDES, call
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType, type_of
 from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, SOFTMAX
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
-from tilewright.targets.snitch.ita.kernels import KERNELS
+from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
+from tilewright.targets.snitch.ita.kernels import CORE_KERNELS, KERNELS
 from tilewright.targets.snitch.ita.layout import packed_bias
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.sums import ItaSum
@@ -21,7 +21,7 @@ from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 RNG = np.random.default_rng(8)
-KERNEL = {kernel.op: kernel for kernel in KERNELS}
+KERNEL = {kernel.op: kernel for kernel in (*KERNELS, *CORE_KERNELS)}
 NEAR = 0.08
 
 
@@ -79,6 +79,12 @@ def test_attention(queries: int, keys: int, heads: int, width: int) -> None:
 
 
 @pytest.mark.parametrize("softmax", [SOFTMAX, FIRST_SOFTMAX])
+def test_the_softmax_alone(softmax) -> None:  # type: ignore[no-untyped-def]
+    """By cores."""
+    check(ItaSoftmax(softmax), [random_bytes(RNG, 5, 40)])
+
+
+@pytest.mark.parametrize("softmax", [SOFTMAX, FIRST_SOFTMAX])
 def test_a_head(softmax) -> None:  # type: ignore[no-untyped-def]
     op = ItaHead(tuple(random_scale(RNG, 64) for _ in range(6)), softmax)
     arrays = [*(tiles(2, 1) for _ in range(2)), *(tiles(1, 1) for _ in range(4)), *(bias(1) for _ in range(4))]
@@ -97,7 +103,7 @@ def test_every_file_compiles_alone(tmp_path: Path) -> None:
     flags = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", *STRICT, "-Wno-missing-prototypes", "-O2"]
     flags += [f"-I{folder}" for folder in INCLUDES]
     sources = sorted(INCLUDES[0].glob("ita_*.c"))
-    assert {path.name for path in sources} == {kernel.source for kernel in KERNELS}
+    assert {path.name for path in sources} == {kernel.source for kernel in (*KERNELS, *CORE_KERNELS)}
     compile_objects(dict.fromkeys(sources, flags), tmp_path, find_compiler())
 
 

@@ -51,6 +51,14 @@ class ItaSoftmax(Internal):
     def numpy(self, X: Array) -> Array:
         return self.softmax(X)
 
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        *before, length = types["X"].shape
+        softmax = self.softmax
+        return {
+            "rows": math.prod(before), "length": length, "bits": softmax.bits, "one": softmax.one,
+            "numerator": softmax.numerator,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ItaAttend(Ita):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
+from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
 from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, head_cycles, product_cycles
 from tilewright.targets.snitch.ita.layout import SIDE, TILE_BYTES
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
@@ -118,6 +118,21 @@ def _tiles_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
     count = matrices * extents["r"] * extents["c"] * SIDE
     return CycleEstimate(cores=COPY + -(-count // cores) * (FULL_ROW if is_plain else OTHER_ROW))
 
+
+SOFTMAX_CALL, SOFTMAX_ROW, SHARE = 200, 60, 24
+"""Cycles of the softmax by cores: of a call, of a row, of a share."""
+
+
+def _softmax_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    length = types["X"].shape[-1]
+    rows = math.prod(extents.values())
+    return CycleEstimate(cores=SOFTMAX_CALL + -(-rows // cores) * (SOFTMAX_ROW + SHARE * length))
+
+
+CORE_KERNELS = (
+    Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),
+)
+"""What cores compute of an attention that ITA cannot have."""
 
 KERNELS = (
     Kernel(

@@ -47,7 +47,7 @@ def product(graph: Graph, node: Node) -> Product:
     """A `Refusal` says why ITA does not take a node."""
     op = node.op
     if not isinstance(op, MatMul):
-        raise Refusal("ITA has matrix products and attention only")
+        raise Refusal("ITA has matrix products, sums and attention only")
     w = _weights(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
