@@ -50,7 +50,7 @@ from tilewright.planner.refit import refit
 from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target.board import adapted
 from tilewright.target.fastest import fastest_first
-from tilewright.target.mapping import Mapped, as_chosen, check_engines, map_nodes, only_engines
+from tilewright.target.mapping import Mapped, as_chosen, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.processors import check_processor
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
@@ -104,13 +104,14 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
     target = _target(target_name, settings)
     yield graph
-    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics)))
+    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics, target.hardware)))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = reorder(apply(quantised, (*PASSES, *fusing, *target.passes, *packing, *separate)))
+    suiting = (*target.engine_passes, *target.passes)
+    lowered = reorder(apply(quantised, (*PASSES, *fusing, *suiting, *packing, *separate)))
     yield lowered
     fitted = refit(lowered, target, settings)
     yield fitted
@@ -130,7 +131,7 @@ def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     plain = _with_threads(_for_processor(targets.find(name), settings.processor), settings)
     found = with_own_kernels(with_accelerators(plain, settings.accelerators), settings.kernels)
-    target = check_engines(only_engines(found, settings.engines))
+    target = in_reach(check_engines(only_engines(found, settings.engines)))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"

@@ -14,13 +14,17 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Engine, Offer, Target
 
 CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
 """What to try where element types do not fit, and where something else does not."""
+MORE_ENGINES = "name an engine with cores too"
+"""The same where an accelerator has not everything."""
 
 
+ALL_ENGINES = "all"
 NOTHING_PINNED: Mapping[str, str] = MappingProxyType({})
 
 
@@ -97,12 +101,24 @@ class Mapped:
 
 
 def only_engines(target: Target, names: tuple[str, ...]) -> Target:
-    """The target with none but the engines of these names; all where none is named."""
+    """The target with none but the engines of these names; all where none is named, or `all`."""
     known = [engine.name for engine in target.engines]
+    if names in ((), (ALL_ENGINES,)):
+        return target
     for name in names:
         if name not in known:
             raise CompileError(f"engine '{name}'", f"target {target.name} has {', '.join(known)}")
-    return replace(target, engines=tuple(e for e in target.engines if e.name in names)) if names else target
+    return replace(target, engines=tuple(e for e in target.engines if e.name in names))
+
+
+def in_reach(target: Target) -> Target:
+    """The target with memories in which everything begins where its engines can read it."""
+    return replace(target, memories=tuple(_with_starts(memory, target.engines) for memory in target.memories))
+
+
+def _with_starts(memory: Memory, engines: Sequence[Engine]) -> Memory:
+    wanted = [engine.starts for engine in engines if engine.name in memory.reachable_by]
+    return replace(memory, starts=max(memory.starts, *wanted, 1))
 
 
 def check_engines(target: Target) -> Target:
@@ -110,7 +126,7 @@ def check_engines(target: Target) -> Target:
     if all(engine.offer is not None for engine in target.engines):
         names = ",".join(engine.name for engine in target.engines)
         raise CompileError(
-            f"--engines {names}", "an accelerator does not run everything", "name an engine with cores too"
+            f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES
         )
     return target
 
@@ -247,6 +263,10 @@ class _Search:
             own = self._offered(engine)
         except Refusal as refusal:
             self._refuse(engine, "", refusal)
+            return []
+        if engine.left and all(kernel.op is not type(self.node.op) for kernel in engine.kernels):
+            is_alone = all(other.left for other in self.target.engines)
+            self._refuse(engine, "", Refusal(engine.left(self.graph, self.node), MORE_ENGINES if is_alone else ""))
             return []
         forms = engine.forms(self.graph, self.node) if engine.forms else ()
         candidates = [own, *(self._as_offered(form) for form in forms)]

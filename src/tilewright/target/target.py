@@ -51,6 +51,12 @@ class Engine:
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
     """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs; without
     one, the first is preferred to the node as it is."""
+    passes: tuple[Pass, ...] = ()
+    """Rewrites of a lowered graph to operators of its own, before those of the target."""
+    left: Callable[[Graph, Node], str] | None = None
+    """Why these have left a node as it is."""
+    starts: int = 1
+    """What the places of all tensors and buffers are multiples of, in memories that it reaches."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,8 @@ class Target:
     """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
+    hardware: tuple[Pass, ...] = ()
+    """What makes a quantised graph the hardware's own; without them, requantisations in 32 bits."""
 
     @property
     def costs_file(self) -> Path:
@@ -183,6 +191,11 @@ class Target:
     def hierarchy(self) -> Hierarchy:
         """Of a target with a cluster: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
+
+    @property
+    def engine_passes(self) -> tuple[Pass, ...]:
+        """Of all its engines."""
+        return tuple(one for engine in self.engines for one in engine.passes)
 
     @cached_property
     def platform(self) -> Platform:

@@ -39,13 +39,14 @@ MOST_EXPECTED = 0.0075
 lie further from the zero point than expected: one in a hundred may differ."""
 
 
-def numerics_passes(asked: str, usual: str) -> tuple[Pass, ...]:
-    """What a user asks for; without that, `usual` where the network's format leaves the rounding open."""
+def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
+    """What a user asks for; without that, `usual` where the network's format leaves the rounding open. `own` is what a
+    target's hardware computes, if that is something else."""
     if asked not in ("", *NUMERICS):
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
     if asked == EXACT or (not asked and usual == EXACT):
         return (LOSSLESS,)
-    return (Pass("native requantisations", partial(run, tflite=asked == HARDWARE)),)
+    return own or (Pass("native requantisations", partial(run, tflite=asked == HARDWARE)),)
 
 
 def run(graph: Graph, tflite: bool) -> Graph:

@@ -12,22 +12,26 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
-from tilewright.targets.snitch import elementwise, linear
+from tilewright.targets.snitch import elementwise, linear, rows
+from tilewright.targets.snitch.ita.engine import ENGINE as ITA
+from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
+from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
-KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *PORTABLE)
+KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *rows.KERNELS, *CORE_KERNELS, *PORTABLE)
 
 TARGET = Target(
     name="snitch",
-    summary="8 Snitch cores with streams and hardware loops around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS),),
+    summary="8 Snitch cores with streams and ITA around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
+    engines=(Engine("cluster", KERNELS), ITA),
     passes=(COLUMNS_SIDE_BY_SIDE,),
+    hardware=(ITA_NUMERICS,),
     memories=(
-        Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
+        Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma", ITA.name})),
         Memory(
             "DRAM", SNITCH.memory("dram").size, 16, ".dram", reachable_by=frozenset({CORES, "dma"}), slowdown=3.0,
             reserved=2048 * KIB,
@@ -40,7 +44,7 @@ TARGET = Target(
         ),
     ),
     folder=FOLDER,
-    bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
+    bases=(FOLDER / "ita", FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

@@ -12,15 +12,16 @@ from tests.targets.snitch.ita.kernel_runs import INCLUDES, call
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType, type_of
 from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, SOFTMAX
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
-from tilewright.targets.snitch.ita.kernels import KERNELS
+from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
+from tilewright.targets.snitch.ita.kernels import CORE_KERNELS, KERNELS
 from tilewright.targets.snitch.ita.layout import packed_bias
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
+from tilewright.targets.snitch.ita.sums import ItaSum
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 RNG = np.random.default_rng(8)
-KERNEL = {kernel.op: kernel for kernel in KERNELS}
+KERNEL = {kernel.op: kernel for kernel in (*KERNELS, *CORE_KERNELS)}
 NEAR = 0.08
 
 
@@ -47,10 +48,18 @@ def planned(op: Op, arrays: list[np.ndarray]) -> float:
     return estimate(op, types, op.extents(shapes), 1).cores
 
 
-@pytest.mark.parametrize(("batch", "r", "k", "c"), [((), 1, 1, 1), ((2,), 2, 3, 2), ((), 1, 4, 3)])
-def test_linear(batch: tuple[int, ...], r: int, k: int, c: int) -> None:
-    op = ItaLinear(random_scale(RNG, 64 * k), random_activation(RNG))
+@pytest.mark.parametrize(
+    ("batch", "r", "k", "c", "turned"), [((), 1, 1, 1, False), ((2,), 2, 3, 2, False), ((), 1, 4, 3, True)]
+)
+def test_linear(batch: tuple[int, ...], r: int, k: int, c: int, turned: bool) -> None:
+    op = ItaLinear(random_scale(RNG, 64 * k), random_activation(RNG), turned)
     arrays = [tiles(*batch, r, k), tiles(c, k), bias(c)]
+    assert check(op, arrays) == pytest.approx(planned(op, arrays), rel=NEAR)
+
+
+def test_sums() -> None:
+    op = ItaSum(random_scale(RNG, 2))
+    arrays = [tiles(2, 1, 2), tiles(2, 1, 2), tiles(2), bias(1)]
     assert check(op, arrays) == pytest.approx(planned(op, arrays), rel=NEAR)
 
 
@@ -60,12 +69,19 @@ def test_feed_forward() -> None:
     assert check(op, arrays) == pytest.approx(planned(op, arrays), rel=NEAR)
 
 
-@pytest.mark.parametrize(("heads", "queries", "keys", "width"), [((), 2, 2, 1), ((2,), 1, 2, 1)])
-def test_attention(heads: tuple[int, ...], queries: int, keys: int, width: int) -> None:
-    """With fewer rows of queries than of keys too."""
-    op = ItaAttend(random_scale(RNG, 64), random_scale(RNG, 128), SOFTMAX)
-    arrays = [tiles(*heads, queries, width), tiles(*heads, keys, width), tiles(*heads, width, keys)]
+@pytest.mark.parametrize(("queries", "keys", "heads", "width"), [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2)])
+def test_attention(queries: int, keys: int, heads: int, width: int) -> None:
+    """With fewer rows of queries than of keys too, and heads side by side."""
+    op = ItaAttend(random_scale(RNG, 64), random_scale(RNG, 128), SOFTMAX, width)
+    across = heads * width
+    arrays = [tiles(queries, across), tiles(keys, across), tiles(across, keys)]
     assert check(op, arrays) == pytest.approx(planned(op, arrays), rel=NEAR)
+
+
+@pytest.mark.parametrize("softmax", [SOFTMAX, FIRST_SOFTMAX])
+def test_the_softmax_alone(softmax) -> None:  # type: ignore[no-untyped-def]
+    """By cores."""
+    check(ItaSoftmax(softmax), [random_bytes(RNG, 5, 40)])
 
 
 @pytest.mark.parametrize("softmax", [SOFTMAX, FIRST_SOFTMAX])
@@ -87,7 +103,7 @@ def test_every_file_compiles_alone(tmp_path: Path) -> None:
     flags = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", *STRICT, "-Wno-missing-prototypes", "-O2"]
     flags += [f"-I{folder}" for folder in INCLUDES]
     sources = sorted(INCLUDES[0].glob("ita_*.c"))
-    assert {path.name for path in sources} == {kernel.source for kernel in KERNELS}
+    assert {path.name for path in sources} == {kernel.source for kernel in (*KERNELS, *CORE_KERNELS)}
     compile_objects(dict.fromkeys(sources, flags), tmp_path, find_compiler())
 
 

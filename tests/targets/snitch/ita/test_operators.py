@@ -57,7 +57,7 @@ def test_feed_forward() -> None:
 
 def test_attention_alone() -> None:
     case = of_kind("single attention")
-    op = ItaAttend(*case.layer.scales[3:5], case.softmax)
+    op = ItaAttend(*case.layer.scales[3:5], case.softmax, case.operands["q"].shape[1] // 64)
     o = case.operands
     arrays = [as_tiles(o["q"]), as_tiles(o["k"]), weights(o["v"])]
     assert np.array_equal(as_matrix(op.numpy(*arrays)), case.results["o"])

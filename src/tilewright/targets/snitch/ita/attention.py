@@ -51,20 +51,31 @@ class ItaSoftmax(Internal):
     def numpy(self, X: Array) -> Array:
         return self.softmax(X)
 
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        *before, length = types["X"].shape
+        softmax = self.softmax
+        return {
+            "rows": math.prod(before), "length": length, "bits": softmax.bits, "one": softmax.one,
+            "numerator": softmax.numerator,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ItaAttend(Ita):
-    """mixed(softmax(scores(Q @ K')) @ V): Q[..., s, p], K[..., t, p] and V transposed, V[..., p, t], in tiles."""
+    """mixed(softmax(scores(Q @ K')) @ V), head by head: Q[..., s, h * width], K[..., t, h * width] and V transposed,
+    V[..., h * width, t], in tiles."""
 
     operands: ClassVar[tuple[str, ...]] = ("Q", "K", "V")
     scores: Scale = field(default_factory=Scale)
     mixed: Scale = field(default_factory=Scale)
     softmax: Softmax = SOFTMAX
+    width: int = 1
+    """Tiles of a head."""
 
     def index(self, shapes: Shapes) -> Index:
-        """Of 64 rows ITA needs all keys and values, one block of rows after the other."""
-        before, (s,) = leading(shapes["Q"]), loops("s")
-        p, t = whole(shapes["Q"][-3]), whole(shapes["K"][-4])
+        """Of 64 rows ITA needs all keys and values of a head, one block of rows after the other."""
+        before, (h, s) = leading(shapes["Q"]), loops("h s")
+        p, t = h * self.width + whole(self.width), whole(shapes["K"][-4])
         return {
             "Q": (*before, s, p, *TILE), "K": (*before, t, p, *TILE), "V": (*before, p, t, *TILE),
             "Y": (*before, s, p, *TILE),
@@ -80,16 +91,25 @@ class ItaAttend(Ita):
         check_alike("keys and values", k[-4], v[-3])
         if not q[:-4] == k[:-4] == v[:-4]:
             raise Refusal(f"heads are {q[:-4]}, {k[:-4]} and {v[:-4]}")
+        if q[-3] % self.width:
+            raise Refusal(f"rows of {q[-3]} tiles are no whole heads of {self.width}")
 
     def numpy(self, Q: Array, K: Array, V: Array) -> Array:
-        v = as_matrix(V).swapaxes(-1, -2)
-        return as_tiles(attend(as_matrix(Q), as_matrix(K), v, self.scores, self.mixed, self.softmax)[1])
+        q, k, v = (self._heads(as_matrix(tiles)) for tiles in (Q, K, V.swapaxes(-4, -3).swapaxes(-2, -1)))
+        rows = attend(q, k, v, self.scores, self.mixed, self.softmax)[1].swapaxes(-3, -2)
+        return as_tiles(rows.reshape(*rows.shape[:-2], -1))
+
+    def _heads(self, rows: Array) -> Array:
+        """[..., rows, heads * columns] as [..., heads, rows, columns]."""
+        return rows.reshape(*rows.shape[:-1], -1, self.width * SIDE).swapaxes(-3, -2)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        (queries, width), keys = types["Q"].shape[-4:-2], types["K"].shape[-4]
-        layer = Layer(SINGLE_ATTENTION, keys, 1, width, scales=[*[Scale()] * 3, self.scores, self.mixed])
-        words, heads = layer_words(layer), batch_of(types["Q"])
-        return {"heads": heads, "queries": queries, "keys": keys, "width": width, "layer": words}
+        (queries, across), keys = types["Q"].shape[-4:-2], types["K"].shape[-4]
+        layer = Layer(SINGLE_ATTENTION, keys, 1, self.width, scales=[*[Scale()] * 3, self.scores, self.mixed])
+        return {
+            "batch": batch_of(types["Q"]), "heads": across // self.width, "queries": queries, "keys": keys,
+            "width": self.width, "layer": layer_words(layer),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,27 +10,33 @@ import numpy as np
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Shape
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOFTMAX, Scale, Softmax
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
-from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.snitch.ita.head_views import Heads, heads_of, joined
+from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
 from tilewright.targets.snitch.ita.products import check_plain, requantised, without_detours
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 
 @dataclass(frozen=True)
 class Attended:
-    """An attention, and the tensors that it reads."""
+    """An attention of ITA, and the tensors that it reads: heads beside each other in rows, or one head."""
 
     op: ItaAttend
     queries: str
     keys: str
     values: str
+    heads: int
+    turned: frozenset[str] = frozenset()
+    """Of these, what is [..., columns, tokens]."""
 
 
 def softmax_of(node: Node) -> Softmax | None:
@@ -47,12 +53,30 @@ def attended(graph: Graph, node: Node, softmax: Softmax = SOFTMAX) -> Attended:
     scores = _maker(graph, shares) if shares and softmax_of(shares) == softmax else None
     if shares is None or scores is None or not isinstance(scores.op, MatMul) or not isinstance(node.op, MatMul):
         raise Refusal("it is no product with shares that ITA's softmax makes of a product")
-    if scores.op.trans_b == node.op.trans_b or node.op.trans_b:
+    scales = _scale(graph, scores), _scale(graph, node)
+    q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
+    if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
         raise Refusal("it is no product of queries with keys, and of shares with values")
-    op = ItaAttend(_scale(graph, scores), _scale(graph, node), softmax)
-    found = Attended(op, scores.inputs[0], scores.inputs[1], node.inputs[1])
+    turned: frozenset[str] = frozenset()
+    if not _are_whole_tiles(graph, q, k, v):
+        q, k, v = (_apart(graph, *one) for one in ((q, scores.inputs[0]), (k, scores.inputs[1]), (v, node.inputs[1])))
+        turned = frozenset(one.rows for one in (k, v) if one.is_turned)
+    columns = graph.types[q.rows].shape[-1] // q.count
+    found = Attended(ItaAttend(*scales, softmax, tiles_of(columns)), q.rows, k.rows, v.rows, q.count, turned)
     _check_sizes(graph, found)
     return found
+
+
+def _are_whole_tiles(graph: Graph, *views: Heads) -> bool:
+    """Whether each head begins with a tile, or is alone."""
+    counts = {one.count for one in views}
+    widths = {graph.types[one.rows].shape[-1] // one.count for one in views}
+    return len(counts) == 1 and (counts == {1} or not any(width % SIDE for width in widths))
+
+
+def _apart(graph: Graph, view: Heads, tensor: str) -> Heads:
+    """Heads one behind the other, as the graph has them."""
+    return view if view.count == 1 and not view.is_turned else Heads(tensor, 1, view.is_turned)
 
 
 def _maker(graph: Graph, node: Node) -> Node | None:
@@ -74,32 +98,60 @@ def _scale(graph: Graph, node: Node) -> Scale:
     return found.scale
 
 
+def _last_two(rank: int) -> tuple[int, ...]:
+    """The order of axes that turns matrices."""
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
 def _check_sizes(graph: Graph, found: Attended) -> None:
     """Keys that are not there would have shares, so that there must be none."""
-    q, k, v = (graph.types[name] for name in (found.queries, found.keys, found.values))
-    if {q.dtype, k.dtype, v.dtype} != {"int8"}:
-        raise Refusal(f"queries are {q.dtype}, keys {k.dtype} and values {v.dtype}; ITA has int8")
-    if k.shape != v.shape or (*q.shape[:-2], q.shape[-1]) != (*k.shape[:-2], k.shape[-1]):
-        raise Refusal(f"queries {q.shape}, keys {k.shape} and values {v.shape} do not belong together")
-    if k.shape[-2] % SIDE:
-        raise Refusal(f"{k.shape[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
+    names = (found.queries, found.keys, found.values)
+    q, k, v = (_untwisted(graph.types[name].shape, name in found.turned) for name in names)
+    if (dtypes := {graph.types[name].dtype for name in names}) != {"int8"}:
+        raise Refusal(f"queries, keys and values are {', '.join(sorted(dtypes))}; ITA has int8")
+    if k != v or (*q[:-2], q[-1]) != (*k[:-2], k[-1]):
+        raise Refusal(f"queries {q}, keys {k} and values {v} do not belong together")
+    if k[-2] % SIDE:
+        raise Refusal(f"{k[-2]} keys are no multiple of {SIDE}, and ITA has no mask")
+
+
+def _untwisted(shape: Shape, is_turned: bool) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if is_turned else shape
 
 
 def run(graph: Graph, softmax: Softmax = SOFTMAX) -> Graph:
-    return without_detours(rewrite(graph, partial(_on_ita, graph, softmax)))
+    """Where heads are put side by side again behind it, that is part of the attention: its rows are."""
+    found: dict[str, tuple[Attended, Node]] = {}
+    for node in graph.nodes:
+        try:
+            one = attended(graph, node, softmax)
+        except Refusal:
+            continue
+        end = joined(graph, node) if one.heads > 1 else None
+        found[(end or node).key] = one, node
+    return without_detours(rewrite(graph, partial(_on_ita, graph, found)))
 
 
-def _on_ita(graph: Graph, softmax: Softmax, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    try:
-        found = attended(graph, node, softmax)
-    except Refusal:
+def _on_ita(
+    graph: Graph, found: Mapping[str, tuple[Attended, Node]], node: Node, builder: Builder
+) -> Mapping[str, str] | None:
+    if node.key not in found:
         return None
-    axes = range(len(graph.types[found.values].shape))
-    (turned,) = builder.add(Transpose((*axes[:-2], axes[-1], axes[-2])), [found.values])
-    tiles = [builder.add(ItaTiles(), [name])[0] for name in (found.queries, found.keys, turned)]
-    (made,) = builder.add(found.op, tiles, name=node.name)
-    rows, columns = graph.types[node.key].shape[-2:]
-    builder.add(ItaRows(rows, columns), [made], node.outputs, node.name)
+    one, mixed = found[node.key]
+    order = Transpose(_last_two(len(graph.types[one.values].shape)))
+    keys, values = (
+        name if is_right else builder.add(order, [name])[0]
+        for name, is_right in ((one.keys, one.keys not in one.turned), (one.values, one.values in one.turned))
+    )
+    tiles = [builder.add(ItaTiles(), [name])[0] for name in (one.queries, keys, values)]
+    (made,) = builder.add(one.op, tiles, name=mixed.name)
+    (rows,) = builder.add(ItaRows(*graph.types[one.queries].shape[-2:]), [made], name=mixed.name)
+    if one.heads > 1 and node is mixed:
+        *before, heads, tokens, columns = graph.types[node.key].shape
+        (rows,) = builder.add(Reshape((*before, tokens, heads, columns)), [rows])
+        rank = len(before) + 3
+        (rows,) = builder.add(Transpose((*range(rank - 3), rank - 2, rank - 3, rank - 1)), [rows], name=node.name)
+    builder.add(Reshape(graph.types[node.key].shape), [rows], node.outputs, node.name)
     return {name: name for name in node.outputs}
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
+from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
 from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, head_cycles, product_cycles
-from tilewright.targets.snitch.ita.layout import TILE_BYTES
+from tilewright.targets.snitch.ita.layout import SIDE, TILE_BYTES
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.op import MOST_TILES
+from tilewright.targets.snitch.ita.sums import ItaSum
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
@@ -60,11 +62,20 @@ def _feed_forward_cycles(op: Op, types: Types, extents: Mapping[str, int], cores
     return _estimate(batch * (product_cycles(rows * f, e) + product_cycles(rows * e, f)), batch)
 
 
+def _sum_fits(op: Op, types: Types) -> str | None:
+    return _fits(*types["A"].shape[-4:-2])
+
+
+def _sum_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    batch = _batch(types, extents, "A")
+    return _estimate(batch * product_cycles(extents["r"] * extents["c"], 2), batch)
+
+
 # ---- attention ------------------------------------------------------------------------------------------------------
 
 
 def _attend_fits(op: Op, types: Types) -> str | None:
-    return _fits(types["K"].shape[-4], types["K"].shape[-3])
+    return _fits(types["K"].shape[-4], instance(op, ItaAttend).width)
 
 
 def _attend_scratch(op: Op, types: Types) -> int:
@@ -73,9 +84,9 @@ def _attend_scratch(op: Op, types: Types) -> int:
 
 
 def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    heads, (keys, width) = _batch(types, extents, "Q"), types["K"].shape[-4:-2]
+    heads, keys = _batch(types, extents, "Q") * extents["h"], types["K"].shape[-4]
     forgets = FORGETTING * (extents["s"] != keys)
-    return _estimate(heads * (attend_cycles(extents["s"], keys, width) + forgets), heads)
+    return _estimate(heads * (attend_cycles(extents["s"], keys, instance(op, ItaAttend).width) + forgets), heads)
 
 
 def _head_fits(op: Op, types: Types) -> str | None:
@@ -93,6 +104,36 @@ def _head_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
     return _estimate(head_cycles(s, e, p), 1)
 
 
+# ---- into tiles and out ---------------------------------------------------------------------------------------------
+
+COPY, FULL_ROW, OTHER_ROW = 300, 34, 200
+"""Cycles of a call, and for 64 bytes of a row: where they are copied as they are, and otherwise."""
+
+
+def _tiles_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    """Of both ways; the tensor in rows is the one with fewer axes."""
+    rows = min(types["X"].shape, types["Y"].shape, key=len)[-2:]
+    is_plain = not any(size % SIDE for size in rows) and types["X"].dtype == types["Y"].dtype
+    matrices = math.prod(size for loop, size in extents.items() if loop.startswith("d"))
+    count = matrices * extents["r"] * extents["c"] * SIDE
+    return CycleEstimate(cores=COPY + -(-count // cores) * (FULL_ROW if is_plain else OTHER_ROW))
+
+
+SOFTMAX_CALL, SOFTMAX_ROW, SHARE = 200, 60, 24
+"""Cycles of the softmax by cores: of a call, of a row, of a share."""
+
+
+def _softmax_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    length = types["X"].shape[-1]
+    rows = math.prod(extents.values())
+    return CycleEstimate(cores=SOFTMAX_CALL + -(-rows // cores) * (SOFTMAX_ROW + SHARE * length))
+
+
+CORE_KERNELS = (
+    Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),
+)
+"""What cores compute of an attention that ITA cannot have."""
+
 KERNELS = (
     Kernel(
         ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, cooperative=True,
@@ -103,6 +144,10 @@ KERNELS = (
         scratch=_feed_forward_scratch, objection=_feed_forward_fits, cooperative=True, cycles=_feed_forward_cycles,
     ),
     Kernel(
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, cooperative=True,
+        cycles=_sum_cycles,
+    ),
+    Kernel(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
         objection=_attend_fits, cooperative=True, cycles=_attend_cycles,
     ),
@@ -111,6 +156,6 @@ KERNELS = (
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
         scratch=_head_scratch, objection=_head_fits, cooperative=True, cycles=_head_cycles,
     ),
-    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True),
-    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True),
+    Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
+    Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),
 )  # fmt: skip

@@ -31,17 +31,20 @@ CUBE = SIDE**3
 
 @dataclass(frozen=True)
 class ItaLinear(Ita):
-    """curve(scale(X @ W' + bias)): X[..., r, k] and W[c, k] in tiles, where W has a row for each column."""
+    """curve(scale(X @ W' + bias)): X[..., r, k] and W[c, k] in tiles, where W has a row for each column; the result is
+    Y[..., r, c], or transposed if it is turned."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "bias?")
     scale: Scale = field(default_factory=Scale)
     curve: Activation = field(default_factory=Activation)
+    turned: bool = False
 
     def index(self, shapes: Shapes) -> Index:
         before = leading(shapes["X"])
         r, c, k = loops("r c k")
         bias = {"bias": (c, whole(BIAS_BYTES))} if "bias" in shapes else {}
-        return {"X": (*before, r, k, *TILE), "W": (c, k, *TILE), **bias, "Y": (*before, r, c, *TILE)}
+        result = (c, r) if self.turned else (r, c)
+        return {"X": (*before, r, k, *TILE), "W": (c, k, *TILE), **bias, "Y": (*before, *result, *TILE)}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         """ITA keeps partial sums of one tile, and nobody else sees them."""
@@ -57,13 +60,18 @@ class ItaLinear(Ita):
 
     def numpy(self, X: Array, W: Array, bias: Array | None = None) -> Array:
         b = None if bias is None else unpacked_bias(bias)
-        return as_tiles(linear(as_matrix(X), as_matrix(W).T, b, self.scale, self.curve))
+        made = linear(as_matrix(X), as_matrix(W).T, b, self.scale, self.curve)
+        return as_tiles(made.swapaxes(-1, -2) if self.turned else made)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         rows, inner = types["X"].shape[-4:-2]
         columns = types["W"].shape[0]
-        words = layer_words(Layer(LINEAR, rows, inner, columns, scales=[self.scale], activation=self.curve))
-        return {"batch": batch_of(types["X"]), "rows": rows, "columns": columns, "inner": inner, "layer": words}
+        sides = (columns, inner, rows) if self.turned else (rows, inner, columns)
+        words = layer_words(Layer(LINEAR, *sides, scales=[self.scale], activation=self.curve))
+        return {
+            "batch": batch_of(types["X"]), "rows": rows, "columns": columns, "inner": inner, "turned": int(self.turned),
+            "layer": words,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

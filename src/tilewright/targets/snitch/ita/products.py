@@ -13,7 +13,11 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE, packed_bias
 from tilewright.targets.snitch.ita.linear import ItaLinear
@@ -43,7 +47,7 @@ def product(graph: Graph, node: Node) -> Product:
     """A `Refusal` says why ITA does not take a node."""
     op = node.op
     if not isinstance(op, MatMul):
-        raise Refusal("ITA has matrix products and attention only")
+        raise Refusal("ITA has matrix products, sums and attention only")
     w = _weights(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
@@ -120,8 +124,9 @@ def run(graph: Graph) -> Graph:
 
 
 def without_detours(graph: Graph) -> Graph:
-    """Tiles of rows that came out of tiles are those."""
-    return rewrite(graph, partial(_without_detour, graph))
+    """Tiles of rows that came out of tiles are those, and what is equal is made once."""
+    straight = rewrite(graph, partial(_without_detour, graph))
+    return MERGE_EQUAL.run(rewrite(straight, partial(_turned, straight)))
 
 
 def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
@@ -138,11 +143,54 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
 
 
 def _without_detour(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    source = graph.producers.get(node.inputs[0]) if isinstance(node.op, ItaTiles) else None
+    if not isinstance(node.op, ItaTiles):
+        return None
+    source = _behind_views(graph, node.inputs[0])
     if source is None or not isinstance(source.op, ItaRows):
         return None
-    is_full = not (source.op.rows % SIDE or source.op.columns % SIDE)
-    return {node.key: source.inputs[0]} if is_full or _meets_zeros(graph, node) else None
+    if not _is_full(source.op) and not _meets_zeros(graph, node):
+        return None
+    return {node.key: _reshaped(graph, node, source.inputs[0], builder)}
+
+
+def _behind_views(graph: Graph, tensor: str) -> Node | None:
+    """What makes matrices, behind Reshapes that leave them as they are."""
+    node = graph.producers.get(tensor)
+    while node is not None and isinstance(node.op, Reshape):
+        if graph.types[node.inputs[0]].shape[-2:] != graph.types[tensor].shape[-2:]:
+            ones = [size for size in graph.types[node.inputs[0]].shape if size != 1]
+            if ones != [size for size in graph.types[tensor].shape if size != 1]:
+                return None
+        node = graph.producers.get(node.inputs[0])
+    is_same = node is not None and graph.types[node.key].shape[-2:] == graph.types[tensor].shape[-2:]
+    return node if is_same else None
+
+
+def _reshaped(graph: Graph, node: Node, tiles: str, builder: Builder) -> str:
+    """Tiles with the axes that a node has before them."""
+    shape = graph.types[node.key].shape
+    return tiles if graph.types[tiles].shape == shape else builder.add(Reshape(shape), [tiles])[0]
+
+
+def _is_full(rows: ItaRows) -> bool:
+    return not (rows.rows % SIDE or rows.columns % SIDE)
+
+
+def _turned(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    """A product whose result is read transposed: ITA stores it so."""
+    transpose = graph.producers.get(node.inputs[0]) if isinstance(node.op, ItaTiles) else None
+    if transpose is None or not isinstance(transpose.op, Transpose):
+        return None
+    perm, rows = transpose.op.perm, _behind_views(graph, transpose.inputs[0])
+    made = graph.producers.get(rows.inputs[0]) if rows else None
+    if rows is None or made is None or not isinstance(rows.op, ItaRows) or not isinstance(made.op, ItaLinear):
+        return None
+    is_matrix = perm == (*range(len(perm) - 2), len(perm) - 1, len(perm) - 2)
+    if not (is_matrix and is_only_reader(graph, rows, made.key) and _is_full(rows.op)):
+        return None
+    (result,) = builder.add(replace(made.op, turned=not made.op.turned), made.inputs, name=made.name)
+    shape = graph.types[node.key].shape
+    return {node.key: builder.add(Reshape(shape), [result])[0] if graph.types[made.key].shape[:-4] != shape[:-4] else result}
 
 
 def _meets_zeros(graph: Graph, node: Node) -> bool:

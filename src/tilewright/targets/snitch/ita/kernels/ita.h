@@ -36,13 +36,15 @@ typedef struct {
   uint32_t activation;         /* multiplier | shift << 8 | summand << 16 */
 } tw_ita_layer;
 
-/* A matrix product; `rows`, `columns` and `inner` count tiles. Without a bias, `bias` is NULL. */
+/* A matrix product; `rows`, `columns` and `inner` count tiles. Without a bias, `bias` is NULL. The weights of a column lie
+ * `weights_step` tiles behind those of the one before; 0 where they are all there is. */
 typedef struct {
   uint32_t rows, columns, inner;
   const int8_t *input, *weights;
   const uint8_t *bias;
   int8_t *output;
   uint32_t bias_per_row;
+  uint32_t weights_step;
 } tw_ita_matrices;
 
 typedef struct {
@@ -131,10 +133,10 @@ static inline void tw_ita_end(tw_ita *ita) {
 
 /* One tile of a result: its inner blocks lie one behind the other. */
 static inline void tw_ita_tile(tw_ita *ita, const tw_ita_matrices *m, uint32_t row, uint32_t column) {
-  const uint32_t side = m->bias_per_row ? row : column;
+  const uint32_t side = m->bias_per_row ? row : column, step = m->weights_step ? m->weights_step : m->inner;
   tw_ita_job job = {
       tw_ita_offset(m->input) + row * m->inner * TW_ITA_TILE,
-      tw_ita_offset(m->weights) + column * m->inner * TW_ITA_TILE,
+      tw_ita_offset(m->weights) + column * step * TW_ITA_TILE,
       m->bias ? tw_ita_offset(m->bias) + side * TW_ITA_BIAS : 0,
       tw_ita_offset(m->output) + (row * m->columns + column) * TW_ITA_TILE,
       TW_ITA_NO_OUTPUT | TW_ITA_NO_BIAS,

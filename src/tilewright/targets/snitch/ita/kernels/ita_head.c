@@ -13,8 +13,8 @@ void TW_NAME(const tw_ita_head_params *params, const int8_t *x, const int8_t *y,
   const uint32_t s = (uint32_t)params->s, e = (uint32_t)params->e, p = (uint32_t)params->p, rows = s * p * TW_ITA_TILE;
   if (tw_core() != 0) return;
   int8_t *const q = scratch, *const k = q + rows, *const v = k + rows, *const o = v + rows, *const scores = o + rows;
-  const tw_ita_matrices queries = {s, p, e, x, wq, bq, q, 0}, keys = {s, p, e, y, wk, bk, k, 0}, values = {p, s, e, wv, y, bv, v, 1};
-  const tw_ita_matrices out = {s, e, p, o, wo, bo, z, 0};
+  const tw_ita_matrices queries = {s, p, e, x, wq, bq, q, 0, 0}, keys = {s, p, e, y, wk, bk, k, 0, 0}, values = {p, s, e, wv, y, bv, v, 1, 0};
+  const tw_ita_matrices out = {s, e, p, o, wo, bo, z, 0, 0};
   tw_ita ita = tw_ita_idle();
   tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
   tw_ita_product(&ita, &queries);
@@ -22,7 +22,7 @@ void TW_NAME(const tw_ita_head_params *params, const int8_t *x, const int8_t *y,
   tw_ita_product(&ita, &values);
   for (uint32_t row = 0; row < s; row++) {
     const uint32_t at = row * p * TW_ITA_TILE;
-    const tw_ita_matrices score = {1, s, p, q + at, k, 0, scores, 0}, mixed = {1, p, s, scores, v, 0, o + at, 0};
+    const tw_ita_matrices score = {1, s, p, q + at, k, 0, scores, 0, 0}, mixed = {1, p, s, scores, v, 0, o + at, 0, 0};
     tw_ita_attention(&ita, &score, &mixed);
   }
   tw_ita_product(&ita, &out);

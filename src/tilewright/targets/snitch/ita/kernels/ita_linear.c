@@ -1,4 +1,4 @@
-/* A matrix product by ITA. The first core drives it; the others have nothing to do. */
+/* A matrix product by ITA, or its transpose. The first core drives it; the others have nothing to do. */
 #include "ita_linear.h"
 
 #ifndef TW_NAME
@@ -13,9 +13,9 @@ void TW_NAME(const tw_ita_linear_params *params, const int8_t *x, const int8_t *
   if (tw_core() != 0) return;
   tw_ita ita = tw_ita_idle();
   for (int32_t i = 0; i < params->batch; i++) {
-    const tw_ita_matrices m = {rows, columns, inner, x, w, bias, y, 0};
+    const tw_ita_matrices straight = {rows, columns, inner, x, w, bias, y, 0, 0}, turned = {columns, rows, inner, w, x, bias, y, 1, 0};
     tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
-    tw_ita_product(&ita, &m);
+    tw_ita_product(&ita, params->turned ? &turned : &straight);
     tw_ita_end(&ita);
     x += rows * inner * TW_ITA_TILE;
     y += rows * columns * TW_ITA_TILE;

@@ -7,6 +7,7 @@
 typedef struct {
   int32_t batch;
   int32_t rows, columns, inner;
+  int32_t turned; /* the result is stored transposed */
   int32_t layer[10]; /* registers that all jobs share, as tw_ita_layer has them */
 } tw_ita_linear_params;
 

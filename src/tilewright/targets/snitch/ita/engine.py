@@ -1,0 +1,27 @@
+"""ITA as an engine of the Snitch cluster: what it computes, and the way of a graph there."""
+
+from __future__ import annotations
+
+from tilewright.errors import Refusal
+from tilewright.ir.graph import Graph, Node
+from tilewright.target.target import Engine
+from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
+from tilewright.targets.snitch.ita.kernels import KERNELS
+from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, product
+from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA
+
+ALIGNMENT = 128
+"""What ITA's port reads and writes at once."""
+
+
+def left(graph: Graph, node: Node) -> str:
+    """Why ITA does not compute a node that its passes have seen."""
+    try:
+        product(graph, node)
+    except Refusal as refusal:
+        return refusal.what
+    return "ITA's passes have not seen it"
+
+
+PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, SUMS_ON_ITA)
+ENGINE = Engine("ita", KERNELS, passes=PASSES, left=left, starts=ALIGNMENT)

@@ -1,0 +1,74 @@
+"""What ITA computes in place of what a network says: near, with the softmax in the operator's type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.snitch.ita.transformers import attention_model, linear_model
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.requant import full_range
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.pipeline import import_model, stage
+from tilewright.target.settings import Settings
+from tilewright.targets.snitch.ita.attention import ItaSoftmax
+from tilewright.targets.snitch.ita.numerics import short_sum
+
+pytestmark = pytest.mark.fast
+RNG = np.random.default_rng(5)
+
+
+def quantised(model: object, numerics: str) -> Graph:
+    graph = stage(import_model(model), "snitch", "quantised", settings=Settings(numerics=numerics))
+    assert isinstance(graph, Graph)
+    return graph
+
+
+def results(graph: Graph, x: np.ndarray) -> np.ndarray:
+    return evaluate(graph, {"x": x})[graph.outputs[0]].astype(np.int64)
+
+
+def test_factors_of_8_bits() -> None:
+    exact, ours = (quantised(linear_model(), numerics) for numerics in ("exact", "hardware"))
+    (node,) = ours.nodes
+    assert isinstance(node.op, MatMul)
+    assert node.op.requant is not None
+    assert node.op.requant.rounding == "half_up"
+    assert 0 < ours.constants[node.operands()["mul"]].item() <= 255
+    x = RNG.integers(-128, 128, (1, 8, 96)).astype(np.int8)
+    apart = np.abs(results(ours, x) - results(exact, x))
+    assert apart.max() <= 1
+    (rounded,) = ours.rounded
+    assert rounded.native
+    assert apart.mean() <= rounded.share < 0.3
+
+
+def test_the_softmax_is_ita_s_and_near() -> None:
+    model = attention_model(64, 64, heads=2, width=64)
+    exact, ours = (quantised(model, numerics) for numerics in ("exact", "hardware"))
+    kinds = [type(node.op) for node in ours.nodes]
+    assert kinds.count(ItaSoftmax) == 1
+    assert QLinearSoftmax not in kinds
+    assert any("is ITA's" in note for note in ours.notes)
+    x = RNG.integers(-128, 128, (1, 64, 64)).astype(np.int8)
+    a, b = results(ours, x), results(exact, x)
+    assert np.corrcoef(a.reshape(-1), b.reshape(-1))[0, 1] > 0.97
+    assert np.abs(a - b).max() > 0, "it is another softmax"
+
+
+def test_a_softmax_with_zero_points_stays_exact() -> None:
+    graph = quantised(attention_model(64, 64, heads=1, width=64, zero=3), "hardware")
+    assert [type(node.op) for node in graph.nodes].count(QLinearSoftmax) == 1
+
+
+@pytest.mark.parametrize(("a", "b", "offset"), [(2062379, 3016902, 0), (4000000, 300001, 555555), (70000, 70000, -9)])
+def test_sums_with_short_factors(a: int, b: int, offset: int) -> None:
+    op = QLinearAdd(a, b, offset, full_range(22, "int8", 0, "half_even"))
+    new = short_sum(op)
+    values = np.arange(-128, 128).astype(np.int8)
+    exact, ours = (one.numpy(values[:, None], values[None, :]).astype(int) for one in (op, new))
+    assert np.abs(exact - ours).max() <= 1
+    assert np.mean(exact != ours) < 0.2
