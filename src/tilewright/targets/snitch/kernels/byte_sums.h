@@ -117,14 +117,33 @@ typedef struct {
   int32_t bias_step, mul_step, add_step;
 } tw_scales;
 
-static __attribute__((noinline)) void tw_scaled_row(const int32_t *from, int32_t origin, tw_scales s, tw_requant requant, TW_Y *to,
-                                                 int32_t to_step, int32_t count) {
-  for (; count > 0; count--, to += to_step) {
-    const int32_t total = (int32_t)((uint32_t)*from++ - (uint32_t)origin + (uint32_t)*s.bias);
-    *to = (TW_Y)tw_requantise(&requant, total, *s.mul, *s.add);
-    s.bias += s.bias_step;
-    s.mul += s.mul_step;
-    s.add += s.add_step;
+/* A row, by the way from its totals to the results. */
+#define TW_DEFINE_SCALED_ROW(NAME, NARROW)                                                                             \
+  static __attribute__((noinline)) void NAME(const int32_t *from, int32_t origin, const tw_scales *scales,             \
+                                             const tw_requant *requant, TW_Y *to, int32_t to_step, int32_t count) {    \
+    tw_scales s = *scales;                                                                                             \
+    const tw_narrowing n = tw_narrowing_of(requant);                                                                   \
+    (void)n;                                                                                                           \
+    for (; count > 0; count--, to += to_step) {                                                                        \
+      const int32_t total = (int32_t)((uint32_t)*from++ - (uint32_t)origin + (uint32_t)*s.bias), mul = *s.mul, add = *s.add; \
+      s.bias += s.bias_step;                                                                                           \
+      s.mul += s.mul_step;                                                                                             \
+      s.add += s.add_step;                                                                                             \
+      *to = (TW_Y)NARROW;                                                                                              \
+    }                                                                                                                  \
+  }
+TW_DEFINE_SCALED_ROW(tw_scaled_near, tw_narrow_near(&n, (int64_t)total * mul + add))
+TW_DEFINE_SCALED_ROW(tw_scaled_far, tw_narrow_far(&n, (int64_t)total * mul + add))
+TW_DEFINE_SCALED_ROW(tw_scaled_any, tw_requantise(requant, total, mul, add))
+
+static inline void tw_scaled_row(const int32_t *from, int32_t origin, const tw_scales *s, const tw_requant *requant, TW_Y *to,
+                                 int32_t to_step, int32_t count) {
+  if (TW_IS_TFLITE(requant) || requant->shift == 0) {
+    tw_scaled_any(from, origin, s, requant, to, to_step, count);
+  } else if (requant->shift < 32) {
+    tw_scaled_near(from, origin, s, requant, to, to_step, count);
+  } else {
+    tw_scaled_far(from, origin, s, requant, to, to_step, count);
   }
 }
 
