@@ -48,6 +48,41 @@ def copied_bytes(op: Op, types: Types) -> int:
     return copies_bytes(cast(int, op.params(types)["inner"]))
 
 
+def few_products(op: Op, types: Types) -> str | None:
+    inner = cast(int, op.params(types)["inner"])
+    return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
+
+
+MANY, SMALL = 8, 1024
+"""As in C: so many matrices, whose factor and sums have at most so many elements, are taken by one core each."""
+
+
+def is_one_each(matrices: int, elements: int) -> bool:
+    return matrices >= MANY and elements <= SMALL
+
+
+def turned_bytes(op: Op, types: Types) -> int:
+    """The second factor with columns side by side, sums, copies."""
+    p = cast("dict[str, int]", op.params(types))
+    matrices = math.prod(cast("dict[str, list[int]]", p)["size"])
+    elements = (p["inner"] + p["rows"]) * -(-p["columns"] // 2) * 2
+    return 4 * elements * (CORES if is_one_each(matrices, elements) else 1) + copies_bytes(p["inner"])
+
+
+def turned_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """As of other products, and matrices; elements of the second factor that a core writes down, and results that it
+    places."""
+    matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
+    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    if not is_one_each(matrices, (inner + rows) * -(-columns // 2) * 2):
+        moved = matrices * inner * columns / cores, matrices * rows * columns / cores
+        return *product_features(op, types, extents, cores), float(matrices), *moved
+    own = -(-matrices // cores)
+    sums = float(own * rows * -(-columns // 2))
+    of_sums = 1.0, float(own * rows), sums, sums * inner
+    return *of_sums, float(own), float(own * inner * columns), float(own * rows * columns)
+
+
 def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; rows of matrices, their blocks and the products of two in these, of one core."""
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
@@ -75,11 +110,6 @@ def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
     """Tables, a row of what sums begin with, the second factor as floats, sums, totals of longer ones, copies."""
     width, sums = -(-columns // 2) * 2, 1 + (inner > LARGEST_TOTAL // largest)
     return 4 * (512 + width + inner * width + sums * rows * width) + copies_bytes(inner)
-
-
-def bytes_objection(op: Op, types: Types) -> str | None:
-    inner = cast(int, op.params(types)["inner"])
-    return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
 
 
 def product_bytes(op: Op, types: Types) -> int:
@@ -139,8 +169,13 @@ KERNELS = (
         features=product_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
+        MatMul, "matmul_turned_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
+        objection=few_products, cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
+        features=turned_features, header="matmul.h", activations=(Relu,),
+    ),
+    Kernel(
         MatMul, "matmul_bytes.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-        scratch=product_bytes, objection=bytes_objection, cooperative=True, whole=frozenset({"k"}),
+        scratch=product_bytes, objection=few_products, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 8, "n": 16}, features=bytes_features, header="matmul.h",
     ),
     Kernel(
