@@ -9,9 +9,8 @@ import pytest
 
 from tests.planner.networks import NETWORKS
 from tests.support.models import model, node
-from tilewright import targets
+from tests.targets.snitch.machine import SNITCH, floats, integers, kernel
 from tilewright.ir.op import Op
-from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -22,28 +21,12 @@ from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
 from tilewright.sim.elf import read_elf
 from tilewright.sim.simulator import Simulator
-from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings
 
-SNITCH = targets.find("snitch")
-RNG = np.random.default_rng(17)
 
 
 def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="snitch", settings=settings)
-
-
-def kernel(source: str) -> Kernel:
-    return next(one for one in SNITCH.engines[0].kernels if one.source == source)
-
-
-def floats(*shape: int) -> Array:
-    return RNG.standard_normal(shape).astype(np.float32)
-
-
-def integers(dtype: str, *shape: int) -> Array:
-    info = np.iinfo(dtype)
-    return RNG.integers(info.min, info.max + 1, shape).astype(dtype)
 
 
 # ---- networks ---------------------------------------------------------------------------------------------------

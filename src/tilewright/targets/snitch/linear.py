@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
@@ -22,6 +23,59 @@ COPIES = 64
 
 LEAST = 4
 """Products of a sum, so that a stream of them is not read ahead into the row after the next."""
+
+
+# ---- what sums take ---------------------------------------------------------------------------------------------
+
+FLOAT_COPYING, BYTE_COPYING, POINT_COPYING, WINDOW_COPYING = 6, 10, 10, 16
+"""Cycles for each element of the first factor that is copied, as in C, roughly."""
+
+
+def column_steps(columns: int) -> int:
+    """tw_steps_of in C."""
+    pairs = -(-columns // 2)
+    small = (pairs >> 2 & 1) + (pairs >> 1 & 1) + (pairs & 1)
+    return (pairs & ~7) + 6 * small
+
+
+def column_parts(rows: int, columns: int, copying: int, cores: int) -> int:
+    """tw_column_parts in C."""
+    found, fewest = 1, math.inf
+    for parts in (parts for parts in (1, 2, 4, cores) if cores % parts == 0):
+        steps = -(-rows // (cores // parts)) * max(column_steps(-(-columns // parts)), copying)
+        found, fewest = (parts, steps) if steps <= fewest else (found, fewest)
+    return found
+
+
+def sum_features(rows: int, columns: int, inner: int, copying: int, cores: int) -> tuple[float, ...]:
+    """Of the busiest core: streams that it describes, rows that these give, cycles of products or of copying where that
+    takes longer, and pairs of sums."""
+    width = -(-columns // 2) * 2
+    parts = column_parts(rows, width, copying, cores)
+    unit = 16 if width >= 16 * parts else 2
+    own_rows = -(-rows // (cores // parts))
+    own_pairs = min(-(-(-(-width // unit)) // parts) * unit, width) // 2
+    runs = -(-inner // COPIES)
+    described, cycles, left = 0, 0.0, own_pairs
+    for block in (8, 4, 2, 1):
+        blocks, left = divmod(left, block)
+        if blocks:
+            described += runs
+            products, copied = blocks * max(block, 4) * inner, copying * inner
+            cycles += own_rows * (max(products, copied) if block >= 4 else products + copied)
+    return float(described), float(described * own_rows), cycles, float(own_rows * own_pairs * runs)
+
+
+def times(count: int, features: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(count * feature for feature in features)
+
+
+def results(requant: Requant | None, count: float) -> tuple[float, float]:
+    """As they are, and requantised."""
+    return (0.0, count) if requant else (count, 0.0)
+
+
+# ---- floats -----------------------------------------------------------------------------------------------------
 
 
 def columns_objection(op: Op, types: Types) -> str | None:
@@ -48,15 +102,42 @@ def copied_bytes(op: Op, types: Types) -> int:
     return copies_bytes(cast(int, op.params(types)["inner"]))
 
 
-def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; rows of matrices, their blocks and the products of two in these, of one core."""
+def few_products(op: Op, types: Types) -> str | None:
+    inner = cast(int, op.params(types)["inner"])
+    return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
+
+
+MANY, SMALL = 8, 1024
+"""As in C: so many matrices, whose factor and sums have at most so many elements, are taken by one core each."""
+
+
+def is_one_each(matrices: int, elements: int) -> bool:
+    return matrices >= MANY and elements <= SMALL
+
+
+def turned_bytes(op: Op, types: Types) -> int:
+    """The second factor with columns side by side, sums, copies."""
+    p = cast("dict[str, int]", op.params(types))
+    matrices = math.prod(cast("dict[str, list[int]]", p)["size"])
+    elements = (p["inner"] + p["rows"]) * -(-p["columns"] // 2) * 2
+    return 4 * elements * (CORES if is_one_each(matrices, elements) else 1) + copies_bytes(p["inner"])
+
+
+def turned_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """As of other products, and matrices; elements of the second factor that a core writes down, and results that it
+    places."""
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
     rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
-    by_rows = rows >= 4 * cores or rows % cores == 0
-    own_rows = -(-rows // cores) if by_rows else rows
-    own_pairs = -(-columns // 2) if by_rows else -(-columns // (2 * cores))
-    sums = float(matrices * own_rows * own_pairs)
-    return 1.0, float(matrices * own_rows), sums, sums * inner
+    one_each = is_one_each(matrices, (inner + rows) * -(-columns // 2) * 2)
+    own, team = (-(-matrices // cores), 1) if one_each else (matrices, cores)
+    of_sums = times(own, sum_features(rows, columns, inner, FLOAT_COPYING, team))
+    return 1.0, *of_sums, float(own), own * inner * columns / team, own * rows * columns / team
+
+
+def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
+    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    return 1.0, *times(matrices, sum_features(rows, columns, inner, FLOAT_COPYING, cores))
 
 
 # ---- bytes ------------------------------------------------------------------------------------------------------
@@ -77,11 +158,6 @@ def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
     return 4 * (512 + width + inner * width + sums * rows * width) + copies_bytes(inner)
 
 
-def bytes_objection(op: Op, types: Types) -> str | None:
-    inner = cast(int, op.params(types)["inner"])
-    return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
-
-
 def product_bytes(op: Op, types: Types) -> int:
     p, product = cast("dict[str, int]", op.params(types)), cast(MatMul, op)
     largest = largest_product(((types["A"].dtype, product.a_zero), (types["B"].dtype, product.b_zero)))
@@ -89,9 +165,12 @@ def product_bytes(op: Op, types: Types) -> int:
 
 
 def bytes_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """As of floats; and elements of the second factor that a core converts."""
-    inner, columns = extents.get("k", 1), extents.get("n", 1)
-    return *product_features(op, types, extents, cores), inner * columns / cores
+    """As of floats; elements of the second factor that a core converts, and its results, by the way to them."""
+    matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
+    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    of_sums = times(matrices, sum_features(rows, columns, inner, BYTE_COPYING, cores))
+    converted = inner * columns / cores * (1 if math.prod(types["B"].shape[:-2]) == 1 else matrices)
+    return 1.0, *of_sums, converted, *results(cast(MatMul, op).requant, matrices * rows * columns / cores)
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
@@ -123,13 +202,14 @@ def float_conv_bytes(op: Op, types: Types) -> int:
 
 
 def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; results of one filter, pairs of results, their products of two; filters that a core turns; products
-    that it copies: of one core."""
+    """The call; what products are of; elements of filters that a core turns; results, by the way to them."""
     images, filters = extents.get("n", 1), extents.get("f", 1)
     pixels = math.prod(size for name, size in extents.items() if name not in ("n", "g", "f", "c", "r", "s"))
-    inner = math.prod(extents.get(name, 1) for name in ("c", "r", "s"))
-    own, pairs = images * -(-pixels // cores), -(-filters // 2)
-    return 1.0, float(own), float(own * pairs), float(own * pairs * inner), inner * filters / cores, float(own * inner)
+    taps = extents.get("r", 1) * extents.get("s", 1)
+    inner = extents.get("c", 1) * taps
+    of_sums = times(images, sum_features(pixels, filters, inner, POINT_COPYING if taps == 1 else WINDOW_COPYING, cores))
+    found = results(cast(Conv, op).requant, images * pixels * filters / cores)
+    return 1.0, *of_sums, inner * filters / cores, *found
 
 
 KERNELS = (
@@ -139,8 +219,13 @@ KERNELS = (
         features=product_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
+        MatMul, "matmul_turned_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
+        objection=few_products, cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
+        features=turned_features, header="matmul.h", activations=(Relu,),
+    ),
+    Kernel(
         MatMul, "matmul_bytes.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-        scratch=product_bytes, objection=bytes_objection, cooperative=True, whole=frozenset({"k"}),
+        scratch=product_bytes, objection=few_products, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 8, "n": 16}, features=bytes_features, header="matmul.h",
     ),
     Kernel(

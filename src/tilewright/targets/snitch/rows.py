@@ -1,65 +1,65 @@
-"""Kernels of quantised rows, in doubles: the integer unit takes five cycles for a product."""
+"""Kernels of rows of floats: softmaxes and norms, with streams and repetition, a row for each core."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from math import prod
 
-from tilewright.errors import instance
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE
-from tilewright.ops._linear import NARROW
-from tilewright.ops.qlinearrownorm import QLinearRowNorm
-from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.rmsnormalization import RMSNormalization
+from tilewright.ops.softmax import Softmax
+from tilewright.target.kernel import Features, Kernel, Types
+from tilewright.targets.snitch.functions import BLOCK
+from tilewright.targets.snitch.linear import CORES
 
-CORES = 8
-"""At most; each has a row of its own in working memory."""
-LONGEST = 1024
-"""Elements of a row: their number, times a byte, times a root's inverse, stays below 2**53."""
-MOST_SHIFT = 43
-"""Fraction bits of a result that is not clipped, beside the 9 above them and one for ties."""
-CALL, ROW, ELEMENT = 900, 600, 27
-"""Cycles: of a call, and of the core that has most rows."""
+
+def softmax_row_bytes(op: Op, types: Types) -> int:
+    """For each core that has one, a row that does not begin at a multiple of 8 where it lies."""
+    rows, length = _sizes(op, types)
+    return min(CORES, rows) * 4 * (-(-length // 2) * 2)
+
+
+def _sizes(op: Op, types: Types) -> tuple[int, int]:
+    """Rows and their length."""
+    p = op.params(types)
+    rows = p["rows"] if "rows" in p else prod(int(str(p[name])) for name in ("outer", "inner"))
+    return int(str(rows)), int(str(p["length"]))
+
+
+def row_features(unit: int) -> Features:
+    def features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+        """The call; rows of one core and their units."""
+        length = _sizes(op, types)[1]
+        rows = -(-prod(extents.values()) // max(length, 1))
+        own = float(-(-rows // cores))
+        return 1.0, own, own * -(-length // unit)
+
+    return features
 
 
 def norm_objection(op: Op, types: Types) -> str | None:
-    norm = instance(op, QLinearRowNorm)
-    length = _length(norm, types)
-    if types["mul"].elements != length or norm.block(types["mul"].shape) != (norm.axis, len(types["X"].shape)):
-        return "its factors are not those of one row"
-    if length > LONGEST or norm.requant.shift > MOST_SHIFT + (norm.requant.rounding == "half_even"):
-        return f"rows have more than {LONGEST} elements, or results more than {MOST_SHIFT} fraction bits"
-    if norm.requant.rounding not in ("half_even", "half_up", NATIVE):
-        return f"it rounds {norm.requant.rounding}"
-    return None
+    length = _sizes(op, types)[1]
+    if length % 2 or length == 0:
+        return f"rows of {length}, which do not all begin at multiples of 8 bytes"
+    return None if {"Scale", "scale"} & set(types) else "there is no scale"
 
 
-def _length(norm: QLinearRowNorm, types: Types) -> int:
-    return math.prod(types["X"].shape[norm.axis :])
-
-
-def norm_bytes(op: Op, types: Types) -> int:
-    """Doubles: of all bytes, factors and summands, and a row for each core."""
-    length = _length(instance(op, QLinearRowNorm), types)
-    return 8 * (256 + 2 * length + CORES * (length + 1))
-
-
-def norm_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    axis = instance(op, QLinearRowNorm).axis
-    sizes = [extents[f"d{i}"] for i in range(len(types["X"].shape))]
-    rows, length = -(-math.prod(sizes[:axis]) // cores), math.prod(sizes[axis:])
-    return CycleEstimate(cores=CALL + rows * (ROW + ELEMENT * length))
-
-
-def norm_axis(op: Op, types: Types) -> object:
-    """Other numbers of the operator decide only about results."""
-    return instance(op, QLinearRowNorm).axis
+def norm(op: type[Op], source: str, signature: str) -> Kernel:
+    return Kernel(
+        op, source, signature, {}, objection=norm_objection, cooperative=True, features=row_features(8),
+        header="row_norm.h",
+    )  # fmt: skip
 
 
 KERNELS = (
     Kernel(
-        QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=norm_bytes, objection=norm_objection, cooperative=True, header="qlinearrownorm.h", cycles=norm_cycles,
-        decisive=norm_axis,
+        Softmax, "softmax_blocks.c", "X:float32 -> Y:float32", {}, scratch=softmax_row_bytes, cooperative=True,
+        features=row_features(BLOCK), header="softmax.h",
     ),
+    norm(
+        LayerNormalization, "layer_norm_streams.c",
+        "X:float32 Scale:float32 B:float32 -> Y:float32 Mean:float32 InvStdDev:float32",
+    ),
+    norm(RMSNormalization, "rms_norm_streams.c", "X:float32 scale:float32 -> Y:float32"),
 )  # fmt: skip

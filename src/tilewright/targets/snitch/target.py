@@ -12,7 +12,7 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
-from tilewright.targets.snitch import elementwise, linear, rows
+from tilewright.targets.snitch import depthwise, elementwise, functions, linear, quantised_rows, rows
 from tilewright.targets.snitch.ita.engine import ENGINE as ITA
 from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
@@ -22,7 +22,10 @@ FOLDER = Path(__file__).parent
 KIB = 1024
 
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
-KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *rows.KERNELS, *CORE_KERNELS, *PORTABLE)
+KERNELS = (
+    *linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
+    *quantised_rows.KERNELS, *CORE_KERNELS, *PORTABLE,
+)  # fmt: skip
 
 TARGET = Target(
     name="snitch",

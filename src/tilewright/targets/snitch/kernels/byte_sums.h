@@ -6,11 +6,8 @@
 #ifndef TW_BYTE_SUMS_H
 #define TW_BYTE_SUMS_H
 
-#include "requant.h"
+#include "byte_totals.h"
 #include "stream_sums.h"
-
-#define TW_ORIGIN_BITS 0x4b400000 /* of 1.5 * 2^23 */
-#define TW_LARGEST_TOTAL 4194303
 
 /* The working memory, which all cores share but for the copies. */
 typedef struct {
@@ -25,10 +22,6 @@ typedef struct {
   int32_t group;       /* those that are summed at a time */
 } tw_byte_rooms;
 
-static inline int32_t tw_further(int32_t is_signed, int32_t zero) {
-  return is_signed ? tw_max(127 - zero, zero + 128) : tw_max(255 - zero, zero);
-}
-
 static TW_COMPACT tw_byte_rooms tw_byte_rooms_in(float *scratch, int32_t rows, int32_t inner, int32_t columns, int32_t largest) {
   const int32_t safe = TW_LARGEST_TOTAL / largest, width = (columns + 1) & ~1;
   tw_byte_rooms r = {.left = scratch, .right = scratch + 256, .origins = scratch + 512, .width = width, .inner = inner, .group = inner};
@@ -42,11 +35,6 @@ static TW_COMPACT tw_byte_rooms tw_byte_rooms_in(float *scratch, int32_t rows, i
   }
   r.copies = after;
   return r;
-}
-
-static TW_COMPACT void tw_fill_table(float *table, int32_t is_signed, int32_t zero) {
-  const tw_share bytes = tw_share_of(256);
-  for (int32_t i = bytes.first; i < bytes.end; i++) table[i] = (float)((is_signed ? (int8_t)i : (uint8_t)i) - zero);
 }
 
 static TW_COMPACT void tw_fill_origins(const tw_byte_rooms *r) {
@@ -104,28 +92,5 @@ static void tw_sum_groups(const tw_byte_rooms *r, tw_sums *k) {
 /* What is in them is `tw_origin` more than it should be. */
 static inline const int32_t *tw_totals(const tw_byte_rooms *r) { return r->totals ? r->totals : (const int32_t *)r->sums; }
 static inline int32_t tw_origin(const tw_byte_rooms *r) { return r->totals ? 0 : TW_ORIGIN_BITS; }
-
-/* What a row of totals becomes. Steps are added up: a multiplication takes longer. */
-static __attribute__((noinline)) void tw_plain_row(const int32_t *from, int32_t origin, const int32_t *bias, int32_t bias_step, TW_Y *to,
-                                                int32_t to_step, int32_t count) {
-  for (; count > 0; count--, bias += bias_step, to += to_step)
-    *to = (TW_Y)((uint32_t)*from++ - (uint32_t)origin + (uint32_t)*bias);
-}
-
-typedef struct {
-  const int32_t *bias, *mul, *add;
-  int32_t bias_step, mul_step, add_step;
-} tw_scales;
-
-static __attribute__((noinline)) void tw_scaled_row(const int32_t *from, int32_t origin, tw_scales s, tw_requant requant, TW_Y *to,
-                                                 int32_t to_step, int32_t count) {
-  for (; count > 0; count--, to += to_step) {
-    const int32_t total = (int32_t)((uint32_t)*from++ - (uint32_t)origin + (uint32_t)*s.bias);
-    *to = (TW_Y)tw_requantise(&requant, total, *s.mul, *s.add);
-    s.bias += s.bias_step;
-    s.mul += s.mul_step;
-    s.add += s.add_step;
-  }
-}
 
 #endif

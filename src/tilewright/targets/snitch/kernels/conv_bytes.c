@@ -62,7 +62,7 @@ static void finish(const work *w, const tw_sums *k, const int32_t *bias, const i
     TW_Y *const to = y + first * plane + row;
     if (p->requantised) {
       const tw_scales s = {bias, mul + first * p->mul_step, add, bias_step, p->mul_step, add_step};
-      tw_scaled_row(from, origin, s, p->requant, to, plane, count);
+      tw_scaled_row(from, origin, &s, &p->requant, to, plane, count);
     } else {
       tw_plain_row(from, origin, bias, bias_step, to, plane, count);
     }

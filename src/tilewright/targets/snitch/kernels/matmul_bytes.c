@@ -52,7 +52,7 @@ static void finish(const work *w, const tw_sums *k, const int32_t *c, const int3
       const int32_t *const summand = add ? add + row * p->add_row + first * p->add_column : &none;
       const tw_scales s = {bias, mul + row * p->mul_row + first * p->mul_column, summand, bias_step, p->mul_column,
                         add ? p->add_column : 0};
-      tw_scaled_row(from, origin, s, p->requant, to, p->y_column, count);
+      tw_scaled_row(from, origin, &s, &p->requant, to, p->y_column, count);
     } else {
       tw_plain_row(from, origin, bias, bias_step, to, p->y_column, count);
     }

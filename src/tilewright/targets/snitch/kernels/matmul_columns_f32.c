@@ -5,29 +5,12 @@
 #define TW_NAME tw_matmul_columns_f32
 #endif
 
+#include "float_copies.h"
 #include "stream_sums.h"
-
-/* Elements that are `step` apart; eight are loaded before one is stored, because a load's result is not there at once. */
-static inline __attribute__((always_inline)) void copy_run(const uint32_t *from, int32_t step, int32_t count, uint64_t *to) {
-  for (; count >= 8; count -= 8, from += 8 * step, to += 8) {
-    uint32_t eight[8];
-    for (int i = 0; i < 8; i++) eight[i] = ((const volatile uint32_t *)from)[i * step];
-    for (int i = 0; i < 8; i++) tw_put(to + i, eight[i]);
-  }
-  for (; count > 0; count--, from += step, to++) tw_put(to, *from);
-}
-
-static __attribute__((noinline)) void copy_row(const uint32_t *from, int32_t step, int32_t count, uint64_t *to) {
-  if (step == 1) {
-    copy_run(from, 1, count, to);
-  } else {
-    copy_run(from, step, count, to);
-  }
-}
 
 static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to) {
   const tw_matmul_params *const p = k->p;
-  copy_row((const uint32_t *)k->a + row * p->a_row + first * p->a_column, p->a_column, count, to);
+  tw_copy_row_twice((const uint32_t *)k->a + row * p->a_row + first * p->a_column, p->a_column, count, to);
 }
 
 /* One matrix whose columns do not begin at multiples of 8 bytes. */

@@ -57,12 +57,18 @@ static inline void tw_streams_off_written(void) {
 
 /* In asm: two floats at a time. With R the second operand is its lower float twice. */
 #define TW_VFADD(d, a, b) ".insn r 0x33, 0, 0x41, " d ", " a ", " b "\n"
+#define TW_VFADD_R(d, a, b) ".insn r 0x33, 4, 0x41, " d ", " a ", " b "\n"
 #define TW_VFSUB(d, a, b) ".insn r 0x33, 0, 0x42, " d ", " a ", " b "\n"
+#define TW_VFSUB_R(d, a, b) ".insn r 0x33, 4, 0x42, " d ", " a ", " b "\n"
 #define TW_VFMUL(d, a, b) ".insn r 0x33, 0, 0x43, " d ", " a ", " b "\n"
 #define TW_VFMUL_R(d, a, b) ".insn r 0x33, 4, 0x43, " d ", " a ", " b "\n"
+#define TW_VFMIN_R(d, a, b) ".insn r 0x33, 4, 0x45, " d ", " a ", " b "\n"
+#define TW_VFMAX(d, a, b) ".insn r 0x33, 0, 0x46, " d ", " a ", " b "\n"
 #define TW_VFMAX_R(d, a, b) ".insn r 0x33, 4, 0x46, " d ", " a ", " b "\n"
 #define TW_VFMAC(d, a, b) ".insn r 0x33, 0, 0x48, " d ", " a ", " b "\n"
 #define TW_VFMAC_R(d, a, b) ".insn r 0x33, 4, 0x48, " d ", " a ", " b "\n"
+/* The size of b with the sign of both. */
+#define TW_VFSGNJX(d, a, b) ".insn r 0x33, 0, 0x4f, " d ", " a ", " b "\n"
 /* The lower float of d grows by both of a; its upper one is 0. */
 #define TW_VFSUM(d, a) ".insn r 0x33, 0, 0x47, " d ", " a ", ft8\n"
 /* A float each from a and b. */

@@ -1,0 +1,65 @@
+"""Kernels of quantised rows, in doubles: the integer unit takes five cycles for a product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tilewright.errors import instance
+from tilewright.ir.op import Op
+from tilewright.ir.requant import NATIVE
+from tilewright.ops._linear import NARROW
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
+
+CORES = 8
+"""At most; each has a row of its own in working memory."""
+LONGEST = 1024
+"""Elements of a row: their number, times a byte, times a root's inverse, stays below 2**53."""
+MOST_SHIFT = 43
+"""Fraction bits of a result that is not clipped, beside the 9 above them and one for ties."""
+CALL, ROW, ELEMENT = 900, 600, 27
+"""Cycles: of a call, and of the core that has most rows."""
+
+
+def norm_objection(op: Op, types: Types) -> str | None:
+    norm = instance(op, QLinearRowNorm)
+    length = _length(norm, types)
+    if types["mul"].elements != length or norm.block(types["mul"].shape) != (norm.axis, len(types["X"].shape)):
+        return "its factors are not those of one row"
+    if length > LONGEST or norm.requant.shift > MOST_SHIFT + (norm.requant.rounding == "half_even"):
+        return f"rows have more than {LONGEST} elements, or results more than {MOST_SHIFT} fraction bits"
+    if norm.requant.rounding not in ("half_even", "half_up", NATIVE):
+        return f"it rounds {norm.requant.rounding}"
+    return None
+
+
+def _length(norm: QLinearRowNorm, types: Types) -> int:
+    return math.prod(types["X"].shape[norm.axis :])
+
+
+def norm_bytes(op: Op, types: Types) -> int:
+    """Doubles: of all bytes, factors and summands, and a row for each core."""
+    length = _length(instance(op, QLinearRowNorm), types)
+    return 8 * (256 + 2 * length + CORES * (length + 1))
+
+
+def norm_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    axis = instance(op, QLinearRowNorm).axis
+    sizes = [extents[f"d{i}"] for i in range(len(types["X"].shape))]
+    rows, length = -(-math.prod(sizes[:axis]) // cores), math.prod(sizes[axis:])
+    return CycleEstimate(cores=CALL + rows * (ROW + ELEMENT * length))
+
+
+def norm_axis(op: Op, types: Types) -> object:
+    """Other numbers of the operator decide only about results."""
+    return instance(op, QLinearRowNorm).axis
+
+
+KERNELS = (
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
+        scratch=norm_bytes, objection=norm_objection, cooperative=True, header="qlinearrownorm.h", cycles=norm_cycles,
+        decisive=norm_axis,
+    ),
+)  # fmt: skip
