@@ -70,7 +70,7 @@ def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pyte
     wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
     if processor != NATIVE and PROCESSORS[processor].machine != HERE:
         _run_in_qemu(PROCESSORS[processor].machine, patch)
-    program = host.HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, graph.name), None, False)
+    program = host.HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, graph.name), None)
     ran = program.run(feeds).outputs
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         np.testing.assert_array_equal(stepped[tensor], wanted[reference], err_msg=str(tensor))
