@@ -22,7 +22,7 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements, byte_sums, quantised_slices
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -34,6 +34,7 @@ from tilewright.targets.cpu.packed_forms import (
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
+from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
@@ -61,6 +62,7 @@ OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
     QUANTISE_EARLY,
+    QUANTISED_CONCATS,
     QUANTISED_SLICES,
     TRANSPOSED_FACTORS,
     MERGE_EQUAL,
@@ -187,6 +189,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     return (
         *PACKED,
         *byte_elements.kernels(vectors),
+        quantised_concat.KERNEL,
         quantised_slices.KERNEL,
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),

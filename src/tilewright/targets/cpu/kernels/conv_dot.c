@@ -227,17 +227,40 @@ static void find_windows(const work *k, const view *v, const int8_t *image, int3
 
 /* ---- all of it ---- */
 
-/* The filters of a group on a single pixel: nothing is called on the way. */
+static block after(block f, int64_t size) {
+  const block made = {f.w + size, f.b + TW_COLUMNS, f.mul ? f.mul + TW_COLUMNS : NULL, f.add ? f.add + TW_COLUMNS : NULL,
+                      f.filters};
+  return made;
+}
+
+/* A row and whole blocks of filters, the most common way: weights are one stream, and little is asked between blocks. */
+TW_APART void multiply_row(const work *k, block f, const int8_t *x, TW_Y *y, int32_t blocks) {
+  const int32_t length = k->length;
+  const int64_t size = (int64_t)length * TW_COLUMNS;
+  const tw_scaler scaler = tw_scaler_of(&k->p->requant);
+  for (; blocks > 0; blocks--, y += TW_COLUMNS, f = after(f, size)) {
+    const tw_factors factors = tw_factors_of(&scaler, f.mul, f.add);
+    tw_sums total = tw_sums_load(f.b);
+    tw_multiply(1, &total, &x, length, f.w, TW_FLIP);
+    tw_scale_rows(TW_NEAR_WAY, 1, &scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y, 0);
+  }
+}
+
+/* The filters of a group on a single pixel. */
 TW_APART void on_pixel(const work *k, block f, int64_t offset, TW_Y *y) {
-  const int64_t size = (int64_t)k->rows * k->pieces * k->length / 4 * TW_STEP;
-  for (int32_t left = k->p->out_channels; left > 0; left -= TW_COLUMNS, y += TW_COLUMNS) {
-    f.filters = tw_min(TW_COLUMNS, left);
+  const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
+  int32_t done = 0;
+  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
+    const int32_t blocks = k->p->out_channels / TW_COLUMNS;
+    multiply_row(k, f, k->at[0] + offset, y, blocks);
+    done = blocks * TW_COLUMNS;
+    const block rest = {f.w + blocks * size, f.b + done, f.mul + done, f.add ? f.add + done : NULL, 0};
+    f = rest;
+  }
+  for (; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size)) {
+    f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
     const scaling s = scaling_of(k, &f);
-    multiply_block(1, k, &f, &s, k->at, offset, y, 1);
-    f.w += size;
-    f.b += TW_COLUMNS;
-    f.mul = f.mul ? f.mul + TW_COLUMNS : NULL;
-    f.add = f.add ? f.add + TW_COLUMNS : NULL;
+    multiply_block(1, k, &f, &s, k->at, offset, y + done, 1);
   }
 }
 
@@ -248,13 +271,9 @@ static void all_filters(const work *k, block f, int32_t pixels, int64_t offset, 
     on_pixel(k, f, offset, y);
     return;
   }
-  for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS) {
+  for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size)) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
     on_strip(k, pixels, offset, &f, y + done);
-    f.w += size;
-    f.b += TW_COLUMNS;
-    f.mul = f.mul ? f.mul + TW_COLUMNS : NULL;
-    f.add = f.add ? f.add + TW_COLUMNS : NULL;
   }
 }
 

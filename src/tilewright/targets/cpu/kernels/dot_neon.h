@@ -9,6 +9,7 @@
 #define TW_ROWS 8
 #define TW_COLUMNS 8
 #define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
+#define TW_AHEAD 2048            /* bytes before weights are needed that they are asked for, where one row reads them */
 
 /* A row of totals. */
 typedef struct {
@@ -49,6 +50,10 @@ TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x
   int64_t i = 0;
   for (; i + 16 <= count; i += 16) {
     TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = vld1q_s8(x[r] + i);
+    if (rows == 1) {
+      __builtin_prefetch(w + TW_AHEAD);
+      __builtin_prefetch(w + TW_AHEAD + 64);
+    }
     if (flip) TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = veorq_s8(a[r], sign);
     TW_FOUR_OF_ROWS(0);
     TW_FOUR_OF_ROWS(1);
