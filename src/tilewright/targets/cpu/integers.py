@@ -23,6 +23,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
+from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -69,6 +70,10 @@ LAYOUTS: tuple[Pass, ...] = (
     TABULATE_JOINED,
     Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
 )
+
+
+def passes(vectors: Vectors) -> tuple[Pass, ...]:
+    return (*LAYOUTS, followed_pass(block_columns(vectors)))
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -173,11 +178,33 @@ def product_objection(op: Op, types: Types) -> str | None:
     return None
 
 
+def last_requantisation(op: Op, types: Types) -> str | None:
+    return None if conv_of(op, types)[0].then is None else "nothing follows its requantisation"
+
+
+def requantised_again(op: Op, types: Types) -> str | None:
+    return None if conv_of(op, types)[0].then is not None and "R" not in types else "its bytes are requantised"
+
+
+def added_to(op: Op, types: Types) -> str | None:
+    return None if "R" in types else "its bytes are added to others"
+
+
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
+TWICE = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 -> Y"
+SUM = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 R -> Y"
 TYPES = {"X": NARROW, "Y": TOTALS}
+FOLLOWED = {"X": NARROW, "R": NARROW, "Y": NARROW}
 PACKED = (
-    Kernel(PackedConvolution, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
-    Kernel(PackedProduct, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
+    *(
+        Kernel(op, source, signature, types, conv_params, conv_scratch, objection, header="conv_dot.h")
+        for op in (PackedConvolution, PackedProduct)
+        for source, signature, types, objection in (
+            ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
+            ("conv_dot_twice.c", TWICE, FOLLOWED, requantised_again),
+            ("conv_dot_sum.c", SUM, FOLLOWED, added_to),
+        )
+    ),
     Kernel(
         PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h"
     ),
