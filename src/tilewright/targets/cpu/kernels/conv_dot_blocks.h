@@ -93,15 +93,14 @@ TW_ALWAYS const TW_Y *added_rows(const work *k, const TW_Y *y, int is_whole, int
 
 /* Some pixels and a block of filters. Totals stay in registers as long as nothing but constants chooses among them: where
  * not all rows or columns are wanted, all are stored elsewhere first. */
-TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const scaling *s, const int8_t *const *at,
-                              int64_t offset, TW_Y *y, int32_t wanted) {
+TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const scaling *s, const int8_t *const *at, TW_Y *y, int32_t wanted) {
   const int64_t pitch = k->pitch;
   const int32_t length = k->length;
   const int is_whole = wanted == rows && f->filters >= TW_COLUMNS;
   const int8_t *w = f->w, *x[TW_ROWS];
   tw_sums t[TW_ROWS];
   TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(f->b);
-  TW_UNROLLED for (int r = 0; r < rows; r++) x[r] = at[r] + offset;
+  TW_UNROLLED for (int r = 0; r < rows; r++) x[r] = at[r];
   for (int32_t row = k->rows;;) {
     for (int32_t piece = k->pieces;;) {
       w = tw_multiply(rows, t, x, length, w, TW_FLIP);
@@ -138,85 +137,89 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
 
 /* Whole blocks of pixels and filters, the most common way; `sixteens` where windows are rows of as many bytes. All
  * registers are for totals and what is multiplied until all products are summed. */
-TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y,
+TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                            int32_t blocks) {
   const scaling own = scaling_of(k, f);
-  const int64_t step = TW_ROWS * k->pitch;
-  for (; blocks > 0; blocks--, at += TW_ROWS, y += step) {
-    const int32_t length = k->length;
+  const int64_t pitch = k->pitch;
+  const int32_t length = k->length, *b = f->b;
+  for (; blocks > 0; blocks--, at += TW_ROWS, y += TW_ROWS * pitch) {
     const scaling *s = &own;
     const int8_t *w = f->w, *x[TW_ROWS];
     tw_sums t[TW_ROWS];
-    TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) t[r] = tw_sums_load(f->b);
-    TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] = at[r] + offset;
+    TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) {
+      TW_FORGOTTEN(b); /* copies would take the place of products */
+      t[r] = tw_sums_load(b);
+    }
+    TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] = at[r];
     for (int32_t row = k->rows;;) {
       w = sixteens ? tw_multiply_sixteens(TW_ROWS, t, x, length, w, TW_FLIP) : tw_multiply(TW_ROWS, t, x, length, w, TW_FLIP);
       if (--row == 0) break;
       TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] += k->down;
     }
     TW_FORGOTTEN(s);
+    const scaling near = *s;
     if (TW_THEN) {
       const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
-      tw_scale_twice(TW_ROWS, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t, added, y,
-                     k->pitch);
+      tw_scale_twice(TW_ROWS, &near.scaler, &near.factors, &near.then_scaler, &near.then_factors, TW_IS_UNSIGNED(TW_Y), t,
+                     added, y, k->pitch);
     } else {
-      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
+      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &near.scaler, &near.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
     }
   }
 }
 
-TW_APART void near_sixteens(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y,
+TW_APART void near_sixteens(const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                             int32_t blocks) {
-  near_blocks(1, k, at, offset, f, y, blocks);
+  near_blocks(1, k, at, f, y, blocks);
 }
 
-TW_APART void near_fours(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y, int32_t blocks) {
-  near_blocks(0, k, at, offset, f, y, blocks);
+TW_APART void near_fours(const work *k, const int8_t *const *at, const block *f, TW_Y *y, int32_t blocks) {
+  near_blocks(0, k, at, f, y, blocks);
 }
 
 /* Whole blocks of pixels. What they share is kept where no result can lie. */
-TW_APART void many_rows(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y,
+TW_APART void many_rows(const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                         int32_t blocks) {
   if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->pieces == 1 && f->filters >= TW_COLUMNS) {
     if (k->length % 16 == 0) {
-      near_sixteens(k, at, offset, f, y, blocks);
+      near_sixteens(k, at, f, y, blocks);
     } else {
-      near_fours(k, at, offset, f, y, blocks);
+      near_fours(k, at, f, y, blocks);
     }
     return;
   }
   const scaling s = scaling_of(k, f);
   const int64_t step = TW_ROWS * k->pitch;
-  for (; blocks > 0; blocks--, at += TW_ROWS, y += step) multiply_block(TW_ROWS, k, f, &s, at, offset, y, TW_ROWS);
+  for (; blocks > 0; blocks--, at += TW_ROWS, y += step) multiply_block(TW_ROWS, k, f, &s, at, y, TW_ROWS);
 }
 
-TW_APART void some_rows(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y, int32_t rows) {
+TW_APART void some_rows(const work *k, const int8_t *const *at, const block *f, TW_Y *y, int32_t rows) {
   const scaling s = scaling_of(k, f);
-  multiply_block(TW_ROWS, k, f, &s, at, offset, y, rows);
+  multiply_block(TW_ROWS, k, f, &s, at, y, rows);
 }
 
-TW_APART void few_rows(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y, int32_t rows) {
+TW_APART void few_rows(const work *k, const int8_t *const *at, const block *f, TW_Y *y, int32_t rows) {
   const scaling s = scaling_of(k, f);
-  multiply_block(TW_ROWS / 2, k, f, &s, at, offset, y, rows);
+  multiply_block(TW_ROWS / 2, k, f, &s, at, y, rows);
 }
 
-TW_APART void one_row(const work *k, const int8_t *const *at, int64_t offset, const block *f, TW_Y *y) {
+TW_APART void one_row(const work *k, const int8_t *const *at, const block *f, TW_Y *y) {
   const scaling s = scaling_of(k, f);
-  multiply_block(1, k, f, &s, at, offset, y, 1);
+  multiply_block(1, k, f, &s, at, y, 1);
 }
 
 /* All pixels of a strip and a block of filters. */
-static void on_strip(const work *k, int32_t pixels, int64_t offset, const block *f, TW_Y *y) {
+static void on_strip(const work *k, int32_t pixels, const block *f, TW_Y *y) {
   const int32_t whole = pixels / TW_ROWS, rest = pixels % TW_ROWS;
   const int8_t *const *const at = k->at + whole * TW_ROWS;
   TW_Y *const to = y + whole * TW_ROWS * k->pitch;
-  if (whole) many_rows(k, k->at, offset, f, y, whole);
+  if (whole) many_rows(k, k->at, f, y, whole);
   if (rest == 1) {
-    one_row(k, at, offset, f, to);
+    one_row(k, at, f, to);
   } else if (rest > TW_ROWS / 2) {
-    some_rows(k, at, offset, f, to, rest);
+    some_rows(k, at, f, to, rest);
   } else if (rest) {
-    few_rows(k, at, offset, f, to, rest);
+    few_rows(k, at, f, to, rest);
   }
 }
 
@@ -334,31 +337,31 @@ TW_APART block multiply_row(const work *k, block f, const int8_t *x, TW_Y *y, in
 }
 
 /* The filters of a group on a single pixel. */
-TW_APART void on_pixel(const work *k, block f, int64_t offset, TW_Y *y) {
+TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
   if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
     const int32_t blocks = k->p->out_channels / TW_COLUMNS;
-    f = multiply_row(k, f, k->at[0] + offset, y, blocks);
+    f = multiply_row(k, f, k->at[0], y, blocks);
     done = blocks * TW_COLUMNS;
   }
   for (; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size, 1)) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
     const scaling s = scaling_of(k, &f);
-    multiply_block(1, k, &f, &s, k->at, offset, y + done, 1);
+    multiply_block(1, k, &f, &s, k->at, y + done, 1);
   }
 }
 
 /* The filters of a group on a strip. */
-static void all_filters(const work *k, block f, int32_t pixels, int64_t offset, TW_Y *y) {
+static void all_filters(const work *k, block f, int32_t pixels, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length / 4 * TW_STEP;
   if (pixels == 1) {
-    on_pixel(k, f, offset, y);
+    on_pixel(k, f, y);
     return;
   }
   for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size, 1)) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
-    on_strip(k, pixels, offset, &f, y + done);
+    on_strip(k, pixels, &f, y + done);
   }
 }
 
@@ -374,8 +377,8 @@ static void one_image(const work *k, const view *v, const block *all, int32_t st
     const int32_t count = tw_min(strip, pixels - done);
     for (int32_t g = 0; g < p->groups; g++) {
       const int32_t channel = g * p->in_channels;
-      if (g == 0 || v->window) find_windows(k, v, v->window ? image + channel : image, done, count);
-      all_filters(k, filters_of(k, all, g), count, v->window ? 0 : channel, y + done * k->pitch + g * p->out_channels);
+      find_windows(k, v, image + channel, done, count);
+      all_filters(k, filters_of(k, all, g), count, y + done * k->pitch + g * p->out_channels);
     }
   }
 }

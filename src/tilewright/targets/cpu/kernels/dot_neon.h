@@ -141,12 +141,13 @@ typedef struct {
   int16x8_t zero;
   float32x4_t least, most;
   int8x16_t low, high;
+  int is_limited; /* whether the type's limits are not those of results */
 } tw_scaler;
 
 TW_ALWAYS tw_scaler tw_scaler_of(const tw_requant *r) {
   const tw_scaler made = {vdupq_n_s32(31 - r->shift), vdupq_n_s16((int16_t)r->zero_point),
                           vdupq_n_f32((float)(r->low - r->zero_point)), vdupq_n_f32((float)(r->high - r->zero_point)),
-                          vdupq_n_s8((int8_t)r->low), vdupq_n_s8((int8_t)r->high)};
+                          vdupq_n_s8((int8_t)r->low), vdupq_n_s8((int8_t)r->high), r->high - r->low != 255};
   return made;
 }
 
@@ -188,9 +189,10 @@ TW_ALWAYS int8x16_t tw_limited(const tw_scaler *s, int is_unsigned, int16x8_t x0
   if (is_unsigned) {
     const uint8x16_t low = vreinterpretq_u8_s8(s->low), high = vreinterpretq_u8_s8(s->high);
     const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(x0), x1);
-    return vreinterpretq_s8_u8(vminq_u8(vmaxq_u8(narrow, low), high));
+    return vreinterpretq_s8_u8(s->is_limited ? vminq_u8(vmaxq_u8(narrow, low), high) : narrow);
   }
-  return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(x0), x1), s->low), s->high);
+  const int8x16_t narrow = vqmovn_high_s16(vqmovn_s16(x0), x1);
+  return s->is_limited ? vminq_s8(vmaxq_s8(narrow, s->low), s->high) : narrow;
 }
 
 /* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
