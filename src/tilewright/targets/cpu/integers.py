@@ -41,8 +41,10 @@ from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATM
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
-STRIP_PIXELS = 64
-"""Pixels that meet a block of filters while it is in the nearest cache."""
+STRIP_PIXELS = (64, 256)
+"""At least and at most: pixels that meet a block of filters while both are in the nearest cache."""
+STRIP_BYTES = 16384
+"""That such pixels read for the first time."""
 MOST_ROWS = 8
 """TW_ROWS in C at the most."""
 BAND_BYTES = 32768
@@ -99,8 +101,10 @@ def window_bytes(op: PackedConvolution, types: Types) -> int:
     return up(math.prod(op.kernel) * channels, WHOLE_WINDOW) if op.gathers(channels) else 0
 
 
-def strip_pixels(types: Types) -> int:
-    return min(STRIP_PIXELS, max(1, math.prod(types["Y"].shape[1:-1])))
+def strip_pixels(op: PackedConvolution, types: Types) -> int:
+    least, most = STRIP_PIXELS
+    fresh = window_bytes(op, types) or types["X"].shape[-1] * math.prod(op.conv.strides)
+    return min(max(least, min(most, STRIP_BYTES // fresh)), max(1, math.prod(types["Y"].shape[1:-1])))
 
 
 def is_padded(op: PackedConvolution, types: Types) -> bool:
@@ -111,7 +115,7 @@ def is_padded(op: PackedConvolution, types: Types) -> bool:
 def conv_params(op: Op, types: Types) -> Params:
     form, image = conv_of(op, types)
     return {
-        **form.params(image), "strip": strip_pixels(image), "pieces": form.pieces,
+        **form.params(image), "strip": strip_pixels(form, image), "pieces": form.pieces,
         "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
     }  # fmt: skip
 
@@ -127,7 +131,7 @@ def padded_bytes(op: PackedConvolution, types: Types) -> int:
 def conv_scratch(op: Op, types: Types) -> int:
     """Where the windows of a strip are; windows and the image, if they are copied, with bytes to spare."""
     form, image = conv_of(op, types)
-    window, pixels = window_bytes(form, image), up(strip_pixels(image), MOST_ROWS)
+    window, pixels = window_bytes(form, image), up(strip_pixels(form, image), MOST_ROWS)
     windows = pixels * window + SPARE if window else 0
     return POINTER * pixels + windows + (padded_bytes(form, image) + SPARE if is_padded(form, image) else 0)
 

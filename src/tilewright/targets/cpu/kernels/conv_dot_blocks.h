@@ -267,24 +267,27 @@ TW_ALWAYS void gather_pieces(const tw_conv_params *p, const view *v, int64_t dow
   }
 }
 
-TW_ALWAYS void gather(const tw_conv_params *p, const view *v, int32_t length, int64_t down, const int8_t *from,
-                      int8_t *to) {
-  if (v->pieces > 1) {
-    gather_pieces(p, v, down, from, to);
-  } else if (length <= 16) {
-    gather_rows(1, p->kernel_h, length, down, from, to);
-  } else if (length <= 32) {
-    gather_rows(2, p->kernel_h, length, down, from, to);
-  } else {
-    gather_rows((length + 15) / 16, p->kernel_h, length, down, from, to);
-  }
+/* The windows of some pixels of a row, `right` bytes from one to the next, whose rows are `vectors` of 16 bytes. */
+TW_ALWAYS void gather_pixels(int32_t vectors, int32_t rows, int32_t length, int64_t down, int64_t right, int64_t window,
+                             const int8_t *from, int32_t pixels, int8_t *to) {
+  for (; pixels > 0; pixels--, from += right, to += window) gather_rows(vectors, rows, length, down, from, to);
 }
 
-/* Gathers the windows of some pixels of a row. */
+/* Gathers the windows of some pixels of a row; three short rows are the most common. */
 static void gather_row(const tw_conv_params *p, const view *v, const int8_t *from, int32_t pixels, int8_t *to) {
-  const int64_t right = p->stride_w * v->pitch, down = p->dilation_h * v->width * v->pitch;
-  const int32_t length = p->kernel_w * p->in_channels;
-  for (; pixels > 0; pixels--, from += right, to += v->window) gather(p, v, length, down, from, to);
+  const int64_t right = p->stride_w * v->pitch, down = p->dilation_h * v->width * v->pitch, window = v->window;
+  const int32_t length = p->kernel_w * p->in_channels, rows = p->kernel_h;
+  if (v->pieces > 1) {
+    for (; pixels > 0; pixels--, from += right, to += window) gather_pieces(p, v, down, from, to);
+  } else if (length <= 16 && rows == 3) {
+    gather_pixels(1, 3, length, down, right, window, from, pixels, to);
+  } else if (length <= 16) {
+    gather_pixels(1, rows, length, down, right, window, from, pixels, to);
+  } else if (length <= 32) {
+    gather_pixels(2, rows, length, down, right, window, from, pixels, to);
+  } else {
+    gather_pixels((length + 15) / 16, rows, length, down, right, window, from, pixels, to);
+  }
 }
 
 /* Finds the windows of some pixels, row by row; the last block is filled up with the last of them. */
