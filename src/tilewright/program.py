@@ -26,6 +26,7 @@ from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.arena import Allocation
 from tilewright.planner.plan import Plan
 from tilewright.profiling.board import board_memory_maps, profile_board
+from tilewright.profiling.computer import arena_map, profile_computer
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.memory_map import MemoryMap, memory_maps
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
@@ -41,7 +42,7 @@ from tilewright.run.compare import (
     quantisation_steps,
     rounding_steps,
 )
-from tilewright.run.host import HostProgram, HostRun
+from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
 from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.result import Check, OnComputer, Result
 from tilewright.run.rounding import Floors
@@ -79,7 +80,7 @@ class Program:
     """What quantising has cost, layer by layer, if it was asked for."""
     settings: Settings = pipeline.DEFAULT
     """What was asked of the target."""
-    _built: dict[bool, HostProgram] = field(default_factory=dict, repr=False)
+    _built: dict[str, HostProgram] = field(default_factory=dict, repr=False)
     _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
     _library: HostLibrary | None = field(default=None, repr=False)
 
@@ -122,12 +123,15 @@ class Program:
 
     def build(self, per_layer: bool = False) -> HostProgram:
         """Compile the C for this machine; done once."""
-        if per_layer not in self._built:
+        return self._probed(TENSORS if per_layer else "")
+
+    def _probed(self, probe: str) -> HostProgram:
+        if probe not in self._built:
             schedule = self.compiled.schedule
             _refuse_too_large(schedule.graph)
             writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
-            self._built[per_layer] = HostProgram(schedule, self.files, writer, self.cc, per_layer)
-        return self._built[per_layer]
+            self._built[probe] = HostProgram(schedule, self.files, writer, self.cc, probe)
+        return self._built[probe]
 
     def load(self) -> LoadedNetwork:
         """The network as a library in this process: called with arrays, gives arrays."""
@@ -262,8 +266,10 @@ class Program:
         return plan
 
     def profile(self, inputs: Given | None = None) -> Profiled:
-        """One run on the virtual SoC, watched: what each layer and each tile takes."""
+        """What each layer takes: of one run on the virtual SoC, which is watched, or of the fastest of some here."""
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
+        if self.compiled.schedule.target.processor:
+            return profile_computer(self._probed(TIMES), feeds)
         if not self.simulated:
             _ = self.plan  # says what is missing
         program, name = self.build_soc(), self.compiled.schedule.graph.name
@@ -273,8 +279,10 @@ class Program:
 
     @property
     def memory_maps(self) -> tuple[MemoryMap, ...]:
-        """What lies where in the memories of the virtual SoC."""
+        """What lies where in the memories of the virtual SoC, or in the arena of a computer."""
         allocation = self.compiled.allocation
+        if isinstance(allocation, Allocation) and self.compiled.schedule.target.processor:
+            return (arena_map(self.compiled.schedule, allocation),)
         if isinstance(allocation, Allocation) and self.simulated:
             return board_memory_maps(self.compiled.schedule, allocation)
         return memory_maps(self.plan)

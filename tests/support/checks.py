@@ -129,7 +129,7 @@ def check_graph(graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-
     wanted = evaluate(compiled.quantised, feeds)
     stepped = interpret(compiled.schedule, feeds)
     program = HostProgram(
-        compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc, False
+        compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc
     )
     ran = program.run(feeds).outputs
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):

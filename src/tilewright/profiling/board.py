@@ -87,20 +87,21 @@ def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[Memor
     """RAM with the arena first, which is drawn step by step; flash with the constants; other parts of the arena."""
     steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
     last, (ram, flash, *others) = max(len(steps) - 1, 0), board_memory(schedule)
-    arenas = [_arena(schedule, allocation, part, last) for part in schedule.parts]
+    arenas = [arena_regions(schedule, allocation, part, last) for part in schedule.parts]
     beside = _beside(ram.parts, schedule.parts[0].bytes, last, {"the arena"})
     stored = _beside(flash.parts, 0, last, set())
     drawn = [(ram, [*arenas[0], *beside]), (flash, stored), *zip(others[-len(arenas[1:]) :], arenas[1:], strict=False)]
     return tuple(MemoryMap(use.memory.name, use.bytes, use.needed, steps, tuple(found)) for use, found in drawn)
 
 
-def _arena(schedule: Schedule, allocation: Allocation, part: ArenaPart, last: int) -> list[Region]:
+def arena_regions(schedule: Schedule, allocation: Allocation, part: ArenaPart, last: int) -> list[Region]:
+    """What lies in a part of the arena; all that there is where it has no others."""
     offsets = allocation.solution.offsets
     return [
         Region(*_described(schedule, buffer.name), offsets[buffer.name] - part.start, buffer.bytes,
                min(buffer.first, last), min(buffer.last, last))
         for buffer in allocation.problem.buffers
-        if part_with(schedule.parts, offsets[buffer.name]) == part
+        if not schedule.parts or part_with(schedule.parts, offsets[buffer.name]) == part
     ]  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from tilewright.sim.energy import Energy
 
+CYCLES, NANOSECONDS = "cycles", "ns"
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -127,6 +129,8 @@ class Profile:
     """Of a board's core."""
     estimate: str = ""
     """What the cycles are, if they are not counted as a simulated chip takes them."""
+    unit: str = CYCLES
+    """Of all times: a computer's are nanoseconds."""
 
     @property
     def macs(self) -> int:
@@ -155,6 +159,7 @@ class Profile:
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
         found |= {} if self.instructions is None else {"instructions": self.instructions}
         found |= {"estimate": self.estimate} if self.estimate else {}
+        found |= {"unit": self.unit}
         return found | {"layers": [layer.as_dict(tiles) for layer in self.layers]}
 
 

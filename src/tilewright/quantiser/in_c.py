@@ -77,7 +77,7 @@ def _floats(walk: Walk, feeds: Feeds) -> dict[str, Array]:
 def _program(made: Graph) -> HostProgram:
     compiled = pipeline.compile_graph(made, "generic")
     schedule = compiled.schedule
-    return HostProgram(schedule, compiled.files, Writer(schedule, symbol_prefix(schedule.graph.name)), None, False)
+    return HostProgram(schedule, compiled.files, Writer(schedule, symbol_prefix(schedule.graph.name)), None)
 
 
 def _named(graph: Graph, outputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.profiling.profile import LayerProfile, Profile
+from tilewright.profiling.profile import NANOSECONDS, LayerProfile, Profile
 from tilewright.report.console import count, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_parts, energy_text, microjoules
 
@@ -17,12 +17,19 @@ HEADINGS = (
 BOARD_HEADINGS = (
     "#", "layer", "kernel", "cycles", "share", "instructions", "predicted", "error", "MACs", "per MAC", "stalls",
 )  # fmt: skip
+COMPUTER_HEADINGS = ("#", "layer", "kernel", "us", "share", "predicted", "error", "MACs", "GMAC/s")
 OPTIONAL = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
 SHORT = {"load_use": "load", "conflict": "bank", "fetch": "code", "sleep": "asleep"}
 
 
 def print_profile(target: Console, profile: Profile) -> None:
+    if profile.unit == NANOSECONDS:
+        rows = [_computer_cells(profile, layer) for layer in profile.layers]
+        table = fitting_table(target.width, COMPUTER_HEADINGS, rows, "layer", OPTIONAL)
+        print_titled(target, f"{profile.network} on {profile.target}", table)
+        _print_time(target, profile)
+        return
     if profile.instructions is not None:
         rows = [_board_cells(profile, layer) for layer in profile.layers]
         table = fitting_table(target.width, BOARD_HEADINGS, rows, "layer", OPTIONAL)
@@ -32,6 +39,20 @@ def print_profile(target: Console, profile: Profile) -> None:
         table = fitting_table(target.width, HEADINGS, rows, "layer", OPTIONAL)
         print_titled(target, f"{profile.network} on {profile.target}, {profile.cores} cores", table)
     _print_totals(target, profile)
+
+
+def _computer_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
+    return [
+        str(layer.number), name_text(layer.name), layer.kernel, f"{layer.cycles / 1e3:.2f}",
+        f"{layer.cycles / max(profile.cycles, 1):.1%}", f"{layer.predicted / 1e3:.2f}", _error(layer.error),
+        count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.1f}" if layer.macs else "",
+    ]  # fmt: skip
+
+
+def _print_time(target: Console, profile: Profile) -> None:
+    off = profile.predicted / max(profile.cycles, 1) - 1
+    speed = f", {profile.macs_per_cycle:.1f} GMAC/s ({count(profile.macs)} MACs)" if profile.macs else ""
+    target.print(f" time {profile.cycles / 1e3:,.1f} us in the fastest call{speed}; predicted {off:+.1%}")
 
 
 def _board_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:

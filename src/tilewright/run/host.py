@@ -38,6 +38,10 @@ LOADABLE = ("-fPIC", "-fvisibility=hidden", "-ffunction-sections")
 TOGETHER = 40
 """Networks that the compiler is given at once: starting it takes longer than a small network."""
 
+TENSORS, TIMES = "tw_probe", "tw_time_layer"
+"""Probes of the harness: what layers make, and what they take."""
+HARNESS = ("harness.c", "harness.h", "layer_times.c", "layer_times.h")
+
 NO_MEMORY = 4
 """The harness's exit code where this machine has not enough of it."""
 
@@ -53,6 +57,8 @@ class HostRun:
     """What the program has had of memory at most; 0 where the system does not tell."""
     layers: dict[str, Array]
     """Every tensor that a layer made in the last call, if asked for."""
+    nanoseconds: tuple[float, ...] = ()
+    """Of each layer in the fastest call, if asked for."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def check_machine(target: Target) -> None:
 class HostPrograms:
     """Networks for one target in one program for this machine. The files live as long as the object."""
 
-    def __init__(self, networks: Sequence[HostNetwork], cc: str | None = None, probe: bool = False) -> None:
+    def __init__(self, networks: Sequence[HostNetwork], cc: str | None = None, probe: str = "") -> None:
         self.networks, self.probe = networks, probe
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
@@ -88,7 +94,8 @@ class HostPrograms:
     def _build(self, target: Target, cc: str | None) -> None:
         check_machine(target)
         compiler = find_compiler(cc)
-        objects = self._objects(target, compiler, ("harness.c", "table.c"))
+        around = [name for name in (*HARNESS, "table.c") if name.endswith(".c")]
+        objects = self._objects(target, compiler, around)
         with blaming(target):
             link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
 
@@ -98,7 +105,7 @@ class HostPrograms:
         """Of the networks, their kernels and what is around them; `more` are further options of the compiler."""
         chosen = processor_flags(target.processor or NATIVE, compiler.is_zig)
         flags = [*STRICT, *target.flags, *chosen, "-g0", "-I.", *LOADABLE, *more]
-        probed = [*flags, "-DTILEWRIGHT_PROBE=tw_probe"] if self.probe else flags
+        probed = [*flags, f"-DTILEWRIGHT_PROBE={self.probe}"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
         used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))
         sources = dict.fromkeys(sorted(path.name for path in self.folder.glob(f"{NETWORKS}*.c")), probed)
@@ -126,8 +133,9 @@ class HostPrograms:
         names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
         size = sum(graph.types[name].bytes for name in names)
         made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]
-        layers = self._layers(number) if self.probe else {}
-        return [HostRun(outputs, middle * 1e-9, fastest * 1e-9, int(resident), layers) for outputs in made]
+        layers = self._layers(number) if self.probe == TENSORS else {}
+        times = tuple(np.fromfile(self.folder / "probe.bin").tolist()) if self.probe == TIMES else ()
+        return [HostRun(outputs, middle * 1e-9, fastest * 1e-9, int(resident), layers, times) for outputs in made]
 
     def _layers(self, number: int) -> dict[str, Array]:
         """Tensors by name from the probe's records."""
@@ -146,7 +154,7 @@ class HostProgram(HostPrograms):
     """A compiled network that runs on this machine."""
 
     def __init__(
-        self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: bool
+        self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None, probe: str = ""
     ) -> None:
         super().__init__([HostNetwork(schedule, files, writer)], cc, probe)
         self.schedule = schedule
@@ -155,7 +163,7 @@ class HostProgram(HostPrograms):
 def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
-    texts = {name: target.host_file(name).read_text() for name in ("harness.c", "harness.h")}
+    texts = {name: target.host_file(name).read_text() for name in HARNESS}
     texts |= {name: network.files[name] for network in networks for name in network.files if name.startswith(KERNELS)}
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)

@@ -193,7 +193,7 @@ def attention(random: Generator, queries: int, keys: int, groups: int, repeat: i
 
 def check(graph: Graph, feeds: dict[str, Array]) -> None:
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(processor="native")))
-    program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, "net"), None, False)
+    program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, "net"), None)
     ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(ran[tensor], wanted[reference])

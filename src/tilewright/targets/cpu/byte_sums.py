@@ -34,14 +34,18 @@ class ByteSum(QLinearAdd):
 
 
 def offer(graph: Graph, node: Node) -> Offer | None:
-    op, names = node.op, (*node.inputs, node.key)
-    if type(op) is not QLinearAdd or not BYTE.issuperset(graph.types[name].dtype for name in names):
-        return None
-    if len({graph.types[name].shape for name in names}) > 1 or not _fits(
-        op, *(graph.types[name].dtype for name in names[:2])
-    ):
+    op = node.op
+    if type(op) is not QLinearAdd or not fits_bytes(graph, node):
         return None
     return Offer(ByteSum(**{field.name: getattr(op, field.name) for field in fields(op)}), node.inputs)
+
+
+def fits_bytes(graph: Graph, node: Node) -> bool:
+    """Whether a sum is of tensors of bytes and of one shape, and computed as ByteSum says."""
+    op, types = node.op, [graph.types[name] for name in (*node.inputs, node.key)]
+    if not isinstance(op, QLinearAdd) or not BYTE.issuperset(kind.dtype for kind in types):
+        return False
+    return len({kind.shape for kind in types}) == 1 and _fits(op, types[0].dtype, types[1].dtype)
 
 
 def _fits(op: QLinearAdd, first: str, second: str) -> bool:

@@ -22,7 +22,8 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements, byte_sums, quantised_slices
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
+from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
@@ -34,13 +35,16 @@ from tilewright.targets.cpu.packed_forms import (
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
+from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
-STRIP_PIXELS = 64
-"""Pixels that meet a block of filters while it is in the nearest cache."""
+STRIP_PIXELS = (64, 256)
+"""At least and at most: pixels that meet a block of filters while both are in the nearest cache."""
+STRIP_BYTES = 16384
+"""That such pixels read for the first time."""
 MOST_ROWS = 8
 """TW_ROWS in C at the most."""
 BAND_BYTES = 32768
@@ -61,12 +65,17 @@ OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
     QUANTISE_EARLY,
+    QUANTISED_CONCATS,
     QUANTISED_SLICES,
     TRANSPOSED_FACTORS,
     MERGE_EQUAL,
     TABULATE_JOINED,
     Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
 )
+
+
+def passes(vectors: Vectors) -> tuple[Pass, ...]:
+    return (*LAYOUTS, followed_pass(block_columns(vectors)))
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -92,8 +101,10 @@ def window_bytes(op: PackedConvolution, types: Types) -> int:
     return up(math.prod(op.kernel) * channels, WHOLE_WINDOW) if op.gathers(channels) else 0
 
 
-def strip_pixels(types: Types) -> int:
-    return min(STRIP_PIXELS, max(1, math.prod(types["Y"].shape[1:-1])))
+def strip_pixels(op: PackedConvolution, types: Types) -> int:
+    least, most = STRIP_PIXELS
+    fresh = window_bytes(op, types) or types["X"].shape[-1] * math.prod(op.conv.strides)
+    return min(max(least, min(most, STRIP_BYTES // fresh)), max(1, math.prod(types["Y"].shape[1:-1])))
 
 
 def is_padded(op: PackedConvolution, types: Types) -> bool:
@@ -104,7 +115,7 @@ def is_padded(op: PackedConvolution, types: Types) -> bool:
 def conv_params(op: Op, types: Types) -> Params:
     form, image = conv_of(op, types)
     return {
-        **form.params(image), "strip": strip_pixels(image), "pieces": form.pieces,
+        **form.params(image), "strip": strip_pixels(form, image), "pieces": form.pieces,
         "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
     }  # fmt: skip
 
@@ -120,7 +131,7 @@ def padded_bytes(op: PackedConvolution, types: Types) -> int:
 def conv_scratch(op: Op, types: Types) -> int:
     """Where the windows of a strip are; windows and the image, if they are copied, with bytes to spare."""
     form, image = conv_of(op, types)
-    window, pixels = window_bytes(form, image), up(strip_pixels(image), MOST_ROWS)
+    window, pixels = window_bytes(form, image), up(strip_pixels(form, image), MOST_ROWS)
     windows = pixels * window + SPARE if window else 0
     return POINTER * pixels + windows + (padded_bytes(form, image) + SPARE if is_padded(form, image) else 0)
 
@@ -171,11 +182,33 @@ def product_objection(op: Op, types: Types) -> str | None:
     return None
 
 
+def last_requantisation(op: Op, types: Types) -> str | None:
+    return None if conv_of(op, types)[0].then is None else "nothing follows its requantisation"
+
+
+def requantised_again(op: Op, types: Types) -> str | None:
+    return None if conv_of(op, types)[0].then is not None and "R" not in types else "its bytes are requantised"
+
+
+def added_to(op: Op, types: Types) -> str | None:
+    return None if "R" in types else "its bytes are added to others"
+
+
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
+TWICE = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 -> Y"
+SUM = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 R -> Y"
 TYPES = {"X": NARROW, "Y": TOTALS}
+FOLLOWED = {"X": NARROW, "R": NARROW, "Y": NARROW}
 PACKED = (
-    Kernel(PackedConvolution, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
-    Kernel(PackedProduct, "conv_dot.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_dot.h"),
+    *(
+        Kernel(op, source, signature, types, conv_params, conv_scratch, objection, header="conv_dot.h")
+        for op in (PackedConvolution, PackedProduct)
+        for source, signature, types, objection in (
+            ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
+            ("conv_dot_twice.c", TWICE, FOLLOWED, requantised_again),
+            ("conv_dot_sum.c", SUM, FOLLOWED, added_to),
+        )
+    ),
     Kernel(
         PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h"
     ),
@@ -187,6 +220,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     return (
         *PACKED,
         *byte_elements.kernels(vectors),
+        quantised_concat.KERNEL,
         quantised_slices.KERNEL,
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),

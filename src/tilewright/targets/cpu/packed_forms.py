@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
+from tilewright.ir.requant import Requant, shift_right
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import MADE, FoldedConv
@@ -115,16 +116,57 @@ def untapped(parts: Array, channels: int, kernel: Shape) -> Array:
 
 # ---- operators ------------------------------------------------------------------------------------------------------
 
+THEN = ("then_mul", "then_add")
+"""Operands with a value for each filter, of what follows."""
+
+
+@dataclass(frozen=True)
+class Then:
+    """What follows where bytes are not the last results: clamp(round((bytes * then_mul + R * factor + then_add) /
+    2**shift) + zero_point), which is no tie."""
+
+    requant: Requant
+    factor: int = 0
+
+    def numpy(self, made: Array, mul: Array, add: Array, added: Array | None) -> Array:
+        more = 0 if added is None else added.astype(np.int64) * self.factor
+        total = made.astype(np.int64) * mul + more + add
+        value = shift_right(total, self.requant.shift, self.requant.rounding) + self.requant.zero_point
+        return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
+
+    def params(self) -> Params:
+        return {"requant": self.requant.params(1), "factor": self.factor}
+
 
 @dataclass(frozen=True)
 class PackedForm(FoldedConv):
+    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?", "then_mul?", "then_add?", "R?")
     way: Way = Way.ANY
     """That requantisations go."""
     columns: int = 8
     """Filters of a block; of depthwise convolutions half a block."""
+    then: Then | None = None
+
+    def index(self, shapes: Shapes) -> Index:
+        plain = super().index({name: shape for name, shape in shapes.items() if name not in (*THEN, "R")})
+        more = {name: tuple(map(whole, shapes[name])) for name in THEN if name in shapes}
+        return {**plain, **more, **({"R": plain["Y"]} if "R" in shapes else {})}
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return super().result_dtypes(dtypes) if self.then is None else (self.then.requant.dtype,)
+
+    def numpy(
+        self, X: Array, W: Array, B: Array, mul: Array | None = None, add: Array | None = None,
+        then_mul: Array | None = None, then_add: Array | None = None, R: Array | None = None,
+    ) -> Array:  # fmt: skip
+        made = super().numpy(X, W, B, *([] if mul is None else [mul, add]))
+        if self.then is None or then_mul is None or then_add is None:
+            return made
+        return self.then.numpy(made, self.plain_values(then_mul), self.plain_values(then_add), R)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}
+        own: Params = {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}
+        return own if self.then is None else {**own, "then": self.then.params()}
 
 
 @dataclass(frozen=True)
@@ -163,15 +205,16 @@ class PackedDepthwise(PackedForm):
 class PackedProduct(Internal):
     """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    operands: ClassVar[tuple[str, ...]] = PackedForm.operands
     multiplies: ClassVar[bool] = True
     form: PackedConvolution = field(default_factory=PackedConvolution)
 
     def index(self, shapes: Shapes) -> Index:
         n, k = loops("n k")
         rows = axis_loops(len(shapes["X"]) - 1)
-        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE) if name in shapes}
-        return {"X": (*rows, k), **own, "Y": (*rows, n)}
+        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE, *THEN) if name in shapes}
+        added = {"R": (*rows, n)} if "R" in shapes else {}
+        return {"X": (*rows, k), **own, **added, "Y": (*rows, n)}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
@@ -192,16 +235,17 @@ class PackedProduct(Internal):
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.form.result_dtypes(dtypes)
 
-    def numpy(self, X: Array, *rest: Array, **named: Array) -> Array:
-        made = self.form.numpy(X.reshape(1, 1, -1, X.shape[-1]), *rest, **named)
-        return made.reshape(*X.shape[:-1], self.form.filters)
+    def numpy(self, X: Array, *rest: Array | None, **named: Array | None) -> Array:
+        given = {**self.bind((X, *rest)), **named}
+        flat = {name: given[name].reshape(1, 1, -1, given[name].shape[-1]) for name in ("X", "R") if name in given}
+        return self.form.numpy(**{**given, **flat}).reshape(*X.shape[:-1], self.form.filters)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return self.form.params(self.as_image(types))
 
     def as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         """The rows as pixels of a row."""
-        ends = {name: kind for name, kind in types.items() if name in ("X", "Y")}
+        ends = {name: kind for name, kind in types.items() if name in ("X", "R", "Y")}
         flat = {
             name: TensorType(kind.dtype, (1, 1, math.prod(kind.shape[:-1]), kind.shape[-1]))
             for name, kind in ends.items()

@@ -17,7 +17,6 @@ from tilewright.targets.generic import target as generic
 
 FUSED = "-ffp-contract=fast"
 """A product and a sum are one instruction, rounded once; some compilers do that only if they are told."""
-LAYOUTS = (*floats.LAYOUTS, *integers.LAYOUTS)
 CACHE_LINE = 64
 COSTS = Path(__file__).parent / "costs.json"
 
@@ -35,7 +34,7 @@ def for_processor(name: str) -> Target:
         name="cpu",
         summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
         engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
-        passes=(*generic.TARGET.passes, *LAYOUTS),
+        passes=(*generic.TARGET.passes, *floats.LAYOUTS, *integers.passes(vectors)),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "then.h"
+
 #define TW_ALWAYS static inline __attribute__((always_inline))
 #define TW_APART static __attribute__((noinline))
 #if defined(__clang__)
@@ -16,6 +18,9 @@
 #else
 #define TW_UNROLLED
 #endif
+
+/* A pointer of which the compiler knows nothing from here on: what it points to is read again, not kept in registers. */
+#define TW_FORGOTTEN(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
 /* How totals become bytes.
  * TW_ANY_WAY: by tw_requantise, one by one. TW_HIGH_WAY: the product in 31 bits fewer, rounded down, then shifted and

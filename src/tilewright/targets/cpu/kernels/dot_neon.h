@@ -9,6 +9,7 @@
 #define TW_ROWS 8
 #define TW_COLUMNS 8
 #define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
+#define TW_AHEAD 2048            /* bytes before weights are needed that they are asked for, where one row reads them */
 
 /* A row of totals. */
 typedef struct {
@@ -40,21 +41,34 @@ TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
     }                                                                         \
   } while (0)
 
-/* Adds the products of `count` bytes of each row, a multiple of 4, to the totals; returns the weights that follow.
+/* Adds the products of `count` bytes of each row, a multiple of 16, to the totals; returns the weights that follow.
  * `flip` is 0x80 for unsigned bytes. */
-TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
-                                    int flip) {
+TW_ALWAYS const int8_t *tw_multiply_sixteens(int rows, tw_sums *t, const int8_t *const *x, int64_t count, const int8_t *w,
+                                             int flip) {
   const int8x16_t sign = vdupq_n_s8((int8_t)flip);
   int8x16_t a[TW_ROWS];
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
+  for (int64_t i = 0; i < count; i += 16) {
     TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = vld1q_s8(x[r] + i);
+    if (rows == 1) {
+      __builtin_prefetch(w + TW_AHEAD);
+      __builtin_prefetch(w + TW_AHEAD + 64);
+    }
     if (flip) TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = veorq_s8(a[r], sign);
     TW_FOUR_OF_ROWS(0);
     TW_FOUR_OF_ROWS(1);
     TW_FOUR_OF_ROWS(2);
     TW_FOUR_OF_ROWS(3);
   }
+  return w;
+}
+
+/* The same of a multiple of 4. */
+TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
+                                    int flip) {
+  const int8x16_t sign = vdupq_n_s8((int8_t)flip);
+  int8x16_t a[TW_ROWS];
+  int64_t i = count / 16 * 16;
+  w = tw_multiply_sixteens(rows, t, x, i, w, flip);
   if (count & 8) {
     TW_UNROLLED for (int r = 0; r < rows; r++) {
       const int8x8_t half = vld1_s8(x[r] + i);
@@ -127,12 +141,13 @@ typedef struct {
   int16x8_t zero;
   float32x4_t least, most;
   int8x16_t low, high;
+  int is_limited; /* whether the type's limits are not those of results */
 } tw_scaler;
 
 TW_ALWAYS tw_scaler tw_scaler_of(const tw_requant *r) {
   const tw_scaler made = {vdupq_n_s32(31 - r->shift), vdupq_n_s16((int16_t)r->zero_point),
                           vdupq_n_f32((float)(r->low - r->zero_point)), vdupq_n_f32((float)(r->high - r->zero_point)),
-                          vdupq_n_s8((int8_t)r->low), vdupq_n_s8((int8_t)r->high)};
+                          vdupq_n_s8((int8_t)r->low), vdupq_n_s8((int8_t)r->high), r->high - r->low != 255};
   return made;
 }
 
@@ -174,9 +189,10 @@ TW_ALWAYS int8x16_t tw_limited(const tw_scaler *s, int is_unsigned, int16x8_t x0
   if (is_unsigned) {
     const uint8x16_t low = vreinterpretq_u8_s8(s->low), high = vreinterpretq_u8_s8(s->high);
     const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(x0), x1);
-    return vreinterpretq_s8_u8(vminq_u8(vmaxq_u8(narrow, low), high));
+    return vreinterpretq_s8_u8(s->is_limited ? vminq_u8(vmaxq_u8(narrow, low), high) : narrow);
   }
-  return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(x0), x1), s->low), s->high);
+  const int8x16_t narrow = vqmovn_high_s16(vqmovn_s16(x0), x1);
+  return s->is_limited ? vminq_s8(vmaxq_s8(narrow, s->low), s->high) : narrow;
 }
 
 /* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
@@ -201,6 +217,74 @@ TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f
                              void *y) {
   const int16x8_t x0 = tw_scaled_row(way, s, f, t[0]), x1 = tw_scaled_row(way, s, f + 1, t[1]);
   vst1q_s8(y, tw_limited(s, is_unsigned, x0, x1));
+}
+
+/* ---- bytes that are requantised once more ---- */
+
+typedef struct {
+  int16x8_t least, most; /* of the bytes */
+  int32x4_t shift;
+  int16x8_t zero;
+  int32_t factor;
+  tw_scaler limits;
+} tw_then_scaler;
+
+typedef struct {
+  int32x4_t mul[2], add[2];
+} tw_then_factors;
+
+TW_ALWAYS tw_then_scaler tw_then_scaler_of(const tw_requant *bytes, const tw_then *then) {
+  const tw_requant *const r = &then->requant;
+  const tw_then_scaler made = {vdupq_n_s16((int16_t)bytes->low), vdupq_n_s16((int16_t)bytes->high), vdupq_n_s32(-r->shift),
+                               vdupq_n_s16((int16_t)r->zero_point), then->factor, tw_scaler_of(r)};
+  return made;
+}
+
+TW_ALWAYS tw_then_factors tw_then_factors_of(const int32_t *mul, const int32_t *add) {
+  const tw_then_factors made = {{vld1q_s32(mul), vld1q_s32(mul + 4)}, {vld1q_s32(add), vld1q_s32(add + 4)}};
+  return made;
+}
+
+TW_ALWAYS int16x8_t tw_bytes_loaded(int is_unsigned, const void *from) {
+  if (is_unsigned) return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(from)));
+  return vmovl_s8(vld1_s8(from));
+}
+
+/* In 16 bits, with the zero point. `added` may be NULL. */
+TW_ALWAYS int16x8_t tw_scaled_again(const tw_then_scaler *s, const tw_then_factors *f, int is_unsigned, int16x8_t bytes,
+                                    const void *added) {
+  const int16x8_t x = vminq_s16(vmaxq_s16(bytes, s->least), s->most);
+  int32x4_t x0 = vmlaq_s32(f->add[0], vmovl_s16(vget_low_s16(x)), f->mul[0]);
+  int32x4_t x1 = vmlaq_s32(f->add[1], vmovl_high_s16(x), f->mul[1]);
+  if (added) {
+    const int16x8_t more = tw_bytes_loaded(is_unsigned, added);
+    const int32x4_t factor = vdupq_n_s32(s->factor);
+    x0 = vmlaq_s32(x0, vmovl_s16(vget_low_s16(more)), factor);
+    x1 = vmlaq_s32(x1, vmovl_high_s16(more), factor);
+  }
+  const int16x8_t low = vreinterpretq_s16_s32(vrshlq_s32(x0, s->shift));
+  return vaddq_s16(vuzp1q_s16(low, vreinterpretq_s16_s32(vrshlq_s32(x1, s->shift))), s->zero);
+}
+
+/* Rows of bytes from rows of totals, TW_NEAR_WAY and then once more; rows of what is added lie as results do. */
+TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
+                              const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
+                              int64_t pitch) {
+  const int8_t *more = added;
+  int8_t *to = y;
+  if (rows == 1) {
+    const int16x8_t x = tw_scaled_again(then, again, is_unsigned, tw_scaled_row(TW_NEAR_WAY, s, f, t[0]), more);
+    vst1_s8(to, vget_low_s8(tw_limited(&then->limits, is_unsigned, x, x)));
+    return;
+  }
+  TW_UNROLLED for (int r = 0; r < rows; r += 2, to += 2 * pitch, more = more ? more + 2 * pitch : NULL) {
+    const int16x8_t b0 = tw_scaled_row(TW_NEAR_WAY, s, f, t[r]), b1 = tw_scaled_row(TW_NEAR_WAY, s, f, t[r + 1]);
+    const int16x8_t x0 = tw_scaled_again(then, again, is_unsigned, b0, more);
+    const int16x8_t x1 = tw_scaled_again(then, again, is_unsigned, b1, more ? more + pitch : NULL);
+    const int8x16_t both = tw_limited(&then->limits, is_unsigned, x0, x1);
+    vst1_s8(to, vget_low_s8(both));
+    vst1_s8(to + pitch, vget_high_s8(both));
+  }
 }
 
 #endif

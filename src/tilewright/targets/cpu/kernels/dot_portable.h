@@ -58,6 +58,8 @@ TW_ALWAYS tw_taps tw_taps_of(int halves, const int8_t *const *x, int flip) {
 #include "multiply_plain.h"
 #endif
 
+#define tw_multiply_sixteens tw_multiply
+
 typedef struct {
   const tw_requant *requant;
 } tw_scaler;
@@ -108,6 +110,47 @@ TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f
                              void *y) {
   tw_scale_row(way, s, f, is_unsigned, t[0], y);
   tw_scale_row(way, s, f + 1, is_unsigned, t[1], (uint8_t *)y + TW_COLUMNS);
+}
+
+/* ---- bytes that are requantised once more ---- */
+
+typedef struct {
+  const tw_then *then;
+} tw_then_scaler;
+
+typedef struct {
+  const int32_t *mul, *add;
+} tw_then_factors;
+
+TW_ALWAYS tw_then_scaler tw_then_scaler_of(const tw_requant *bytes, const tw_then *then) {
+  const tw_then_scaler made = {then};
+  (void)bytes;
+  return made;
+}
+
+TW_ALWAYS tw_then_factors tw_then_factors_of(const int32_t *mul, const int32_t *add) {
+  const tw_then_factors made = {mul, add};
+  return made;
+}
+
+TW_ALWAYS int32_t tw_byte(int is_unsigned, uint8_t byte) { return is_unsigned ? byte : (int8_t)byte; }
+
+/* Rows of bytes from rows of totals, TW_NEAR_WAY and then once more; rows of what is added lie as results do. */
+TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
+                              const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
+                              int64_t pitch) {
+  const tw_requant r = then->then->requant;
+  const int32_t factor = then->then->factor, half = 1 << (r.shift - 1);
+  for (int row = 0; row < rows; row++) {
+    uint8_t bytes[TW_COLUMNS], more[TW_COLUMNS] = {0}, *const to = (uint8_t *)y + row * pitch;
+    tw_scale_row(TW_NEAR_WAY, s, f, is_unsigned, t[row], bytes);
+    if (added) memcpy(more, (const uint8_t *)added + row * pitch, TW_COLUMNS);
+    for (int i = 0; i < TW_COLUMNS; i++) {
+      const int32_t sum = tw_byte(is_unsigned, bytes[i]) * again->mul[i] + tw_byte(is_unsigned, more[i]) * factor + again->add[i];
+      const int32_t value = ((sum + half) >> r.shift) + r.zero_point;
+      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+    }
+  }
 }
 
 #endif

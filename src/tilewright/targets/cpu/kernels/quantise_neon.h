@@ -1,4 +1,4 @@
-/* Sixteen floats as bytes: rounded quotients, ties to even, with a zero point. */
+/* Floats as bytes: rounded quotients, ties to even, with a zero point. */
 #ifndef TW_QUANTISE_NEON_H
 #define TW_QUANTISE_NEON_H
 
@@ -7,31 +7,48 @@
 
 typedef struct {
   float32x4_t divisor, inverse, least, most; /* limits of what is divided, a unit beyond those of results */
+  float32x4_t no_fraction;                   /* added, it leaves a whole number in the lower bits */
   int16x8_t zero;
 } tw_divider;
 
 static inline tw_divider tw_divider_of(float divisor, float low, float high, int32_t zero) {
-  const tw_divider made = {vdupq_n_f32(divisor), vdupq_n_f32(1.0f / divisor), vdupq_n_f32((low - 1.0f) * divisor),
-                           vdupq_n_f32((high + 1.0f) * divisor), vdupq_n_s16((int16_t)zero)};
+  const tw_divider made = {vdupq_n_f32(divisor),
+                           vdupq_n_f32(1.0f / divisor),
+                           vdupq_n_f32((low - 1.0f) * divisor),
+                           vdupq_n_f32((high + 1.0f) * divisor),
+                           vdupq_n_f32(12582912.0f),
+                           vdupq_n_s16((int16_t)zero)};
   return made;
 }
 
-static inline int32x4_t tw_quotients(const tw_divider *d, const float *x) {
-  const float32x4_t near = vminnmq_f32(vmaxnmq_f32(vld1q_f32(x), d->least), d->most);
-  const float32x4_t product = vmulq_f32(near, d->inverse), rest = vfmsq_f32(near, product, d->divisor);
-  return vcvtnq_s32_f32(vfmaq_f32(product, rest, d->inverse));
-}
+/* A step of all vectors before the next step of the first: each waits for the one before it. */
+#define TW_STEP_OF_ALL(COUNT, VALUES, STEP)  \
+  for (int k = 0; k < (COUNT); k++) {        \
+    STEP;                                    \
+    __asm__ volatile("" : "+w"(VALUES[k]));  \
+  }
 
-/* Saturates at the limits of the type. */
-static inline void tw_quantise_sixteen(const tw_divider *d, int is_unsigned, const float *x, void *y) {
-  const int32x4_t x0 = tw_quotients(d, x), x1 = tw_quotients(d, x + 4);
-  const int32x4_t x2 = tw_quotients(d, x + 8), x3 = tw_quotients(d, x + 12);
-  const int16x8_t low = vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), d->zero);
-  const int16x8_t high = vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x2), vreinterpretq_s16_s32(x3)), d->zero);
-  if (is_unsigned) {
-    vst1q_u8(y, vqmovun_high_s16(vqmovun_s16(low), high));
-  } else {
-    vst1q_s8(y, vqmovn_high_s16(vqmovn_s16(low), high));
+/* Sixteen or 32 quotients as bytes; saturates at the limits of the type. */
+static inline __attribute__((always_inline)) void tw_quantise_some(int sixteens, const tw_divider *d, int is_unsigned,
+                                                                   const float *x, void *y) {
+  const int count = 4 * sixteens;
+  float32x4_t near[8], quotient[8];
+  for (int k = 0; k < count; k++) near[k] = vld1q_f32(x + 4 * k);
+  TW_STEP_OF_ALL(count, near, near[k] = vmaxnmq_f32(near[k], d->least))
+  TW_STEP_OF_ALL(count, near, near[k] = vminnmq_f32(near[k], d->most))
+  TW_STEP_OF_ALL(count, quotient, quotient[k] = vmulq_f32(near[k], d->inverse))
+  TW_STEP_OF_ALL(count, near, near[k] = vfmsq_f32(near[k], quotient[k], d->divisor))
+  TW_STEP_OF_ALL(count, quotient, quotient[k] = vfmaq_f32(quotient[k], near[k], d->inverse))
+  TW_STEP_OF_ALL(count, quotient, quotient[k] = vaddq_f32(quotient[k], d->no_fraction))
+  for (int k = 0; k < count; k += 4, y = (int8_t *)y + 16) {
+    const int16x8_t first = vuzp1q_s16(vreinterpretq_s16_f32(quotient[k]), vreinterpretq_s16_f32(quotient[k + 1]));
+    const int16x8_t second = vuzp1q_s16(vreinterpretq_s16_f32(quotient[k + 2]), vreinterpretq_s16_f32(quotient[k + 3]));
+    const int16x8_t low = vaddq_s16(first, d->zero), high = vaddq_s16(second, d->zero);
+    if (is_unsigned) {
+      vst1q_u8(y, vqmovun_high_s16(vqmovun_s16(low), high));
+    } else {
+      vst1q_s8(y, vqmovn_high_s16(vqmovn_s16(low), high));
+    }
   }
 }
 

@@ -40,7 +40,8 @@ static inline void tw_quantise_row(const float *x, TW_Y *y, int32_t count, float
 #if defined(TW_DOT_SDOT) || defined(TW_DOT_SMMLA)
   if (sizeof(TW_Y) == 1 && !is_divided(divisor)) {
     const tw_divider by = tw_divider_of(divisor, low, high, offset);
-    for (; i + 16 <= count; i += 16) tw_quantise_sixteen(&by, (TW_Y)-1 > 0, x + i, y + i);
+    for (; i + 32 <= count; i += 32) tw_quantise_some(2, &by, (TW_Y)-1 > 0, x + i, y + i);
+    for (; i + 16 <= count; i += 16) tw_quantise_some(1, &by, (TW_Y)-1 > 0, x + i, y + i);
   }
 #else
   (void)is_divided;

@@ -1,15 +1,15 @@
 /* Runs one of the program's networks on the host: harness NETWORK INPUTS OUTPUTS REPEATS STEPS [PROBE]
  * Reads the inputs' bytes one after another from a file, step by step, writes the outputs' bytes the same way, prints
  * nanoseconds of the fastest call and of the middle one, and the bytes that the process has had at most. What the network keeps lives from step to step, and every repeat begins anew.
- * With PROBE, every layer's results are appended to that file as they are made. */
-#define _POSIX_C_SOURCE 199309L
+ * With PROBE, every layer's results are appended to that file as they are made; or what layers take, if the
+ * network's probe is tw_time_layer. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness.h"
+#include "layer_times.h"
 
 #define GUARD_BYTES 64
 #define GUARD 0x5c
@@ -48,12 +48,6 @@ static void check_guards(const unsigned char *block, unsigned long bytes, const 
     if (block[-1 - i] != GUARD || block[bytes + (unsigned long)i] != GUARD) fail(what);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static void **blocks(int count, const unsigned long *bytes) {
   void **found = malloc(((unsigned long)count + 1) * sizeof *found);
   if (!found) end(NO_MEMORY, "out of memory");
@@ -77,9 +71,11 @@ static void write_outputs(const tw_harness_network *network, void **outputs, FIL
 }
 
 static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
-  const double start = now();
+  const double start = tw_now();
   if (network->call(inputs, outputs, arena) != 0) fail("the network reports an error");
-  return now() - start;
+  const double end_of_call = tw_now();
+  tw_times_of_call(start);
+  return end_of_call - start;
 }
 
 /* Some calls in order, from the first state on; the nanoseconds of each. */
@@ -142,6 +138,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < network->outputs; i++)
     check_guards(outputs[i], network->output_bytes[i], "a kernel wrote beside an output");
 
+  if (probe_file) tw_times_write(probe_file);
   if (probe_file) fclose(probe_file);
   qsort(times, calls, sizeof *times, compared);
   printf("%.0f %.0f %lu\n", times[0], times[calls / 2], most_resident_bytes());

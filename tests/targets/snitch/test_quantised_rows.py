@@ -9,7 +9,7 @@ from tilewright import targets
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.snitch.rows import KERNELS, norm_objection
+from tilewright.targets.snitch.quantised_rows import KERNELS, norm_objection
 
 SNITCH = targets.find("snitch")
 (NORM,) = KERNELS

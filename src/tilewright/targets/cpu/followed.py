@@ -1,0 +1,140 @@
+"""What follows a convolution or a product of bytes is computed with it, while results are in registers: one more
+requantisation (a normalisation that was quantised on its own), or the sum with another tensor of bytes (a residual)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import Array, limits
+from tilewright.ops._linear import NARROW
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.requantshift import RequantShift
+from tilewright.passes import Pass
+from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.rewriting import rewrite
+from tilewright.target.target import Offer
+from tilewright.targets.cpu.byte_sums import fits_bytes
+from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then, Way, in_blocks
+from tilewright.targets.cpu.packed_offers import offers
+
+LARGEST_NEAR = 32000
+"""That 16 bits hold with any zero point of a byte."""
+ROUNDINGS = frozenset({"half_up", "half_even", "half_away"})
+ARGUMENTS = 5
+"""Of a packed form, without what follows."""
+
+Fuse = Callable[[int, Graph, Node, Builder], Mapping[str, str] | None]
+
+
+def followed_pass(columns: int) -> Pass:
+    """For blocks of so many filters."""
+    return Pass("what follows products of bytes", partial(run, columns))
+
+
+def run(columns: int, graph: Graph) -> Graph:
+    for fuse in (_requantisation, _sum):
+        graph = rewrite(graph, partial(fuse, columns, graph))
+    return graph
+
+
+def _requantisation(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    op = node.op
+    if not isinstance(op, RequantShift) or op.axis not in (-1, len(graph.types[node.key].shape) - 1):
+        return None
+    offer = _product_before(columns, graph, node, node.inputs[0])
+    if offer is None or any(name not in graph.constants for name in node.inputs[1:]):
+        return None
+    mul, add = (graph.constants[name].astype(np.int64) for name in node.inputs[1:])
+    if not _fits_channels(graph, node, mul, add):
+        return None
+    _add(graph, builder, node, offer, Then(op.requant), (mul, add), "")
+    return {node.key: node.key}
+
+
+def _fits_channels(graph: Graph, node: Node, mul: Array, add: Array) -> bool:
+    """Looks at every byte of every channel."""
+    op = node.op
+    if not isinstance(op, RequantShift) or op.requant.rounding not in ROUNDINGS or not 0 < op.requant.shift < 32:
+        return False
+    low, high = limits(graph.types[node.inputs[0]].dtype)
+    sums = np.arange(low, high + 1)[:, None] * mul + add
+    return is_near(sums, op.requant.shift, op.requant.rounding)
+
+
+def is_near(sums: Array, shift: int, rounding: str) -> bool:
+    """Whether 32 bits hold sums and 16 bits what is left of them, and none is a tie that is not rounded up."""
+    half, largest = 1 << (shift - 1), int(np.abs(sums).max())
+    if largest + half >= 1 << 31 or largest >> shift > LARGEST_NEAR:
+        return False
+    return rounding == "half_up" or not ((sums & (2 * half - 1)) == half).any()
+
+
+def _sum(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    op = node.op
+    if type(op) is not QLinearAdd or not fits_bytes(graph, node):
+        return None
+    if len({graph.types[name].dtype for name in (*node.inputs, node.key)}) > 1:
+        return None
+    factors = (op.mul_a, op.mul_b)
+    for position in _latest_first(graph, node):
+        offer = _product_before(columns, graph, node, node.inputs[position])
+        if offer is not None:
+            values = np.array([factors[position]]), np.array([op.offset])
+            then = Then(op.requant, factors[1 - position])
+            _add(graph, builder, node, offer, then, values, node.inputs[1 - position])
+            return {node.key: node.key}
+    return None
+
+
+def _latest_first(graph: Graph, node: Node) -> list[int]:
+    """Operands by when they are made."""
+    order = {made.key: number for number, made in enumerate(graph.nodes)}
+    return sorted((0, 1), key=lambda position: -order.get(node.inputs[position], -1))
+
+
+def _product_before(columns: int, graph: Graph, node: Node, tensor: str) -> Offer | None:
+    """What makes bytes that only this node reads, as a packed form with nothing behind it."""
+    source = graph.producers.get(tensor)
+    if source is None or not isinstance(source.op, Conv | MatMul) or not is_only_reader(graph, node, tensor):
+        return None
+    if not NARROW.issuperset(graph.types[name].dtype for name in (tensor, node.key)):
+        return None
+    if graph.types[tensor].dtype != graph.types[node.key].dtype:
+        return None
+    offer = next(iter(offers(columns, graph, source)), None)
+    form = None if offer is None else _form(offer)
+    is_plain = form is not None and form.way is Way.NEAR and not _has_exponents(form)
+    return offer if is_plain else None
+
+
+def _has_exponents(form: PackedConvolution) -> bool:
+    return form.conv.requant is None or form.conv.requant.has_exponents
+
+
+def _form(offer: Offer) -> PackedConvolution | None:
+    op = offer.op.form if isinstance(offer.op, PackedProduct) else offer.op
+    return op if isinstance(op, PackedConvolution) else None
+
+
+def _add(
+    graph: Graph, builder: Builder, node: Node, offer: Offer, then: Then, values: tuple[Array, Array], added: str
+) -> None:
+    form = _form(offer)
+    assert form is not None
+    names = {name: builder.constant(array, name) for name, array in offer.constants.items()}
+    inputs = [names.get(name, name) for name in offer.inputs]
+    inputs += [""] * (ARGUMENTS - len(inputs))
+    for name, array in zip(("mul", "add"), values, strict=True):
+        spread = np.broadcast_to(array.reshape(-1), form.filters)
+        inputs.append(builder.constant(in_blocks(spread, form.conv.groups, form.columns), f"{node.key}_then_{name}"))
+    inputs += [added] if added else []
+    new = replace(form, then=then)
+    op = PackedProduct(new) if isinstance(offer.op, PackedProduct) else new
+    builder.add(op, inputs, node.outputs, graph.producers[node.inputs[0]].name if not added else node.name)
