@@ -80,8 +80,8 @@ def main() -> None:
     rows: list[Measured] = []
     missing: list[Missing] = []
     peaks = {threads: measured_peak(threads) for threads in asked.threads}
-    for network in found:
-        for threads in asked.threads:
+    for threads in asked.threads:
+        for network in found:
             made, left_out = compared(network, threads, asked, cache, peaks[threads])
             rows += made
             missing += [one for one in left_out if one not in missing]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -69,7 +70,7 @@ def made_by(script: str, suffix: str, packages: tuple[str, ...], alone: tuple[st
         if not made.exists():
             place.mkdir(parents=True, exist_ok=True)
             environment = Environment(cache / "environments", packages, alone).ready()
-            draft = place / f"draft{suffix}"
+            draft = place / f"draft_{os.getpid()}{suffix}"
             given = network.definitions, network.name, network.kind, network.onnx, network.inputs
             environment.run(script, *given, draft, limit=limit)
             draft.rename(made)
