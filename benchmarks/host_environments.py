@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,6 +26,8 @@ class Environment:
 
     folder: Path
     packages: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    """Without what these ask for."""
 
     @property
     def python(self) -> Path:
@@ -31,25 +35,39 @@ class Environment:
 
     @property
     def place(self) -> Path:
-        key = sha256(" ".join(self.packages).encode()).hexdigest()[:8]
+        key = sha256(" ".join(self.packages + self.alone).encode()).hexdigest()[:8]
         return self.folder / f"{self.packages[0].partition('=')[0]}-{key}"
 
     def ready(self) -> Environment:
         if not (self.place / "done").exists():
             shutil.rmtree(self.place, ignore_errors=True)
             done_by([sys.executable, "-m", "venv", self.place])
-            done_by([self.python, "-m", "pip", "install", "-q", "--prefer-binary", *self.packages])
+            install = [self.python, "-m", "pip", "install", "-q", "--prefer-binary"]
+            done_by([*install, *self.packages])
+            if self.alone:
+                done_by([*install, "--no-deps", *self.alone])
             (self.place / "done").touch()
         return self
 
-    def run(self, script: str, *arguments: object, folder: Path | None = None) -> None:
-        done_by([self.python, SCRIPTS / script, *arguments], folder)
+    def run(self, script: str, *arguments: object, limit: float) -> None:
+        done_by([self.python, SCRIPTS / script, *arguments], limit=limit)
 
 
-def done_by(command: Sequence[object], folder: Path | None = None) -> None:
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=folder)
-    if done.returncode:
-        raise Failed(last_line(done.stderr) or f"exit code {done.returncode}")
+def done_by(command: Sequence[object], folder: Path | None = None, limit: float | None = None) -> None:
+    """A program and all that it starts, ended where it takes more than `limit` seconds."""
+    child = subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        _, errors = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"takes more than {limit:.0f} s to make it") from None
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+    if child.returncode:
+        raise Failed(last_line(errors) or f"exit code {child.returncode}")
 
 
 def last_line(text: str) -> str:

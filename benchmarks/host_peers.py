@@ -36,7 +36,12 @@ from benchmarks.scatter_charts import Point, Scatter, svg
 from tilewright.toolchain.compiler import cache_folder
 
 ROUNDS = 20
-"""Turns that each contestant has."""
+"""Turns that each contestant has, as long as it has not had its seconds."""
+FEWEST = 3
+"""Inferences of each, however slow."""
+COLUMNS = (
+    "", "median ms", "min ms", "runs", "to fastest peer", "% of peak", "memory MiB", "file MB", "start ms", "differs",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,15 +80,15 @@ def main() -> None:
     rows: list[Measured] = []
     missing: list[Missing] = []
     peaks = {threads: measured_peak(threads) for threads in asked.threads}
-    for network in found:
-        for threads in asked.threads:
-            made, left_out = compared(network, threads, asked.peers, cache, asked.seconds, peaks[threads])
+    for threads in asked.threads:
+        for network in found:
+            made, left_out = compared(network, threads, asked, cache, peaks[threads])
             rows += made
             missing += [one for one in left_out if one not in missing]
             show(network, threads, made)
+            write(asked, rows, missing, peaks)
     for one in missing:
         print(f"left out: {one.contestant} with {one.network} {one.kind}: {one.reason}")
-    write(asked, rows, missing, peaks)
 
 
 def arguments() -> argparse.Namespace:
@@ -97,6 +102,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", type=words, default=list(PEERS), help=f"of {', '.join(PEERS)}")
     parser.add_argument("--threads", type=lambda text: [int(word) for word in words(text)], default=[1, 2])
     parser.add_argument("--seconds", type=float, default=3.0, help="of each contestant with each network")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds that a peer may make or load something for")
     parser.add_argument("--models", type=Path, help="a folder of networks that are there already")
     parser.add_argument("--definitions", type=Path, default=stored / "host", help="the folder of gen_models.py")
     parser.add_argument("--cache", type=Path, help="where peers and what they make are kept")
@@ -110,40 +116,54 @@ def arguments() -> argparse.Namespace:
 
 
 def compared(
-    network: Network, threads: int, peers: list[str], cache: Path, seconds: float, peak: Peak
+    network: Network, threads: int, asked: argparse.Namespace, cache: Path, peak: Peak
 ) -> tuple[list[Measured], list[Missing]]:
     """All contestants with one network, in turns."""
     started: dict[str, Process] = {}
     left_out: list[Missing] = []
-    for peer in (OURS, *(PEERS[name] for name in peers)):
+
+    def left(name: str, error: Failed) -> None:
+        left_out.append(Missing(network.name, network.kind, name, str(error)))
+
+    for peer in (OURS, *(PEERS[name] for name in asked.peers)):
         if network.kind not in peer.kinds:
             continue
         try:
-            started[peer.name] = begun(peer, network, threads, cache)
+            started[peer.name] = begun(peer, network, threads, cache, asked.limit)
         except Failed as error:
-            left_out.append(Missing(network.name, network.kind, peer.name, str(error)))
+            left(peer.name, error)
     times: dict[str, list[float]] = {name: [] for name in started}
     for _ in range(ROUNDS):
-        for name, process in started.items():
-            times[name] += process.run(seconds / ROUNDS)
-    rows = [measured(network, threads, name, process, times[name], peak) for name, process in started.items()]
-    for process in started.values():
+        for name in waiting(times, asked.seconds):
+            try:
+                times[name] += started[name].run(asked.seconds / ROUNDS)
+            except Failed as error:
+                left(name, error)
+                del times[name]
+    rows = []
+    for name, process in started.items():
+        try:
+            rows += [measured(network, threads, name, process, times[name], peak)] if name in times else []
+        except Failed as error:
+            left(name, error)
         process.end()
     return rows, left_out
 
 
-def begun(peer: Peer, network: Network, threads: int, cache: Path) -> Process:
-    artefact = peer.make(network, threads, cache)
+def waiting(times: dict[str, list[float]], seconds: float) -> list[str]:
+    """Contestants that have another turn: slow ones compute less often."""
+    return [name for name, spent in times.items() if sum(spent) < seconds or len(spent) < FEWEST]
+
+
+def begun(peer: Peer, network: Network, threads: int, cache: Path, limit: float) -> Process:
+    artefact = peer.make(network, threads, cache, limit)
     environment = Environment(cache / "environments", peer.packages).ready() if peer.packages else None
     python = Path(sys.executable) if environment is None else environment.python
-    return Process(python, peer.module, artefact, network.inputs, threads)
+    return Process(python, peer.module, artefact, network.inputs, threads, limit)
 
 
 def measured(network: Network, threads: int, name: str, process: Process, times: list[float], peak: Peak) -> Measured:
-    outputs, expected, said = process.outputs(), network.expected(), process.said
-    pairs = [
-        (made.reshape(-1).astype(float), wanted.reshape(-1)) for made, wanted in zip(outputs, expected, strict=True)
-    ]
+    pairs, said = paired(process.outputs(), network.expected()), process.said
     middle = float(np.median(times))
     return Measured(
         network.name, network.kind, threads, name, middle, min(times), len(times),
@@ -154,24 +174,24 @@ def measured(network: Network, threads: int, name: str, process: Process, times:
     )  # fmt: skip
 
 
+def paired(outputs: list[np.ndarray], expected: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """As rows of numbers."""
+    if [made.size for made in outputs] != [wanted.size for wanted in expected]:
+        raise Failed(f"has outputs of {[one.shape for one in outputs]}, not {[one.shape for one in expected]}")
+    return [
+        (made.reshape(-1).astype(float), wanted.reshape(-1)) for made, wanted in zip(outputs, expected, strict=True)
+    ]
+
+
 def show(network: Network, threads: int, rows: list[Measured]) -> None:
     best = min((row.median_seconds for row in rows if row.contestant != OURS.name), default=0.0)
     table = Table(title=f"{network.title}, {threads} thread{'s' * (threads > 1)}, {network.macs:,} MAC")
-    for column in (
-        "",
-        "median ms",
-        "min ms",
-        "to fastest peer",
-        "% of peak",
-        "memory MiB",
-        "file MB",
-        "start ms",
-        "differs",
-    ):
+    for column in COLUMNS:
         table.add_column(column, justify="right" if column else "left")
     for row in sorted(rows, key=lambda row: row.median_seconds):
         table.add_row(
             row.contestant, f"{row.median_seconds * 1e3:.3f}", f"{row.fastest_seconds * 1e3:.3f}",
+            str(row.inferences),
             f"{row.median_seconds / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
             f"{row.resident_bytes / 2**20:.1f}", f"{row.artefact_bytes / 1e6:.2f}", f"{row.start_seconds * 1e3:.1f}",
             f"{row.difference:.1e}" if network.kind == "fp32" else f"cos {row.cosine:.4f}",

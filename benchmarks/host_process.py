@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+import time
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ from benchmarks.host_environments import SCRIPTS, Failed, last_line
 
 
 class Process:
-    def __init__(self, python: Path, module: str, artefact: Path, inputs: Path, threads: int) -> None:
-        self.artefact = artefact
+    """Whatever it is asked, it answers within `limit` seconds, or is ended."""
+
+    def __init__(self, python: Path, module: str, artefact: Path, inputs: Path, threads: int, limit: float) -> None:
+        self.artefact, self._limit = artefact, limit
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         command = [python, SCRIPTS / "runner.py", module, artefact, inputs, str(threads)]
         self._child = subprocess.Popen(
@@ -54,10 +58,18 @@ class Process:
 
     def _answer(self) -> dict[str, Any]:
         """The next line of ours: runtimes print what they like."""
-        for line in self._child.stdout or ():
-            if line.startswith("= "):
-                found: dict[str, Any] = json.loads(line[2:])
-                return found
+        late = Timer(self._limit, self._child.kill)
+        begun = time.monotonic()
+        late.start()
+        try:
+            for line in self._child.stdout or ():
+                if line.startswith("= "):
+                    found: dict[str, Any] = json.loads(line[2:])
+                    return found
+        finally:
+            late.cancel()
         self._child.wait()
+        if time.monotonic() - begun >= self._limit:
+            raise Failed(f"takes more than {self._limit:.0f} s to answer")
         self._errors.seek(0)
         raise Failed(last_line(self._errors.read()) or f"ended with {self._child.returncode}")

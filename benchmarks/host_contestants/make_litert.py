@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
-import litert_torch
+import ai_edge_torch
 import numpy as np
 
 
@@ -15,7 +16,11 @@ def main() -> None:
     import models_def
 
     module, example, *_ = models_def.build(name)
-    litert_torch.convert(module, example).export(to)
+    floats = Path(to).parent / f"{name}_fp32.tflite"
+    if kind == "int8" and floats.exists():
+        shutil.copyfile(floats, to)
+    else:
+        ai_edge_torch.convert(module, example).export(to)
     if kind == "int8":
         quantise(Path(to), list(np.load(stored).values()))
 
