@@ -234,7 +234,7 @@ def windows() -> ModelProto:
         "a": _array("float32", 34, 3, 3, 3), "b": _array("float32", 34, 1, 3, 3), "c": _array("float32", 37, 34, 1, 1),
         "d": _array("float32", 30, 37, 3, 3), "e": _array("float32", 33, 30, 1, 1), "f": _array("float32", 8, 30, 3, 3),
     }  # fmt: skip
-    return _quantised(model(nodes, {"x": (2, 3, 15, 13)}, ["c4", "c5"], constants))
+    return _quantised(model(nodes, {"x": (2, 3, 11, 9)}, ["c4", "c5"], constants))
 
 
 def large_windows() -> ModelProto:

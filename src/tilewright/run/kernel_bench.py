@@ -229,7 +229,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     for name, text in (_surroundings(target) | texts).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
+    headers = ["-I.", "-Iruntime/libc", "-Ikernels", *(f"-I{place / 'kernels'}" for place in target.folders)]
     compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
@@ -238,11 +238,9 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
 
 
 def _surroundings(target: Target) -> dict[str, str]:
-    """The runtime, all headers of the kernels, and what boots a measurement."""
-    headers = [path for folder in reversed(target.folders) for path in (folder / "kernels").glob("*.[ch]")]
+    """The runtime, and what boots a measurement."""
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
-    texts |= {f"kernels/{path.name}": path.read_text() for path in headers}
     runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
     return texts | runtime | {f"kernels/{PREFIX_FILE}": ""}
 

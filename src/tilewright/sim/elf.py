@@ -16,6 +16,8 @@ TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
 ALLOCATED, WRITABLE, EXECUTABLE = 2, 1, 4
 SECTION_BYTES = 1
+NAMELESS = (b"\0", b"$", b".L")
+"""How names of symbols begin that no source has given."""
 LINK = "link it with a linker script for the platform"
 
 
@@ -119,11 +121,12 @@ def _symbols(data: bytes, offset: int, size: int, count: int) -> tuple[dict[str,
     for header in headers:
         if header[1] != SECTION_SYMBOLS or header[6] >= count or header[9] != 16:
             continue
-        strings = headers[header[6]]
-        for at in range(header[4], header[4] + header[5], 16):
-            name_at, value, _, info, _, section = struct.unpack_from("<IIIBBH", data, at)
-            name = _string(data, strings[4] + name_at)
-            if not name or name.startswith(("$", ".L")):
+        strings, table = headers[header[6]][4], data[header[4] : header[4] + header[5]]
+        if len(table) < header[5]:
+            raise struct.error
+        for name_at, value, _, info, _, section in struct.iter_unpack("<IIIBBH", table):
+            # Most are a compiler's own, which are not worth a string each.
+            if data.startswith(NAMELESS, strings + name_at) or not (name := _string(data, strings + name_at)):
                 continue
             is_code = section < count and bool(headers[section][2] & EXECUTABLE)
             is_function = info & 15 == SYMBOL_FUNCTION or (info & 15 == SYMBOL_NONE and is_code)
