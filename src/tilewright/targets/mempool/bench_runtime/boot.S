@@ -18,6 +18,13 @@ _start:
     add  sp, sp, t0
     addi sp, sp, TW_NEAR_NOTES
     bnez a0, wait
+    la   t1, tw_code_start
+    la   t2, tw_code_end
+    li   t0, TW_CACHE_BEGIN
+    sw   t1, 0(t0)
+    sw   t2, TW_CACHE_END - TW_CACHE_BEGIN(t0)
+    li   t1, 1
+    sw   t1, TW_CACHE_ON - TW_CACHE_BEGIN(t0)
     li   t0, 0
     li   t1, (TW_CORES + TW_TILE_CORES - 1) / TW_TILE_CORES * TW_NEAR_BYTES
     li   t2, TW_NEAR_BYTES

@@ -6,6 +6,10 @@
 #define TW_EXIT 0x40000000 /* 2 * code + 1 ends the program */
 #define TW_WAKE 0x40000004 /* a core's number, or TW_WAKE_ALL */
 #define TW_WAKE_ALL 0xffffffff
+/* Each group of tiles has a cache for what is declared: where that begins and ends. */
+#define TW_CACHE_ON 0x40000040
+#define TW_CACHE_BEGIN 0x40000048
+#define TW_CACHE_END 0x40000058
 #define TW_DMA 0x40010000
 #define TW_STDOUT 0xc0000000
 

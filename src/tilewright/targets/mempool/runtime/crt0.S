@@ -32,6 +32,13 @@ _start:
     beqz a0, first
     tail tw_serve
 first:
+    la   t1, tw_code_start          # groups keep code at hand
+    la   t2, tw_code_end
+    li   t0, TW_CACHE_BEGIN
+    sw   t1, 0(t0)
+    sw   t2, TW_CACHE_END - TW_CACHE_BEGIN(t0)
+    li   t1, 1
+    sw   t1, TW_CACHE_ON - TW_CACHE_BEGIN(t0)
     li   t0, 0                      # what is noted near each tile
     li   t1, (TW_CORES + TW_TILE_CORES - 1) / TW_TILE_CORES * TW_NEAR_BYTES
     li   t2, TW_NEAR_BYTES
