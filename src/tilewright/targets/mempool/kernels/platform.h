@@ -2,14 +2,15 @@
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
 
-#define TW_L1_END 0x100000
-#define TW_EXIT 0x40000000 /* 2 * code + 1 ends the program */
-#define TW_WAKE 0x40000004 /* a core's number, or TW_WAKE_ALL */
-#define TW_WAKE_ALL 0xffffffff
+#define TW_L1_END 0x100000 /* or before: nothing lies between */
+#define TW_CONTROL 0x40000000
+#define TW_EXIT TW_CONTROL         /* 2 * code + 1 ends the program */
+#define TW_WAKE (TW_CONTROL + 0x4) /* a core's number, or TW_WAKE_ALL */
+#define TW_WAKE_ALL -1
 /* Each group of tiles has a cache for what is declared: where that begins and ends. */
-#define TW_CACHE_ON 0x40000040
-#define TW_CACHE_BEGIN 0x40000048
-#define TW_CACHE_END 0x40000058
+#define TW_CACHE_ON (TW_CONTROL + 0x40)
+#define TW_CACHE_BEGIN (TW_CONTROL + 0x48)
+#define TW_CACHE_END (TW_CONTROL + 0x58)
 #define TW_DMA 0x40010000
 #define TW_STDOUT 0xc0000000
 

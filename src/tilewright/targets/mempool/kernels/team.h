@@ -42,7 +42,7 @@ static inline void tw_wake(uint32_t cores) {
   volatile uint32_t *const wake = (uint32_t *)TW_WAKE;
   __asm__ volatile("fence" ::: "memory");
   if (cores == (uint32_t)(uintptr_t)tw_booted) {
-    *wake = TW_WAKE_ALL; /* those that have not been started sleep on */
+    *wake = (uint32_t)TW_WAKE_ALL; /* those that have not been started sleep on */
   } else {
     for (uint32_t core = 0; core < cores; core++) *wake = core;
   }
