@@ -16,6 +16,11 @@
 
 #define TW_TILE_CORES 4
 #define TW_RADIX 16 /* tiles that meet at one counter */
+/* Of the tiles of a group, which has that many places, so many have cores: all of them, or some beside an accelerator. */
+#define TW_GROUP_TILES 16
+#ifndef TW_TILES_WITH_CORES
+#define TW_TILES_WITH_CORES TW_GROUP_TILES
+#endif
 
 /* Each tile has so many bytes of L1 for its own cores: what they count and note there, and behind that their stacks. */
 #define TW_NEAR_BYTES 4096

@@ -19,7 +19,11 @@ typedef struct {
   volatile uint32_t alone[TW_TILE_CORES]; /* whether a core moves data for itself and for no others */
 } tw_near;
 
-static inline tw_near *tw_near_tile(uint32_t tile) { return (tw_near *)(uintptr_t)(tile * TW_NEAR_BYTES); }
+/* Of a tile with cores; others lie between. */
+static inline tw_near *tw_near_tile(uint32_t tile) {
+  const uint32_t group = tile / TW_TILES_WITH_CORES, between = TW_GROUP_TILES - TW_TILES_WITH_CORES;
+  return (tw_near *)(uintptr_t)((tile + group * between) * TW_NEAR_BYTES);
+}
 
 static inline tw_near *tw_near_own(void) { return tw_near_tile((uint32_t)tw_core() / TW_TILE_CORES); }
 
