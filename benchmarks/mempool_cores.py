@@ -40,7 +40,10 @@ def main() -> None:
         for cores in options.cores:
             cycles = check([product(target, options.size, narrow)], target, cores)[0].cycles
             alone = alone or cycles
-            print(f"{cores:4} cores {cycles:12,} cycles {macs / cycles:8.1f} MACs a cycle {alone / cycles:7.1f}x", flush=True)
+            print(
+                f"{cores:4} cores {cycles:12,} cycles {macs / cycles:8.1f} MACs a cycle {alone / cycles:7.1f}x",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Networks and kernels on MemPool's small kin: all cores move data and compute, stacks lie near them, bytes come in panels."""
+"""Networks and kernels on MemPool's small kin: all cores move data and compute, stacks are near, bytes in panels."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ EVEN = Requant(33, "int8", -100, 127, -3, "half_even")
 
 @pytest.mark.parametrize("cores", [1, 7, 16])
 def test_products(cores: int) -> None:
-    """Of all signs, with and without zeros, rows and columns that fill no panel, sums that are cut, several matrices."""
+    """Of all signs, with and without zeros, rows and columns that fill no panel, cut sums, several matrices."""
     panels = kernel("matmul_panels.c")
     to_bytes = MatMul(trans_b=True, a_zero=5, b_zero=-4, requant=NARROW)
     of_heads = MatMul(a_zero=1, b_zero=2, requant=NARROW)
@@ -111,7 +111,9 @@ def test_convolutions(cores: int) -> None:
     cases = [
         Case(panels, around, [integers("int8", 1, 6, 6, 8), integers("int8", 8, 3, 3, 8), None, *scales(8)]),
         Case(panels, uneven, [integers("uint8", 2, 7, 5, 3), integers("int8", 6, 3, 3, 3)]),
-        Case(panels, apart, [integers("int8", 1, 9, 9, 8), integers("uint8", 8, 3, 3, 4), integers("int32", 8) // 2**9]),
+        Case(
+            panels, apart, [integers("int8", 1, 9, 9, 8), integers("uint8", 8, 3, 3, 4), integers("int32", 8) // 2**9]
+        ),
         Case(panels, even, [integers("int8", 1, 2, 2, 64), integers("int8", 8, 3, 3, 64), None, *large]),
     ]
     assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
