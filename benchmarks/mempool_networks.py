@@ -1,5 +1,5 @@
-"""Every shared network on MemPool's small kin, or on another of the family, smallest first: what agrees, what is refused
-and why.
+"""Every shared network on MemPool's small kin, or on another of the family, smallest first: what agrees, what is
+refused and why.
 
 python benchmarks/mempool_networks.py [--target minpool|mempool] [--minutes N] [--jobs N] [MODEL ...]
 """

@@ -59,6 +59,11 @@ def _costs(name: str) -> Costs:
     return Costs.read(path) if path.is_file() else Costs()
 
 
+def _groups(variant: Variant) -> int:
+    """Of transfers: those that the engine's core keeps apart, and those of cores that copy for themselves."""
+    return 30 + 2 * variant.cores
+
+
 def _target(variant: Variant) -> Target:
     platform, near = variant.platform, variant.near_bytes
     l1, l2 = platform.memory("l1").size, platform.memory("l2").size
@@ -78,7 +83,7 @@ def _target(variant: Variant) -> Target:
         links=(
             Link(
                 "dma", "L2", "L1", longest=1 << 20, read=1 / variant.dma_bytes, write=1 / variant.dma_bytes,
-                latency=40, command=40, strided=False, groups=30,
+                latency=40, command=40, strided=False, groups=_groups(variant),
             ),
         ),
         numerics="hardware",
