@@ -1,4 +1,4 @@
-"""Every shared network on MemPool's small kin of 16 cores, or on another of the family, smallest first: what agrees, what is
+"""Every shared network on MemPool's small kin, or on another of the family, smallest first: what agrees, what is
 refused and why.
 
 python benchmarks/mempool_networks.py [--target minpool|mempool] [--minutes N] [--jobs N] [MODEL ...]

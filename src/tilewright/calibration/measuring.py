@@ -26,8 +26,8 @@ from tilewright.target.mapping import map_nodes
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
 
-CORES = {1: 0.4, 4: 0.6, 8: 1.0}
-"""Numbers of cores that cooperative kernels are measured on, and the weight of that."""
+ALONE, HALF, ALL = 0.4, 0.6, 1.0
+"""Cooperative kernels are measured on one core, on half of them and on all: the weight of each."""
 TOGETHER = 120
 """Cases in one program."""
 
@@ -106,7 +106,7 @@ def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
 
 def timings(target: Target, found: Sequence[Case]) -> Iterator[Timing]:
     most = target.cluster.cores if target.cluster else 1
-    for cores in (number for number in CORES if number <= most):
+    for cores in sorted({1, max(most // 2, 1), most}):
         wanted = [case for case in found if case.kernel.cooperative or cores == 1]
         for start in range(0, len(wanted), TOGETHER):
             group = wanted[start : start + TOGETHER]
@@ -128,10 +128,10 @@ def fits(found: Iterable[Timing]) -> list[KernelFit]:
 def _fit(key: str, group: Sequence[Timing]) -> KernelFit:
     rows = [timing.features for timing in group]
     measured = [timing.cycles for timing in group]
-    weights = [CORES[timing.cores] for timing in group]
+    last = max(timing.cores for timing in group)
+    weights = [ALONE if timing.cores == 1 else ALL if timing.cores == last else HALF for timing in group]
     coefficients = tuple(round(value, 4) for value in fit(rows, measured, weights))
     errors = [abs(predict(coefficients, row) / cycles - 1) for row, cycles in zip(rows, measured, strict=True)]
-    last = max(timing.cores for timing in group)
     # A network calls it with one kind of operands; some samples go through more of its code.
     cold = float(np.quantile([timing.cold - timing.cycles for timing in group if timing.cores == last], 0.35))
     return KernelFit(key, coefficients, cold, len(group), float(np.median(errors)), max(errors))

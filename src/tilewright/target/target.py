@@ -65,8 +65,8 @@ class Cluster:
 
     cores: int
     dma_core: int
-    """The number of the core that moves data and drives accelerators; it computes nothing, unless it is one of those that
-    compute."""
+    """The number of the core that moves data and drives accelerators; it computes nothing, unless its number is one of
+    those that do."""
     platform: str | Platform
     """The simulated SoC that programs for this target run on: its name in `sim/`, or its description."""
     state: int

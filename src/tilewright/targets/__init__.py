@@ -17,7 +17,7 @@ from tilewright.target.target import Target
 
 FAMILIES = {
     "cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
-    "mempool": ("mempool", "minpool"),
+    "mempool": ("itapool", "mempool", "minpool"),
 }
 """Folders, and the names of the targets there."""
 

@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tilewright.errors import present
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
-from tilewright.sim.mempool import MEMPOOL, MINPOOL
+from tilewright.sim.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.sim.platform import Platform
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
@@ -21,8 +22,8 @@ from tilewright.targets.mempool import linear
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-TILE_CORES, NEAR_BYTES, NEAR_STACK = 4, 4096, 1008
-"""Cores of a tile, the bytes of its banks that are its own, and a core's stack there; as in platform.h."""
+NEAR_STACK = 1008
+"""Bytes of a core's stack beside L1, as in platform.h."""
 
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 
@@ -30,22 +31,37 @@ PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.featu
 @dataclass(frozen=True)
 class Variant:
     platform: Platform
-    cores: int
     dma_bytes: int
     """That the DMA engine moves in a cycle."""
+    definitions: tuple[str, ...] = ()
+    """For the compiler, where it differs from the others in more than sizes."""
+
+    @property
+    def cores(self) -> int:
+        return self.platform.groups[0].cores
 
     @property
     def near_bytes(self) -> int:
         """Of L1, at its beginning: what tiles have for their own cores."""
-        return self.cores // TILE_CORES * NEAR_BYTES
+        tiles = present(self.platform.groups[0].tiles, self.platform.name, "has no tiles")
+        return tiles.count * tiles.sequential_bytes
 
 
-VARIANTS = (Variant(MEMPOOL, 256, 256), Variant(MINPOOL, 16, 256))
+VARIANTS = (
+    Variant(MEMPOOL, 256),
+    Variant(MINPOOL, 256),
+    Variant(ITAPOOL, 64, ("-DTW_TILES_WITH_CORES=12", "-DTW_NO_GROUP_CACHE")),
+)
 
 
 def _costs(name: str) -> Costs:
     path = FOLDER / COSTS_OF_A_FAMILY / f"{name}.json"
     return Costs.read(path) if path.is_file() else Costs()
+
+
+def _groups(variant: Variant) -> int:
+    """Of transfers: those that the engine's core keeps apart, and those of cores that copy for themselves."""
+    return 30 + 2 * variant.cores
 
 
 def _target(variant: Variant) -> Target:
@@ -67,7 +83,7 @@ def _target(variant: Variant) -> Target:
         links=(
             Link(
                 "dma", "L2", "L1", longest=1 << 20, read=1 / variant.dma_bytes, write=1 / variant.dma_bytes,
-                latency=40, command=40, strided=False, groups=30,
+                latency=40, command=40, strided=False, groups=_groups(variant),
             ),
         ),
         numerics="hardware",
@@ -76,6 +92,7 @@ def _target(variant: Variant) -> Target:
         flags=(
             "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", "-fno-delete-null-pointer-checks",
+            f"-DTW_NEAR_END={near}", *variant.definitions,
         ),
         cluster=Cluster(
             cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, near_stack=NEAR_STACK,

@@ -4,6 +4,7 @@
 #define TW_PANEL_PRODUCT_H
 
 #include "panels.h"
+#include "platform.h"
 #include "requant_words.h"
 
 #define TW_SHORTEST_PART 8 /* words of a sum that are worth a core */
@@ -106,15 +107,18 @@ TW_INLINE void tw_block_results(const tw_product *p, int32_t row, int32_t rows, 
 
 /* ---- blocks ---- */
 
-/* Whole blocks from `first` to `end`, counted along the rows of panels. A copy of what is known stays in registers and near
- * them: no store of a result can change it. */
+/* Whole blocks from `first` to `end`, counted along the rows of panels. Cores of different tiles begin at different ones, as
+ * else they would all want the same words at a time. A copy of what is known stays in registers and near them: no store of a
+ * result can change it. */
 static void tw_whole_blocks(const tw_product *product, int32_t first, int32_t end) {
   const tw_product own = *product, *const p = &own;
-  const int32_t size = TW_PANEL * p->words, b_panels = tw_panels_of(p->columns);
+  const int32_t size = TW_PANEL * p->words, b_panels = tw_panels_of(p->columns), count = end - first;
   const int is_direct = sizeof(TW_Y) == 4 && !p->requantised && !p->row_sums && !p->more && p->y_column == 1;
-  int32_t i = first / b_panels, j = first % b_panels;
   int32_t total[TW_BLOCK];
-  for (; first < end; first++) {
+  if (count <= 0) return;
+  int32_t at = first + (int32_t)((uint32_t)tw_core() / TW_TILE_CORES % (uint32_t)count);
+  int32_t i = at / b_panels, j = at % b_panels;
+  for (int32_t n = 0; n < count; n++) {
     const int32_t row = i * TW_PANEL, column = j * TW_PANEL;
     const int32_t rows = tw_min(p->rows - row, TW_PANEL), columns = tw_min(p->columns - column, TW_PANEL);
     const uint32_t *const a = p->a + i * size, *const b = p->b + j * size;
@@ -124,7 +128,11 @@ static void tw_whole_blocks(const tw_product *product, int32_t first, int32_t en
       tw_block(a, b, p->words, p->start + column, total, TW_PANEL);
       tw_block_results(p, row, rows, column, columns, total);
     }
-    if (++j == b_panels) {
+    if (++at == end) {
+      at = first;
+      i = at / b_panels;
+      j = at % b_panels;
+    } else if (++j == b_panels) {
       j = 0;
       i++;
     }

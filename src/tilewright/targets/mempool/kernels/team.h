@@ -19,7 +19,11 @@ typedef struct {
   volatile uint32_t alone[TW_TILE_CORES]; /* whether a core moves data for itself and for no others */
 } tw_near;
 
-static inline tw_near *tw_near_tile(uint32_t tile) { return (tw_near *)(uintptr_t)(tile * TW_NEAR_BYTES); }
+/* Of a tile with cores; others lie between. */
+static inline tw_near *tw_near_tile(uint32_t tile) {
+  const uint32_t group = tile / TW_TILES_WITH_CORES, between = TW_GROUP_TILES - TW_TILES_WITH_CORES;
+  return (tw_near *)(uintptr_t)((tile + group * between) * TW_NEAR_BYTES);
+}
 
 static inline tw_near *tw_near_own(void) { return tw_near_tile((uint32_t)tw_core() / TW_TILE_CORES); }
 
@@ -42,7 +46,7 @@ static inline void tw_wake(uint32_t cores) {
   volatile uint32_t *const wake = (uint32_t *)TW_WAKE;
   __asm__ volatile("fence" ::: "memory");
   if (cores == (uint32_t)(uintptr_t)tw_booted) {
-    *wake = TW_WAKE_ALL; /* those that have not been started sleep on */
+    *wake = (uint32_t)TW_WAKE_ALL; /* those that have not been started sleep on */
   } else {
     for (uint32_t core = 0; core < cores; core++) *wake = core;
   }

@@ -1,7 +1,7 @@
 # Boot: all cores enter here at once and take their stacks: near them where these are large enough, else where the linker puts
 # them. The first one clears what cores share and goes to main, the others wait for work. Cores that no network uses sleep.
 # TW_CORES is the largest of all networks of the program.
-#include "../kernels/platform.h"
+#include "../kernels/near.h"
 #include "limits.h"
 #if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
 #error "TW_CORES: there are 1 to TW_MOST_CORES cores"
@@ -14,14 +14,7 @@ _start:
     li   t0, TW_CORES
     bgeu a0, t0, unused
 #if TW_STACK_BYTES <= TW_NEAR_STACK
-    andi t0, a0, TW_TILE_CORES - 1
-    addi t0, t0, 1
-    li   t1, TW_NEAR_STACK
-    mul  t0, t0, t1
-    srli t1, a0, 2
-    slli sp, t1, 12                 # TW_NEAR_BYTES for each tile of four cores
-    add  sp, sp, t0
-    addi sp, sp, TW_NEAR_NOTES
+    take_near_stack
 #else
     li   t0, TW_STACK_BYTES
     addi t1, a0, 1
@@ -32,16 +25,8 @@ _start:
     beqz a0, first
     tail tw_serve
 first:
-    li   t0, 0                      # what is noted near each tile
-    li   t1, (TW_CORES + TW_TILE_CORES - 1) / TW_TILE_CORES * TW_NEAR_BYTES
-    li   t2, TW_NEAR_BYTES
-1:  addi t3, t0, TW_NEAR_NOTES
-    mv   t4, t0
-2:  sw   zero, 0(t4)
-    addi t4, t4, 4
-    bltu t4, t3, 2b
-    add  t0, t0, t2
-    bltu t0, t1, 1b
+    declare_code
+    clear_notes
     la   t0, tw_bss_start
     la   t1, tw_bss_end
 3:  bgeu t0, t1, 4f
