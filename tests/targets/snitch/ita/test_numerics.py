@@ -7,15 +7,17 @@ import pytest
 
 from tests.targets.snitch.ita.transformers import attention_model, linear_model
 from tilewright.ir.evaluate import evaluate
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
+from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.passes import apply
 from tilewright.pipeline import import_model, stage
 from tilewright.target.settings import Settings
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
-from tilewright.targets.snitch.ita.numerics import short_sum
+from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS, short_sum
 
 pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(5)
@@ -59,9 +61,32 @@ def test_the_softmax_is_ita_s_and_near() -> None:
     assert np.abs(a - b).max() > 0, "it is another softmax"
 
 
-def test_a_softmax_with_zero_points_stays_exact() -> None:
-    graph = quantised(attention_model(64, 64, heads=1, width=64, zero=3), "hardware")
-    assert [type(node.op) for node in graph.nodes].count(QLinearSoftmax) == 1
+def test_queries_keys_and_values_are_centred() -> None:
+    """Where the network has zero points for them, and everywhere else it keeps them."""
+    model = attention_model(64, 64, heads=2, width=64, zero=3)
+    exact, ours = (quantised(model, numerics) for numerics in ("exact", "hardware"))
+    assert [type(node.op) for node in ours.nodes].count(ItaSoftmax) == 1
+    zeros = [node.op.requant.zero_point for node in ours.nodes if isinstance(node.op, MatMul) and node.op.requant]
+    assert zeros == [0, 0, 0, 0, 3, 3]
+    x = RNG.integers(-128, 128, (1, 64, 64)).astype(np.int8)
+    a, b = results(ours, x), results(exact, x)
+    assert np.corrcoef(a.reshape(-1), b.reshape(-1))[0, 1] > 0.97
+
+
+def test_columns_get_one_scale() -> None:
+    builder = Builder("net")
+    builder.input("x", TensorType("int8", (8, 96)))
+    w = builder.constant(RNG.integers(-127, 128, (96, 32)).astype(np.int8), "w")
+    c = builder.constant(RNG.integers(-999, 999, 32).astype(np.int32), "c")
+    mul = builder.constant(RNG.integers(2**29, 2**30, 32).astype(np.int32), "mul")
+    builder.output(builder.add(MatMul(requant=full_range(40, "int8", 2, "half_even")), ["x", w, c, mul])[0])
+    graph = builder.build()
+    made = apply(graph, (ITA_NUMERICS,))
+    (node,) = made.nodes
+    assert made.constants[node.operands()["mul"]].size == 1
+    assert any("one scale for all columns" in note for note in made.notes)
+    x = RNG.integers(-128, 128, (8, 96)).astype(np.int8)
+    assert np.abs(results(made, x) - results(graph, x)).max() <= 3
 
 
 @pytest.mark.parametrize(("a", "b", "offset"), [(2062379, 3016902, 0), (4000000, 300001, 555555), (70000, 70000, -9)])
