@@ -125,9 +125,7 @@ def check_engines(target: Target) -> Target:
     """The target, if something in it takes what accelerators leave."""
     if all(engine.offer is not None for engine in target.engines):
         names = ",".join(engine.name for engine in target.engines)
-        raise CompileError(
-            f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES
-        )
+        raise CompileError(f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES)
     return target
 
 

@@ -1,4 +1,4 @@
-"""Target snitch with ITA: which engines are used, what they compute on the virtual SoC, and what is said where they cannot."""
+"""Target snitch with ITA: which engines are used, what they compute on the virtual SoC, and what they cannot."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def mapped(network: object, *engines: str, numerics: str = "hardware") -> object
 
 @pytest.mark.fast
 def test_an_unknown_engine() -> None:
-    with pytest.raises(CompileError, match="engine 'npu'.*target snitch has cluster, ita"):
+    with pytest.raises(CompileError, match=r"engine 'npu'.*target snitch has cluster, ita"):
         mapped(linear_model(), "npu")
 
 

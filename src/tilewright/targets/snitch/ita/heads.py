@@ -145,7 +145,8 @@ def _on_ita(
     )
     tiles = [builder.add(ItaTiles(), [name])[0] for name in (one.queries, keys, values)]
     (made,) = builder.add(one.op, tiles, name=mixed.name)
-    (rows,) = builder.add(ItaRows(*graph.types[one.queries].shape[-2:]), [made], name=mixed.name)
+    queries, width = graph.types[one.queries].shape[-2:]
+    (rows,) = builder.add(ItaRows(queries, width), [made], name=mixed.name)
     if one.heads > 1 and node is mixed:
         *before, heads, tokens, columns = graph.types[node.key].shape
         (rows,) = builder.add(Reshape((*before, tokens, heads, columns)), [rows])

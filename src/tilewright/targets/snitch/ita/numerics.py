@@ -1,10 +1,10 @@
 """What ITA computes in place of what a quantised network says, for `--numerics hardware`.
 
 Requantisations of products get the nearest factor of 8 bits and round halves up. A softmax between two products becomes
-ITA's: its scores are requantised such that a step of one is ln 2, its shares are multiples of 1 / 255. The choice is part of
-the operator, made before the reference is taken. Weights with a scale for each column get one for all: ITA has one
-factor for them. Queries, keys and values have no zero point there: products that make them are centred, in steps so much
-larger that nothing more is clipped. What ITA could not compute anyway stays exact.
+ITA's: its scores are requantised such that a step of one is ln 2, its shares are multiples of 1 / 255. The choice is
+part of the operator, made before the reference is taken. Weights with a scale for each column get one for all: ITA has
+one factor for them. Queries, keys and values have no zero point there: products that make them are centred, in steps so
+much larger that nothing more is clipped. What ITA could not compute anyway stays exact.
 """
 
 from __future__ import annotations

@@ -190,7 +190,9 @@ def _turned(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
         return None
     (result,) = builder.add(replace(made.op, turned=not made.op.turned), made.inputs, name=made.name)
     shape = graph.types[node.key].shape
-    return {node.key: builder.add(Reshape(shape), [result])[0] if graph.types[made.key].shape[:-4] != shape[:-4] else result}
+    return {
+        node.key: builder.add(Reshape(shape), [result])[0] if graph.types[made.key].shape[:-4] != shape[:-4] else result
+    }
 
 
 def _meets_zeros(graph: Graph, node: Node) -> bool:
