@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.models import model, node
-from tests.targets.snitch.ita.transformers import attention_model, encoder_model, linear_model
+from tests.targets.snitch.ita.transformers import attention_model, encoder_model, feed_forward_model, linear_model
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.pipeline import import_model, stage
@@ -92,3 +92,10 @@ def test_the_softmax_is_computed_by_cores_too() -> None:
     kinds = [node.op.kind for node in found.graph.nodes]  # type: ignore[attr-defined]
     assert "ItaSoftmax" in kinds
     assert "ItaAttend" not in kinds
+
+
+def test_a_feed_forward_agrees() -> None:
+    """With ITA's GELU in its first product; the second, which is too long for the TCDM that is left, comes in parts."""
+    settings = Settings(engines=("ita",), numerics="hardware", memories=(("tcdm", 60_000),), time_limit=1.0)
+    program = compile_model(feed_forward_model(64, 320), target="snitch", settings=settings)
+    assert program.check().first_difference is None

@@ -4,7 +4,8 @@ Requantisations of products get the nearest factor of 8 bits and round halves up
 ITA's: its scores are requantised such that a step of one is ln 2, its shares are multiples of 1 / 255. The choice is
 part of the operator, made before the reference is taken. Weights with a scale for each column get one for all: ITA has
 one factor for them. Queries, keys and values have no zero point there: products that make them are centred, in steps so
-much larger that nothing more is clipped. What ITA could not compute anyway stays exact.
+much larger that nothing more is clipped. A table that stands for GELU between two products becomes ITA's polynomial,
+and the weights behind it change their signs. What ITA could not compute anyway stays exact.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
+from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearsoftmax import EXP_BITS, QLinearSoftmax
@@ -30,8 +32,9 @@ from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import Scale
+from tilewright.targets.snitch.ita.arithmetic import Activation, Scale
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
+from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
 from tilewright.targets.snitch.ita.requantising import nearest
 from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
 
@@ -40,6 +43,7 @@ STEP = math.log(2)
 SHARE = 1 / 255
 """Of a row's sum: a step of ITA's shares."""
 SAMPLES = 1 << 16
+GELU_NOTE = "{} is ITA's GELU: a polynomial"
 NOTE = "the softmax of {} is ITA's: powers of two of scores in steps of ln 2, rounded down"
 
 
@@ -73,7 +77,11 @@ class _Replacing:
         self.scores = {one.scores.key: one for one in attentions}
         self.softmaxes = {one.softmax.key: one for one in attentions}
         self.mixed = {one.mixed.key: one for one in attentions}
+        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None]
+        self.gelus = {one.table.key: one for one in gelus}
+        self.negated = {one.after.key: one for one in gelus}
         self.centred = {key: step for one in attentions for key, step in one.centred.items()}
+        self.centred |= {one.before.key: one.wider for one in gelus}
 
     def run(self) -> Graph:
         made = rewrite(self.graph, self._replaced)
@@ -97,6 +105,10 @@ class _Replacing:
             builder.notes.append(NOTE.format(node.name))
             (shares,) = builder.add(ItaSoftmax(), node.inputs[:1], node.outputs, node.name)
             return {node.key: shares}
+        if node.key in self.gelus:
+            builder.notes.append(GELU_NOTE.format(node.name))
+            (made,) = builder.add(ItaGelu(self.gelus[node.key].curve), node.inputs[:1], node.outputs, node.name)
+            return {node.key: made}
         if isinstance(node.op, QLinearAdd):
             return _with_short_factors(self.graph, node, self.found, builder)
         scale = _scale(self.graph, node)
@@ -111,6 +123,10 @@ class _Replacing:
         self.found.append(_rounded(node, wanted, chosen))
         one = _with_one_scale(self.graph, node, builder)
         op = instance(node.op, MatMul)
+        if node.key in self.negated:
+            weights = builder.constant(_negative(builder, self.graph, one.inputs[1]), f"{node.name}_negative")
+            one = replace(one, inputs=(one.inputs[0], weights, *one.inputs[2:]))
+            op = replace(op, a_zero=self.negated[node.key].curve.scale.add)
         zero = 0 if node.key in self.centred else instance(op.requant, Requant).zero_point
         return _with_scale(self.graph, one, replace(op, requant=_requant(op, chosen, zero)), chosen, builder)
 
@@ -156,6 +172,41 @@ def _maker(graph: Graph, tensor: str) -> Node | None:
     return node if (requant.low, requant.high) == (-128, 127) else None
 
 
+@dataclass(frozen=True)
+class Gelu:
+    """A table between two products that stands for GELU, and ITA's polynomial for it."""
+
+    before: Node
+    table: Node
+    after: Node
+    curve: Activation
+    wider: float
+    """Steps of its inputs, which are centred."""
+
+
+def _gelu(graph: Graph, node: Node) -> Gelu | None:
+    table = graph.constants.get(node.inputs[1]) if isinstance(node.op, Lookup) else None
+    if table is None or table.ndim != 1 or table.dtype != np.int8 or graph.types[node.inputs[0]].dtype != "int8":
+        return None
+    before, readers = graph.producers.get(node.inputs[0]), graph.consumers.get(node.key, [])
+    if before is None or before is not _maker(graph, node.inputs[0]) or len(readers) != 1 or node.key in graph.sinks:
+        return None
+    (after,) = readers
+    if after.inputs[0] != node.key or _scale(graph, after) is None or not _has_columns(graph, after):
+        return None
+    zero = instance(instance(before.op, MatMul).requant, Requant).zero_point
+    fit, wider = gelu_fit(table, zero, instance(after.op, MatMul).a_zero), (128 + abs(zero)) / 128
+    if fit is None:
+        return None
+    return Gelu(before, node, after, curve_of(fit, wider), wider)
+
+
+def _negative(builder: Builder, graph: Graph, name: str) -> Array:
+    """Weights of a graph, or those that were made of them, with the other sign."""
+    weights = builder.constants[name] if name in builder.constants else graph.constants[name]
+    return np.clip(-weights.astype(np.int16), -128, 127).astype(np.int8)
+
+
 def _requant(op: MatMul, scale: Scale, zero: int) -> Requant:
     return replace(instance(op.requant, Requant), shift=scale.shift, rounding="half_up", zero_point=zero)
 
@@ -168,20 +219,21 @@ def _scale(graph: Graph, node: Node) -> float | None:
     mul = graph.constants.get(node.operands().get("mul", ""))
     if op.requant.rounding != "half_even" or mul is None or graph.types[node.inputs[0]].dtype not in NARROW:
         return None
-    if mul.min() <= 0 or (mul.size > 1 and not _has_columns(graph, node, mul)):
+    if mul.min() <= 0 or (mul.size > 1 and not _has_columns(graph, node)):
         return None
     return float(mul.max()) * 2.0**-op.requant.shift
 
 
-def _has_columns(graph: Graph, node: Node, mul: Array) -> bool:
-    """Whether weights and what is added are constants, a column for each factor."""
+def _has_columns(graph: Graph, node: Node) -> bool:
+    """Whether weights and what is added are constants, a column for each factor if there are several."""
     op, operands = instance(node.op, MatMul), node.operands()
     known = [graph.constants.get(operands[name]) for name in ("B", "C", "add") if name in operands]
     weights = known[0]
     if weights is None or weights.ndim != 2 or weights.dtype != np.int8 or op.b_zero or op.perm_b:
         return False
     columns = weights.shape[0 if op.trans_b else 1]
-    return all(one is not None and one.size in (1, columns) for one in known[1:]) and mul.size == columns
+    factors = graph.constants[operands["mul"]].size
+    return all(one is not None and one.size in (1, columns) for one in known[1:]) and factors in (1, columns)
 
 
 def _with_one_scale(graph: Graph, node: Node, builder: Builder) -> Node:

@@ -120,7 +120,7 @@ def _per_column(graph: Graph, node: Node, name: str, columns: int) -> Array | No
 
 
 def run(graph: Graph) -> Graph:
-    return without_detours(rewrite(graph, partial(_on_ita, graph)))
+    return rewrite(graph, partial(_on_ita, graph))
 
 
 def without_detours(graph: Graph) -> Graph:
@@ -205,3 +205,4 @@ def _meets_zeros(graph: Graph, node: Node) -> bool:
 
 PRODUCTS_ON_ITA = Pass("matrix products on ITA", run)
 """Products that it computes to the bit; others stay as they are."""
+STAY_IN_TILES = Pass("tiles stay tiles", without_detours)

@@ -25,7 +25,6 @@ from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_words
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE, packed_bias
 from tilewright.targets.snitch.ita.linear import CUBE
 from tilewright.targets.snitch.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
-from tilewright.targets.snitch.ita.products import without_detours
 from tilewright.targets.snitch.ita.requantising import Fitted, fitted
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
@@ -97,7 +96,7 @@ def summed(graph: Graph, node: Node) -> Sum:
 
 
 def run(graph: Graph) -> Graph:
-    return without_detours(rewrite(graph, partial(_on_ita, graph)))
+    return rewrite(graph, partial(_on_ita, graph))
 
 
 def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
