@@ -103,6 +103,11 @@ def test_gelu_is_ita_s_polynomial(zero: int) -> None:
     lowered = stage(import_model(model), "snitch", "lowered", settings=Settings(numerics="hardware"))
     assert [node.op.kind for node in lowered.nodes] == ["ItaTiles", "ItaLinear", "ItaLinear", "ItaRows"]
     assert np.array_equal(results(lowered, x), a)
+    by_cores = stage(
+        import_model(model), "snitch", "lowered", settings=Settings(engines=("cluster",), numerics="hardware")
+    )
+    assert "Lookup" in [node.op.kind for node in by_cores.nodes]
+    assert np.array_equal(results(by_cores, x), a)
 
 
 def test_which_tables_are_gelu() -> None:

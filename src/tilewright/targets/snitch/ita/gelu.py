@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops.lookup import Lookup
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.arithmetic import GELU, GELU_A, GELU_B, IDENTITY, Activation
@@ -135,6 +135,12 @@ def tabulate(graph: Graph) -> Graph:
     return rewrite(graph, table)
 
 
+def no_gelu(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if isinstance(node.op, ItaGelu):
+            yield node.where, "is ITA's GELU outside of a product"
+
+
 GELU_IN_PRODUCTS = Pass("GELU in products on ITA", fuse)
-GELU_BY_TABLES = Pass("ITA's GELU by tables", tabulate)
+GELU_BY_TABLES = Pass("ITA's GELU by tables", tabulate, ensures=no_gelu)
 """Where cores compute it."""
