@@ -86,12 +86,18 @@ def test_buffers_begin_where_ita_reads_them_if_it_is_used() -> None:
 
 
 @pytest.mark.fast
-def test_the_softmax_is_computed_by_cores_too() -> None:
-    """Where keys fill no tile, ITA cannot have the attention, and its softmax is stated nevertheless."""
+def test_what_ita_cannot_have_stays_exact() -> None:
+    """Keys that fill no tile: the attention, and its softmax, are the network's."""
     found = mapped(attention_model(40, 64, 1, 64), "all")
     kinds = [node.op.kind for node in found.graph.nodes]  # type: ignore[attr-defined]
-    assert "ItaSoftmax" in kinds
-    assert "ItaAttend" not in kinds
+    assert "QLinearSoftmax" in kinds
+    assert "ItaLinear" in kinds
+
+
+@pytest.mark.fast
+def test_without_a_part_for_ita_nothing_is_aligned_for_it() -> None:
+    network = model([node("Relu", "x", "y")], {"x": (4, 8)}, ["y"], {})
+    assert stage(import_model(network), "snitch", "tiled").memories.l1.placement == 8
 
 
 def test_a_feed_forward_agrees() -> None:

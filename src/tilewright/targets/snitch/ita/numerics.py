@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.errors import instance
+from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounded import Rounded
@@ -35,6 +35,8 @@ from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.arithmetic import Activation, Scale
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
 from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
+from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.snitch.ita.products import weights_of
 from tilewright.targets.snitch.ita.requantising import nearest
 from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
 
@@ -118,6 +120,8 @@ class _Replacing:
             return self._scores(self.scores[node.key], scale, builder)
         if node.key in self.mixed:
             return self._mixed(self.mixed[node.key], scale, builder)
+        if not _is_ita_s(self.graph, node):
+            return None
         wanted = scale / self.centred.get(node.key, 1.0)
         chosen = nearest(wanted)
         self.found.append(_rounded(node, wanted, chosen))
@@ -145,12 +149,14 @@ class _Replacing:
 
 
 def _between(graph: Graph, scores: Node, softmax: Node, mixed: Node) -> Attention | None:
-    """Of two products of int8 that have no zero points, or can lose them."""
+    """Of two products of int8 that have no zero points, or can lose them, and of keys that fill tiles."""
     if any(not isinstance(node.op, MatMul) or _scale(graph, node) is None for node in (scores, mixed)):
         return None
     first, second = instance(scores.op, MatMul), instance(mixed.op, MatMul)
     zeros = {scores.inputs[0]: first.a_zero, scores.inputs[1]: first.b_zero, mixed.inputs[1]: second.b_zero}
     if {graph.types[name].dtype for name in zeros} != {"int8"} or len(zeros) != 3:
+        return None
+    if graph.types[scores.key].shape[-1] % SIDE:
         return None
     makers = {name: _maker(graph, name) for name, zero in zeros.items() if zero}
     if None in makers.values():
@@ -167,6 +173,8 @@ def _maker(graph: Graph, tensor: str) -> Node | None:
     while len(readers) == 1 and node is not None and isinstance(node.op, Reshape | Transpose):
         readers, node = graph.consumers.get(node.inputs[0], []), graph.producers.get(node.inputs[0])
     if node is None or len(readers) != 1 or node.key in graph.sinks or _scale(graph, node) is None:
+        return None
+    if not _is_ita_s(graph, node):
         return None
     requant = instance(instance(node.op, MatMul).requant, Requant)
     return node if (requant.low, requant.high) == (-128, 127) else None
@@ -192,7 +200,9 @@ def _gelu(graph: Graph, node: Node) -> Gelu | None:
     if before is None or before is not _maker(graph, node.inputs[0]) or len(readers) != 1 or node.key in graph.sinks:
         return None
     (after,) = readers
-    if after.inputs[0] != node.key or _scale(graph, after) is None or not _has_columns(graph, after):
+    if after.inputs[0] != node.key or _scale(graph, after) is None or not _is_ita_s(graph, after):
+        return None
+    if graph.constants[after.inputs[1]].dtype != np.int8 or instance(after.op, MatMul).b_zero:
         return None
     zero = instance(instance(before.op, MatMul).requant, Requant).zero_point
     fit, wider = gelu_fit(table, zero, instance(after.op, MatMul).a_zero), (128 + abs(zero)) / 128
@@ -222,6 +232,14 @@ def _scale(graph: Graph, node: Node) -> float | None:
     if mul.min() <= 0 or (mul.size > 1 and not _has_columns(graph, node)):
         return None
     return float(mul.max()) * 2.0**-op.requant.shift
+
+
+def _is_ita_s(graph: Graph, node: Node) -> bool:
+    """Whether ITA has a product but for its requantisation."""
+    try:
+        return isinstance(node.op, MatMul) and weights_of(graph, node, node.op).size > 0
+    except Refusal:
+        return False
 
 
 def _has_columns(graph: Graph, node: Node) -> bool:
@@ -298,7 +316,10 @@ def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
 
 
 def _with_short_factors(graph: Graph, node: Node, found: list[Rounded], builder: Builder) -> Mapping[str, str] | None:
-    """A sum of two tensors with factors of 8 bits, and one of 8 bits for both."""
+    """A sum of two tensors with factors of 8 bits, and one of 8 bits for both; where ITA makes one of them."""
+    makers = [graph.producers.get(name) for name in node.inputs]
+    if not any(maker is not None and _scale(graph, maker) is not None and _is_ita_s(graph, maker) for maker in makers):
+        return None
     op, kinds = instance(node.op, QLinearAdd), [graph.types[name] for name in node.inputs]
     if op.requant.rounding != "half_even" or min(op.mul_a, op.mul_b) <= 0 or {kind.dtype for kind in kinds} != {"int8"}:
         return None

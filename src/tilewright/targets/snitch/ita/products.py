@@ -48,7 +48,7 @@ def product(graph: Graph, node: Node) -> Product:
     op = node.op
     if not isinstance(op, MatMul):
         raise Refusal("ITA has matrix products, sums and attention only")
-    w = _weights(graph, node, op)
+    w = weights_of(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
     zero = op.a_zero - (UNSIGNED if graph.operand_types(node)["A"].dtype == "uint8" else 0)
@@ -86,7 +86,7 @@ def check_plain(op: MatMul) -> None:
         raise Refusal("it does more than multiply and add")
 
 
-def _weights(graph: Graph, node: Node, op: MatMul) -> Array:
+def weights_of(graph: Graph, node: Node, op: MatMul) -> Array:
     """[inner, columns]."""
     types, operands = graph.operand_types(node), node.operands()
     check_plain(op)
