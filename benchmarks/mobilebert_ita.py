@@ -1,12 +1,12 @@
-"""An encoder of MobileBERT's shape with random weights of 8 bits, on a Snitch cluster with ITA: cycles and who has them.
+"""An encoder of MobileBERT's shape with random weights of 8 bits, on a Snitch cluster with ITA.
 
     python -m benchmarks.mobilebert_ita [--layers 24] [--save folder]
 
-Networks are built here: standard ONNX operators between quantisers, weights from a seed, scales from what a random input
-gives in floats. Layers of the encoder: attention with 4 heads of 64 columns, a feed-forward of 512, a sum and a
-normalisation behind each. An attention head and a matrix product alone are measured too. All run on the virtual SoC and are
-compared with the reference to the bit; that is the network with ITA's numbers (--numerics hardware), and how far it is from
-the exact one is shown.
+Networks are built here: standard ONNX operators between quantisers, weights from a seed, scales from what a random
+input gives in floats. Layers of the encoder: attention with 4 heads of 64 columns, a feed-forward of 512, a sum and a
+normalisation behind each. An attention head and a matrix product alone are measured too. All run on the virtual SoC and
+are compared with the reference to the bit; that is the network with ITA's numbers (--numerics hardware), and how far it
+is from the exact one is shown.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tilewright.errors import present
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 from tilewright.pipeline import import_model, stage
@@ -42,7 +44,7 @@ class Network:
     constants: list[onnx.TensorProto] = field(default_factory=list)
     values: dict[str, Array] = field(default_factory=dict)
 
-    def constant(self, name: str, value: Array) -> str:
+    def constant(self, name: str, value: Any) -> str:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
@@ -57,7 +59,9 @@ class Network:
         scale = scale or float(np.abs(value).max()) / 127
         step, zero = self.constant(f"{name}_scale", np.float32(scale)), self.constant(f"{name}_zero", dtype(0))
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        integers = self.add("QuantizeLinear", [name, step, zero], f"{name}_q", np.clip(np.rint(value / scale), low, high))
+        integers = self.add(
+            "QuantizeLinear", [name, step, zero], f"{name}_q", np.clip(np.rint(value / scale), low, high)
+        )
         return self.add("DequantizeLinear", [integers, step, zero], f"{name}_dq", self.values[integers] * scale)
 
     def weights(self, name: str, *shape: int) -> str:
@@ -104,8 +108,8 @@ class Network:
     def normalised_sum(self, a: str, b: str, name: str) -> str:
         total = self.quantised(self.add("Add", [a, b], f"{name}_sum", self.values[a] + self.values[b]))
         columns = self.values[total].shape[-1]
-        gains = self.constant(f"{name}_gains", self.rng.uniform(0.8, 1.2, columns).astype(np.float32))
-        summands = self.constant(f"{name}_summands", self.rng.normal(0, 0.1, columns).astype(np.float32))
+        gains = self.constant(f"{name}_gains", np.asarray(self.rng.uniform(0.8, 1.2, columns), np.float32))
+        summands = self.constant(f"{name}_summands", np.asarray(self.rng.normal(0, 0.1, columns), np.float32))
         rows = self.values[total]
         unit = (rows - rows.mean(-1, keepdims=True)) / np.sqrt(rows.var(-1, keepdims=True) + 1e-5)
         made = unit * numpy_helper.to_array(self.constants[-2]) + numpy_helper.to_array(self.constants[-1])
@@ -176,7 +180,11 @@ class Row:
     def __str__(self) -> str:
         shares = (self.products / PEAK / cycles for cycles in (self.cycles, self.on_ita))
         counts = (self.cycles, self.busy, self.on_ita, self.between, self.on_cores)
-        return f"{self.name:<22}" + "".join(f"{count:>12,}" for count in counts) + "".join(f"{one:>13.1%}" for one in shares)
+        return (
+            f"{self.name:<22}"
+            + "".join(f"{count:>12,}" for count in counts)
+            + "".join(f"{one:>13.1%}" for one in shares)
+        )
 
 
 HEADINGS = ("cycles", "ITA at work", "ITA's layers", "tiles, rows", "cores' layers")
@@ -189,14 +197,14 @@ def measured(model: onnx.ModelProto) -> tuple[Row, Program]:
     checked = program.check(inputs)
     if checked.first_difference is not None:
         raise SystemExit(f"{model.graph.name}: {checked.first_difference}")
-    report = checked.result.soc.report
+    done = present(checked.result.soc, model.graph.name, "did not run on the virtual SoC")
     layers = program.profile(inputs).profile.layers
     between = sum(layer.cycles for layer in layers if layer.operator in ("ItaTiles", "ItaRows"))
     ita = [layer for layer in layers if layer.engine == "ita"]
     on_cores = sum(layer.cycles for layer in layers if layer.engine == "cluster")
     products = sum(layer.macs for layer in ita if layer.operator != "ItaSum")
     own = sum(layer.cycles for layer in ita) - between
-    return Row(model.graph.name, products, checked.result.cycles, report.busy["ita"], own, between, on_cores), program
+    return Row(model.graph.name, products, done.cycles, done.report.busy["ita"], own, between, on_cores), program
 
 
 def distances(model: onnx.ModelProto, program: Program) -> str:
@@ -207,7 +215,7 @@ def distances(model: onnx.ModelProto, program: Program) -> str:
     apart = np.abs(ours.astype(int) - theirs.astype(int))
     deviation = float(theirs.astype(float).std())
     return (
-        f"{model.graph.name}: {apart.mean():.2f} steps of 8 bits from the exact network in the mean, {apart.max()} at most; "
+        f"{apart.mean():.2f} steps of 8 bits from the exact network in the mean, {apart.max()} at most; "
         f"results have a deviation of {deviation:.1f}, and a correlation of "
         f"{np.corrcoef(ours.reshape(-1), theirs.reshape(-1))[0, 1]:.3f}"
     )

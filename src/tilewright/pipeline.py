@@ -113,6 +113,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     suiting = (*target.engine_passes, *target.passes)
     lowered = reorder(apply(quantised, (*PASSES, *fusing, *suiting, *packing, *separate)))
     yield lowered
+    target = in_reach(target, lowered)
     fitted = refit(lowered, target, settings)
     yield fitted
     mapped = interleaved(fastest_first(map_nodes(fitted, target, dict(settings.placed))))
@@ -131,7 +132,7 @@ def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     plain = _with_threads(_for_processor(targets.find(name), settings.processor), settings)
     found = with_own_kernels(with_accelerators(plain, settings.accelerators), settings.kernels)
-    target = in_reach(check_engines(only_engines(found, settings.engines)))
+    target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
             f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"

@@ -111,9 +111,11 @@ def only_engines(target: Target, names: tuple[str, ...]) -> Target:
     return replace(target, engines=tuple(e for e in target.engines if e.name in names))
 
 
-def in_reach(target: Target) -> Target:
-    """The target with memories in which everything begins where its engines can read it."""
-    return replace(target, memories=tuple(_with_starts(memory, target.engines) for memory in target.memories))
+def in_reach(target: Target, graph: Graph) -> Target:
+    """The target with memories in which everything begins where engines that have a part of a graph can read it."""
+    kinds = {type(node.op) for node in graph.nodes}
+    used = [engine for engine in target.engines if any(kernel.op in kinds for kernel in engine.kernels)]
+    return replace(target, memories=tuple(_with_starts(memory, used) for memory in target.memories))
 
 
 def _with_starts(memory: Memory, engines: Sequence[Engine]) -> Memory:
@@ -125,9 +127,7 @@ def check_engines(target: Target) -> Target:
     """The target, if something in it takes what accelerators leave."""
     if all(engine.offer is not None for engine in target.engines):
         names = ",".join(engine.name for engine in target.engines)
-        raise CompileError(
-            f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES
-        )
+        raise CompileError(f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES)
     return target
 
 

@@ -26,7 +26,7 @@ def case(x: np.ndarray, requant: Requant, zero: int = 0, centred: bool = True, e
 
 
 def test_results_are_exact() -> None:
-    """Both roundings, clipped results and those that are not, rows without a spread, lengths that are no multiple of four."""
+    """Both roundings, clipped results and others, rows without a spread, lengths that are no multiple of four."""
     x = RNG.integers(-128, 128, (19, 128)).astype(np.int8)
     even, up = full_range(44, "int8", 0, "half_even"), full_range(43, "uint8", 77)
     cases = [

@@ -14,6 +14,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.snitch import depthwise, elementwise, functions, linear, quantised_rows, rows
 from tilewright.targets.snitch.ita.engine import ENGINE as ITA
+from tilewright.targets.snitch.ita.gelu import GELU_BY_TABLES
 from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
@@ -31,7 +32,7 @@ TARGET = Target(
     name="snitch",
     summary="8 Snitch cores with streams and ITA around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS), ITA),
-    passes=(COLUMNS_SIDE_BY_SIDE,),
+    passes=(COLUMNS_SIDE_BY_SIDE, GELU_BY_TABLES),
     hardware=(ITA_NUMERICS,),
     memories=(
         Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma", ITA.name})),

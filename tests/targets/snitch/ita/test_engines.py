@@ -1,4 +1,4 @@
-"""Target snitch with ITA: which engines are used, what they compute on the virtual SoC, and what is said where they cannot."""
+"""Target snitch with ITA: which engines are used, what they compute on the virtual SoC, and what they cannot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.models import model, node
-from tests.targets.snitch.ita.transformers import attention_model, encoder_model, linear_model
+from tests.targets.snitch.ita.transformers import attention_model, encoder_model, feed_forward_model, linear_model
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.pipeline import import_model, stage
@@ -54,7 +54,7 @@ def mapped(network: object, *engines: str, numerics: str = "hardware") -> object
 
 @pytest.mark.fast
 def test_an_unknown_engine() -> None:
-    with pytest.raises(CompileError, match="engine 'npu'.*target snitch has cluster, ita"):
+    with pytest.raises(CompileError, match=r"engine 'npu'.*target snitch has cluster, ita"):
         mapped(linear_model(), "npu")
 
 
@@ -86,9 +86,22 @@ def test_buffers_begin_where_ita_reads_them_if_it_is_used() -> None:
 
 
 @pytest.mark.fast
-def test_the_softmax_is_computed_by_cores_too() -> None:
-    """Where keys fill no tile, ITA cannot have the attention, and its softmax is stated nevertheless."""
+def test_what_ita_cannot_have_stays_exact() -> None:
+    """Keys that fill no tile: the attention, and its softmax, are the network's."""
     found = mapped(attention_model(40, 64, 1, 64), "all")
     kinds = [node.op.kind for node in found.graph.nodes]  # type: ignore[attr-defined]
-    assert "ItaSoftmax" in kinds
-    assert "ItaAttend" not in kinds
+    assert "QLinearSoftmax" in kinds
+    assert "ItaLinear" in kinds
+
+
+@pytest.mark.fast
+def test_without_a_part_for_ita_nothing_is_aligned_for_it() -> None:
+    network = model([node("Relu", "x", "y")], {"x": (4, 8)}, ["y"], {})
+    assert stage(import_model(network), "snitch", "tiled").memories.l1.placement == 8
+
+
+def test_a_feed_forward_agrees() -> None:
+    """With ITA's GELU in its first product; the second, which is too long for the TCDM that is left, comes in parts."""
+    settings = Settings(engines=("ita",), numerics="hardware", memories=(("tcdm", 60_000),), time_limit=1.0)
+    program = compile_model(feed_forward_model(64, 320), target="snitch", settings=settings)
+    assert program.check().first_difference is None

@@ -17,7 +17,7 @@ from tilewright.sim.quad import CLUSTER, QUAD
 from tilewright.target.target import Engine, Target
 from tilewright.targets.snitch import ita
 from tilewright.targets.snitch.ita.kernels import KERNELS
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA
+from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES
 
 TCDM_BYTES = 0x2_0000
 ITA = Device("ita", Kind.ITA, 0x1004_0000, 0x100, {CLUSTER: 2}, ("tcdm", 12))
@@ -36,7 +36,7 @@ def quad_with_ita() -> Target:
     return replace(
         quad,
         engines=(Engine(engine.name, (*KERNELS, *engine.kernels)),),
-        passes=(*quad.passes, PRODUCTS_ON_ITA),
+        passes=(*quad.passes, PRODUCTS_ON_ITA, STAY_IN_TILES),
         memories=(replace(l1, bytes=TCDM_BYTES, starts=128), l2),
         bases=(Path(ita.__file__).parent, *quad.bases),
         flags=(*quad.flags, "-DTW_ITA=0x10040000u", f"-DTW_ITA_MEMORY={tcdm.base:#x}u"),

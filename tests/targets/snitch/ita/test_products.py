@@ -21,7 +21,7 @@ from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, RELU, SOFTMA
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
 from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA, attended
 from tilewright.targets.snitch.ita.linear import ItaLinear
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, product
+from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
 from tilewright.targets.snitch.ita.requantising import fitted, nearest
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
@@ -133,7 +133,7 @@ def values(graph: Graph, **given: np.ndarray) -> np.ndarray:
 )
 def test_products_become_ita_s_and_stay_the_same(rows: int, sizes: list[int], zero: int) -> None:
     graph = graph_of(rows, sizes, zero)
-    made = apply(graph, (PRODUCTS_ON_ITA,))
+    made = apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES))
     kinds = [type(node.op) for node in made.nodes]
     assert kinds == [ItaTiles, *[ItaLinear] * (len(sizes) - 1), ItaRows]
     x = RNG.integers(-128, 128, (2, rows, sizes[0])).astype(np.int8)
@@ -142,7 +142,7 @@ def test_products_become_ita_s_and_stay_the_same(rows: int, sizes: list[int], ze
 
 def test_products_of_bytes_without_a_sign() -> None:
     graph = graph_of(70, [100, 64, 96], 31, dtype="uint8")
-    made = apply(graph, (PRODUCTS_ON_ITA,))
+    made = apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES))
     assert [type(node.op) for node in made.nodes] == [ItaTiles, ItaLinear, ItaLinear, ItaRows]
     x = RNG.integers(0, 256, (2, 70, 100)).astype(np.uint8)
     assert np.array_equal(values(graph, x=x), values(made, x=x))
@@ -153,7 +153,7 @@ def test_products_of_bytes_without_a_sign() -> None:
 def test_a_transformer_of_the_dialect(name: str) -> None:
     """All products with constants; those of scores and values have none."""
     graph = stage(import_model(ROOT / f"peer/Models/CCT/Int/{name}/network.onnx"), "generic", "lowered")
-    made = apply(graph, (PRODUCTS_ON_ITA,))
+    made = apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES))
     assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == 7
     (name,) = graph.inputs
     x = RNG.integers(0, 128, graph.types[name].shape).astype(graph.types[name].dtype)
@@ -162,7 +162,7 @@ def test_a_transformer_of_the_dialect(name: str) -> None:
 
 def test_other_products_stay() -> None:
     graph = graph_of(64, [64, 64], factor=1001)
-    assert [type(node.op) for node in apply(graph, (PRODUCTS_ON_ITA,)).nodes] == [MatMul]
+    assert [type(node.op) for node in apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES)).nodes] == [MatMul]
     with pytest.raises(Refusal, match="its factor 16016 has the odd part 1001"):
         product(graph, graph.nodes[0])
 

@@ -31,7 +31,9 @@ def graph_of(op: QLinearAdd, rows: int = 70) -> Graph:
     return builder.build()
 
 
-@pytest.mark.parametrize(("a", "b", "offset", "zero"), [(93 * 100, 93 * 77, 0, 0), (40, 40, 17, -5), (255, 510, -999, 3)])
+@pytest.mark.parametrize(
+    ("a", "b", "offset", "zero"), [(93 * 100, 93 * 77, 0, 0), (40, 40, 17, -5), (255, 510, -999, 3)]
+)
 def test_sums_become_ita_s_and_stay_the_same(a: int, b: int, offset: int, zero: int) -> None:
     graph = graph_of(QLinearAdd(a, b, offset, full_range(12, "int8", zero)))
     made = apply(graph, (SUMS_ON_ITA,))
@@ -67,4 +69,6 @@ def test_tile_by_tile() -> None:
     (tiled,) = evaluate_tiled(op, [a, b, w, bias], {"r": 1, "c": 2})
     assert np.array_equal(tiled, op.numpy(a, b, w, bias))
     with pytest.raises(Refusal, match="two tiles of 64 x 64 are expected"):
-        op.check({"A": TensorType("int8", a.shape), "B": TensorType("int8", b.shape), "W": TensorType("int8", (1, 64, 64))})
+        op.check(
+            {"A": TensorType("int8", a.shape), "B": TensorType("int8", b.shape), "W": TensorType("int8", (1, 64, 64))}
+        )

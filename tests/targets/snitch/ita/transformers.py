@@ -88,3 +88,13 @@ def encoder_model(tokens: int, columns: int, heads: int, width: int, hidden: int
     norm = net.quantised(net.add("LayerNormalization", [mixed, gains, summands], "norm", axis=-1), 1 / 40)
     narrow = net.linear(net.linear(norm, "wide", columns, hidden, relu=True), "narrow", hidden, columns)
     return net.model(net.quantised(net.add("Add", [norm, narrow], "second"), 1 / 25))
+
+
+def feed_forward_model(columns: int, hidden: int, zero: int = 0) -> Any:
+    """Two products with a GELU between them, which is written out as exporters do."""
+    net = Net((1, 64, columns), zero)
+    wide = net.linear(net.x, "wide", columns, hidden)
+    root, one, half = (net.constant(f"c{value}", np.float32(value)) for value in (2**0.5, 1.0, 0.5))
+    erf = net.add("Add", [net.add("Erf", [net.add("Div", [wide, root], "g1")], "g2"), one], "g3")
+    gelu = net.add("Mul", [net.add("Mul", [wide, erf], "g4"), half], "g5")
+    return net.model(net.linear(net.quantised(gelu, 1 / 30), "narrow", hidden, columns))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.target.target import Engine
+from tilewright.targets.snitch.ita.gelu import GELU_IN_PRODUCTS
 from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
 from tilewright.targets.snitch.ita.kernels import KERNELS
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, product
+from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
 from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA
 
 ALIGNMENT = 128
@@ -23,5 +24,5 @@ def left(graph: Graph, node: Node) -> str:
     return "ITA's passes have not seen it"
 
 
-PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, SUMS_ON_ITA)
+PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES)
 ENGINE = Engine("ita", KERNELS, passes=PASSES, left=left, starts=ALIGNMENT)

@@ -22,7 +22,7 @@ from tilewright.targets.snitch.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOF
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
 from tilewright.targets.snitch.ita.head_views import Heads, heads_of, joined
 from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
-from tilewright.targets.snitch.ita.products import check_plain, requantised, without_detours
+from tilewright.targets.snitch.ita.products import check_plain, requantised
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 
@@ -129,7 +129,7 @@ def run(graph: Graph, softmax: Softmax = SOFTMAX) -> Graph:
             continue
         end = joined(graph, node) if one.heads > 1 else None
         found[(end or node).key] = one, node
-    return without_detours(rewrite(graph, partial(_on_ita, graph, found)))
+    return rewrite(graph, partial(_on_ita, graph, found))
 
 
 def _on_ita(
@@ -145,7 +145,8 @@ def _on_ita(
     )
     tiles = [builder.add(ItaTiles(), [name])[0] for name in (one.queries, keys, values)]
     (made,) = builder.add(one.op, tiles, name=mixed.name)
-    (rows,) = builder.add(ItaRows(*graph.types[one.queries].shape[-2:]), [made], name=mixed.name)
+    queries, width = graph.types[one.queries].shape[-2:]
+    (rows,) = builder.add(ItaRows(queries, width), [made], name=mixed.name)
     if one.heads > 1 and node is mixed:
         *before, heads, tokens, columns = graph.types[node.key].shape
         (rows,) = builder.add(Reshape((*before, tokens, heads, columns)), [rows])

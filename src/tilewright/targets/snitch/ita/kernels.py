@@ -129,10 +129,8 @@ def _softmax_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int
     return CycleEstimate(cores=SOFTMAX_CALL + -(-rows // cores) * (SOFTMAX_ROW + SHARE * length))
 
 
-CORE_KERNELS = (
-    Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),
-)
-"""What cores compute of an attention that ITA cannot have."""
+CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),)
+"""What cores compute in its place."""
 
 KERNELS = (
     Kernel(

@@ -1,9 +1,11 @@
 """What ITA computes in place of what a quantised network says, for `--numerics hardware`.
 
 Requantisations of products get the nearest factor of 8 bits and round halves up. A softmax between two products becomes
-ITA's: its scores are requantised such that a step of one is ln 2, its shares are multiples of 1 / 255. The choice is part of
-the operator, made before the reference is taken. What ITA could not compute anyway stays exact: factors for each column,
-and attention with zero points.
+ITA's: its scores are requantised such that a step of one is ln 2, its shares are multiples of 1 / 255. The choice is
+part of the operator, made before the reference is taken. Weights with a scale for each column get one for all: ITA has
+one factor for them. Queries, keys and values have no zero point there: products that make them are centred, in steps so
+much larger that nothing more is clipped. A table that stands for GELU between two products becomes ITA's polynomial,
+and the weights behind it change their signs. What ITA could not compute anyway stays exact.
 """
 
 from __future__ import annotations
@@ -11,25 +13,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from tilewright.errors import instance
+from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
+from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearsoftmax import EXP_BITS, QLinearSoftmax
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import Scale
+from tilewright.targets.snitch.ita.arithmetic import Activation, Scale
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
+from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
+from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.snitch.ita.products import weights_of
 from tilewright.targets.snitch.ita.requantising import nearest
 from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
 
@@ -38,6 +45,7 @@ STEP = math.log(2)
 SHARE = 1 / 255
 """Of a row's sum: a step of ITA's shares."""
 SAMPLES = 1 << 16
+GELU_NOTE = "{} is ITA's GELU: a polynomial"
 NOTE = "the softmax of {} is ITA's: powers of two of scores in steps of ln 2, rounded down"
 
 
@@ -48,74 +56,217 @@ class Attention:
     scores: Node
     softmax: Node
     mixed: Node
+    steps: tuple[float, float, float]
+    """How much larger those of queries, keys and values become where they are centred."""
+    centred: Mapping[str, float]
+    """The products that make those with a zero point, by their keys, and their steps."""
 
 
 def run(graph: Graph) -> Graph:
-    found: list[Rounded] = []
-    attentions = {node.key: one for one in _attentions(graph) for node in (one.scores, one.softmax, one.mixed)}
-    made = rewrite(graph, partial(_replaced, graph, attentions, found))
-    return replace(made, rounded=(*graph.rounded, *found))
+    return _Replacing(graph).run()
 
 
 ITA_NUMERICS = Pass("requantisations and softmax of ITA", run)
 
 
-def _replaced(
-    graph: Graph, attentions: Mapping[str, Attention], found: list[Rounded], node: Node, builder: Builder
-) -> Mapping[str, str] | None:
-    attention = attentions.get(node.key)
-    if attention is not None and node.key == attention.softmax.key:
-        builder.notes.append(NOTE.format(node.name))
-        (shares,) = builder.add(ItaSoftmax(), node.inputs[:1], node.outputs, node.name)
-        return {node.key: shares}
-    if isinstance(node.op, QLinearAdd):
-        return _with_short_factors(graph, node, found, builder)
-    scale = _scale(graph, node)
-    if scale is None:
+class _Replacing:
+    """A graph with ITA's numbers, and how far they are from the graph's own."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.found: list[Rounded] = []
+        attentions = [one for one in map(self._attention, graph.nodes) if one is not None]
+        self.scores = {one.scores.key: one for one in attentions}
+        self.softmaxes = {one.softmax.key: one for one in attentions}
+        self.mixed = {one.mixed.key: one for one in attentions}
+        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None]
+        self.gelus = {one.table.key: one for one in gelus}
+        self.negated = {one.after.key: one for one in gelus}
+        self.centred = {key: step for one in attentions for key, step in one.centred.items()}
+        self.centred |= {one.before.key: one.wider for one in gelus}
+
+    def run(self) -> Graph:
+        made = rewrite(self.graph, self._replaced)
+        return replace(made, rounded=(*self.graph.rounded, *self.found))
+
+    def _attention(self, softmax: Node) -> Attention | None:
+        graph, op = self.graph, softmax.op
+        if not isinstance(op, QLinearSoftmax) or softmax.inputs[1] not in graph.constants:
+            return None
+        scores, readers = graph.producers.get(softmax.inputs[0]), graph.consumers.get(softmax.key, [])
+        if scores is None or len(readers) != 1 or not is_only_reader(graph, readers[0], softmax.key):
+            return None
+        (mixed,) = readers
+        is_whole = mixed.inputs[0] == softmax.key and is_only_reader(graph, softmax, scores.key)
+        if not is_whole or op.axis != len(graph.types[softmax.key].shape) - 1:
+            return None
+        return _between(graph, scores, softmax, mixed)
+
+    def _replaced(self, node: Node, builder: Builder) -> Mapping[str, str] | None:
+        if node.key in self.softmaxes:
+            builder.notes.append(NOTE.format(node.name))
+            (shares,) = builder.add(ItaSoftmax(), node.inputs[:1], node.outputs, node.name)
+            return {node.key: shares}
+        if node.key in self.gelus:
+            builder.notes.append(GELU_NOTE.format(node.name))
+            (made,) = builder.add(ItaGelu(self.gelus[node.key].curve), node.inputs[:1], node.outputs, node.name)
+            return {node.key: made}
+        if isinstance(node.op, QLinearAdd):
+            return _with_short_factors(self.graph, node, self.found, builder)
+        scale = _scale(self.graph, node)
+        if scale is None:
+            return None
+        if node.key in self.scores:
+            return self._scores(self.scores[node.key], scale, builder)
+        if node.key in self.mixed:
+            return self._mixed(self.mixed[node.key], scale, builder)
+        if not _is_ita_s(self.graph, node):
+            return None
+        wanted = scale / self.centred.get(node.key, 1.0)
+        chosen = nearest(wanted)
+        self.found.append(_rounded(node, wanted, chosen))
+        one = _with_one_scale(self.graph, node, builder)
+        op = instance(node.op, MatMul)
+        if node.key in self.negated:
+            weights = builder.constant(_negative(builder, self.graph, one.inputs[1]), f"{node.name}_negative")
+            one = replace(one, inputs=(one.inputs[0], weights, *one.inputs[2:]))
+            op = replace(op, a_zero=self.negated[node.key].curve.scale.add)
+        zero = 0 if node.key in self.centred else instance(op.requant, Requant).zero_point
+        return _with_scale(self.graph, one, replace(op, requant=_requant(op, chosen, zero)), chosen, builder)
+
+    def _scores(self, one: Attention, scale: float, builder: Builder) -> Mapping[str, str]:
+        """Whose zero point does not matter: they have all of a byte."""
+        queries, keys, _ = one.steps
+        chosen = nearest(scale * queries * keys * _step(self.graph, one.softmax) / STEP)
+        op = replace(instance(one.scores.op, MatMul), a_zero=0, b_zero=0, requant=full_range(chosen.shift, "int8"))
+        return _with_scale(self.graph, one.scores, op, chosen, builder)
+
+    def _mixed(self, one: Attention, scale: float, builder: Builder) -> Mapping[str, str]:
+        chosen = nearest(scale * one.steps[2] * SHARE / _share(one.softmax))
+        op = instance(one.mixed.op, MatMul)
+        requant = _requant(op, chosen, instance(op.requant, Requant).zero_point)
+        return _with_scale(self.graph, one.mixed, replace(op, a_zero=0, b_zero=0, requant=requant), chosen, builder)
+
+
+def _between(graph: Graph, scores: Node, softmax: Node, mixed: Node) -> Attention | None:
+    """Of two products of int8 that have no zero points, or can lose them, and of keys that fill tiles."""
+    if any(not isinstance(node.op, MatMul) or _scale(graph, node) is None for node in (scores, mixed)):
         return None
-    if attention is not None and node.key == attention.scores.key:
-        return _with_scale(graph, node, nearest(scale * _step(graph, attention.softmax) / STEP), builder, 0)
-    if attention is not None:
-        return _with_scale(graph, node, nearest(scale * SHARE / _share(attention.softmax)), builder)
-    chosen = nearest(scale)
-    found.append(_rounded(node, scale, chosen))
-    return _with_scale(graph, node, chosen, builder)
-
-
-def _attentions(graph: Graph) -> list[Attention]:
-    candidates = (_attention(graph, node) for node in graph.nodes if isinstance(node.op, QLinearSoftmax))
-    return [one for one in candidates if one is not None]
-
-
-def _attention(graph: Graph, softmax: Node) -> Attention | None:
-    op, scores = instance(softmax.op, QLinearSoftmax), graph.producers.get(softmax.inputs[0])
-    readers = graph.consumers.get(softmax.key, [])
-    if scores is None or len(readers) != 1 or softmax.key in graph.sinks or softmax.inputs[1] not in graph.constants:
-        return None
-    (mixed,) = readers
-    products = [node for node in (scores, mixed) if isinstance(node.op, MatMul) and _scale(graph, node) is not None]
-    is_whole = len(products) == 2 and mixed.inputs[0] == softmax.key and is_only_reader(graph, softmax, scores.key)
-    if not is_whole or op.axis != len(graph.types[softmax.key].shape) - 1:
-        return None
-    return Attention(scores, softmax, mixed) if _has_no_zeros(graph, scores, mixed) else None
-
-
-def _has_no_zeros(graph: Graph, scores: Node, mixed: Node) -> bool:
-    """Queries, keys and values are int8 around zero; where shares have their zero does not matter any more."""
     first, second = instance(scores.op, MatMul), instance(mixed.op, MatMul)
-    kinds = {graph.types[name].dtype for name in (*scores.inputs[:2], mixed.inputs[1])}
-    return kinds == {"int8"} and not (first.a_zero or first.b_zero or second.b_zero)
+    zeros = {scores.inputs[0]: first.a_zero, scores.inputs[1]: first.b_zero, mixed.inputs[1]: second.b_zero}
+    if {graph.types[name].dtype for name in zeros} != {"int8"} or len(zeros) != 3:
+        return None
+    if graph.types[scores.key].shape[-1] % SIDE:
+        return None
+    makers = {name: _maker(graph, name) for name, zero in zeros.items() if zero}
+    if None in makers.values():
+        return None
+    steps = tuple((128 + abs(zero)) / 128 for zero in zeros.values())
+    centred = {node.key: (128 + abs(zeros[name])) / 128 for name, node in makers.items() if node is not None}
+    return Attention(scores, softmax, mixed, (steps[0], steps[1], steps[2]), centred)
+
+
+def _maker(graph: Graph, tensor: str) -> Node | None:
+    """The product whose results a tensor shows in another order, and nobody else sees."""
+    readers = graph.consumers.get(tensor, [])
+    node = graph.producers.get(tensor)
+    while len(readers) == 1 and node is not None and isinstance(node.op, Reshape | Transpose):
+        readers, node = graph.consumers.get(node.inputs[0], []), graph.producers.get(node.inputs[0])
+    if node is None or len(readers) != 1 or node.key in graph.sinks or _scale(graph, node) is None:
+        return None
+    if not _is_ita_s(graph, node):
+        return None
+    requant = instance(instance(node.op, MatMul).requant, Requant)
+    return node if (requant.low, requant.high) == (-128, 127) else None
+
+
+@dataclass(frozen=True)
+class Gelu:
+    """A table between two products that stands for GELU, and ITA's polynomial for it."""
+
+    before: Node
+    table: Node
+    after: Node
+    curve: Activation
+    wider: float
+    """Steps of its inputs, which are centred."""
+
+
+def _gelu(graph: Graph, node: Node) -> Gelu | None:
+    table = graph.constants.get(node.inputs[1]) if isinstance(node.op, Lookup) else None
+    if table is None or table.ndim != 1 or table.dtype != np.int8 or graph.types[node.inputs[0]].dtype != "int8":
+        return None
+    before, readers = graph.producers.get(node.inputs[0]), graph.consumers.get(node.key, [])
+    if before is None or before is not _maker(graph, node.inputs[0]) or len(readers) != 1 or node.key in graph.sinks:
+        return None
+    (after,) = readers
+    if after.inputs[0] != node.key or _scale(graph, after) is None or not _is_ita_s(graph, after):
+        return None
+    if graph.constants[after.inputs[1]].dtype != np.int8 or instance(after.op, MatMul).b_zero:
+        return None
+    zero = instance(instance(before.op, MatMul).requant, Requant).zero_point
+    fit, wider = gelu_fit(table, zero, instance(after.op, MatMul).a_zero), (128 + abs(zero)) / 128
+    if fit is None:
+        return None
+    return Gelu(before, node, after, curve_of(fit, wider), wider)
+
+
+def _negative(builder: Builder, graph: Graph, name: str) -> Array:
+    """Weights of a graph, or those that were made of them, with the other sign."""
+    weights = builder.constants[name] if name in builder.constants else graph.constants[name]
+    return np.clip(-weights.astype(np.int16), -128, 127).astype(np.int8)
+
+
+def _requant(op: MatMul, scale: Scale, zero: int) -> Requant:
+    return replace(instance(op.requant, Requant), shift=scale.shift, rounding="half_up", zero_point=zero)
 
 
 def _scale(graph: Graph, node: Node) -> float | None:
-    """Of a requantisation that another one may stand for: one for all columns."""
+    """Of a requantisation that another one may stand for: the largest, where weights have one for each column."""
     op = node.op
     if not isinstance(op, MatMul) or op.requant is None or op.requant.dtype not in NARROW:
         return None
     mul = graph.constants.get(node.operands().get("mul", ""))
-    if op.requant.rounding != "half_even" or mul is None or mul.size != 1 or graph.types[node.inputs[0]].dtype not in NARROW:
+    if op.requant.rounding != "half_even" or mul is None or graph.types[node.inputs[0]].dtype not in NARROW:
         return None
-    return float(mul.reshape(-1)[0]) * 2.0**-op.requant.shift if mul.reshape(-1)[0] > 0 else None
+    if mul.min() <= 0 or (mul.size > 1 and not _has_columns(graph, node)):
+        return None
+    return float(mul.max()) * 2.0**-op.requant.shift
+
+
+def _is_ita_s(graph: Graph, node: Node) -> bool:
+    """Whether ITA has a product but for its requantisation."""
+    try:
+        return isinstance(node.op, MatMul) and weights_of(graph, node, node.op).size > 0
+    except Refusal:
+        return False
+
+
+def _has_columns(graph: Graph, node: Node) -> bool:
+    """Whether weights and what is added are constants, a column for each factor if there are several."""
+    op, operands = instance(node.op, MatMul), node.operands()
+    known = [graph.constants.get(operands[name]) for name in ("B", "C", "add") if name in operands]
+    weights = known[0]
+    if weights is None or weights.ndim != 2 or weights.dtype != np.int8 or op.b_zero or op.perm_b:
+        return False
+    columns = weights.shape[0 if op.trans_b else 1]
+    factors = graph.constants[operands["mul"]].size
+    return all(one is not None and one.size in (1, columns) for one in known[1:]) and factors in (1, columns)
+
+
+def _with_one_scale(graph: Graph, node: Node, builder: Builder) -> Node:
+    """The same with weights, and a bias, in the largest scale that a column has."""
+    op, operands = instance(node.op, MatMul), node.operands()
+    mul = graph.constants[operands["mul"]].astype(np.float64).reshape(-1)
+    if mul.size == 1:
+        return node
+    shares = mul / mul.max()
+    weights = graph.constants[operands["B"]]
+    made = np.rint(weights * (shares[:, None] if op.trans_b else shares)).astype(np.int8)
+    bias = np.rint(_whole_bias(graph, operands) * shares).astype(np.int32)
+    builder.notes.append(f"weights of {node.name} have one scale for all columns, as ITA has it")
+    names = builder.constant(made, operands["B"]), builder.constant(bias, f"{node.name}_bias")
+    return replace(node, inputs=(node.inputs[0], *names, operands["mul"]))
 
 
 def _step(graph: Graph, softmax: Node) -> float:
@@ -130,28 +281,24 @@ def _share(softmax: Node) -> float:
     return 2.0**op.requant.shift / op.numerator
 
 
-def _with_scale(
-    graph: Graph, node: Node, scale: Scale, builder: Builder, zero: int | None = None
-) -> Mapping[str, str]:
-    """The product with a requantisation of ITA; scores, whose zero point does not matter, have all of a byte."""
-    op, operands = instance(node.op, MatMul), node.operands()
-    given = instance(op.requant, Requant)
-    requant = replace(given, shift=scale.shift, rounding="half_up") if zero is None else full_range(scale.shift, "int8", zero)
+def _with_scale(graph: Graph, node: Node, op: MatMul, scale: Scale, builder: Builder) -> Mapping[str, str]:
+    """The product with ITA's requantisation."""
+    operands = node.operands()
     bias = operands.get("C", "")
     if "add" in operands:
         bias = builder.constant(_whole_bias(graph, operands), f"{node.name}_bias")
     mul = builder.constant(np.array([scale.multiplier], np.int32), f"{node.name}_mul")
-    is_share = isinstance(graph.producers.get(node.inputs[0]) and graph.producers[node.inputs[0]].op, QLinearSoftmax)
-    new = replace(op, requant=requant, a_zero=0 if is_share else op.a_zero)
-    (result,) = builder.add(new, [*node.inputs[:2], bias, mul], node.outputs, node.name)
+    (result,) = builder.add(op, [*node.inputs[:2], bias, mul], node.outputs, node.name)
     return {node.key: result}
 
 
 def _whole_bias(graph: Graph, operands: Mapping[str, str]) -> Array:
     """With what is added to scaled totals as the nearest integer of the totals."""
-    mul, add = (graph.constants[operands[name]].astype(np.int64) for name in ("mul", "add"))
-    bias = graph.constants[operands["C"]].astype(np.int64) if "C" in operands else np.zeros(1, np.int64)
-    return np.asarray(bias + np.rint(add / mul), np.int32).reshape(-1)
+    mul, add, bias = (
+        graph.constants[operands[name]].astype(np.int64).reshape(-1) if name in operands else np.zeros(1, np.int64)
+        for name in ("mul", "add", "C")
+    )
+    return np.asarray(bias + np.rint(add / mul), np.int32)
 
 
 def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
@@ -169,7 +316,10 @@ def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
 
 
 def _with_short_factors(graph: Graph, node: Node, found: list[Rounded], builder: Builder) -> Mapping[str, str] | None:
-    """A sum of two tensors with factors of 8 bits, and one of 8 bits for both."""
+    """A sum of two tensors with factors of 8 bits, and one of 8 bits for both; where ITA makes one of them."""
+    makers = [graph.producers.get(name) for name in node.inputs]
+    if not any(maker is not None and _scale(graph, maker) is not None and _is_ita_s(graph, maker) for maker in makers):
+        return None
     op, kinds = instance(node.op, QLinearAdd), [graph.types[name] for name in node.inputs]
     if op.requant.rounding != "half_even" or min(op.mul_a, op.mul_b) <= 0 or {kind.dtype for kind in kinds} != {"int8"}:
         return None

@@ -48,7 +48,7 @@ def product(graph: Graph, node: Node) -> Product:
     op = node.op
     if not isinstance(op, MatMul):
         raise Refusal("ITA has matrix products, sums and attention only")
-    w = _weights(graph, node, op)
+    w = weights_of(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
     zero = op.a_zero - (UNSIGNED if graph.operand_types(node)["A"].dtype == "uint8" else 0)
@@ -86,7 +86,7 @@ def check_plain(op: MatMul) -> None:
         raise Refusal("it does more than multiply and add")
 
 
-def _weights(graph: Graph, node: Node, op: MatMul) -> Array:
+def weights_of(graph: Graph, node: Node, op: MatMul) -> Array:
     """[inner, columns]."""
     types, operands = graph.operand_types(node), node.operands()
     check_plain(op)
@@ -120,7 +120,7 @@ def _per_column(graph: Graph, node: Node, name: str, columns: int) -> Array | No
 
 
 def run(graph: Graph) -> Graph:
-    return without_detours(rewrite(graph, partial(_on_ita, graph)))
+    return rewrite(graph, partial(_on_ita, graph))
 
 
 def without_detours(graph: Graph) -> Graph:
@@ -190,7 +190,9 @@ def _turned(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
         return None
     (result,) = builder.add(replace(made.op, turned=not made.op.turned), made.inputs, name=made.name)
     shape = graph.types[node.key].shape
-    return {node.key: builder.add(Reshape(shape), [result])[0] if graph.types[made.key].shape[:-4] != shape[:-4] else result}
+    return {
+        node.key: builder.add(Reshape(shape), [result])[0] if graph.types[made.key].shape[:-4] != shape[:-4] else result
+    }
 
 
 def _meets_zeros(graph: Graph, node: Node) -> bool:
@@ -203,3 +205,4 @@ def _meets_zeros(graph: Graph, node: Node) -> bool:
 
 PRODUCTS_ON_ITA = Pass("matrix products on ITA", run)
 """Products that it computes to the bit; others stay as they are."""
+STAY_IN_TILES = Pass("tiles stay tiles", without_detours)

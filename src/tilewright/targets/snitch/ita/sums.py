@@ -1,5 +1,5 @@
-"""Sums of two quantised tensors on ITA: products with two diagonal tiles, one inner block for each of them. ITA takes fewer
-cycles for that than cores for the sum, and the tensors stay in tiles."""
+"""Sums of two quantised tensors on ITA: products with two diagonal tiles, one inner block for each of them. ITA takes
+fewer cycles for that than cores for the sum, and the tensors stay in tiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_words
 from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE, packed_bias
 from tilewright.targets.snitch.ita.linear import CUBE
 from tilewright.targets.snitch.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
-from tilewright.targets.snitch.ita.products import without_detours
 from tilewright.targets.snitch.ita.requantising import Fitted, fitted
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
@@ -97,7 +96,7 @@ def summed(graph: Graph, node: Node) -> Sum:
 
 
 def run(graph: Graph) -> Graph:
-    return without_detours(rewrite(graph, partial(_on_ita, graph)))
+    return rewrite(graph, partial(_on_ita, graph))
 
 
 def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
@@ -113,7 +112,8 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
     weights = builder.constant(diagonals, f"{node.name}_factors")
     bias = builder.constant(packed_bias(one.found.bias).reshape(1, BIAS_BYTES), f"{node.name}_bias")
     (made,) = builder.add(ItaSum(one.found.scale), [*tiles, weights, bias], name=node.name)
-    builder.add(ItaRows(*graph.types[node.key].shape[-2:]), [made], node.outputs, node.name)
+    rows, columns = graph.types[node.key].shape[-2:]
+    builder.add(ItaRows(rows, columns), [made], node.outputs, node.name)
     return {name: name for name in node.outputs}
 
 
