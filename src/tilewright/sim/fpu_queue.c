@@ -261,5 +261,5 @@ int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
     n->due = NEVER;
     if (run(s, c, limit, wanted)) return 1;
     n->due = earlier(n->due, movers_due(n));
-    return 0;
+    return n->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
 }

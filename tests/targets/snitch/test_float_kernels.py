@@ -9,6 +9,8 @@ from tests.targets.snitch.machine import SNITCH, floats, kernel
 from tilewright.ir.op import Op
 from tilewright.ops.exp import Exp
 from tilewright.ops.gelu import Gelu
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
@@ -23,6 +25,7 @@ from tilewright.target.target import Target
 
 FUNCTIONS = {
     "exp_blocks.c": Exp(), "sigmoid_blocks.c": Sigmoid(), "swish_blocks.c": Swish(alpha=1.5), "tanh_blocks.c": Tanh(),
+    "hardsigmoid_blocks.c": HardSigmoid(alpha=0.3, beta=0.4), "hardswish_blocks.c": HardSwish(), "relu_blocks.c": Relu(),
     "gelu_blocks.c": Gelu(), "gelu_tanh_blocks.c": Gelu(approximate="tanh"),
 }  # fmt: skip
 EXACT = 1e-6
@@ -73,6 +76,7 @@ def test_products_any_way_they_lie() -> None:
         Case(turned, MatMul(activation=Relu(), alpha=0.5), [floats(5, 6), floats(6, 4)]),
         Case(turned, MatMul(activation=Relu()), [floats(3, 5, 66), floats(3, 66, 17), floats(17)]),
         Case(turned, MatMul(activation=Relu()), [floats(9, 10), floats(10, 8), floats(8)]),
+        Case(turned, MatMul(), [floats(5, 2), floats(2, 12)]),
         Case(turned, MatMul(trans_b=True), [floats(9, 3, 8), floats(9, 7, 8)]),
     ]
     check(cases, SNITCH)

@@ -93,6 +93,7 @@ def test_products_of_bytes() -> None:
         Case(streams, MatMul(trans_b=True), [integers("int8", 17, 50), integers("int8", 33, 50), few]),
         Case(streams, MatMul(a_zero=3, b_zero=-7), [integers("uint8", 4, 1030), integers("int8", 1030, 9)]),
         Case(streams, MatMul(), [integers("int8", 2, 3, 66), integers("int8", 2, 66, 6)]),
+        Case(streams, MatMul(), [integers("int8", 5, 2), integers("int8", 2, 9)]),
         # The largest totals of all, in several groups and in one.
         Case(streams, MatMul(), [np.full((2, 300), -128, np.int8), np.full((300, 2), -128, np.int8)]),
         Case(streams, MatMul(), [np.full((2, 255), -128, np.int8), np.full((255, 2), -128, np.int8)]),

@@ -8,6 +8,9 @@ from math import prod
 
 from tilewright.ir.op import Op
 from tilewright.ops.exp import Exp
+from tilewright.ops.hardsigmoid import HardSigmoid
+from tilewright.ops.hardswish import HardSwish
+from tilewright.ops.relu import Relu
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
@@ -37,6 +40,9 @@ def gelu(source: str, approximate: str) -> Kernel:
 
 KERNELS = (
     function(Exp, "exp_blocks.c"),
+    function(HardSigmoid, "hardsigmoid_blocks.c"),
+    function(HardSwish, "hardswish_blocks.c"),
+    function(Relu, "relu_blocks.c"),
     function(Sigmoid, "sigmoid_blocks.c"),
     function(Swish, "swish_blocks.c"),
     function(Tanh, "tanh_blocks.c"),

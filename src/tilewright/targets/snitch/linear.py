@@ -22,7 +22,7 @@ COPIES = 64
 """TW_COPIES in C: elements of a row of a that are copied at a time."""
 
 LEAST = 4
-"""Products of a sum, so that a stream of them is not read ahead into the row after the next."""
+"""Products of a sum, so that a stream of them is not read ahead into the row after the next; TW_LEAST in C."""
 
 
 # ---- what sums take ---------------------------------------------------------------------------------------------
@@ -102,11 +102,6 @@ def copied_bytes(op: Op, types: Types) -> int:
     return copies_bytes(cast(int, op.params(types)["inner"]))
 
 
-def few_products(op: Op, types: Types) -> str | None:
-    inner = cast(int, op.params(types)["inner"])
-    return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
-
-
 MANY, SMALL = 8, 1024
 """As in C: so many matrices, whose factor and sums have at most so many elements, are taken by one core each."""
 
@@ -119,15 +114,16 @@ def turned_bytes(op: Op, types: Types) -> int:
     """The second factor with columns side by side, sums, copies."""
     p = cast("dict[str, int]", op.params(types))
     matrices = math.prod(cast("dict[str, list[int]]", p)["size"])
-    elements = (p["inner"] + p["rows"]) * -(-p["columns"] // 2) * 2
-    return 4 * elements * (CORES if is_one_each(matrices, elements) else 1) + copies_bytes(p["inner"])
+    inner = max(p["inner"], LEAST)
+    elements = (inner + p["rows"]) * -(-p["columns"] // 2) * 2
+    return 4 * elements * (CORES if is_one_each(matrices, elements) else 1) + copies_bytes(inner)
 
 
 def turned_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """As of other products, and matrices; elements of the second factor that a core writes down, and results that it
     places."""
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
-    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    rows, columns, inner = extents.get("m", 1), extents.get("n", 1), max(extents.get("k", 1), LEAST)
     one_each = is_one_each(matrices, (inner + rows) * -(-columns // 2) * 2)
     own, team = (-(-matrices // cores), 1) if one_each else (matrices, cores)
     of_sums = times(own, sum_features(rows, columns, inner, FLOAT_COPYING, team))
@@ -161,13 +157,13 @@ def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
 def product_bytes(op: Op, types: Types) -> int:
     p, product = cast("dict[str, int]", op.params(types)), cast(MatMul, op)
     largest = largest_product(((types["A"].dtype, product.a_zero), (types["B"].dtype, product.b_zero)))
-    return byte_sums_bytes(p["rows"], p["inner"], p["columns"], largest)
+    return byte_sums_bytes(p["rows"], max(p["inner"], LEAST), p["columns"], largest)
 
 
 def bytes_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """As of floats; elements of the second factor that a core converts, and its results, by the way to them."""
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
-    rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
+    rows, columns, inner = extents.get("m", 1), extents.get("n", 1), max(extents.get("k", 1), LEAST)
     of_sums = times(matrices, sum_features(rows, columns, inner, BYTE_COPYING, cores))
     converted = inner * columns / cores * (1 if math.prod(types["B"].shape[:-2]) == 1 else matrices)
     return 1.0, *of_sums, converted, *results(cast(MatMul, op).requant, matrices * rows * columns / cores)
@@ -220,12 +216,12 @@ KERNELS = (
     ),
     Kernel(
         MatMul, "matmul_turned_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
-        objection=few_products, cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
+        cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
         features=turned_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
         MatMul, "matmul_bytes.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-        scratch=product_bytes, objection=few_products, cooperative=True, whole=frozenset({"k"}),
+        scratch=product_bytes, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 8, "n": 16}, features=bytes_features, header="matmul.h",
     ),
     Kernel(

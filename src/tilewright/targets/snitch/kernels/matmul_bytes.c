@@ -20,9 +20,13 @@ typedef struct {
 static void convert_b(const work *w, const TW_B *b) {
   const tw_matmul_params *const p = w->p;
   const tw_byte_rooms *const r = &w->rooms;
-  const tw_share rows = tw_share_of(p->inner);
+  const tw_share rows = tw_share_of(r->inner);
   for (int32_t row = rows.first; row < rows.end; row++) {
     uint32_t *const to = (uint32_t *)r->b + row * r->width;
+    if (row >= p->inner) {
+      for (int32_t i = 0; i < r->width; i++) ((volatile uint32_t *)to)[i] = 0;
+      continue;
+    }
     tw_make_floats((const uint8_t *)b + row * p->b_row, p->b_column, p->columns, (const uint32_t *)r->right, to);
     if (p->columns & 1) to[p->columns] = 0;
   }
@@ -32,7 +36,9 @@ static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t
   const work *const w = k->p;
   const tw_matmul_params *const p = w->p;
   const uint8_t *const from = (const uint8_t *)k->a + row * p->a_row + (k->before + first) * p->a_column;
-  tw_copy_bytes(from, p->a_column, count, (const uint32_t *)w->rooms.left, to);
+  const int32_t there = tw_min(count, p->inner - k->before - first);
+  tw_copy_bytes(from, p->a_column, there, (const uint32_t *)w->rooms.left, to);
+  for (int32_t i = there; i < count; i++) tw_put(to + i, 0);
 }
 
 /* Results of this core's part. */
@@ -64,7 +70,7 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   const tw_matmul_params *const p = params;
   if (tw_batch_is_empty(p)) return;
   const int32_t largest = tw_further(A_IS_SIGNED, p->a_zero) * tw_further(B_IS_SIGNED, p->b_zero);
-  const work w = {p, tw_byte_rooms_in(scratch, p->rows, p->inner, p->columns, largest)};
+  const work w = {p, tw_byte_rooms_in(scratch, p->rows, tw_max(p->inner, TW_LEAST), p->columns, largest)};
   const tw_byte_rooms *const r = &w.rooms;
   tw_sums k = {.p = &w, .b_row = r->width, .begin = r->origins, .y = r->sums, .y_row = r->width};
   tw_sums_cut(&k, p->rows, r->width, COPYING);

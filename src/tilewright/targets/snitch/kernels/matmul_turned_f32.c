@@ -20,13 +20,19 @@ typedef struct {
 
 static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to) {
   const tw_matmul_params *const p = ((const work *)k->p)->p;
-  tw_copy_row_twice((const uint32_t *)k->a + row * p->a_row + first * p->a_column, p->a_column, count, to);
+  const int32_t there = tw_min(count, p->inner - first);
+  tw_copy_row_twice((const uint32_t *)k->a + row * p->a_row + first * p->a_column, p->a_column, there, to);
+  for (int32_t i = there; i < count; i++) tw_put(to + i, 0);
 }
 
 static void turn(const work *w, const uint32_t *b, tw_share rows) {
   const tw_matmul_params *const p = w->p;
   for (int32_t row = rows.first; row < rows.end; row++) {
     uint32_t *const to = (uint32_t *)w->turned + row * w->width;
+    if (row >= p->inner) {
+      for (int32_t i = 0; i < w->width; i++) ((volatile uint32_t *)to)[i] = 0;
+      continue;
+    }
     tw_copy_apart(b + row * p->b_row, p->b_column, to, 1, p->columns);
     if (p->columns & 1) ((volatile uint32_t *)to)[p->columns] = 0;
   }
@@ -80,7 +86,7 @@ static void all_together(const work *w, tw_sums *k, const float *a, const float 
     if (batch.b != last) {
       if (last >= 0) tw_barrier();
       last = batch.b;
-      turn(w, (const uint32_t *)b + last, tw_share_of(p->inner));
+      turn(w, (const uint32_t *)b + last, tw_share_of(k->inner));
       tw_barrier();
     }
     k->a = a + batch.a;
@@ -90,7 +96,7 @@ static void all_together(const work *w, tw_sums *k, const float *a, const float 
 
 static void one_each(const work *w, tw_sums *k, int32_t matrices, const float *a, const float *b, const float *c, float *y) {
   const tw_matmul_params *const p = w->p;
-  const tw_share own = tw_share_of(matrices), inner = {0, p->inner};
+  const tw_share own = tw_share_of(matrices), inner = {0, k->inner};
   tw_batch batch = {{0}, 0, 0, 0, 0};
   k->rows = (tw_share){0, p->rows};
   k->columns = (tw_share){0, w->width};
@@ -105,14 +111,14 @@ static void one_each(const work *w, tw_sums *k, int32_t matrices, const float *a
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y, void *scratch) {
   const tw_matmul_params *const p = params;
   if (tw_batch_is_empty(p)) return;
-  const int32_t width = (p->columns + 1) & ~1, elements = (p->inner + p->rows) * width;
+  const int32_t width = (p->columns + 1) & ~1, inner = tw_max(p->inner, TW_LEAST), elements = (inner + p->rows) * width;
   int32_t matrices = 1;
   for (int32_t axis = 0; axis < p->rank; axis++) matrices *= p->size[axis];
   const int is_one_each = matrices >= MANY && elements <= SMALL;
-  float *const turned = (float *)scratch + (is_one_each ? tw_core() * elements : 0), *const sums = turned + p->inner * width;
+  float *const turned = (float *)scratch + (is_one_each ? tw_core() * elements : 0), *const sums = turned + inner * width;
   const work w = {p, turned, sums, width};
-  tw_sums k = {.p = &w, .b = turned, .b_row = width, .begin_row = p->c_row, .y = sums, .y_row = width, .inner = p->inner};
-  tw_sums_copies(&k, p->inner, (float *)scratch + (is_one_each ? TW_CORES : 1) * elements);
+  tw_sums k = {.p = &w, .b = turned, .b_row = width, .begin_row = p->c_row, .y = sums, .y_row = width, .inner = inner};
+  tw_sums_copies(&k, inner, (float *)scratch + (is_one_each ? TW_CORES : 1) * elements);
   if (is_one_each) {
     one_each(&w, &k, matrices, a, b, c, y);
   } else {

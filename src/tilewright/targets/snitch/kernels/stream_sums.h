@@ -13,6 +13,7 @@
 #include "streams.h"
 #include "tw.h"
 
+#define TW_LEAST 4 /* products of a sum: shorter ones are filled up with zeros */
 #define TW_COPIES 64 /* of elements of a row of a, at the most: what is summed at a time */
 
 typedef struct {
