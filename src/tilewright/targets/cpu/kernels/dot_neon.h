@@ -9,7 +9,6 @@
 #define TW_ROWS 8
 #define TW_COLUMNS 8
 #define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
-#define TW_AHEAD 2048            /* bytes before weights are needed that they are asked for, where one row reads them */
 
 /* A row of totals. */
 typedef struct {
@@ -51,7 +50,7 @@ TW_ALWAYS const int8_t *tw_multiply_sixteens(int rows, tw_sums *t, const int8_t 
     TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = vld1q_s8(x[r] + i);
     if (rows == 1) {
       __builtin_prefetch(w + TW_AHEAD);
-      __builtin_prefetch(w + TW_AHEAD + 64);
+      __builtin_prefetch(w + TW_AHEAD + TW_LINE);
     }
     if (flip) TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = veorq_s8(a[r], sign);
     TW_FOUR_OF_ROWS(0);
