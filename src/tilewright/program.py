@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,6 +62,8 @@ from tilewright.target.settings import Settings
 MAX_RUN_BYTES = 2**31
 """Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
 
+LINKING = threading.Lock()
+
 Progress = Callable[[str], None]
 """Told what is being done now."""
 
@@ -69,7 +72,7 @@ def silent(what: str) -> None:
     """No progress shown."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Program:
     compiled: Compiled
     name: str
@@ -83,6 +86,10 @@ class Program:
     _built: dict[str, HostProgram] = field(default_factory=dict, repr=False)
     _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
     _library: HostLibrary | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        schedule = self.compiled.schedule
+        return f"<Program '{self.name or self.graph.name}' for {schedule.target.name}: {len(schedule.calls)} layers>"
 
     @property
     def graph(self) -> Graph:
@@ -141,17 +148,16 @@ class Program:
                 f"target {schedule.target.name}", "does not run in this process", "compile with target='cpu'"
             )
         _refuse_too_large(schedule.graph)
-        library = self._linked()
-        library.start()
-        return LoadedNetwork(library, schedule.graph, list(self._input_types), self.graph.output_names)
+        return LoadedNetwork(self._linked(), schedule.graph, list(self._input_types), self.graph.output_names)
 
     def _linked(self) -> HostLibrary:
-        """The shared library, made once."""
-        if self._library is None:
-            schedule = self.compiled.schedule
-            writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
-            self._library = HostLibrary(schedule, self.files, writer, self.cc)
-        return self._library
+        """The shared library, made once, also where several threads ask for it."""
+        with LINKING:
+            if self._library is None:
+                schedule = self.compiled.schedule
+                writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
+                self._library = HostLibrary(schedule, self.files, writer, self.cc)
+            return self._library
 
     @property
     def simulated(self) -> bool:
@@ -399,7 +405,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
-    kernels: Sequence[str | Path] = (), threads: int = 0,
+    kernels: Sequence[str | Path] = (), threads: int = 0, cpu: str = "", pin: bool = False,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -413,12 +419,14 @@ def compile_model(
     does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
     with which a float network becomes one of integers; `program.quantisation` says what that costs.
     `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
-    those of kernels from outside the package (docs/own_kernels.md). `threads` compute a layer together on the target
-    cpu.
+    those of kernels from outside the package (docs/own_kernels.md). Of the target cpu: `cpu` is the processor,
+    `threads` compute a layer together, and with `pin` each stays on one of its cores.
     """
     if not isinstance(threads, int):
         raise CompileError(f"threads={threads!r}", "is no whole number", "as many as the machine has cores")
     settings = replace(settings, threads=threads) if threads else settings
+    settings = replace(settings, processor=cpu) if cpu else settings
+    settings = replace(settings, pins_threads=True) if pin else settings
     settings = replace(settings, numerics=numerics) if numerics else settings
     added = tuple(map(str, accelerators))
     settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings

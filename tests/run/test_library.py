@@ -16,6 +16,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
+from tilewright.run.library import LoadedNetwork
 from tilewright.target import processors
 from tilewright.target.processors import PROCESSORS, SSE, check_processor, check_runs_here, processor_flags
 from tilewright.target.settings import Settings
@@ -190,3 +191,25 @@ def test_the_folder_builds_for_the_processor() -> None:
     text = program(settings=Settings(processor="x86-64-v3")).files["CMakeLists.txt"]
     assert "add_library(net_network\n" in text
     assert "-O3 -march=x86-64-v3" in text
+
+
+def test_threads_that_load_at_once_make_one_library(x: Array) -> None:
+    made, loaded = program(), list[LoadedNetwork]()
+    threads = [threading.Thread(target=lambda: loaded.append(made.load())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({one.library for one in loaded}) == 1
+    assert all(np.array_equal(one(x)[0], loaded[0](x)[0]) for one in loaded)
+
+
+def test_an_input_may_be_called_out(x: Array) -> None:
+    builder = Builder("named")
+    builder.output(builder.add(Relu(), [builder.input("out", TensorType("float32", (4, 8)))])[0])
+    loaded = Program(Compiled(*stages(builder.build(), "cpu", "net", Settings())), "net", None, 0.0).load()
+    assert np.array_equal(loaded(out=x), np.maximum(x, 0))
+
+
+def test_a_program_says_what_it_is(made: Program) -> None:
+    assert repr(made) == "<Program 'net' for cpu: 2 layers>"

@@ -21,7 +21,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.transpose import Transpose
 from tilewright.pipeline import Compiled, stages
-from tilewright.program import Program
+from tilewright.program import Program, compile_model
 from tilewright.target.processors import check_threads_here
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import STRICT, build_program, find_compiler
@@ -155,3 +155,25 @@ def test_the_command_refuses_threads_beyond_the_machine(command: Command, tmp_pa
     ran = command("run", tmp_path / "model.onnx", "--target", "cpu", "--threads", str(PROCESSORS + 1))
     assert ran.code == 2
     assert f"this process may use {PROCESSORS} processor" in ran.err
+
+
+@several
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs a system that lists threads")
+def test_the_pool_ends_with_the_last_that_is_called(x: Array) -> None:
+    before, made = len(list(Path("/proc/self/task").iterdir())), program(TWO)
+    first = made.load()
+    second = first.context()
+    del first
+    second(x)
+    assert len(list(Path("/proc/self/task").iterdir())) == before + 1
+    del second
+    assert len(list(Path("/proc/self/task").iterdir())) == before
+    assert np.array_equal(made.load()(x), made.run(x)[0])
+
+
+@several
+def test_keywords_choose_processor_and_threads(tmp_path: Path) -> None:
+    save(network(), tmp_path / "model.onnx")
+    made = compile_model(tmp_path / "model.onnx", target="cpu", cpu="cortex-a76", threads=2, pin=True)
+    target = made.compiled.schedule.target
+    assert (target.processor, target.threads, target.pins_threads) == ("cortex-a76", 2, True)

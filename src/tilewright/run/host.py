@@ -221,7 +221,7 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
     tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
-    {f"tw_start_threads_{number}" if target.threads > 1 else "0"}}};
+    {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.threads > 1 else "0, 0"}}};
 """
 
 

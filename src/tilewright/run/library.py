@@ -33,7 +33,7 @@ from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
-START = ctypes.CFUNCTYPE(ctypes.c_int)
+START, STOP = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(None)
 SMALL = ("-s", "-Wl,--gc-sections") if sys.platform == "linux" else ()
 """A library has nothing that only debuggers want, or that nobody calls."""
 ARENA_ALIGNMENT = 64
@@ -46,7 +46,7 @@ class CNetwork(ctypes.Structure):
     _fields_ = [
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
-        ("start_threads", START),
+        ("start_threads", START), ("stop_threads", STOP),
     ]  # fmt: skip
 
 
@@ -55,16 +55,26 @@ class HostLibrary(HostPrograms):
 
     def __init__(self, schedule: Schedule, files: Mapping[str, str], writer: Writer, cc: str | None) -> None:
         super().__init__([HostNetwork(schedule, files, writer)], cc)
+        self._users, self._lock = 0, threading.Lock()
 
     @cached_property
     def network(self) -> Any:
         """The library, loaded into this process."""
         return CNetwork.in_dll(ctypes.CDLL(str(self.path)), "tw_network_0")
 
-    def start(self) -> None:
-        """Load it, and make its threads."""
-        if self.network.start_threads and self.network.start_threads():
-            raise CompileError("load", "the system refuses threads", "compile with threads=1")
+    def start(self, user: object) -> None:
+        """Load it, and make its threads, which end with the last of its users."""
+        with self._lock:
+            if self.network.start_threads and self.network.start_threads():
+                raise CompileError("load", "the system refuses threads", "compile with threads=1")
+            self._users += 1
+        weakref.finalize(user, self._leave)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users and self.network.stop_threads:
+                self.network.stop_threads()
 
     def _build(self, target: Target, cc: str | None) -> None:
         check_machine(target)
@@ -84,6 +94,7 @@ class LoadedNetwork:
         self, library: HostLibrary, graph: Graph, input_names: Sequence[str], output_names: Sequence[str]
     ) -> None:
         self._library, self._graph = library, graph
+        library.start(self)
         self._names = dict(zip(input_names, graph.inputs, strict=True))
         self._output_names = list(output_names)
         self._outputs = list(dict.fromkeys(graph.outputs))
@@ -116,7 +127,10 @@ class LoadedNetwork:
             _check_done(self._library.network.reset(self._arena.ctypes.data))
 
     def __call__(self, *inputs: Array, out: Array | Sequence[Array] | None = None, **named: Array) -> Any:
-        """The outputs, one array or a tuple of them; those of `out`, where it is given, are written."""
+        """The outputs, one array or a tuple of them; those of `out`, where it is given, are written. A network with an
+        input of that name takes it for that."""
+        if out is not None and "out" in self._names:
+            named, out = {**named, "out": out}, None  # type: ignore[dict-item]  # is checked as all inputs are
         given = self._inputs(inputs, named)
         made = self._new_outputs() if out is None else self._checked_outputs(out, given)
         with self._lock:

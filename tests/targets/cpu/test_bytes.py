@@ -9,18 +9,22 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
-from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_on
+from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_graph, run_on
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
 from tilewright.errors import instance, present
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant, full_range
-from tilewright.ir.types import type_of
+from tilewright.ir.types import Array, TensorType, type_of
+from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
@@ -119,7 +123,57 @@ def test_products_of_what_is_computed(processor: str, monkeypatch: pytest.Monkey
     random = default_rng(5)
     wide = (MatMul(), [some_bytes(random, "int8", 5, 700), some_bytes(random, "int8", 700, 130)])
     cases = [*(computed_product(random, kind) for kind in kinds_of(processor)[:2] for _ in range(8)), wide]
+    cases += [one_row(random, *sizes) for sizes in ((48, 257), (257, 48), (19, 33), (3, 7), (64, 8))]
     assert run_on(cases, processor, monkeypatch, inputs=2) >= {"matmul_dot"}
+
+
+def one_row(random: Generator, inner: int, columns: int) -> Case:
+    """Times a matrix, its columns or its rows side by side."""
+    is_transposed = bool(random.integers(2))
+    a = some_bytes(random, "int8", 3, 1, inner)
+    b = some_bytes(random, "uint8" if inner == 19 else "int8", 3, *((columns, inner) if is_transposed else (inner, columns)))
+    op = MatMul(trans_b=is_transposed, a_zero=-128 if inner > 19 else 0, b_zero=7)
+    return replace(op, requant=full_range(38, "int8", -9, "half_even")), [a, b, None, np.array([(1 << 26) + 1], np.int32)]
+
+
+def followed(builder: Builder, random: Generator, dtype: str, op: Conv | MatMul, x: str, w: Array, is_sum: bool) -> None:
+    """A product or convolution, and one more requantisation, or the sum with another tensor."""
+    filters = w.shape[-1] if isinstance(op, MatMul) else len(w)
+    requantised = full_range(40, dtype, 3, "half_even")
+    constants = [w, random.integers(-5000, 5000, filters).astype(np.int32), np.full(filters, (1 << 28) + 1, np.int32)]
+    names = [builder.constant(array, "c") for array in constants]
+    (made,) = builder.add(replace(op, requant=requantised), [x, *names])
+    shape = builder.type_of(made).shape
+    if is_sum:
+        more = builder.input(f"r{len(builder.inputs)}", TensorType(dtype, shape))
+        add = QLinearAdd(1927407, 702549, 12345, full_range(21, dtype, 9, "half_even"))
+        builder.output(builder.add(add, [more, made])[0])
+        return
+    factors = [random.integers(1 << 23, 1 << 24, filters), random.integers(-(1 << 29), 1 << 29, filters)]
+    requantised = Requant(23, dtype, 10, 120, 11, "half_even")
+    axis = len(shape) - 1
+    given = [made, *(builder.constant(array.astype(np.int32), "f") for array in factors)]
+    builder.output(builder.add(RequantShift(requantised, axis), given)[0])
+
+
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_what_follows_is_computed_with_it(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole blocks of pixels and filters and parts of them, and a single pixel."""
+    needs(processor)
+    random, builder = default_rng(12), Builder("followed")
+    for dtype in ("int8", "uint8") if processor == NATIVE else ("int8",):
+        for is_sum in (False, True):
+            for height, channels, filters, kernel in ((5, 16, 24, 3), (7, 8, 19, 1), (3, 3, 9, 3)):
+                x = builder.input(f"x{len(builder.inputs)}", TensorType(dtype, (1, height, 9, channels)))
+                op = Conv(padding=(kernel // 2,) * 4, x_zero=-5 if dtype == "int8" else 5, channels_last=True)
+                w = some_bytes(random, "int8", filters, kernel, kernel, channels)
+                followed(builder, random, dtype, op, x, w, is_sum)
+            for rows, length, columns in ((1, 64, 44), (9, 20, 16)):
+                x = builder.input(f"x{len(builder.inputs)}", TensorType(dtype, (rows, length)))
+                followed(builder, random, dtype, MatMul(), x, some_bytes(random, "int8", length, columns), is_sum)
+    graph = builder.build()
+    feeds = {name: some_bytes(random, graph.types[name].dtype, *graph.types[name].shape) for name in graph.inputs}
+    assert run_graph(graph, feeds, processor, monkeypatch) == {"conv_dot_twice", "conv_dot_sum"}
 
 
 def test_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,3 +226,19 @@ def test_quantised_floats(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         x = np.concatenate([ties, near, random.normal(0, 200, 500).astype(np.float32) * step, odd, odd[::-1]])
         cases.append((QuantizeLinear(), [x.astype(np.float32), np.array(step), zero]))
     run_on(cases, NATIVE, monkeypatch)
+
+
+def test_quantised_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One layer's part of stacked caches and what is new, read where they are."""
+    random, builder = default_rng(10), Builder("caches")
+    for dtype, zero in (("int8", -3), ("uint8", 128)):
+        cache = builder.input(f"cache_{dtype}", TensorType("float32", (3, 2, 37, 5)))
+        new = builder.input(f"new_{dtype}", TensorType("float32", (2, 1, 5)))
+        (part,) = builder.add(Slice((1, 0, 0, 0), (1, 1, 1, 1), (1, 2, 37, 5)), [cache])
+        (joined,) = builder.add(Concat(1), [builder.add(Reshape((2, 37, 5)), [part])[0], new])
+        scale = [builder.constant(np.array(0.037, np.float32), "scale"), builder.constant(np.array(zero, dtype), "zero")]
+        builder.output(builder.add(QuantizeLinear(), [joined, *scale])[0])
+    graph = builder.build()
+    feeds = {name: random.normal(0, 3, graph.types[name].shape).astype(np.float32) for name in graph.inputs}
+    feeds["cache_int8"][1, 0, :4, 0] = [np.nan, np.inf, -np.inf, 3e38]
+    assert run_graph(graph, feeds, NATIVE, monkeypatch) == {"quantised_concat"}

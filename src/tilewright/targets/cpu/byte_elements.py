@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -15,6 +16,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Dot, Vectors
 from tilewright.targets.cpu import byte_sums
+from tilewright.targets.cpu.costing import sum_samples
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.quantised import BYTE, INTEGER
 
@@ -91,4 +93,4 @@ FUSED = Kernel(
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return (FUSED, byte_sums.KERNEL, *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS
+    return (FUSED, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS

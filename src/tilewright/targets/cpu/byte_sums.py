@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ EXACT = ("half_up", "half_even", "half_away")
 @dataclass(frozen=True)
 class ByteSum(QLinearAdd):
     """Elements that correspond, no sum of which is a tie, and results that 16 bits hold before they are limited."""
+
+    accepts: ClassVar[frozenset[str] | None] = BYTE
 
     def params(self, types: Types) -> Params:
         parts: dict[str, int] = {}

@@ -3,6 +3,7 @@ requantisation (a normalisation that was quantised on its own), or the sum with 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
@@ -26,6 +28,9 @@ from tilewright.targets.cpu.packed_offers import offers
 
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte."""
+SUM_BITS = 30
+"""Of the largest sum, without its sign and with what rounding adds."""
+NEAR_BY = (0, 1, -1, 2, -2)
 ROUNDINGS = frozenset({"half_up", "half_even", "half_away"})
 ARGUMENTS = 5
 """Of a packed form, without what follows."""
@@ -52,28 +57,43 @@ def _requantisation(columns: int, graph: Graph, node: Node, builder: Builder) ->
     if offer is None or any(name not in graph.constants for name in node.inputs[1:]):
         return None
     mul, add = (graph.constants[name].astype(np.int64) for name in node.inputs[1:])
-    if not _fits_channels(graph, node, mul, add):
+    found = short_factors(op.requant, mul, add, graph.types[node.inputs[0]].dtype)
+    if found is None:
         return None
-    _add(graph, builder, node, offer, Then(op.requant), (mul, add), "")
+    requant, mul, add = found
+    _add(graph, builder, node, offer, Then(requant), (mul, add), "")
     return {node.key: node.key}
 
 
-def _fits_channels(graph: Graph, node: Node, mul: Array, add: Array) -> bool:
-    """Looks at every byte of every channel."""
-    op = node.op
-    if not isinstance(op, RequantShift) or op.requant.rounding not in ROUNDINGS or not 0 < op.requant.shift < 32:
-        return False
-    low, high = limits(graph.types[node.inputs[0]].dtype)
-    sums = np.arange(low, high + 1)[:, None] * mul + add
-    return is_near(sums, op.requant.shift, op.requant.rounding)
+def short_factors(requant: Requant, mul: Array, add: Array, dtype: str) -> tuple[Requant, Array, Array] | None:
+    """Factors and summands with which 32 bits hold all sums, and which give the same for every byte of every channel,
+    ties up; None where there are none near by."""
+    if requant.rounding not in ROUNDINGS:
+        return None
+    low, high = limits(dtype)
+    x = np.arange(low, high + 1)[:, None]
+    wanted, largest = requant(x, mul, add), np.abs(x * mul + add).max()
+    fewer = max(0, int(largest).bit_length() - SUM_BITS)
+    shift = requant.shift - fewer
+    if not 0 < shift < 32 or largest >> requant.shift > LARGEST_NEAR:
+        return None
+    short = replace(requant, shift=shift, rounding="half_up")
+    found = _same_results(short, x, wanted, _shifted(mul, fewer), _shifted(add, fewer))
+    return None if found is None else (short, *found)
 
 
-def is_near(sums: Array, shift: int, rounding: str) -> bool:
-    """Whether 32 bits hold sums and 16 bits what is left of them, and none is a tie that is not rounded up."""
-    half, largest = 1 << (shift - 1), int(np.abs(sums).max())
-    if largest + half >= 1 << 31 or largest >> shift > LARGEST_NEAR:
-        return False
-    return rounding == "half_up" or not ((sums & (2 * half - 1)) == half).any()
+def _shifted(values: Array, bits: int) -> Array:
+    return values if bits == 0 else (values + (1 << (bits - 1))) >> bits
+
+
+def _same_results(requant: Requant, x: Array, wanted: Array, mul: Array, add: Array) -> tuple[Array, Array] | None:
+    """The first of some factors and summands near by, for each channel."""
+    best_mul, best_add, missing = mul.copy(), add.copy(), np.ones(mul.shape, bool)
+    for more_mul, more_add in itertools.product(NEAR_BY, repeat=2):
+        same = (requant(x, mul + more_mul, add + more_add) == wanted).all(0) & missing
+        best_mul[same], best_add[same] = (mul + more_mul)[same], (add + more_add)[same]
+        missing &= ~same
+    return None if missing.any() else (best_mul, best_add)
 
 
 def _sum(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -23,6 +24,13 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
+from tilewright.targets.cpu.costing import (
+    computed_features,
+    computed_samples,
+    packed_features,
+    packed_samples,
+    quantised_concat_samples,
+)
 from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
@@ -201,7 +209,10 @@ TYPES = {"X": NARROW, "Y": TOTALS}
 FOLLOWED = {"X": NARROW, "R": NARROW, "Y": NARROW}
 PACKED = (
     *(
-        Kernel(op, source, signature, types, conv_params, conv_scratch, objection, header="conv_dot.h")
+        Kernel(
+            op, source, signature, types, conv_params, conv_scratch, objection, header="conv_dot.h",
+            features=packed_features,
+        )  # fmt: skip
         for op in (PackedConvolution, PackedProduct)
         for source, signature, types, objection in (
             ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
@@ -210,20 +221,23 @@ PACKED = (
         )
     ),
     Kernel(
-        PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h"
+        PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h",
+        features=packed_features,
     ),
-)
+)  # fmt: skip
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     columns = block_columns(vectors)
     return (
-        *PACKED,
+        replace(PACKED[0], samples=partial(packed_samples, columns)),
+        *PACKED[1:],
         *byte_elements.kernels(vectors),
-        quantised_concat.KERNEL,
+        replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",
+            features=computed_features, samples=computed_samples,
         ),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cpu.concat_slices import ConcatSlices
+from tilewright.targets.cpu.costing import concat_samples
 from tilewright.targets.generic.movement import MOVED
 
 
@@ -38,5 +39,5 @@ def params(op: Op, types: Types) -> Params:
 
 KERNELS = (
     Kernel(Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, objection=objection),
-    Kernel(ConcatSlices, "concat_slices.c", "X* -> Y", {"X": MOVED, "Y": MOVED}),
+    Kernel(ConcatSlices, "concat_slices.c", "X* -> Y", {"X": MOVED, "Y": MOVED}, samples=concat_samples),
 )

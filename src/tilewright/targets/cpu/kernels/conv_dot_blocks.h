@@ -320,23 +320,24 @@ static block after(block f, int64_t size, int32_t blocks) {
 }
 
 /* A row and whole blocks of filters, the most common way: weights are one stream, and little is asked between blocks. */
-TW_APART block multiply_row(const work *k, block f, const int8_t *x, TW_Y *y, int32_t blocks) {
+TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
+  const scaling first = scaling_of(k, f);
+  const block all = *f;
   const int32_t length = k->length;
-  const int64_t size = (int64_t)length * TW_COLUMNS;
-  const scaling first = scaling_of(k, &f);
-  for (; blocks > 0; blocks--, y += TW_COLUMNS, f = after(f, size, 1)) {
-    const tw_factors factors = tw_factors_of(&first.scaler, f.mul, f.add);
-    tw_sums total = tw_sums_load(f.b);
-    tw_multiply(1, &total, &x, length, f.w, TW_FLIP);
+  const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
+  const int8_t *w = f->w;
+  for (int32_t i = 0; i < filters; i += TW_COLUMNS) {
+    const tw_factors factors = tw_factors_of(&first.scaler, all.mul + i, all.add ? all.add + i : NULL);
+    tw_sums total = tw_sums_load(all.b + i);
+    w = tw_multiply(1, &total, &x, length, w, TW_FLIP);
     if (TW_THEN) {
-      const tw_then_factors then = tw_then_factors_of(f.then_mul, f.then_add);
-      const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
-      tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total, added, y, 0);
+      const tw_then_factors then = tw_then_factors_of(all.then_mul + i, all.then_add + i);
+      tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total,
+                     added ? added + i : NULL, y + i, 0);
     } else {
-      tw_scale_rows(TW_NEAR_WAY, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y, 0);
+      tw_scale_rows(TW_NEAR_WAY, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y + i, 0);
     }
   }
-  return f;
 }
 
 /* The filters of a group on a single pixel. */
@@ -344,9 +345,9 @@ TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
   if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
-    const int32_t blocks = k->p->out_channels / TW_COLUMNS;
-    f = multiply_row(k, f, k->at[0], y, blocks);
-    done = blocks * TW_COLUMNS;
+    done = k->p->out_channels / TW_COLUMNS * TW_COLUMNS;
+    multiply_row(k, &f, k->at[0], y, done);
+    f = after(f, size, done / TW_COLUMNS);
   }
   for (; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size, 1)) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
@@ -399,6 +400,11 @@ static void convolve(const tw_conv_dot_params *params, const int8_t *x, const bl
   work k = {p, (tw_way)params->way, p->kernel_h, pieces, p->kernel_w / pieces * p->in_channels, row - (pieces - 1) * aside,
             aside, (int64_t)p->out_channels * p->groups, at, &params->then, added, y};
   if (window) k.rows = 1, k.pieces = 1, k.length = window;
+  if (params->strip == 1 && p->batch == 1 && p->groups == 1 && !params->padded) {
+    at[0] = x;
+    on_pixel(&k, *all, y);
+    return;
+  }
   for (int32_t image = 0; image < p->batch; image++) {
     const int8_t *const from = x + (int64_t)image * p->in_h * p->in_w * channels;
     if (params->padded) pad_image(p, &v, from);

@@ -27,6 +27,9 @@
  * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. */
 typedef enum { TW_ANY_WAY, TW_NEAR_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY, TW_FLOAT_WAY } tw_way;
 
+#define TW_AHEAD 2048 /* bytes before weights are needed that they are asked for, where one row reads them */
+#define TW_LINE 64    /* bytes that come at once */
+
 #define TW_IS_UNSIGNED(type) ((type)-1 > (type)0)
 
 #if defined(TW_DOT_SDOT) || defined(TW_DOT_SMMLA)

@@ -9,7 +9,6 @@
 #define TW_ROWS 8
 #define TW_COLUMNS 8
 #define TW_STEP (4 * TW_COLUMNS) /* bytes of a four of weights */
-#define TW_AHEAD 2048            /* bytes before weights are needed that they are asked for, where one row reads them */
 
 /* A row of totals. */
 typedef struct {
@@ -28,6 +27,52 @@ TW_ALWAYS void tw_sums_store(int32_t *to, tw_sums sums) {
 
 TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
   const tw_sums made = {{vaddq_s32(sums.v[0], vdupq_n_s32(term)), vaddq_s32(sums.v[1], vdupq_n_s32(term))}};
+  return made;
+}
+
+TW_ALWAYS tw_sums tw_sums_of(int32_t value) {
+  const tw_sums made = {{vdupq_n_s32(value), vdupq_n_s32(value)}};
+  return made;
+}
+
+TW_ALWAYS tw_sums tw_sums_added(tw_sums a, tw_sums b) {
+  const tw_sums made = {{vaddq_s32(a.v[0], b.v[0]), vaddq_s32(a.v[1], b.v[1])}};
+  return made;
+}
+
+/* Less so many times the others. */
+TW_ALWAYS tw_sums tw_sums_less(tw_sums sums, tw_sums others, int32_t times) {
+  const tw_sums made = {{vmlsq_n_s32(sums.v[0], others.v[0], times), vmlsq_n_s32(sums.v[1], others.v[1], times)}};
+  return made;
+}
+
+/* The last bytes before a multiple of 16, and zeros. */
+TW_ALWAYS int8x16_t tw_last_bytes(const int8_t *from, int32_t count, int8x16_t flip) {
+  static const int8_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  int8_t bytes[16] = {0};
+  memcpy(bytes, from, (size_t)count);
+  const uint8x16_t is_there = vcltq_s8(vld1q_s8(numbers), vdupq_n_s8((int8_t)count));
+  return vandq_s8(veorq_s8(vld1q_s8(bytes), flip), vreinterpretq_s8_u8(is_there));
+}
+
+/* Sums of products of the bytes of x with those of each of some rows. */
+TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows, int flip, int32_t count) {
+  const int8x16_t sign_x = vdupq_n_s8((int8_t)flip_x), sign = vdupq_n_s8((int8_t)flip);
+  const int32_t whole = count / 16 * 16;
+  int32x4_t t[TW_COLUMNS];
+  TW_UNROLLED for (int c = 0; c < TW_COLUMNS; c++) t[c] = vdupq_n_s32(0);
+  for (int32_t i = 0; i < whole; i += 16) {
+    const int8x16_t a = veorq_s8(vld1q_s8(x + i), sign_x);
+    TW_UNROLLED for (int c = 0; c < TW_COLUMNS; c++) t[c] = vdotq_s32(t[c], a, veorq_s8(vld1q_s8(rows[c] + i), sign));
+  }
+  if (whole < count) {
+    const int8x16_t a = tw_last_bytes(x + whole, count - whole, sign_x);
+    TW_UNROLLED for (int c = 0; c < TW_COLUMNS; c++) {
+      t[c] = vdotq_s32(t[c], a, tw_last_bytes(rows[c] + whole, count - whole, sign));
+    }
+  }
+  const tw_sums made = {{vpaddq_s32(vpaddq_s32(t[0], t[1]), vpaddq_s32(t[2], t[3])),
+                         vpaddq_s32(vpaddq_s32(t[4], t[5]), vpaddq_s32(t[6], t[7]))}};
   return made;
 }
 
@@ -51,7 +96,7 @@ TW_ALWAYS const int8_t *tw_multiply_sixteens(int rows, tw_sums *t, const int8_t 
     TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = vld1q_s8(x[r] + i);
     if (rows == 1) {
       __builtin_prefetch(w + TW_AHEAD);
-      __builtin_prefetch(w + TW_AHEAD + 64);
+      __builtin_prefetch(w + TW_AHEAD + TW_LINE);
     }
     if (flip) TW_UNROLLED for (int r = 0; r < rows; r++) a[r] = veorq_s8(a[r], sign);
     TW_FOUR_OF_ROWS(0);
@@ -124,6 +169,15 @@ TW_ALWAYS tw_taps tw_taps_of(int halves, const int8_t *const *x, int flip) {
     made.v[2] = vreinterpretq_s8_s16(vzip1q_s16(high01, high23));
     made.v[3] = vreinterpretq_s8_s16(vzip2q_s16(high01, high23));
   }
+  return made;
+}
+
+/* The same four bytes for all channels. */
+TW_ALWAYS tw_taps tw_taps_same(const int8_t *four, int flip) {
+  int32_t bytes;
+  memcpy(&bytes, four, 4);
+  const int8x16_t all = veorq_s8(vreinterpretq_s8_s32(vdupq_n_s32(bytes)), vdupq_n_s8((int8_t)flip));
+  const tw_taps made = {{all, all, all, all}};
   return made;
 }
 

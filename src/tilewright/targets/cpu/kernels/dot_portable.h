@@ -26,6 +26,35 @@ TW_ALWAYS tw_sums tw_sums_plus(tw_sums sums, int32_t term) {
   return sums;
 }
 
+TW_ALWAYS tw_sums tw_sums_of(int32_t value) {
+  tw_sums made;
+  for (int c = 0; c < TW_COLUMNS; c++) made.v[c] = value;
+  return made;
+}
+
+TW_ALWAYS tw_sums tw_sums_added(tw_sums a, tw_sums b) {
+  for (int c = 0; c < TW_COLUMNS; c++) a.v[c] += b.v[c];
+  return a;
+}
+
+/* Less so many times the others. */
+TW_ALWAYS tw_sums tw_sums_less(tw_sums sums, tw_sums others, int32_t times) {
+  for (int c = 0; c < TW_COLUMNS; c++) sums.v[c] -= times * others.v[c];
+  return sums;
+}
+
+/* Sums of products of the bytes of x with those of each of some rows. */
+TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows, int flip, int32_t count) {
+  tw_sums made;
+  for (int c = 0; c < TW_COLUMNS; c++) {
+    const int8_t *const row = rows[c];
+    int32_t sum = 0;
+    for (int32_t i = 0; i < count; i++) sum += (int8_t)(x[i] ^ flip_x) * (int8_t)(row[i] ^ flip);
+    made.v[c] = sum;
+  }
+  return made;
+}
+
 /* Four taps of two rows of channels: [channel][tap]. */
 typedef struct {
   int8_t v[2 * TW_COLUMNS][4];
@@ -48,6 +77,15 @@ TW_ALWAYS tw_taps tw_taps_of(int halves, const int8_t *const *x, int flip) {
   tw_taps made;
   for (int c = 0; c < halves * TW_COLUMNS; c++) {
     for (int k = 0; k < 4; k++) made.v[c][k] = (int8_t)(x[k][c] ^ flip);
+  }
+  return made;
+}
+
+/* The same four bytes for all channels. */
+TW_ALWAYS tw_taps tw_taps_same(const int8_t *four, int flip) {
+  tw_taps made;
+  for (int c = 0; c < 2 * TW_COLUMNS; c++) {
+    for (int k = 0; k < 4; k++) made.v[c][k] = (int8_t)(four[k] ^ flip);
   }
   return made;
 }

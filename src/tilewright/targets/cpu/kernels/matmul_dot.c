@@ -93,15 +93,28 @@ static void pack(const work *k, const TW_B *b, int32_t columns) {
 
 /* Values of some columns: neighbours, or one for all; nothing behind them. */
 static void spread(const int32_t *from, int32_t step, int32_t count, int32_t *to) {
+  const int32_t value = from ? *from : 0;
   int32_t i = 0;
-  for (; i < count; i++) to[i] = from ? from[i * step] : 0;
+  if (from && step) {
+    for (; i < count; i++) to[i] = from[i * step];
+  } else {
+    for (; i < count; i++) to[i] = value;
+  }
   for (; i % TW_COLUMNS; i++) to[i] = 0;
 }
 
-/* The totals of the columns of the panel before the first product. */
-static void find_starts(const work *k, const int32_t *c, int32_t columns) {
+/* Biases, factors and summands of some columns. */
+static void spread_columns(const work *k, const int32_t *c, int32_t column, int32_t columns) {
   const tw_matmul_params *const p = k->p;
-  spread(c, p->c_column, columns, k->start);
+  spread(c ? c + column * p->c_column : NULL, p->c_column, columns, k->start);
+  if (!p->requantised) return;
+  spread(k->mul + column * p->mul_column, p->mul_column, columns, k->factor);
+  spread(k->add ? k->add + column * p->add_column : NULL, p->add_column, columns, k->summand);
+}
+
+/* The totals of the columns of the panel before the first product. */
+static void find_starts(const work *k, int32_t columns) {
+  const tw_matmul_params *const p = k->p;
   if (!k->zero_a) return;
   const int8_t *const x[1] = {k->ones};
   for (int32_t done = 0; done < columns; done += TW_COLUMNS) {
@@ -163,15 +176,11 @@ TW_APART void scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_fact
   for (int r = 0; r < rows; r++, y += pitch) tw_scale_rows(way, 1, s, f, TW_IS_UNSIGNED(TW_Y), t + r, y, 0);
 }
 
-/* A block of columns and some rows, of which some are wanted. */
-TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t wanted, int32_t column, int32_t count,
-                              TW_Y *y) {
+/* Rows of totals of a block of columns, of which some are wanted. */
+TW_ALWAYS void store_block(int rows, const work *k, const tw_sums *t, int32_t wanted, int32_t column, int32_t count,
+                           TW_Y *y) {
   const int64_t pitch = k->p->y_row;
   const int is_whole = wanted == rows && count == TW_COLUMNS;
-  tw_sums t[TW_ROWS];
-  TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(k->start + column);
-  if (k->zero_b) TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_plus(t[r], x->term[r]);
-  tw_multiply(rows, t, x->at, k->length, k->panel + (int64_t)column * k->length, TW_FLIP_OF(TW_A));
   if (sizeof(TW_Y) == 1 && k->way != TW_ANY_WAY) {
     const tw_scaler scaler = tw_scaler_of(&k->p->requant);
     const tw_factors factors = tw_factors_of(&scaler, k->factor + column, k->add ? k->summand + column : NULL);
@@ -194,6 +203,16 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t w
   for (int32_t r = 0; r < wanted; r++) store_any(k, column, count, totals + r * TW_COLUMNS, y + r * pitch);
 }
 
+/* A block of columns and some rows, of which some are wanted. */
+TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t wanted, int32_t column, int32_t count,
+                              TW_Y *y) {
+  tw_sums t[TW_ROWS];
+  TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(k->start + column);
+  if (k->zero_b) TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_plus(t[r], x->term[r]);
+  tw_multiply(rows, t, x->at, k->length, k->panel + (int64_t)column * k->length, TW_FLIP_OF(TW_A));
+  store_block(rows, k, t, wanted, column, count, y);
+}
+
 TW_APART void many_rows(const work *k, const lines *x, int32_t rows, int32_t columns, TW_Y *y) {
   for (int32_t done = 0; done < columns; done += TW_COLUMNS) {
     multiply_block(TW_ROWS, k, x, rows, done, tw_min(TW_COLUMNS, columns - done), y + done);
@@ -206,14 +225,88 @@ TW_APART void one_row(const work *k, const lines *x, int32_t columns, TW_Y *y) {
   }
 }
 
+/* ---- a single row: the second operand is read once, where it is ---- */
+
+/* What columns sum up to besides products: their zero points, and those of the row. */
+TW_ALWAYS tw_sums completed(const work *k, tw_sums t, tw_sums sums, int32_t term) {
+  if (k->zero_a) t = tw_sums_less(t, sums, k->zero_a);
+  return tw_sums_plus(t, term + k->zero_a * k->p->inner * k->zero_b);
+}
+
+/* Columns whose elements lie side by side. */
+TW_APART void row_by_columns(const work *k, const lines *x, const TW_B *b, int32_t columns, TW_Y *y) {
+  const int64_t pitch = k->p->b_column;
+  const tw_sums nothing = tw_sums_of(0);
+  for (int32_t done = 0; done < columns; done += TW_COLUMNS) {
+    const int32_t count = tw_min(TW_COLUMNS, columns - done);
+    const int8_t *at[TW_COLUMNS];
+    for (int32_t c = 0; c < TW_COLUMNS; c++) at[c] = (const int8_t *)b + (done + tw_min(c, count - 1)) * pitch;
+    const tw_sums products = tw_dots(x->at[0], TW_FLIP_OF(TW_A), at, TW_FLIP_OF(TW_B), k->p->inner);
+    const tw_sums sums = k->zero_a ? tw_dots(k->ones, 0, at, TW_FLIP_OF(TW_B), k->p->inner) : nothing;
+    const tw_sums t = completed(k, tw_sums_added(tw_sums_load(k->start + done), products), sums, x->term[0]);
+    store_block(1, k, &t, 1, done, count, y + done);
+  }
+}
+
+/* Two blocks of columns that lie side by side. */
+TW_ALWAYS void two_blocks(const work *k, const lines *x, const int8_t *from, int32_t column, TW_Y *y) {
+  static const int8_t nothing[2 * TW_COLUMNS];
+  const int32_t inner = k->p->inner;
+  const int64_t step = k->p->b_row;
+  tw_sums t[2] = {tw_sums_load(k->start + column), tw_sums_load(k->start + column + TW_COLUMNS)};
+  tw_sums sums[2] = {tw_sums_of(0), tw_sums_of(0)};
+  for (int32_t i = 0; i < inner; i += 4, from += 4 * step) {
+    const int8_t *at[4] = {from, from + step, from + 2 * step, from + 3 * step};
+    if (i + 4 > inner) TW_UNROLLED for (int n = 1; n < 4; n++) at[n] = i + n < inner ? at[n] : nothing;
+    const tw_taps taps = tw_taps_of(2, at, TW_FLIP_OF(TW_B));
+    const tw_taps four = tw_taps_same(x->at[0] + i, TW_FLIP_OF(TW_A));
+    tw_multiply_taps(2, t, &taps, &four);
+    if (k->zero_a) {
+      const tw_taps one = tw_taps_same(k->ones + i, 0);
+      tw_multiply_taps(2, sums, &taps, &one);
+    }
+  }
+  TW_UNROLLED for (int c = 0; c < 2; c++) {
+    const tw_sums total = completed(k, t[c], sums[c], x->term[0]);
+    store_block(1, k, &total, 1, column + c * TW_COLUMNS, TW_COLUMNS, y + c * TW_COLUMNS);
+  }
+}
+
+/* Columns that lie side by side, two blocks of them at least; the last two may be computed twice. */
+TW_APART void row_by_rows(const work *k, const lines *x, const TW_B *b, int32_t columns, TW_Y *y) {
+  const int32_t last = columns - 2 * TW_COLUMNS;
+  for (int32_t done = 0; done < columns; done += 2 * TW_COLUMNS) {
+    const int32_t column = tw_min(done, last);
+    two_blocks(k, x, (const int8_t *)b + column, column, y + column);
+  }
+}
+
+static int is_read_in_place(const tw_matmul_params *p) {
+  return p->rows == 1 && (p->b_row == 1 || (p->b_column == 1 && p->columns >= 2 * TW_COLUMNS));
+}
+
+static void single_row(const work *k, int32_t most, const TW_A *a, const TW_B *b, const int32_t *c, TW_Y *y) {
+  const tw_matmul_params *const p = k->p;
+  const lines x = lines_of(k, a, 1);
+  for (int32_t column = 0; column < p->columns; column += most) {
+    const int32_t columns = tw_min(most, p->columns - column);
+    const TW_B *const from = b + (int64_t)column * p->b_column;
+    spread_columns(k, c, column, columns);
+    if (p->b_row == 1) {
+      row_by_columns(k, &x, from, columns, y + column);
+    } else {
+      row_by_rows(k, &x, from, columns, y + column);
+    }
+  }
+}
+
 static void one_product(const work *k, int32_t most, const TW_A *a, const TW_B *b, const int32_t *c, TW_Y *y) {
   const tw_matmul_params *const p = k->p;
   for (int32_t column = 0; column < p->columns; column += most) {
     const int32_t columns = tw_min(most, p->columns - column);
     pack(k, b + (int64_t)column * p->b_column, columns);
-    find_starts(k, c ? c + column * p->c_column : NULL, columns);
-    if (p->requantised) spread(k->mul + column * p->mul_column, p->mul_column, columns, k->factor);
-    if (p->requantised) spread(k->add ? k->add + column * p->add_column : NULL, p->add_column, columns, k->summand);
+    spread_columns(k, c, column, columns);
+    find_starts(k, columns);
     for (int32_t row = 0; row < p->rows; row += TW_ROWS) {
       const int32_t rows = tw_min(TW_ROWS, p->rows - row);
       const lines x = lines_of(k, a + (int64_t)row * p->a_row, rows);
@@ -241,6 +334,6 @@ void TW_NAME(const tw_matmul_dot_params *params, const TW_A *a, const TW_B *b, c
   memset(ones, 0, (size_t)length);
   memset(ones, 1, (size_t)p->inner);
   do {
-    one_product(&k, params->columns, a + at.a, b + at.b, c ? c + at.c : NULL, y + at.y);
+    (is_read_in_place(p) ? single_row : one_product)(&k, params->columns, a + at.a, b + at.b, c ? c + at.c : NULL, y + at.y);
   } while (tw_batch_next(p, &at));
 }

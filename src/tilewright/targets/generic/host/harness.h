@@ -16,6 +16,7 @@ typedef struct {
   int (*call)(void **inputs, void **outputs, void *arena);
   int (*reset)(void *arena);  /* NULL where nothing is kept between calls */
   int (*start_threads)(void); /* NULL where one thread computes all */
+  void (*stop_threads)(void);
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

@@ -1,0 +1,163 @@
+"""What the time of kernels of bytes grows with, and operators to measure that with, as quantised networks have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tilewright.errors import instance
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.types import Array, Shape, type_of
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.requantshift import RequantShift
+from tilewright.target.kernel import Types
+from tilewright.targets.cpu import followed
+from tilewright.targets.cpu.byte_sums import ByteSum
+from tilewright.targets.cpu.concat_slices import ConcatSlices
+from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedForm, PackedProduct, Way
+from tilewright.targets.cpu.packed_offers import offers
+from tilewright.targets.cpu.quantised_concat import QuantisedConcat
+
+Sample = tuple[Op, list[Array | None]]
+REQUANT = full_range(40, "int8", -3, "half_even")
+"""As quantised ONNX has it."""
+AGAIN, MIXED = full_range(22, "int8", 5, "half_even"), full_range(21, "int8", -7, "half_even")
+FACTOR, HALF, ALMOST = 500_000_001, 2_100_001, 1_900_001
+IMAGES = (
+    # height, width, channels, filters, kernel, stride
+    (32, 32, 3, 16, 3, 1), (96, 96, 3, 16, 3, 2), (32, 32, 16, 16, 3, 1), (16, 16, 32, 32, 3, 1), (8, 8, 64, 64, 3, 1),
+    (28, 28, 128, 128, 3, 1), (32, 32, 16, 32, 1, 2), (56, 56, 24, 144, 1, 1), (14, 14, 96, 576, 1, 1),
+    (7, 7, 320, 1280, 1, 1), (28, 28, 144, 32, 1, 1), (25, 5, 64, 64, 1, 1),
+)  # fmt: skip
+DEEP = ((56, 56, 144, 3, 1), (112, 112, 32, 3, 1), (28, 28, 192, 3, 2), (14, 14, 576, 3, 1), (25, 5, 64, 3, 1))
+"""Height, width, channels, kernel, stride."""
+PRODUCTS = ((1, 128, 128), (1, 640, 128), (1, 288, 4096), (1, 768, 2048), (64, 288, 288), (128, 256, 1024), (64, 768, 288))
+COMPUTED = ((6, 1, 48, 257), (6, 1, 257, 48), (4, 128, 32, 128), (4, 128, 128, 32), (6, 64, 48, 64))
+"""Batch, rows, length, columns."""
+CACHES = ((6, 256, 48), (4, 128, 32), (2, 16, 16))
+COUNTS = (64, 2048, 16384, 150528)
+
+# ---- features -------------------------------------------------------------------------------------------------------
+
+
+def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; products of several pixels and of one, which waits for weights; results that are near, and others;
+    elements of an image that may be copied."""
+    form = op.form if isinstance(op, PackedProduct) else instance(op, PackedForm)
+    points, results = float(math.prod(extents.values())), float(types["Y"].elements)
+    is_single = types["Y"].elements == types["Y"].shape[-1]
+    is_near, is_copied = form.way is Way.NEAR, any(form.conv.padding)
+    return (
+        1.0, 0.0 if is_single else points, points if is_single else 0.0, results if is_near else 0.0,
+        0.0 if is_near else results, float(types["X"].elements) if is_copied else 0.0,
+    )  # fmt: skip
+
+
+def computed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; products of several rows and of one; the second operand, which is packed or read; results."""
+    points, is_single = float(math.prod(extents.values())), types["Y"].elements == types["Y"].shape[-1]
+    is_near = instance(op, ComputedProduct).way is Way.NEAR
+    results = float(types["Y"].elements)
+    return (
+        1.0, 0.0 if is_single else points, float(types["B"].elements), results if is_near else 0.0,
+        0.0 if is_near else results,
+    )  # fmt: skip
+
+
+# ---- samples --------------------------------------------------------------------------------------------------------
+
+
+def values(dtype: str, *shape: int) -> Array:
+    random = np.random.default_rng(sum(shape))
+    if dtype == "float32":
+        return random.uniform(-2.0, 2.0, shape).astype(np.float32)
+    return random.integers(-60, 60, shape).astype(dtype)
+
+
+def packed_samples(columns: int) -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in IMAGES:
+        op = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=REQUANT, channels_last=True)
+        x, w = (1, height, width, channels), (filters, kernel, kernel, channels)
+        yield from _followed(columns, op, x, w, filters)
+    for height, width, channels, kernel, stride in DEEP:
+        op = Conv(
+            (stride, stride), padding=(kernel // 2,) * 4, requant=REQUANT, channels_last=True, groups=channels
+        )  # fmt: skip
+        yield from _alone(columns, *_product(op, (1, height, width, channels), (channels, kernel, kernel, 1), channels))
+    for rows, length, wide in PRODUCTS:
+        yield from _followed(columns, MatMul(requant=REQUANT), (rows, length), (length, wide), wide)
+
+
+def _followed(columns: int, op: Op, x: Shape, w: Shape, filters: int) -> Iterator[Sample]:
+    """Alone, requantised once more, and added to another tensor."""
+    yield from _alone(columns, *_product(op, x, w, filters))
+    for requant, others in ((AGAIN, None), (MIXED, 1)):
+        builder, made = _product(op, x, w, filters)
+        shape = builder.type_of(made).shape
+        if others is None:
+            names = [builder.constant(np.full(filters, value, np.int32)) for value in (HALF, 1001)]
+            (last,) = builder.add(RequantShift(requant, len(shape) - 1), [made, *names])
+        else:
+            more = builder.input("r", type_of(np.zeros(shape, np.int8)))
+            (last,) = builder.add(QLinearAdd(HALF, ALMOST, 11, requant), [more, made])
+        builder.output(last)
+        graph = followed.run(columns, builder.build())
+        yield from (_sample(graph, node) for node in graph.nodes if isinstance(node.op, PackedForm | PackedProduct))
+
+
+def _product(op: Op, x: Shape, w: Shape, filters: int) -> tuple[Builder, str]:
+    builder = Builder("sample")
+    operands = [
+        builder.constant(np.full(filters, 100, np.int32)), builder.constant(np.full(filters, FACTOR, np.int32))
+    ]  # fmt: skip
+    given = [builder.input("x", type_of(values("int8", *x))), builder.constant(values("int8", *w)), *operands]
+    return builder, builder.add(op, given)[0]
+
+
+def _alone(columns: int, builder: Builder, made: str) -> Iterator[Sample]:
+    builder.output(made)
+    graph = builder.build()
+    for offer in offers(columns, graph, graph.nodes[0]):
+        known = {**graph.constants, **offer.constants}
+        yield offer.op, [known[name] if name in known else _random(graph, name) for name in offer.inputs]
+
+
+def _sample(graph: Graph, node: Node) -> Sample:
+    return node.op, [graph.constants[name] if name in graph.constants else _random(graph, name) for name in node.inputs]
+
+
+def _random(graph: Graph, name: str) -> Array | None:
+    return values(graph.types[name].dtype, *graph.types[name].shape) if name else None
+
+
+def computed_samples() -> Iterator[Sample]:
+    for batch, rows, length, wide in COMPUTED:
+        a, b, mul = values("int8", batch, rows, length), values("int8", batch, length, wide), np.array([FACTOR], np.int32)
+        for is_transposed in (False, True):
+            op = ComputedProduct(requant=REQUANT, way=Way.NEAR, trans_b=is_transposed, a_zero=-3, b_zero=2)
+            yield op, [a, np.ascontiguousarray(b.swapaxes(1, 2)) if is_transposed else b, None, mul]
+
+
+def sum_samples() -> Iterator[Sample]:
+    for count in COUNTS:
+        yield ByteSum(HALF, ALMOST, 11, MIXED), [values("int8", 1, count), values("int8", 1, count)]
+
+
+def concat_samples() -> Iterator[Sample]:
+    yield from _joined(lambda shapes: ConcatSlices(1, (0, 0), shapes))
+
+
+def quantised_concat_samples() -> Iterator[Sample]:
+    yield from _joined(lambda shapes: QuantisedConcat(1, (0, 0), shapes, 0.0137, 3, "int8"))
+
+
+def _joined(op: Callable[[tuple[Shape, ...]], Op]) -> Iterator[Sample]:
+    for heads, tokens, size in CACHES:
+        shapes: Sequence[Shape] = ((heads, tokens, size), (heads, 1, size))
+        yield op(tuple(shapes)), [values("float32", *shape) for shape in shapes]
