@@ -40,7 +40,8 @@ ROUNDS = 20
 FEWEST = 3
 """Inferences of each, however slow."""
 COLUMNS = (
-    "", "median ms", "min ms", "processor ms", "runs", "to fastest peer", "% of peak", "memory MiB", "file MB", "start ms", "differs",
+    "", "median ms", "min ms", "processor ms", "runs", "to fastest peer", "% of peak", "memory MiB", "file MB",
+    "start ms", "differs",
 )  # fmt: skip
 
 
@@ -173,7 +174,8 @@ def measured(
     fastest = min(one for one, _ in times)
     return Measured(
         network.name, network.kind, threads, name, middle, fastest, busy, len(times),
-        peak.share(network.kind, network.macs, busy if threads == 1 else middle), said["resident_bytes"], process.artefact_bytes,
+        peak.share(network.kind, network.macs, busy if threads == 1 else middle), said["resident_bytes"],
+        process.artefact_bytes,
         said["import_seconds"], said["load_seconds"] + said["first_seconds"],
         max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-9)) for a, b in pairs),
         min(float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12)) for a, b in pairs),
@@ -197,7 +199,8 @@ def show(network: Network, threads: int, rows: list[Measured]) -> None:
     for row in sorted(rows, key=taken):
         table.add_row(
             row.contestant, f"{row.median_seconds * 1e3:.3f}", f"{row.fastest_seconds * 1e3:.3f}",
-            f"{row.processor_seconds * 1e3:.3f}", str(row.inferences), f"{taken(row) / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
+            f"{row.processor_seconds * 1e3:.3f}", str(row.inferences),
+            f"{taken(row) / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
             f"{row.resident_bytes / 2**20:.1f}", f"{row.artefact_bytes / 1e6:.2f}", f"{row.start_seconds * 1e3:.1f}",
             f"{row.difference:.1e}" if network.kind == "fp32" else f"cos {row.cosine:.4f}",
         )  # fmt: skip

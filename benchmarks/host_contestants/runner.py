@@ -1,7 +1,8 @@
 """One contestant in a process of its own: python runner.py KIND ARTEFACT INPUTS.npz THREADS
 
 Loads the network, computes once, and then does what it reads on stdin, a line each, answering with a line of JSON:
-`run SECONDS` gives the seconds of each of some inferences and those of processors, `outputs FILE.npz` stores what was computed.
+`run SECONDS` gives the seconds of each of some inferences and those of processors, `outputs FILE.npz` stores what was
+computed.
 KIND names a module beside this file: its `load(path, threads)` gives a function from a list of arrays to another one.
 """
 
