@@ -40,7 +40,8 @@ ROUNDS = 20
 FEWEST = 3
 """Inferences of each, however slow."""
 COLUMNS = (
-    "", "median ms", "min ms", "runs", "to fastest peer", "% of peak", "memory MiB", "file MB", "start ms", "differs",
+    "", "median ms", "min ms", "processor ms", "runs", "to fastest peer", "% of peak", "memory MiB", "file MB",
+    "start ms", "differs",
 )  # fmt: skip
 
 
@@ -54,6 +55,8 @@ class Measured:
     contestant: str
     median_seconds: float
     fastest_seconds: float
+    processor_seconds: float
+    """Of all threads, the median: what it would take with one thread if nothing else ran on the machine."""
     inferences: int
     share_of_peak: float
     resident_bytes: int
@@ -132,7 +135,7 @@ def compared(
             started[peer.name] = begun(peer, network, threads, cache, asked.limit)
         except Failed as error:
             left(peer.name, error)
-    times: dict[str, list[float]] = {name: [] for name in started}
+    times: dict[str, list[list[float]]] = {name: [] for name in started}
     for _ in range(ROUNDS):
         for name in waiting(times, asked.seconds):
             try:
@@ -150,9 +153,10 @@ def compared(
     return rows, left_out
 
 
-def waiting(times: dict[str, list[float]], seconds: float) -> list[str]:
+def waiting(times: dict[str, list[list[float]]], seconds: float) -> list[str]:
     """Contestants that have another turn: slow ones compute less often."""
-    return [name for name, spent in times.items() if sum(spent) < seconds or len(spent) < FEWEST]
+    spent = {name: sum(one for one, _ in found) for name, found in times.items()}
+    return [name for name, found in times.items() if spent[name] < seconds or len(found) < FEWEST]
 
 
 def begun(peer: Peer, network: Network, threads: int, cache: Path, limit: float) -> Process:
@@ -162,12 +166,16 @@ def begun(peer: Peer, network: Network, threads: int, cache: Path, limit: float)
     return Process(python, peer.module, artefact, network.inputs, threads, limit)
 
 
-def measured(network: Network, threads: int, name: str, process: Process, times: list[float], peak: Peak) -> Measured:
+def measured(
+    network: Network, threads: int, name: str, process: Process, times: list[list[float]], peak: Peak
+) -> Measured:
     pairs, said = paired(process.outputs(), network.expected()), process.said
-    middle = float(np.median(times))
+    middle, busy = np.median(times, axis=0).tolist()
+    fastest = min(one for one, _ in times)
     return Measured(
-        network.name, network.kind, threads, name, middle, min(times), len(times),
-        peak.share(network.kind, network.macs, middle), said["resident_bytes"], process.artefact_bytes,
+        network.name, network.kind, threads, name, middle, fastest, busy, len(times),
+        peak.share(network.kind, network.macs, busy if threads == 1 else middle), said["resident_bytes"],
+        process.artefact_bytes,
         said["import_seconds"], said["load_seconds"] + said["first_seconds"],
         max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-9)) for a, b in pairs),
         min(float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12)) for a, b in pairs),
@@ -184,19 +192,25 @@ def paired(outputs: list[np.ndarray], expected: list[np.ndarray]) -> list[tuple[
 
 
 def show(network: Network, threads: int, rows: list[Measured]) -> None:
-    best = min((row.median_seconds for row in rows if row.contestant != OURS.name), default=0.0)
+    best = min((taken(row) for row in rows if row.contestant != OURS.name), default=0.0)
     table = Table(title=f"{network.title}, {threads} thread{'s' * (threads > 1)}, {network.macs:,} MAC")
     for column in COLUMNS:
         table.add_column(column, justify="right" if column else "left")
-    for row in sorted(rows, key=lambda row: row.median_seconds):
+    for row in sorted(rows, key=taken):
         table.add_row(
             row.contestant, f"{row.median_seconds * 1e3:.3f}", f"{row.fastest_seconds * 1e3:.3f}",
-            str(row.inferences),
-            f"{row.median_seconds / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
+            f"{row.processor_seconds * 1e3:.3f}", str(row.inferences),
+            f"{taken(row) / best:.2f}" if best else "", f"{row.share_of_peak:.0%}",
             f"{row.resident_bytes / 2**20:.1f}", f"{row.artefact_bytes / 1e6:.2f}", f"{row.start_seconds * 1e3:.1f}",
             f"{row.difference:.1e}" if network.kind == "fp32" else f"cos {row.cosine:.4f}",
         )  # fmt: skip
     Console(width=130).print(table)
+
+
+def taken(row: Measured) -> float:
+    """What contestants are compared by: with one thread the processor's time, which others on the machine do not add
+    to."""
+    return row.processor_seconds if row.threads == 1 else row.median_seconds
 
 
 def write(asked: argparse.Namespace, rows: list[Measured], missing: list[Missing], peaks: dict[int, Peak]) -> None:
@@ -210,7 +224,7 @@ def write(asked: argparse.Namespace, rows: list[Measured], missing: list[Missing
     shown = [row for row in rows if row.threads == min(asked.threads)]
     if asked.svg and shown:
         points = [
-            Point(row.contestant, f"{row.network} {row.kind}", row.median_seconds * 1e3, row.resident_bytes / 2**20)
+            Point(row.contestant, f"{row.network} {row.kind}", taken(row) * 1e3, row.resident_bytes / 2**20)
             for row in shown
         ]
         asked.svg.write_text(svg(Scatter("Latency and memory, one thread", "ms", "MiB beyond Python", points)))

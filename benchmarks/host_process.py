@@ -35,9 +35,9 @@ class Process:
         library = self.artefact / "network.so"
         return library.stat().st_size if library.is_file() else 0
 
-    def run(self, seconds: float) -> list[float]:
-        """The seconds of each of some inferences."""
-        found: list[float] = self._asked(f"run {seconds}")["seconds"]
+    def run(self, seconds: float) -> list[list[float]]:
+        """The seconds of each of some inferences, and those of processors."""
+        found: list[list[float]] = self._asked(f"run {seconds}")["seconds"]
         return found
 
     def outputs(self) -> list[np.ndarray]:

@@ -1,7 +1,8 @@
 """One contestant in a process of its own: python runner.py KIND ARTEFACT INPUTS.npz THREADS
 
 Loads the network, computes once, and then does what it reads on stdin, a line each, answering with a line of JSON:
-`run SECONDS` gives the seconds of each of some inferences, `outputs FILE.npz` stores what was computed.
+`run SECONDS` gives the seconds of each of some inferences and those of processors, `outputs FILE.npz` stores what was
+computed.
 KIND names a module beside this file: its `load(path, threads)` gives a function from a list of arrays to another one.
 """
 
@@ -28,14 +29,14 @@ def resident(field: str) -> int:
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def timed(compute: Compute, inputs: list[np.ndarray], seconds: float, most: float = math.inf) -> list[float]:
-    """One inference, and others while there is time for them."""
-    found: list[float] = []
+def timed(compute: Compute, inputs: list[np.ndarray], seconds: float, most: float = math.inf) -> list[list[float]]:
+    """One inference, and others while there is time for them: the seconds of each, and those of processors."""
+    found: list[list[float]] = []
     end = time.perf_counter() + seconds
     while not found or (time.perf_counter() < end and len(found) < most):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         compute(inputs)
-        found.append(time.perf_counter() - start)
+        found.append([time.perf_counter() - start, time.process_time() - busy])
     return found
 
 

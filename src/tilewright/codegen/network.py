@@ -470,9 +470,18 @@ int {self.name}_reset(void *arena_memory) {{
     def _pointer(self, tensor: str) -> str:
         """A C expression for a tensor's first element: a view is called like what it is a view of."""
         source = self._viewed.get(tensor, tensor)
+        if source in self._pieces:
+            return f"({self.c_type_of(tensor)} *)({self._in_arena(self.schedule.places[source].offset)})"
         if self.c_type_of(source) == self.c_type_of(tensor):
             return self.identifiers[source]
         return f"(const {self.c_type_of(tensor)} *){self.identifiers[source]}"
+
+    @cached_property
+    def _pieces(self) -> set[str]:
+        """Tensors that no call makes: they lie inside others, or others inside them."""
+        made = {name for call in self.schedule.calls for name in call.node.outputs}
+        nodes = [node for node in self.schedule.graph.nodes if not node.op.view]
+        return {name for node in nodes for name in node.outputs} - made if self.schedule.tiles is None else set()
 
     @cached_property
     def _viewed(self) -> dict[str, str]:

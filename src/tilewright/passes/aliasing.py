@@ -49,7 +49,9 @@ def in_place_owners(
             continue  # an operand would be made there while others still read the old value
         for operand in filter(None, replaced):
             old = _end(moved, operand)
-            if old != new and graph.types[operand] == graph.types[node.key] and _ends_here(graph, last, step, old):
+            whole = graph.types[old].bytes == graph.types[operand].bytes  # not some rows of another tensor
+            same = whole and graph.types[operand] == graph.types[node.key]
+            if old != new and same and _ends_here(graph, last, step, old):
                 last[new] = max(last.get(new, step), step)
                 moved[old] = new
                 break

@@ -21,6 +21,7 @@ from tilewright.passes.aliasing import (
 from tilewright.planner.board_regions import arena_rooms, with_fitting_ram
 from tilewright.planner.check_states import check_states
 from tilewright.planner.home import ARENA, STATE, Home
+from tilewright.planner.pieces import Pieces, pieces
 from tilewright.planner.threads import Share, scratch_of, shares_of
 from tilewright.target.mapping import Mapped
 
@@ -57,6 +58,8 @@ class Allocation:
     """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
     shares: Mapping[str, tuple[Share, ...]] = field(default_factory=dict)
     """Node key -> what each thread has of a layer that several compute."""
+    idle: frozenset[str] = frozenset()
+    """Keys of nodes that have nothing to do, as their results are where they should be."""
 
     @property
     def arena_bytes(self) -> int:
@@ -76,7 +79,8 @@ class Allocation:
 def allocate(mapped: Mapped) -> Allocation:
     """Aliases, then lifetimes, then offsets; checked by the validator."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    owners = _owners(mapped)
+    sharing = _sharing(mapped)
+    owners = sharing.owners
     states, problem = _state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
@@ -89,11 +93,13 @@ def allocate(mapped: Mapped) -> Allocation:
     if rooms and plan.solution.peak > rooms[parts[0].memory]:
         plan, parts = _in_several(arena_rooms(target, graph), problem, states, solution) or (plan, parts)
     inputs = {name: plan.solution.offsets[(name,)] for name in plan.inputs}
-    places = {name: _place(graph, owners, name, parts, plan.solution) for name in graph.types}
+    places = {name: _place(graph, sharing, name, parts, plan.solution) for name in graph.types}
     scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     placed = replace(mapped, target=target)
     shares = shares_of(mapped, owners)
-    return Allocation(placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, shares)
+    return Allocation(
+        placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, shares, sharing.idle
+    )
 
 
 @dataclass(frozen=True)
@@ -145,17 +151,20 @@ def _in_several(
 def arena_problem(mapped: Mapped) -> Problem:
     """Everything that lies in the arena, states first."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _owners(mapped)), *_scratch_buffers(mapped))
+    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _sharing(mapped).owners), *_scratch_buffers(mapped))
     # What a board's memory holds besides is counted with the schedule.
     return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
 
 
-def _owners(mapped: Mapped) -> dict[str, str]:
-    """Which tensors share bytes, as the operators and the chosen kernels allow."""
+def _sharing(mapped: Mapped) -> Pieces:
+    """Which tensors share bytes, as the operators and the chosen kernels allow. On a computer also those that lie
+    inside others: nothing is copied for layers that are computed depth-first."""
     graph = mapped.graph
     computed = [(node, mapped.choice(node).kernel) for node in graph.nodes if not node.op.view]
     allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
-    return in_place_owners(graph, view_owners(graph), allowed=allowed)
+    views = view_owners(graph)
+    found = pieces(graph, views) if mapped.target.caches is not None else Pieces(views)
+    return replace(found, owners=in_place_owners(graph, dict(found.owners), found.made_inside, allowed))
 
 
 def _state_buffers(graph: Graph) -> list[Buffer]:
@@ -177,10 +186,11 @@ def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
 
 
 def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
-    shares, alignment = shares_of(mapped, _owners(mapped)), mapped.target.memories[0].alignment
+    sharing, alignment = _sharing(mapped), mapped.target.memories[0].alignment
+    shares = shares_of(mapped, sharing.owners)
     sizes = []
     for node in mapped.graph.nodes:
-        if not node.op.view:
+        if not node.op.view and node.key not in sharing.idle:
             kernel = mapped.choice(node).kernel
             whole = kernel.scratch(node.op, mapped.graph.all_types(node))
             size = scratch_of(kernel, shares[node.key], alignment)[-1] if node.key in shares else whole
@@ -210,12 +220,12 @@ def _scratch_key(node: Node) -> tuple[str, str]:
     return node.key, "(scratch)"
 
 
-def _place(graph: Graph, owners: Owners, name: str, parts: Sequence[ArenaPart], solution: Solution) -> Home:
-    owner = owners[name]
+def _place(graph: Graph, sharing: Pieces, name: str, parts: Sequence[ArenaPart], solution: Solution) -> Home:
+    owner = sharing.owners[name]
     home = home_of(graph, owner)
     if home not in (ARENA, STATE):
         return Home(home, owner)
-    offset = solution.offsets.get((owner,), 0)
+    offset = solution.offsets.get((owner,), 0) + sharing.starts.get(name, 0)
     return Home(ARENA, owner, part_with(parts, offset).memory, offset)
 
 

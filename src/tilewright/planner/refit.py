@@ -1,7 +1,7 @@
 """The graph of which every layer fits the memories, as far as rewrites can bring that about.
 
-Without a cluster, layers are computed in strips where the arena would not fit, is to be small, or where that is cheap.
-With one:
+Without a cluster, layers are computed in strips where the arena would not fit, is to be small, where that is cheap, or
+where what is between them would leave the cache. With one:
 
 Constants that are staged from L3 come in parts, recurrences and reductions that are too long for L1 are split, operands
 that cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
@@ -26,6 +26,7 @@ from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
 from tilewright.planner.candidates import layers_of, limits_of
 from tilewright.planner.capacity import l1_budget, most_copied
+from tilewright.planner.depth_first import depth_first
 from tilewright.planner.enumerate import fits, options
 from tilewright.planner.l2_buffers import most_staged
 from tilewright.planner.lifetimes import steps_of
@@ -43,7 +44,9 @@ def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
     if target.cluster is None:
         if settings.optimise == RAM or not fits_board(graph, target):
             return with_strips(graph, target)
-        return with_strips(graph, target, cheap=True) if target.board and target.costs.kernels else graph
+        if target.board and target.costs.kernels:
+            return with_strips(graph, target, cheap=True)
+        return depth_first(graph, target)
     found = Refitting(graph, without_offers(target), settings)
     found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))

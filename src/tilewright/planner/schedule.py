@@ -120,7 +120,7 @@ def make_schedule(allocation: Allocation) -> Schedule:
     mapped, graph = allocation.mapped, allocation.mapped.graph
     calls = []
     for node in graph.nodes:
-        if node.op.view:
+        if node.op.view or node.key in allocation.idle:
             continue
         choice = mapped.choice(node)
         params = choice.kernel.params(node.op, graph.all_types(node))

@@ -181,7 +181,7 @@ def _is_cheap(graph: Graph, group: Group) -> bool:
 def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
     """In more and more strips, for as long as that helps."""
     last, least = group.layers[-1], 1 << 62
-    names = f"{_named(group.layers[0].node)} to {_named(last.node)}"
+    names = f"{named(group.layers[0].node)} to {named(last.node)}"
     for count in COUNTS:
         if count > graph.types[last.node.key].shape[last.axis]:
             break
@@ -196,7 +196,7 @@ def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
         yield score, made, f"{len(group.layers)} layers, {names}, in {count}"
 
 
-def _named(node: Node) -> str:
+def named(node: Node) -> str:
     name = node.name or node.key
     return name if len(name) <= 24 else f"...{name[-24:]}"
 
@@ -208,17 +208,17 @@ def _groups(graph: Graph, kept: set[str], live: Sequence[int]) -> Iterator[Group
     for first in range(max(peak - MOST_LAYERS, 0), peak + 1):
         for last in range(max(peak, first + 1), min(first + MOST_LAYERS, len(graph.nodes))):
             nodes = graph.nodes[first : last + 1]
-            if any(node.key not in kept for node in nodes) or not _closed(graph, nodes):
+            if any(node.key not in kept for node in nodes) or not closed(graph, nodes):
                 continue
             bound = max([*live[:first], *live[last + 1 :], _around(graph, nodes)])
             found.append((bound, first, last))
     for bound, first, last in sorted(found):
-        layers = _rows(graph, graph.nodes[first : last + 1])
+        layers = rows_of(graph, graph.nodes[first : last + 1])
         if layers is not None:
             yield Group(layers, bound)
 
 
-def _closed(graph: Graph, nodes: Sequence[Node]) -> bool:
+def closed(graph: Graph, nodes: Sequence[Node]) -> bool:
     """Whether others need only what the last node makes."""
     inside = {node.key for node in nodes}
     return all(
@@ -238,7 +238,7 @@ def _around(graph: Graph, nodes: Sequence[Node]) -> int:
     return sum(graph.types[name].bytes for name in whole if home_of(graph, name) == "arena")
 
 
-def _rows(graph: Graph, nodes: Sequence[Node]) -> tuple[RowLayer, ...] | None:
+def rows_of(graph: Graph, nodes: Sequence[Node]) -> tuple[RowLayer, ...] | None:
     """The layers with rows along the first axis that allows it."""
     shape = graph.types[nodes[-1].key].shape
     found = (row_layers(graph, nodes, axis) for axis, size in enumerate(shape) if size > 1)

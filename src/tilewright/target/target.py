@@ -19,6 +19,7 @@ from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.user import UserDevice
+from tilewright.target.caches import Caches
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -164,6 +165,8 @@ class Target:
     """The same for another processor, where it is for computers."""
     threads: int = 1
     """Of a computer: those that compute a layer together."""
+    caches: Caches | None = None
+    """Of a computer: what the plan keeps data in that is needed again."""
     pins_threads: bool = False
     """Whether each of them stays on one processor, where a network runs here."""
 

@@ -22,15 +22,16 @@ from tilewright.passes.rewriting import drop_unused
 from tilewright.tiling.strips import Part, RowLayer, StripPlan, carrier_of
 
 
-def in_strips(graph: Graph, plan: StripPlan) -> Graph:
-    """The graph with some of its layers in strips, at the place of the last one of them."""
+def in_strips(graph: Graph, plan: StripPlan, joined: bool = False) -> Graph:
+    """The graph with some of its layers in strips, at the place of the last one of them. Strips of the last result are
+    placed in it one by one, or joined in the end: where that is no work, as they are made in their places."""
     taken = {layer.node.key for layer in plan.layers}
     builder = rebuild(graph)
     for node in graph.nodes:
         if node.key not in taken:
             builder.keep(node, graph)
         elif node.key == plan.layers[-1].node.key:
-            Strips(graph, plan, builder).emit()
+            Strips(graph, plan, builder).emit_joined() if joined else Strips(graph, plan, builder).emit()
     builder.ends_like(graph)
     return drop_unused(builder.build())
 
@@ -60,6 +61,16 @@ class Strips:
             (whole,) = self.builder.add(PlaceRows(last.axis, start), [whole, rows], outputs, last.node.name)
             if carrier:
                 self.windows[carrier] = whole, (0, 0)
+
+    def emit_joined(self) -> None:
+        last, made = self.plan.layers[-1], []
+        for number, parts in enumerate(self.plan.strips):
+            for layer in self.plan.layers:
+                if layer.node.key in parts:
+                    self._layer(layer, parts[layer.node.key])
+                    self._keep_rest(number, layer)
+            made.append(self.windows.pop(last.node.key)[0])
+        self.builder.add(Concat(last.axis), made, last.node.outputs, last.node.name)
 
     def _empty(self, layer: RowLayer) -> str:
         kind = self.graph.types[layer.node.key]

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.target.caches import caches_of
 from tilewright.target.costs import Costs
 from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
@@ -39,6 +40,7 @@ def for_processor(name: str) -> Target:
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
         processor=name,
+        caches=caches_of(name),
         for_processor=for_processor,
         memories=(Memory("arena", None, CACHE_LINE),),
         costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
