@@ -33,14 +33,14 @@ enum { NO_REGISTER = 32, MOST_LOADS = 16 };
 
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
+    u64 when;            /* earliest cycle */
+    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
+    u32 operand;         /* the address of an access */
+    u32 pc;
+    u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
     u16 op;
     u8 kind, use, rm, lanes_repeat, latency, interval;
     u8 is_access, stagger_max;
-    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
-    u32 operand;         /* an address, or an integer operand */
-    u32 pc;
-    u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
-    u64 when;            /* earliest cycle */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
@@ -50,6 +50,7 @@ typedef struct {
     u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
     u64 room;            /* of a stream to memory: elements that it still takes */
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
+    u64 open[STREAM_FIFO]; /* from when on a place that was left can be filled again */
     u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
 
@@ -106,7 +107,7 @@ void fpu_from_integer(core *c, const insn *ip, u32 a);
 u32 stream_read_register(const snitch *n, u32 number, u32 mover);
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
 void streams_switch(core *c, u32 on, u64 now);
-void mover_step(sim *s, core *c, data_mover *m, u64 now);
+u64 mover_far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now);
 /* xdma.c */
 void xdma_source(sim *s, u32 address);
 void xdma_destination(sim *s, u32 address);
@@ -140,34 +141,6 @@ static inline u64 snitch_port_wait(snitch *n, u64 now) {
     return wait;
 }
 
-/* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
-static inline void mover_plan(snitch *n, data_mover *m) {
-    if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
-}
-static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
-
-/* The present element, which leaves the FIFO when it was delivered often enough. */
-static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
-    u64 value = m->fifo[m->head];
-    if (m->repeat) {
-        if (m->delivered++ < m->repeat) return value;
-        m->delivered = 0;
-    }
-    if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
-    m->head = (m->head + 1) % STREAM_FIFO;
-    m->used--;
-    mover_plan(n, m);
-    return value;
-}
-
-static inline void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
-    u32 slot = (m->head + m->used++) % STREAM_FIFO;
-    m->fifo[slot] = value;
-    m->ready[slot] = now + 1;
-    m->room--;
-    mover_plan(n, m);
-}
 /* An access of the floating-point unit or a data mover to the TCDM. */
 static inline void count_access(core *c, const snitch *n, u32 size) {
     c->memory_bytes[n->tcdm] += size;
