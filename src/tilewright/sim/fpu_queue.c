@@ -42,14 +42,29 @@ static const u8 INTERVAL[SNITCH_KIND_COUNT] = {
     [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
 };
 
+/* Streams in the place of ft0 to ft2, byte by byte. */
+static inline u32 with_streams(u32 registers) {
+    u32 is_stream = ~(registers + 0x01010101u * (128 - STREAM_MOVERS)) >> 7 & 0x01010101u;
+    return registers + is_stream * STREAM_REGISTER;
+}
+static inline u32 streams_read(u32 registers) {
+    u64 named = 1ull << (registers >> 8 & 63) | 1ull << (registers >> 16 & 63) | 1ull << (registers >> 24);
+    return (u32)(named >> STREAM_REGISTER);
+}
+
+/* Do others see when it begins? */
+static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
+
 void fpu_push(core *c, const insn *ip, u64 now) {
     snitch *n = c->snitch;
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
     u32 kind = snitch_kind(ip->real);
     *e = (fpu_entry){.op = ip->real, .kind = (u8)kind, .use = ip->dep, .rm = ip->rm == 7 ? (u8)c->frm : ip->rm, .pc = ip->pc, .body = 1,
-                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = ip->floats, .when = now + FPU_HAND_OVER};
+                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = ip->floats, .named = ip->floats, .when = now + FPU_HAND_OVER};
+    if (n->streams_on) e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
     if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
     if (!e->latency) e->is_access = 1, e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
+    e->is_shared = is_seen(e, e->registers, e->reads);
     if (n->frep_left) join_body(n, e);
     n->due = earlier(n->due, e->when);
 }
@@ -123,127 +138,118 @@ static void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64
     n->idle = later(n->idle, n->next);
 }
 
-/* The registers of an instruction in this repetition. */
-typedef struct { u32 rd, rs1, rs2, rs3; } operands;
-
-static inline operands operands_of(const snitch *n, const fpu_entry *e) {
-    u32 all = e->registers, none = NO_REGISTER * 0x01010101u;
-    if (n->stagger) all = ((all + n->stagger * e->stagger) & ~0xe0e0e0e0u) | (all & none);
-    return (operands){all & 63, all >> 8 & 63, all >> 16 & 63, all >> 24};
+/* The accesses of data movers in a cycle. */
+static inline void move(sim *s, core *c, snitch *n, u64 now) {
+    if (n->mover[0].due == now) mover_step(s, c, n, 0, now);
+    if (n->mover[1].due == now) mover_step(s, c, n, 1, now);
+    if (n->mover[2].due == now) mover_step(s, c, n, 2, now);
 }
 
-/* Bits of the streams that are read. */
-static inline u32 streams_of(const operands *o) {
-    u64 named = 1ull << o->rs1 | 1ull << o->rs2 | 1ull << o->rs3;
-    return (u32)named & ((1u << STREAM_MOVERS) - 1);
-}
-
-static int faults(sim *s, core *c, u32 pc, u64 at, u64 limit) {
-    if (at < limit) fpu_fault(s, c, MISUSE_STREAM_OFF, pc, at);
-    return 0;
-}
-
-/* Is there an element in each stream that is read, and a place in the one that is written? If so, from when on. */
-static inline int streams_ready(sim *s, core *c, snitch *n, const fpu_entry *e, const operands *o, u32 reads, u64 limit, u64 *at) {
-    for (u32 left = reads; left; left &= left - 1) {
-        data_mover *m = &n->mover[__builtin_ctz(left)];
-        if (!m->used) return m->is_running && !m->is_write ? 0 : faults(s, c, e->pc, *at, limit);
-        *at = later(*at, m->ready[m->head]);
+/* ... up to and including a cycle, before the limit. Returns 0 where one is left to be made. */
+static int move_until(sim *s, core *c, snitch *n, u64 until, u64 limit) {
+    for (u64 due; (due = movers_due(n)) <= until;) {
+        if (due >= limit || UNLIKELY(s->fault.reason)) return 0;
+        move(s, c, n, due);
     }
-    if (o->rd >= STREAM_MOVERS) return 1;
-    data_mover *m = &n->mover[o->rd];
-    if (UNLIKELY(!m->is_write || !m->room)) return faults(s, c, e->pc, *at, limit);
-    if (m->used == STREAM_FIFO) return 0;
-    *at = later(*at, m->open[(m->head + m->used) % STREAM_FIFO]);
     return 1;
 }
 
-/* The present elements of streams in the place of operands. An instruction that names a stream twice takes one element. */
-typedef struct { u64 a, b, d; } values;
+/* The registers of an instruction in this repetition. */
+static inline u32 staggered(const snitch *n, const fpu_entry *e) {
+    u32 none = NO_REGISTER * 0x01010101u, all = ((e->named + n->stagger * e->stagger) & ~0xe0e0e0e0u) | (e->named & none);
+    return n->streams_on ? with_streams(all) : all;
+}
 
-static inline void take_elements(snitch *n, const operands *o, u32 reads, values *v, u64 at) {
+/* An operand is an element that was not fetched. Where none will be that is a fault. */
+static void check_missing(sim *s, core *c, const fpu_entry *e, u32 reads) {
+    const snitch *n = c->snitch;
     for (u32 left = reads; left; left &= left - 1) {
-        u32 i = (u32)__builtin_ctz(left);
-        u64 element = mover_pop(n, &n->mover[i], at);
-        if (o->rs1 == i) v->a = element;
-        if (o->rs2 == i) v->b = element;
-        if (o->rs3 == i) v->d = element;
+        const data_mover *m = &n->mover[__builtin_ctz(left)];
+        if ((!m->used && !m->is_running) || m->is_write) fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, later(e->when, n->next));
     }
 }
 
-/* An instruction begins: loads and stores, or arithmetic. */
-static inline void begin(sim *s, core *c, snitch *n, const fpu_entry *e, const operands *o, u32 reads, u64 at) {
-    values v = {n->f[o->rs1], n->f[o->rs2], n->f[o->rs3]};
-    if (reads) take_elements(n, o, reads, &v, at);
-    if (e->is_access) {
-        if (is_load(e->kind)) load(s, c, n, e, o->rd, at);
-        else store(s, c, n, e, v.b, at);
+/* From when on there is a place in a stream that is written; NEVER where there is none before the limit. */
+static u64 place_in(sim *s, core *c, const fpu_entry *e, u32 i, u64 now, u64 limit) {
+    snitch *n = c->snitch;
+    const data_mover *m = &n->mover[i];
+    if (UNLIKELY(!m->is_write || !m->room)) {
+        fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, now);
+        return NEVER;
+    }
+    while (m->used == STREAM_FIFO) {
+        u64 due = m->due;
+        if (!move_until(s, c, n, due, limit)) return NEVER;
+        now = later(now, due);
+    }
+    return now;
+}
+
+static inline void access_memory(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs2, u64 now) {
+    if (is_load(e->kind)) load(s, c, n, e, rd, now);
+    else store(s, c, n, e, n->f[rs2], now);
+}
+
+static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs1, u32 rs2, u32 rs3, u64 now) {
+    u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
+    u64 end = now + e->latency, result = fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
+    c->counted[COUNT_FLOAT]++;
+    n->next = now + e->interval;
+    if (n->idle < end) n->idle = end;
+    if (UNLIKELY(rd > NO_REGISTER)) {
+        mover_push(n, &n->mover[rd - STREAM_REGISTER], result, now);
         return;
     }
-    c->counted[COUNT_FLOAT]++;
-    n->next = at + e->interval;
-    n->idle = later(n->idle, at + e->latency);
-    u32 unchecked = reads ? (o->rs1 < STREAM_MOVERS) | (o->rs2 < STREAM_MOVERS) << 1 | (o->rs3 < STREAM_MOVERS) << 2 : 0;
-    u64 result = fpu_execute(c, e, v.a, v.b, v.d, unchecked);
-    if (n->streams_on & (o->rd < STREAM_MOVERS)) mover_push(n, &n->mover[o->rd], result, at);
-    else n->f[o->rd] = result, n->f_ready[o->rd] = at + e->latency;
+    n->f[rd] = result;
+    n->f_ready[rd] = end;
 }
 
-enum { UNIT_ENOUGH, UNIT_FAULT, UNIT_EMPTY, UNIT_HELD };
-
-/* Begins what can begin without an access of a data mover, until there are fewer than `wanted` instructions in the queue. Only accesses
- * are seen by others and have to wait for their turn; *at tells when the one is due that is held back, or the last one began. */
-static inline int begin_all(sim *s, core *c, snitch *n, u64 limit, u32 wanted, u64 *at) {
+/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
+ * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
+static int run(sim *s, core *c, u64 limit, u32 wanted) {
+    snitch *n = c->snitch;
+    u64 due = movers_due(n), now;
+    if (due <= n->due && due < limit && n->position < n->used) move(s, c, n, due);
     while (n->position < n->used) {
         const fpu_entry *e = &n->queue[(n->first + n->position) % FPU_QUEUE];
-        operands o = operands_of(n, e);
-        u32 reads = 0;
-        u64 now = later(later(e->when, n->next), later(n->f_ready[o.rs1], later(n->f_ready[o.rs2], n->f_ready[o.rs3])));
-        *at = NEVER;
-        if (n->streams_on) {
-            reads = streams_of(&o);
-            if (!streams_ready(s, c, n, e, &o, reads, limit, &now)) return s->fault.reason ? UNIT_FAULT : UNIT_HELD;
+        u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
+        if (UNLIKELY(n->stagger && e->stagger)) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
+        u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
+        now = later(later(e->when, n->next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
+        if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit);
+        due = movers_due(n);
+        if (due <= now) {
+            if (UNLIKELY(now == NEVER)) check_missing(s, c, e, reads);
+            if (due >= limit || UNLIKELY(s->fault.reason)) break;
+            move(s, c, n, due);
+            continue;
         }
-        if (e->is_access && (now >= limit || movers_due(n) <= now)) {
-            *at = now;
-            return UNIT_HELD;
+        if (now >= limit && is_shared) {
+            n->due = earlier(now, due);
+            return 0;
         }
-        begin(s, c, n, e, &o, reads, now);
+        if (UNLIKELY(e->is_access)) access_memory(s, c, n, e, rd, rs2, now);
+        else compute(c, n, e, rd, rs1, rs2, rs3, now);
+        for (; reads; reads &= reads - 1) mover_pop(n, (u32)__builtin_ctz(reads), now);
         advance(n, now);
-        *at = now;
-        if (UNLIKELY(s->fault.reason)) return UNIT_FAULT;
-        if (n->used < wanted) return UNIT_ENOUGH;
+        if (UNLIKELY(s->fault.reason)) return 0;
+        if (n->used < wanted) {
+            n->due = now;
+            return 1;
+        }
     }
-    *at = NEVER;
-    return UNIT_EMPTY;
-}
-
-/* The accesses of data movers in the next cycle that has some. */
-static inline void move(sim *s, core *c, snitch *n, u64 now) {
-    for (data_mover *m = n->mover; m < n->mover + STREAM_MOVERS; m++)
-        if (m->due == now) mover_step(s, c, n, m, now);
+    n->due = movers_due(n);
+    return 0;
 }
 
 /* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
     snitch *n = c->snitch;
-    for (u64 at;;) {
-        int state = begin_all(s, c, n, limit, 0, &at);
-        u64 due = movers_due(n);
-        n->due = earlier(due, at);
-        if (due >= limit || UNLIKELY(state == UNIT_FAULT || s->fault.reason)) return;
-        move(s, c, n, due);
-    }
+    run(s, c, limit, 0);
+    if (n->position < n->used) return;
+    move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
+    n->due = movers_due(n);
 }
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
-int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
-    snitch *n = c->snitch;
-    for (u64 at;;) {
-        int state = begin_all(s, c, n, limit, wanted, &at);
-        u64 due = movers_due(n);
-        n->due = earlier(due, at);
-        if (state != UNIT_HELD || due >= limit || UNLIKELY(s->fault.reason)) return state == UNIT_ENOUGH;
-        move(s, c, n, due);
-    }
-}
+int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) { return run(s, c, limit, wanted); }

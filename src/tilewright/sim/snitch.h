@@ -29,18 +29,20 @@ enum {
     SN_COUNT
 };
 
-enum { NO_REGISTER = 32, MOST_LOADS = 16 };
+/* Registers of the floating-point unit: those that can be named, none, and the streams that stand for ft0..ft2 while they are on. */
+enum { NO_REGISTER = 32, STREAM_REGISTER = 33, UNIT_REGISTERS = STREAM_REGISTER + STREAM_MOVERS, MOST_LOADS = 16 };
 
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u64 when;            /* earliest cycle */
-    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
+    u32 registers;       /* a byte each for rd, rs1, rs2, rs3 */
+    u32 named, stagger;  /* the same as the instruction has them, and what each repetition adds to them */
     u32 operand;         /* the address of an access */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
     u16 op;
     u8 kind, use, rm, lanes_repeat, latency, interval;
-    u8 is_access, stagger_max;
+    u8 is_access, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
@@ -50,7 +52,6 @@ typedef struct {
     u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
     u64 room;            /* of a stream to memory: elements that it still takes */
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
-    u64 open[STREAM_FIFO]; /* from when on a place that was left can be filled again */
     u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
 
@@ -64,12 +65,13 @@ typedef struct snitch {
     u32 waits_for_unit, bank_shift; /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
     u64 port_free;                /* the port that loads, stores and stream 0 share */
     u64 repeated;                 /* instructions that frep repeated */
+    u64 moved;                    /* elements of streams from and to TCDM */
     u64 last_ready;               /* when the last result that comes late is there */
     u64 past_end;                 /* end of the last instruction past the queue */
     u32 most_loads, loads;        /* in flight, 0 for any number; how many there were */
     u64 returns[MOST_LOADS];      /* when the last ones come back */
     u64 x_ready[33];              /* when results that come late are there */
-    u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
+    u64 f[UNIT_REGISTERS], f_ready[UNIT_REGISTERS]; /* of a stream: the present element; NEVER where none was fetched */
     fpu_entry queue[FPU_QUEUE];
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
@@ -107,7 +109,7 @@ void fpu_from_integer(core *c, const insn *ip, u32 a);
 u32 stream_read_register(const snitch *n, u32 number, u32 mover);
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
 void streams_switch(core *c, u32 on, u64 now);
-u64 mover_far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now);
+void mover_rare_step(sim *s, core *c, u32 i, u64 now);
 /* xdma.c */
 void xdma_source(sim *s, u32 address);
 void xdma_destination(sim *s, u32 address);

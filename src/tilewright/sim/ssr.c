@@ -28,7 +28,6 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
 static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
     m->head = m->used = m->delivered = m->is_running = 0;
     memset(m->count, 0, sizeof m->count);
-    memset(m->open, 0, sizeof m->open);
     if (number == REGISTER_REPEAT) m->repeat = value;
     if (number >= REGISTER_BOUNDS && number < REGISTER_BOUNDS + STREAM_LOOPS) m->bound[number - REGISTER_BOUNDS] = value;
     if (number >= REGISTER_STRIDES && number < REGISTER_STRIDES + STREAM_LOOPS) m->stride[number - REGISTER_STRIDES] = value;
@@ -36,17 +35,19 @@ static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
 }
 
 /* What was written to a stream reaches memory before its data mover is set up anew. */
-static void write_back(sim *s, core *c, data_mover *m, u64 now) {
-    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, c->snitch, m, later(now, m->due));
+static void write_back(sim *s, core *c, u32 i, u64 now) {
+    const data_mover *m = &c->snitch->mover[i];
+    while (m->is_write && m->used && !s->fault.reason) mover_rare_step(s, c, i, later(now, m->due));
 }
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
     snitch *n = c->snitch;
     for (u32 i = 0; i < STREAM_MOVERS; i++) {
         if (mover != i && mover != ALL_MOVERS) continue;
-        write_back(s, c, &n->mover[i], now);
+        write_back(s, c, i, now);
         write_one(&n->mover[i], number, value, now);
         mover_plan(n, &n->mover[i]);
+        mover_show(n, &n->mover[i], i);
     }
     n->due = earlier(n->due, movers_due(n));
 }
@@ -61,10 +62,31 @@ void streams_switch(core *c, u32 on, u64 now) {
 }
 
 /* To or from what is not TCDM: cycles. */
-u64 mover_far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now) {
+static u64 far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now) {
     const snitch *n = c->snitch;
     u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
     snitch_result r = snitch_access(s, c, pc, now, m->address, STREAM_ELEMENT, m->is_write, m->fifo[slot]);
     if (!m->is_write) m->fifo[slot] = r.value;
     return r.latency + r.wait;
+}
+
+/* To memory, or from what is not TCDM. */
+void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
+    snitch *n = c->snitch;
+    data_mover *m = &n->mover[i];
+    u32 slot = m->is_write ? m->head : (m->head + m->used) % STREAM_FIFO, offset = m->address - c->local_base;
+    u64 wait = i ? 0 : snitch_port_wait(n, now);
+    if (is_tcdm(c, m->address, STREAM_ELEMENT)) {
+        wait += tcdm_wait(c, n, offset, now + wait);
+        memcpy(c->local + offset, &m->fifo[slot], STREAM_ELEMENT);
+        n->moved++;
+    } else {
+        wait += far_access(s, c, m, slot, now);
+    }
+    m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
+    if (m->is_write) m->head = (slot + 1) % STREAM_FIFO, m->used--;
+    else m->ready[slot] = m->next, m->used++;
+    mover_next_address(m);
+    mover_plan(n, m);
+    mover_show(n, m, i);
 }
