@@ -242,6 +242,16 @@ MEDIUM = (
 """As IMAGES, as large as a network's layers: for cores that layers are not cut for."""
 
 
+ONE_CHANNEL = ((20, 12, 1, 16, 5, 1), (16, 11, 1, 8, 4, 2), (12, 12, 1, 8, 8, 2), (40, 10, 1, 16, 7, 2))
+"""As IMAGES, with large windows, as a network's first layer has them."""
+
+PLANES = (
+    (25, 5, 16, 3, 1), (11, 7, 8, 3, 1), (13, 9, 6, 3, 2), (6, 21, 8, 3, 1), (3, 3, 48, 3, 1), (6, 6, 40, 3, 2),
+    (7, 14, 12, 3, 1), (48, 48, 2, 3, 1), (32, 32, 4, 3, 2),
+)  # fmt: skip
+"""As DEEP: rows that end within a word, small planes and large ones."""
+
+
 def requantised(x: Array, w: Array, filters: int) -> Iterator[tuple[Requant, list[Array | None]]]:
     """Operands with the requantisations of the dialect, of quantised ONNX and of TensorFlow Lite."""
     yield TO_BYTES, [x, w, summands(filters), factors(filters), summands(filters)]
@@ -250,11 +260,11 @@ def requantised(x: Array, w: Array, filters: int) -> Iterator[tuple[Requant, lis
 
 
 def constant_convolutions() -> Iterator[Sample]:
-    for height, width, channels, filters, kernel, stride in (*IMAGES, *MEDIUM):
+    for height, width, channels, filters, kernel, stride in (*IMAGES, *MEDIUM, *ONE_CHANNEL):
         x, w = values("int8", 1, channels, height, width), values("int8", filters, channels, kernel, kernel)
         for requant, arrays in requantised(x, w, filters):
             yield Conv((stride, stride), padding=(kernel // 2,) * 4, requant=requant), arrays
-    for height, width, channels, kernel, stride in DEEP:
+    for height, width, channels, kernel, stride in (*DEEP, *PLANES):
         x, w = values("int8", 1, channels, height, width), values("int8", channels, 1, kernel, kernel)
         for requant, arrays in requantised(x, w, channels):
             yield Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels, requant=requant), arrays

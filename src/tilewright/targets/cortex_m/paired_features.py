@@ -1,0 +1,67 @@
+"""What the cycles of convolutions in pairs grow with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tilewright.errors import instance
+from tilewright.ir.op import Op
+from tilewright.ops._windows import pair
+from tilewright.target.kernel import Types
+from tilewright.targets.cortex_m.paired import PairedConv
+from tilewright.targets.cortex_m.paired_sizes import band_bytes, is_flat, rows_at_a_time, window_band, window_rows
+from tilewright.targets.cortex_m.ways import NAMES
+from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WAYS, WindowConv
+from tilewright.targets.microcontroller.features import PIXELS, WORD
+
+PANELS = 4
+"""Places that panels come from."""
+
+
+def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; words of taps for panels of several pixels and of one; panels; what they are made of, from the image,
+    three taps of a row, words, single taps; the band; the taps of a call; results by their way."""
+    found = instance(op, PairedConv)
+    (batch, filters, *outs), groups = types["Y"].shape, found.conv.groups
+    (height, width), taps = pair(tuple(outs) or (1, 1)), found.taps({"X": types["X"].shape})
+    chunk = height if is_flat(found) else rows_at_a_time(op, types)
+    bands, row = batch * groups * -(-height // chunk), chunk * width
+    left = row % PIXELS
+    several, ones = row // PIXELS + (left == PIXELS - 1), left % (PIXELS - 1)
+    words = bands * -(-(filters // groups) // 2) * -(-taps // 2)
+    gathered, kind = bands * row * taps, _panels(found, chunk, taps)
+    return (
+        1.0, float(words * several), float(words * ones), float(bands * (several + ones)),
+        *(float(gathered * (kind == number)) for number in range(PANELS)),
+        *((0.0, 0.0) if is_flat(found) else (float(bands * band_bytes(found, types)), float(batch * groups * taps))),
+        *_by_way(NAMES, found.way.name, math.prod(types["Y"].shape)),
+    )  # fmt: skip
+
+
+def _panels(op: PairedConv, chunk: int, taps: int) -> int:
+    """Where panels come from, as in conv_pairs.c: the image, three taps of a row, words of a row, tap by tap."""
+    channels, is_dense = taps // math.prod(op.kernel), op.conv.dilations[-1] == 1
+    if is_flat(op):
+        return 0
+    if is_dense and chunk == 1 and not op.image_last and op.kernel[-1] == 3 and op.conv.strides[-1] == 1:
+        return 1 if channels % 2 == 0 else PANELS - 1
+    return 2 if is_dense and (op.image_last or channels == 1) and op.kernel[-1] * channels >= WORD else PANELS - 1
+
+
+def window_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; planes; rows that are copied, and their bytes; two rows of results; results two pixels apart, and by
+    their way."""
+    found = instance(op, WindowConv)
+    batch, filters, height, width = types["Y"].shape
+    planes, chunk = batch * filters, window_rows(op, types)
+    bands, twos = planes * -(-height // chunk), planes * -(-height // TWO_ROWS)
+    copied, results = (chunk - 1) * found.conv.strides[0] + SIDE, twos * TWO_ROWS * width
+    return (
+        1.0, float(planes), float(bands * copied), float(bands * window_band(op, types)), float(twos),
+        float(results * (found.conv.strides[0] == 2)), *_by_way(WAYS, found.way, results),
+    )  # fmt: skip
+
+
+def _by_way(ways: tuple[str, ...], taken: str, results: int) -> tuple[float, ...]:
+    return tuple(float(results * (way == taken)) for way in ways)
