@@ -182,8 +182,8 @@ class Row:
         counts = (self.cycles, self.busy, self.on_ita, self.between, self.on_cores)
         return (
             f"{self.name:<22}"
-            + "".join(f"{count:>12,}" for count in counts)
-            + "".join(f"{one:>13.1%}" for one in shares)
+            + "".join(f"{count:>15,}" for count in counts)
+            + "".join(f"{one:>15.1%}" for one in shares)
         )
 
 
@@ -222,8 +222,8 @@ def distances(model: onnx.ModelProto, program: Program) -> str:
 
 
 def report(models: Sequence[onnx.ModelProto]) -> Iterator[str]:
-    titles = "".join(f"{title:>12}" for title in HEADINGS)
-    yield f"{'network':<22}{titles}{'utilisation':>13}{'in its layers':>13}"
+    titles = "".join(f"{title:>15}" for title in (*HEADINGS, "utilisation", "in its layers"))
+    yield f"{'network':<22}{titles}"
     for model in models:
         row, program = measured(model)
         yield str(row)

@@ -20,7 +20,8 @@ from tilewright.pipeline import import_model, stage
 from tilewright.target.settings import Settings
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
 from tilewright.targets.snitch.ita.gelu import ItaGelu, gelu_fit
-from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS, short_sum
+from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
+from tilewright.targets.snitch.ita.short_sums import short_sum
 
 pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(5)

@@ -38,7 +38,7 @@ from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
 from tilewright.targets.snitch.ita.layout import SIDE
 from tilewright.targets.snitch.ita.products import weights_of
 from tilewright.targets.snitch.ita.requantising import nearest
-from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
+from tilewright.targets.snitch.ita.short_sums import compared, short_sum
 
 STEP = math.log(2)
 """Between two scores, where a share is halved."""
@@ -316,44 +316,16 @@ def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
 
 
 def _with_short_factors(graph: Graph, node: Node, found: list[Rounded], builder: Builder) -> Mapping[str, str] | None:
-    """A sum of two tensors with factors of 8 bits, and one of 8 bits for both; where ITA makes one of them."""
+    """A sum of two tensors, one of which ITA makes, as ITA has it."""
     makers = [graph.producers.get(name) for name in node.inputs]
     if not any(maker is not None and _scale(graph, maker) is not None and _is_ita_s(graph, maker) for maker in makers):
         return None
-    op, kinds = instance(node.op, QLinearAdd), [graph.types[name] for name in node.inputs]
-    if op.requant.rounding != "half_even" or min(op.mul_a, op.mul_b) <= 0 or {kind.dtype for kind in kinds} != {"int8"}:
+    op, dtypes = instance(node.op, QLinearAdd), {graph.types[name].dtype for name in node.inputs}
+    if op.requant.rounding != "half_even" or min(op.mul_a, op.mul_b) <= 0 or dtypes != {"int8"}:
         return None
     new = short_sum(op)
-    values = np.arange(-128, 128).astype(np.int8)
-    exact, ours = (one.numpy(values[:, None], values[None, :]).astype(np.int64) for one in (op, new))
-    apart = np.abs(exact - ours)
-    inside = (exact > op.requant.low) & (exact < op.requant.high)
-    weights = np.exp(-np.abs(exact - op.requant.zero_point) * NEAR / 256) * inside
-    is_near = bool(apart.max() <= 1)
-    shares = [float((apart * one).sum() / max(one.sum(), 1e-9)) for one in (inside, weights)]
-    found.append(Rounded(node.key, node.name, is_near, *shares))
-    if not is_near:
+    found.append(compared(op, new, node.key, node.name))
+    if not found[-1].native:
         return None
     (result,) = builder.add(new, node.inputs, node.outputs, node.name)
     return {node.key: result}
-
-
-def short_sum(op: QLinearAdd) -> QLinearAdd:
-    """The nearest of those that ITA has."""
-    unit = 2.0**-op.requant.shift
-    slopes = op.mul_a * unit, op.mul_b * unit
-    candidates = [_short(op, slopes, most) for most in range(MOST_WEIGHT // 2, MOST_WEIGHT + 1)]
-    return min(candidates, key=lambda new: _error(new, slopes))
-
-
-def _short(op: QLinearAdd, slopes: tuple[float, float], most: int) -> QLinearAdd:
-    first, second = (max(1, round(most * slope / max(slopes))) for slope in slopes)
-    scale = nearest(max(slopes) / most)
-    mul, shift = scale.multiplier, scale.shift
-    offset = round(op.offset * 2.0 ** (shift - op.requant.shift) / mul) * mul
-    return QLinearAdd(first * mul, second * mul, offset, replace(op.requant, shift=shift, rounding="half_up"))
-
-
-def _error(new: QLinearAdd, slopes: tuple[float, float]) -> float:
-    unit = 2.0**-new.requant.shift
-    return max(abs(new.mul_a * unit - slopes[0]), abs(new.mul_b * unit - slopes[1]))
