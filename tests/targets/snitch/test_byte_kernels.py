@@ -53,7 +53,9 @@ def test_depthwise_totals() -> None:
 
 @pytest.mark.fast
 def test_sums_that_floats_do_not_hold() -> None:
-    case = Case(kernel("depthwise_bytes.c"), Conv(groups=2), [integers("int8", 1, 2, 17, 17), integers("int8", 2, 1, 17, 17)])
+    case = Case(
+        kernel("depthwise_bytes.c"), Conv(groups=2), [integers("int8", 1, 2, 17, 17), integers("int8", 2, 1, 17, 17)]
+    )
     assert case.kernel.objection(case.op, case.types) == "sums of 289 products may be more than 4194303"
 
 

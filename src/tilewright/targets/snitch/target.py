@@ -12,14 +12,22 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
-from tilewright.targets.snitch import depthwise, elementwise, functions, linear, rows
+from tilewright.targets.snitch import depthwise, elementwise, functions, linear, reductions, rows
 from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
-KERNELS = (*linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS, *PORTABLE)
+KERNELS = (
+    *linear.KERNELS,
+    *depthwise.KERNELS,
+    *elementwise.KERNELS,
+    *functions.KERNELS,
+    *rows.KERNELS,
+    *reductions.KERNELS,
+    *PORTABLE,
+)
 
 TARGET = Target(
     name="snitch",
