@@ -2,8 +2,8 @@
 
     python benchmarks/snitch_kernels.py [--only softmax]
 
-Operands are in TCDM and code in the caches. Every result is compared with numpy before its cycles are printed. Portable kernels are one core's: theirs are an eighth
-of what one core takes for all of it.
+Operands are in TCDM and code in the caches. Every result is compared with numpy before its cycles are printed.
+Portable kernels are one core's: theirs are an eighth of what one core takes for all of it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def reduce_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     reduced = prod(extents.get(f"d{axis}", 1) for axis in cast(Reduction, op).axes)
     results = prod(extents.values()) // max(reduced, 1)
     p = loops_of(op, types)
-    if p["kept_stride"][-1:] != [1]:
+    if not p["kept_stride"] or p["kept_stride"][-1] != 1:
         own = -(-results // cores)
         return 1.0, 0.0, 0.0, float(own), own * reduced / 2
     groups = -(-results // min(16, p["kept_size"][-1]))
