@@ -45,7 +45,9 @@ def test_functions() -> None:
 
 
 def test_powers_have_their_ends() -> None:
-    found = kernel_bench.measure([Case(kernel("exp_blocks.c"), Exp(), [np.float32([-200, 0, 88.5, 100])])], SNITCH)
+    found = kernel_bench.measure(
+        [Case(kernel("exp_blocks.c"), Exp(), [np.array([-200, 0, 88.5, 100], np.float32)])], SNITCH
+    )
     zero, one, large, infinite = found[0].results[0]
     assert (zero, one, infinite) == (0.0, 1.0, np.inf)
     assert large == pytest.approx(np.exp(88.5), rel=1e-5)
@@ -56,7 +58,7 @@ def test_rows() -> None:
     softmax, norm, rms = (kernel(f"{name}.c") for name in ("softmax_blocks", "layer_norm_streams", "rms_norm_streams"))
     shapes = [((9, 48), -1), ((3, 17), -1), ((4, 5, 3), 1), ((8, 1), -1), ((1, 70), -1)]
     cases = [Case(softmax, Softmax(axis=axis), [5 * floats(*shape)]) for shape, axis in shapes]
-    cases.append(Case(softmax, Softmax(axis=-1), [np.float32([[-np.inf, 1, -1e9, 2], [1e4, 1e4, 0, -1e4]])]))
+    cases.append(Case(softmax, Softmax(axis=-1), [np.array([[-np.inf, 1, -1e9, 2], [1e4, 1e4, 0, -1e4]], np.float32)]))
     cases += [Case(norm, LayerNormalization(), [2 + floats(9, n), floats(n), floats(n)]) for n in (32, 22, 6)]
     cases.append(Case(norm, LayerNormalization(), [floats(3, 18), floats(18)]))
     cases += [Case(rms, RMSNormalization(), [floats(rows, n), floats(n)]) for rows, n in ((9, 64), (1, 22), (2, 4))]
