@@ -1,9 +1,9 @@
-"""What the kernels of the snitch target take on the virtual cluster, beside the portable ones, operands in TCDM and code in the caches.
+"""What the kernels of the snitch target take on the virtual cluster, beside the portable ones.
 
     python benchmarks/snitch_kernels.py [--only softmax]
 
-Every result is compared with numpy before its cycles are printed. Portable kernels are one core's: theirs are an eighth
-of what one core takes for all of it.
+Operands are in TCDM and code in the caches. Every result is compared with numpy before its cycles are printed.
+Portable kernels are one core's: theirs are an eighth of what one core takes for all of it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def compared() -> list[Compared]:
         Compared(
             "the same, second factor turned", "matmul_f32.c", "matmul_turned_f32.c", MatMul(trans_b=True), [rows, rows]
         ),
-        Compared("product 64 x 64 x 64 of int8 to int8", "matmul_int8.c", "matmul_bytes.c", MatMul(requant=TO_BYTES), product),
+        Compared(
+            "product 64 x 64 x 64 of int8 to int8", "matmul_int8.c", "matmul_bytes.c", MatMul(requant=TO_BYTES), product
+        ),
         depthwise("float32", "depthwise_f32.c", "depthwise_streams_f32.c"),
         depthwise("int8", "depthwise_int8.c", "depthwise_bytes.c"),
     ]  # fmt: skip

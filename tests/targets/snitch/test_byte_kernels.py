@@ -53,19 +53,21 @@ def test_depthwise_totals() -> None:
 
 @pytest.mark.fast
 def test_sums_that_floats_do_not_hold() -> None:
-    case = Case(kernel("depthwise_bytes.c"), Conv(groups=2), [integers("int8", 1, 2, 17, 17), integers("int8", 2, 1, 17, 17)])
+    case = Case(
+        kernel("depthwise_bytes.c"), Conv(groups=2), [integers("int8", 1, 2, 17, 17), integers("int8", 2, 1, 17, 17)]
+    )
     assert case.kernel.objection(case.op, case.types) == "sums of 289 products may be more than 4194303"
 
 
 @pytest.mark.parametrize("rounding", ["half_up", "half_even", "half_away"])
 def test_requantisations(rounding: str) -> None:
     """With shifts on both sides of a word; ties, and quotients far outside of 32 bits."""
-    x = np.concatenate([np.arange(-40, 40), integers("int32", 40), np.int32([-(2**31), 2**31 - 1])]).astype(np.int32)
+    x = np.concatenate([np.arange(-40, 40), integers("int32", 40), np.array([-(2**31), 2**31 - 1])]).astype(np.int32)
     scales = ((0, 1), (1, 1), (2, 3), (31, 2**30), (32, 2**31 - 1), (33, 2**31 - 1), (40, -(2**31)), (33, 2**30))
     cases = [
         Case(
             kernel("requantshift.c"), RequantShift(Requant(shift, "int8", -100, 127, 5, rounding)),
-            [x, np.int32([factor]), np.int32([2**20 if shift > 20 else 0])],
+            [x, np.array([factor], np.int32), np.array([2**20 if shift > 20 else 0], np.int32)],
         )
         for shift, factor in scales
     ]  # fmt: skip

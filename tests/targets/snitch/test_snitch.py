@@ -24,7 +24,6 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
 
-
 def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="snitch", settings=settings)
 

@@ -1,4 +1,4 @@
-"""Kernels of convolutions whose groups have one input channel each, with streams and repetition: two filters at a time."""
+"""Kernels of convolutions whose groups have one input channel each, with streams: two filters at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS, not_depthwise
-from tilewright.targets.snitch.linear import CORES, LARGEST_TOTAL, largest_product
+from tilewright.targets.snitch.linear import CORES, LARGEST_TOTAL, largest_product, results
 
 ROOM = 4096
 """Bytes that a core has for its image and its sums, if a row does not take more."""
@@ -72,7 +72,7 @@ def large_sums(op: Op, types: Types) -> str | None:
 
 def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; pairs of filters with some rows, their groups of columns with a row, the taps on these; elements of the
-    image that are copied, and results; of one core."""
+    image that are copied, and results, by the way to them; of one core."""
     conv, taps = cast(Conv, op), (extents.get("r", 1), extents.get("s", 1))
     height, width = extents.get("y", 1), extents.get("x", 1)
     pairs = extents.get("n", 1) * -(-extents.get("g", 1) * extents.get("f", 1) // 2)
@@ -83,7 +83,7 @@ def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
     own = -(-pairs * bands // cores)
     groups = float(own * rows * -(-width // 8))
     copied = 2.0 * own * math.prod(read_size(conv, taps, rows, width))
-    return 1.0, float(own), groups, groups * math.prod(taps), copied, 2.0 * own * rows * width
+    return 1.0, float(own), groups, groups * math.prod(taps), copied, *results(conv.requant, 2.0 * own * rows * width)
 
 
 KERNELS = (

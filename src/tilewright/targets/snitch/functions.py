@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.ir.op import Op
+from tilewright.ops._elementwise import FLOATS
 from tilewright.ops.exp import Exp
 from tilewright.ops.hardsigmoid import HardSigmoid
 from tilewright.ops.hardswish import HardSwish
@@ -15,7 +16,7 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.generic.elementwise import FLOATS, variant
+from tilewright.targets.generic.elementwise import variant
 
 BLOCK = 16
 """TW_BLOCK in C."""

@@ -54,7 +54,8 @@ def sum_features(rows: int, columns: int, inner: int, copying: int, cores: int) 
     parts = column_parts(rows, width, copying, cores)
     unit = 16 if width >= 16 * parts else 2
     own_rows = -(-rows // (cores // parts))
-    own_pairs = min(-(-(-(-width // unit)) // parts) * unit, width) // 2
+    units = -(-width // unit)
+    own_pairs = min(-(-units // parts) * unit, width) // 2
     runs = -(-inner // COPIES)
     described, cycles, left = 0, 0.0, own_pairs
     for block in (8, 4, 2, 1):

@@ -6,6 +6,7 @@
 #define TW_NAME tw_conv_streams_f32
 #endif
 
+#include "float_copies.h"
 #include "stream_sums.h"
 #include "window_copy.h"
 
@@ -15,7 +16,14 @@ enum { COPYING = 16 };
 TW_DEFINE_COPY_WINDOW(uint32_t, BITS)
 
 static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t count, uint64_t *to) {
-  tw_copy_window(k->p, k->a, 0, row, first, count, to);
+  const tw_conv_params *const p = k->p;
+  if (!tw_is_point(p)) {
+    tw_copy_window(p, k->a, 0, row, first, count, to);
+    return;
+  }
+  const tw_place at = tw_place_of(p, row, 0);
+  const int32_t plane = p->in_h * p->in_w;
+  tw_copy_row_twice((const uint32_t *)k->a + at.top * p->in_w + at.left + first * plane, plane, count, to);
 }
 
 /* Filters are rows of w, and become columns; what sums begin with is a row too. Their bits are moved by the integer core. */
@@ -25,10 +33,9 @@ static void turn_filters(const tw_conv_params *p, int32_t inner, const uint32_t 
   uint32_t *const turned = begin + width;
   for (int32_t i = columns.first; i < columns.end; i++) begin[i] = bias && i < p->out_channels ? bias[i * p->bias_step] : 0;
   for (int32_t row = rows.first; row < rows.end; row++) {
-    const uint32_t *from = filters + row;
-    uint32_t *to = turned + row * width;
-    for (int32_t i = 0; i < p->out_channels; i++, from += inner) *to++ = *from;
-    if (p->out_channels & 1) *to = 0;
+    uint32_t *const to = turned + row * width;
+    tw_copy_apart(filters + row, inner, to, 1, p->out_channels);
+    if (p->out_channels & 1) to[p->out_channels] = 0;
   }
 }
 
@@ -37,8 +44,7 @@ static void place(const tw_conv_params *p, const tw_sums *k, uint32_t *y) {
   const int32_t plane = p->out_h * p->out_w, first = k->columns.first, count = tw_min(k->columns.end, p->out_channels) - first;
   for (int32_t row = k->rows.first; row < k->rows.end; row++) {
     const uint32_t *from = (const uint32_t *)k->y + row * k->y_row + first;
-    uint32_t *to = y + first * plane + row;
-    for (int32_t i = 0; i < count; i++, to += plane) *to = *from++;
+    tw_copy_apart(from, 1, y + first * plane + row, plane, count);
   }
 }
 

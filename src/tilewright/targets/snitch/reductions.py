@@ -1,0 +1,56 @@
+"""Kernels of sums of floats over some axes, with streams and repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops._reduction import Reduction
+from tilewright.ops.reducemean import ReduceMean
+from tilewright.ops.reducesum import ReduceSum
+from tilewright.target.kernel import Kernel, Types
+
+LOOPS = 3
+"""That may be reduced beside the pairs of a run or of neighbours."""
+
+
+def loops_of(op: Op, types: Types) -> dict[str, list[int]]:
+    return cast("dict[str, list[int]]", op.params(types))
+
+
+def reduce_objection(op: Op, types: Types) -> str | None:
+    """Two elements are 8 bytes, which begin at a multiple of 8."""
+    p = loops_of(op, types)
+    if 0 in types["X"].shape or not p["size"] or not p["kept_size"]:
+        return "there is nothing to reduce, or to keep"
+    by_columns = p["kept_stride"][-1] == 1
+    inner = "kept_size" if by_columns else "size"
+    strides = [*p["stride"], *p["kept_stride"]]
+    if (not by_columns and p["stride"][-1] != 1) or p[inner][-1] % 2 or len(p["size"]) > LOOPS:
+        return f"neighbours are not in pairs, or more than {LOOPS} loops are reduced"
+    return "rows begin between two multiples of 8 bytes" if sum(step % 2 for step in strides) > 1 else None
+
+
+def reduce_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; groups of results of one core, and pairs that these are made of."""
+    reduced = prod(extents.get(f"d{axis}", 1) for axis in cast(Reduction, op).axes)
+    results = prod(extents.values()) // max(reduced, 1)
+    p = loops_of(op, types)
+    if not p["kept_stride"] or p["kept_stride"][-1] != 1:
+        own = -(-results // cores)
+        return 1.0, 0.0, 0.0, float(own), own * reduced / 2
+    groups = -(-results // min(16, p["kept_size"][-1]))
+    own = -(-groups // cores)
+    return 1.0, float(own), own * reduced * max(min(16, p["kept_size"][-1]) / 2, 4), 0.0, 0.0
+
+
+def sums(op: type[Op], source: str) -> Kernel:
+    return Kernel(
+        op, source, "X:float32 -> Y:float32", {}, objection=reduce_objection, cooperative=True,
+        features=reduce_features, header="reduce.h",
+    )  # fmt: skip
+
+
+KERNELS = (sums(ReduceMean, "reducemean_streams.c"), sums(ReduceSum, "reducesum_streams.c"))
