@@ -36,6 +36,7 @@ static void add_core(const sim *s, const core *c, u64 now, activity *a) {
     add_cycles(c, now, a);
     a->private_refills += c->private_cache.refills;
     for (u32 i = 0; i < s->memories; i++) a->memory[i].words += c->memory_words[i];
+    if (c->snitch) a->memory[c->snitch->tcdm].words += c->snitch->moved;
     for (u32 i = 0; i < ACCESS_SIZES && group->local_memory < s->memories; i++)
         a->memory[group->local_memory].words += c->local_loads[i] + c->local_stores[i];
 }

@@ -1,6 +1,5 @@
-/* Single precision arithmetic. Exact integer arithmetic decides; where the host's own operation is certain to give
- * the same bits and flags (nearest-even, normal numbers, inexact already raised), it is used instead. */
-#include "float32.h"
+/* Single precision arithmetic by exact integer arithmetic, where the host's own (float32_host.h) does not do. */
+#include "float32_host.h"
 
 typedef unsigned __int128 u128;
 enum { BIAS = 127, NAN_BITS = 0x7fc00000, INF_BITS = 0x7f800000 };
@@ -10,7 +9,6 @@ static int is_nan(u32 a) { return (a & ~F32_SIGN) > INF_BITS; }
 static int is_signalling(u32 a) { return is_nan(a) && !(a & 0x400000); }
 static int is_inf(u32 a) { return (a & ~F32_SIGN) == INF_BITS; }
 static int is_zero(u32 a) { return !(a & ~F32_SIGN); }
-static int is_normal(u32 a) { return exponent(a) - 1 < 254; }
 
 static u32 nan_of(u32 a, u32 b, u32 *flags) {
     if (is_signalling(a) || is_signalling(b)) *flags |= FLAG_INVALID;
@@ -86,32 +84,7 @@ static u32 pack(u32 sign, u128 a, int power, int sticky, u32 mode, u32 *flags) {
     return e >= 255 ? overflow(sign, mode, flags) : sign << 31 | e << 23 | ((u32)kept & 0x7fffff);
 }
 
-static float as_float(u32 a) {
-    float f;
-    memcpy(&f, &a, 4);
-    return f;
-}
-static u32 as_bits(float f) {
-    u32 a;
-    memcpy(&a, &f, 4);
-    return a;
-}
-
-/* The host's double holds products of two numbers, and most sums: if this one is exact, so is its rounding and the inexact flag. */
-static int is_plain(u32 a) { return is_normal(a) || is_zero(a); }
-static u32 sum_of(double a, double b, u32 *flags, int *is_certain) {
-    double sum = a + b, moved = sum - a, lost = (a - (sum - moved)) + (b - moved);
-    u32 r = as_bits((float)sum);
-    *is_certain = lost == 0 && exponent(r) - 2 < 252;
-    if (*is_certain && (double)as_float(r) != sum) *flags |= FLAG_INEXACT;
-    return r;
-}
-
-/* Nothing but the inexact flag can come of normal operands with a normal result, and that flag is already up. */
-static int host_may(u32 mode, const u32 *flags) { return mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT); }
-static int comfortable(u32 a) { return exponent(a) - 2 < 252; }
-
-static u32 fma_exact(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
+u32 f32_fma_exact(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
     if (is_nan(a) || is_nan(b) || is_nan(c)) {
         if ((is_inf(a) && is_zero(b)) || (is_zero(a) && is_inf(b))) *flags |= FLAG_INVALID;
         return is_signalling(c) ? invalid(flags) : nan_of(a, b, flags);
@@ -140,41 +113,9 @@ static u32 fma_exact(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
     return x > y ? pack(sign, x - y, base - 2, 0, mode, flags) : pack(csign, y - x, base - 2, 0, mode, flags);
 }
 
-u32 f32_fma(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b) && is_normal(c)) {
-        u32 r = as_bits(__builtin_fmaf(as_float(a), as_float(b), as_float(c)));
-        if (comfortable(r)) return r;
-    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b) && is_plain(c)) {
-        int is_certain;
-        u32 r = sum_of((double)as_float(a) * (double)as_float(b), as_float(c), flags, &is_certain);
-        if (is_certain) return r;
-    }
-    return fma_exact(a, b, c, mode, flags);
-}
-
-u32 f32_add(u32 a, u32 b, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
-        u32 r = as_bits(as_float(a) + as_float(b));
-        if (comfortable(r)) return r;
-    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
-        int is_certain;
-        u32 r = sum_of(as_float(a), as_float(b), flags, &is_certain);
-        if (is_certain) return r;
-    }
-    return fma_exact(a, 0x3f800000, b, mode, flags);
-}
-
-u32 f32_mul(u32 a, u32 b, u32 mode, u32 *flags) {
-    if (host_may(mode, flags) && is_normal(a) && is_normal(b)) {
-        u32 r = as_bits(as_float(a) * as_float(b));
-        if (comfortable(r)) return r;
-    } else if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b)) {
-        int is_certain;
-        u32 r = sum_of((double)as_float(a) * (double)as_float(b), 0, flags, &is_certain);
-        if (is_certain) return r;
-    }
-    return fma_exact(a, b, ((a ^ b) & F32_SIGN), mode, flags);
-}
+u32 f32_fma(u32 a, u32 b, u32 c, u32 mode, u32 *flags) { return f32_fma_quick(a, b, c, mode, flags); }
+u32 f32_add(u32 a, u32 b, u32 mode, u32 *flags) { return f32_add_quick(a, b, mode, flags); }
+u32 f32_mul(u32 a, u32 b, u32 mode, u32 *flags) { return f32_mul_quick(a, b, mode, flags); }
 
 u32 f32_div(u32 a, u32 b, u32 mode, u32 *flags) {
     u32 sign = (a ^ b) >> 31;

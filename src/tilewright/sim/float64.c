@@ -26,11 +26,11 @@ static double lost_by_sum(double a, double b, double sum) {
 }
 
 u64 f64_fma(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    if (mode == RM_NEAREST_EVEN && is_plain(a) && is_plain(b) && is_plain(c)) {
+    if (mode == RM_NEAREST_EVEN) {
         double x = as_double(a), y = as_double(b), z = as_double(c), product = x * y;
         u64 r = as_bits(__builtin_fma(x, y, z));
-        if (is_middle(r) && is_plain(as_bits(product))) {
-            if (*flags & FLAG_INEXACT) return r;
+        if ((*flags & FLAG_INEXACT) && is_middle(r)) return r; /* and so are flags, whatever the operands are */
+        if (is_middle(r) && is_plain(a) && is_plain(b) && is_plain(c) && is_plain(as_bits(product))) {
             if (__builtin_fma(x, y, -product) == 0) {
                 if (lost_by_sum(product, z, product + z) != 0) *flags |= FLAG_INEXACT;
                 return r;

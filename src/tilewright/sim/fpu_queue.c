@@ -2,7 +2,7 @@
  *
  * One instruction begins each cycle at most, in order, when its operands are there. The unit and the data movers act in the
  * order of their cycles; fpu_run() stops before `limit`, from where on others may act first. */
-#include "snitch.h"
+#include "ssr.h"
 
 static inline int is_load(u32 kind) { return kind == SNITCH_FLOAD || kind == SNITCH_DLOAD; }
 static inline int is_store(u32 kind) { return kind == SNITCH_FSTORE || kind == SNITCH_DSTORE; }
@@ -42,20 +42,29 @@ static const u8 INTERVAL[SNITCH_KIND_COUNT] = {
     [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
 };
 
-static inline u32 registers_of(const insn *ip) {
-    u32 rd = ip->dep & WRITES_F ? ip->rd : NO_REGISTER, rs1 = ip->dep & READS_F1 ? ip->rs1 : NO_REGISTER;
-    u32 rs2 = ip->dep & READS_F2 ? ip->rs2 : NO_REGISTER, rs3 = ip->dep & READS_F3 ? (u32)ip->imm & 31 : NO_REGISTER;
-    return rd | rs1 << 8 | rs2 << 16 | rs3 << 24;
+/* Streams in the place of ft0 to ft2, byte by byte. */
+static inline u32 with_streams(u32 registers) {
+    u32 is_stream = ~(registers + 0x01010101u * (128 - STREAM_MOVERS)) >> 7 & 0x01010101u;
+    return registers + is_stream * STREAM_REGISTER;
 }
+static inline u32 streams_read(u32 registers) {
+    u64 named = 1ull << (registers >> 8 & 63) | 1ull << (registers >> 16 & 63) | 1ull << (registers >> 24);
+    return (u32)(named >> STREAM_REGISTER);
+}
+
+/* Do others see when it begins? */
+static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
 
 void fpu_push(core *c, const insn *ip, u64 now) {
     snitch *n = c->snitch;
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
     u32 kind = snitch_kind(ip->real);
     *e = (fpu_entry){.op = ip->real, .kind = (u8)kind, .use = ip->dep, .rm = ip->rm == 7 ? (u8)c->frm : ip->rm, .pc = ip->pc, .body = 1,
-                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = registers_of(ip), .when = now + FPU_HAND_OVER};
+                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = ip->floats, .named = ip->floats, .when = now + FPU_HAND_OVER};
+    if (n->streams_on) e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
     if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
     if (!e->latency) e->is_access = 1, e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
+    e->is_shared = is_seen(e, e->registers, e->reads);
     if (n->frep_left) join_body(n, e);
     n->due = earlier(n->due, e->when);
 }
@@ -86,15 +95,21 @@ static inline void advance(snitch *n, u64 now) {
 
 #define BOX(value) (0xffffffff00000000ull | (value))
 
-static void load(sim *s, core *c, const fpu_entry *e, u32 rd, u64 now) {
-    snitch *n = c->snitch;
+static inline u64 loaded(core *c, snitch *n, u32 offset, u32 size) {
+    u64 value = 0;
+    if (size == 4) memcpy(&value, c->local + offset, 4);
+    else memcpy(&value, c->local + offset, 8);
+    count_access(c, n, size);
+    return value;
+}
+
+static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now) {
     u32 size = e->kind == SNITCH_FLOAD ? 4 : 8;
-    u64 value = 0, wait = snitch_port_wait(n, now), latency = 0;
+    u64 value, wait = snitch_port_wait(n, now), latency = 0;
     if (is_tcdm(c, e->operand, size)) {
         u32 offset = e->operand - c->local_base;
         wait += tcdm_wait(c, n, offset, now + wait);
-        memcpy(&value, c->local + offset, size);
-        count_access(c, n, size);
+        value = loaded(c, n, offset, size);
     } else {
         snitch_result r = snitch_access(s, c, e->pc, now, e->operand, size, 0, 0);
         value = r.value, latency = r.latency, wait += r.wait;
@@ -106,14 +121,14 @@ static void load(sim *s, core *c, const fpu_entry *e, u32 rd, u64 now) {
     n->idle = later(n->idle, n->next + wait);
 }
 
-static void store(sim *s, core *c, const fpu_entry *e, u64 value, u64 now) {
-    snitch *n = c->snitch;
+static void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64 now) {
     u32 size = e->kind == SNITCH_FSTORE ? 4 : 8;
     u64 wait = snitch_port_wait(n, now);
     if (is_tcdm(c, e->operand, size)) {
         u32 offset = e->operand - c->local_base;
         tcdm_wait(c, n, offset, now + wait);
-        memcpy(c->local + offset, &value, size);
+        if (size == 4) memcpy(c->local + offset, &value, 4);
+        else memcpy(c->local + offset, &value, 8);
         count_access(c, n, size);
     } else {
         snitch_access(s, c, e->pc, now, e->operand, size, 1, size == 4 ? (u32)value : value);
@@ -123,143 +138,118 @@ static void store(sim *s, core *c, const fpu_entry *e, u64 value, u64 now) {
     n->idle = later(n->idle, n->next);
 }
 
-/* All accesses of data movers up to and including a cycle, before the limit. Returns 0 where one is left to be made. */
-static inline int move_until(sim *s, core *c, u64 until, u64 limit) {
-    snitch *n = c->snitch;
+/* The accesses of data movers in a cycle. */
+static inline void move(sim *s, core *c, snitch *n, u64 now) {
+    if (n->mover[0].due == now) mover_step(s, c, n, 0, now);
+    if (n->mover[1].due == now) mover_step(s, c, n, 1, now);
+    if (n->mover[2].due == now) mover_step(s, c, n, 2, now);
+}
+
+/* ... up to and including a cycle, before the limit. Returns 0 where one is left to be made. */
+static int move_until(sim *s, core *c, snitch *n, u64 until, u64 limit) {
     for (u64 due; (due = movers_due(n)) <= until;) {
         if (due >= limit || UNLIKELY(s->fault.reason)) return 0;
-        for (data_mover *m = n->mover; m < n->mover + STREAM_MOVERS; m++)
-            if (m->due == due) mover_step(s, c, m, due);
+        move(s, c, n, due);
     }
     return 1;
 }
 
-/* Waits until an element is there, or until there is room for one; NEVER where an access for that is not before the limit. */
-static u64 stream_ready(sim *s, core *c, data_mover *m, int is_read, u32 pc, u64 at, u64 limit) {
-    if (UNLIKELY(is_read ? !m->used && (!m->is_running || m->is_write) : !m->is_write || !m->room)) {
-        fpu_fault(s, c, MISUSE_STREAM_OFF, pc, at);
+/* The registers of an instruction in this repetition. */
+static inline u32 staggered(const snitch *n, const fpu_entry *e) {
+    u32 none = NO_REGISTER * 0x01010101u, all = ((e->named + n->stagger * e->stagger) & ~0xe0e0e0e0u) | (e->named & none);
+    return n->streams_on ? with_streams(all) : all;
+}
+
+/* An operand is an element that was not fetched. Where none will be that is a fault. */
+static void check_missing(sim *s, core *c, const fpu_entry *e, u32 reads) {
+    const snitch *n = c->snitch;
+    for (u32 left = reads; left; left &= left - 1) {
+        const data_mover *m = &n->mover[__builtin_ctz(left)];
+        if ((!m->used && !m->is_running) || m->is_write) fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, later(e->when, n->next));
+    }
+}
+
+/* From when on there is a place in a stream that is written; NEVER where there is none before the limit. */
+static u64 place_in(sim *s, core *c, const fpu_entry *e, u32 i, u64 now, u64 limit) {
+    snitch *n = c->snitch;
+    const data_mover *m = &n->mover[i];
+    if (UNLIKELY(!m->is_write || !m->room)) {
+        fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, now);
         return NEVER;
     }
-    while (is_read ? !m->used : m->used == STREAM_FIFO) {
+    while (m->used == STREAM_FIFO) {
         u64 due = m->due;
-        if (!move_until(s, c, due, limit) || UNLIKELY(s->fault.reason)) return NEVER;
-        if (!is_read) at = later(at, due);
+        if (!move_until(s, c, n, due, limit)) return NEVER;
+        now = later(now, due);
     }
-    return is_read ? later(at, m->ready[m->head]) : at;
+    return now;
 }
 
-/* The registers of an instruction in this repetition. */
-typedef struct { u32 rd, rs1, rs2, rs3; } operands;
-
-static inline operands operands_of(const snitch *n, const fpu_entry *e) {
-    u32 all = e->registers, none = NO_REGISTER * 0x01010101u;
-    if (n->stagger) all = ((all + n->stagger * e->stagger) & ~0xe0e0e0e0u) | (all & none);
-    return (operands){all & 63, all >> 8 & 63, all >> 16 & 63, all >> 24};
+static inline void access_memory(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs2, u64 now) {
+    if (is_load(e->kind)) load(s, c, n, e, rd, now);
+    else store(s, c, n, e, n->f[rs2], now);
 }
 
-/* Bits of the streams that are read. */
-static inline u32 streams_of(const operands *o) {
-    u64 named = 1ull << o->rs1 | 1ull << o->rs2 | 1ull << o->rs3;
-    return (u32)named & ((1u << STREAM_MOVERS) - 1);
-}
-
-static u64 streams_ready(sim *s, core *c, const fpu_entry *e, const operands *o, u32 reads, u64 at, u64 limit) {
-    snitch *n = c->snitch;
-    for (u32 left = reads; left && at != NEVER; left &= left - 1) {
-        data_mover *m = &n->mover[__builtin_ctz(left)];
-        at = LIKELY(m->used) ? later(at, m->ready[m->head]) : stream_ready(s, c, m, 1, e->pc, at, limit);
-    }
-    if (o->rd < STREAM_MOVERS && at != NEVER) at = stream_ready(s, c, &n->mover[o->rd], 0, e->pc, at, limit);
-    return at;
-}
-
-/* An instruction begins: loads and stores, or arithmetic on the values that it is given. */
-static inline void access_memory(sim *s, core *c, const fpu_entry *e, const operands *o, u64 value, u64 at) {
-    if (is_load(e->kind)) load(s, c, e, o->rd, at);
-    else store(s, c, e, value, at);
-}
-
-static inline u64 compute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked, u64 at) {
-    snitch *n = c->snitch;
+static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs1, u32 rs2, u32 rs3, u64 now) {
+    u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
+    u64 end = now + e->latency, result = fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
     c->counted[COUNT_FLOAT]++;
-    n->next = at + e->interval;
-    n->idle = later(n->idle, at + e->latency);
-    return fpu_execute(c, e, a, b, d, unchecked);
-}
-
-/* ... with streams in the place of ft0 to ft2. */
-static void begin_with_streams(sim *s, core *c, const fpu_entry *e, const operands *o, u32 reads, u64 at) {
-    snitch *n = c->snitch;
-    u64 kept[STREAM_MOVERS];
-    for (u32 left = reads; left; left &= left - 1) { /* elements stand in the registers while they are operands */
-        u32 i = (u32)__builtin_ctz(left);
-        kept[i] = n->f[i];
-        n->f[i] = mover_pop(n, &n->mover[i], at);
-    }
-    u64 a = n->f[o->rs1], b = n->f[o->rs2], d = n->f[o->rs3];
-    for (u32 left = reads; left; left &= left - 1) n->f[__builtin_ctz(left)] = kept[__builtin_ctz(left)];
-    if (e->is_access) {
-        access_memory(s, c, e, o, b, at);
+    n->next = now + e->interval;
+    if (n->idle < end) n->idle = end;
+    if (UNLIKELY(rd > NO_REGISTER)) {
+        mover_push(n, &n->mover[rd - STREAM_REGISTER], result, now);
         return;
     }
-    u64 result = compute(c, e, a, b, d, (o->rs1 < STREAM_MOVERS) | (o->rs2 < STREAM_MOVERS) << 1 | (o->rs3 < STREAM_MOVERS) << 2, at);
-    if (o->rd < STREAM_MOVERS) mover_push(n, &n->mover[o->rd], result, at);
-    else n->f[o->rd] = result, n->f_ready[o->rd] = at + e->latency;
+    n->f[rd] = result;
+    n->f_ready[rd] = end;
 }
 
-static inline void begin(sim *s, core *c, const fpu_entry *e, const operands *o, u64 at) {
+/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
+ * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
+static int run(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
-    if (e->is_access) {
-        access_memory(s, c, e, o, n->f[o->rs2], at);
-        return;
-    }
-    n->f[o->rd] = compute(c, e, n->f[o->rs1], n->f[o->rs2], n->f[o->rs3], 0, at);
-    n->f_ready[o->rd] = at + e->latency;
-}
-
-/* Returns 1 once there are fewer than `wanted` instructions in the queue, 0 where nothing more is done before the limit. */
-static inline int run(sim *s, core *c, u64 limit, u32 wanted) {
-    snitch *n = c->snitch;
+    u64 due = movers_due(n), now;
+    if (due <= n->due && due < limit && n->position < n->used) move(s, c, n, due);
     while (n->position < n->used) {
         const fpu_entry *e = &n->queue[(n->first + n->position) % FPU_QUEUE];
-        operands o = operands_of(n, e);
-        u64 at = later(later(e->when, n->next), later(n->f_ready[o.rs1], later(n->f_ready[o.rs2], n->f_ready[o.rs3])));
-        u32 reads = n->streams_on ? streams_of(&o) : 0, is_shared = e->is_access | reads | (n->streams_on & (o.rd < STREAM_MOVERS));
-        if (reads | (n->streams_on & (o.rd < STREAM_MOVERS))) {
-            at = streams_ready(s, c, e, &o, reads, at, limit);
-            if (at == NEVER) break;
+        u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
+        if (UNLIKELY(n->stagger && e->stagger)) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
+        u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
+        now = later(later(e->when, n->next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
+        if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit);
+        due = movers_due(n);
+        if (due <= now) {
+            if (UNLIKELY(now == NEVER)) check_missing(s, c, e, reads);
+            if (due >= limit || UNLIKELY(s->fault.reason)) break;
+            move(s, c, n, due);
+            continue;
         }
-        if (movers_due(n) <= at && !move_until(s, c, at, limit)) break;
-        if (at >= limit && is_shared) {
-            n->due = earlier(at, movers_due(n));
+        if (now >= limit && is_shared) {
+            n->due = earlier(now, due);
             return 0;
         }
-        if (n->streams_on) begin_with_streams(s, c, e, &o, reads, at);
-        else begin(s, c, e, &o, at);
-        advance(n, at);
+        if (UNLIKELY(e->is_access)) access_memory(s, c, n, e, rd, rs2, now);
+        else compute(c, n, e, rd, rs1, rs2, rs3, now);
+        for (; reads; reads &= reads - 1) mover_pop(n, (u32)__builtin_ctz(reads), now);
+        advance(n, now);
         if (UNLIKELY(s->fault.reason)) return 0;
         if (n->used < wanted) {
-            n->due = at;
+            n->due = now;
             return 1;
         }
     }
+    n->due = movers_due(n);
     return 0;
 }
 
+/* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
     snitch *n = c->snitch;
-    n->due = NEVER;
     run(s, c, limit, 0);
-    if (n->due != NEVER) return;
-    move_until(s, c, limit - 1, limit); /* streams are fetched ahead and written back */
+    if (n->position < n->used) return;
+    move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
     n->due = movers_due(n);
 }
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
-int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
-    snitch *n = c->snitch;
-    n->due = NEVER;
-    if (run(s, c, limit, wanted)) return 1;
-    n->due = earlier(n->due, movers_due(n));
-    return 0;
-}
+int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) { return run(s, c, limit, wanted); }

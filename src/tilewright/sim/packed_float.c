@@ -1,4 +1,5 @@
 /* Arithmetic on the lanes of a 64-bit register. */
+#include "float32_host.h"
 #include "packed_float.h"
 
 enum { REGISTER = 64 };
@@ -6,20 +7,14 @@ enum { REGISTER = 64 };
 static u64 lane(const lanes *l, u64 a, u32 at) { return a >> at & (~0ull >> (REGISTER - l->bits)); }
 static int is_single(const lanes *l) { return l->bits == 32; }
 
-static u64 add(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) {
-    return is_single(l) ? f32_add((u32)a, (u32)b, mode, flags) : any_add(l->format, a, b, mode, flags);
-}
-static u64 mul(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) {
-    return is_single(l) ? f32_mul((u32)a, (u32)b, mode, flags) : any_mul(l->format, a, b, mode, flags);
-}
-static u64 fused(const lanes *l, u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    return is_single(l) ? f32_fma((u32)a, (u32)b, (u32)c, mode, flags) : any_fma(l->format, a, b, c, mode, flags);
-}
-
 #define EACH_LANE(expression) \
     u64 result = 0; \
     for (u32 at = 0; at < REGISTER; at += l->bits) result |= (u64)(expression) << at; \
     return result
+/* ... of singles, which are the most common by far */
+#define BOTH_SINGLES(low, high) if (is_single(l)) { u32 first = (low); return (u64)(high) << 32 | first; }
+#define LOW(a) (u32)(a)
+#define HIGH(a) (u32)((a) >> 32)
 #define A lane(l, a, at)
 #define B lane(l, b, at)
 #define C lane(l, c, at)
@@ -28,9 +23,18 @@ u64 packed_repeat(const lanes *l, u64 a) { EACH_LANE(lane(l, a, 0)); }
 u64 packed_signs(const lanes *l) { EACH_LANE(1ull << (l->bits - 1)); }
 u64 packed_negate(const lanes *l, u64 a) { return a ^ packed_signs(l); }
 u64 packed_sign(const lanes *l, u64 a, u64 b) { return (a & ~packed_signs(l)) | (b & packed_signs(l)); }
-u64 packed_add(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) { EACH_LANE(add(l, A, B, mode, flags)); }
-u64 packed_mul(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) { EACH_LANE(mul(l, A, B, mode, flags)); }
-u64 packed_fma(const lanes *l, u64 a, u64 b, u64 c, u32 mode, u32 *flags) { EACH_LANE(fused(l, A, B, C, mode, flags)); }
+u64 packed_add(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) {
+    BOTH_SINGLES(f32_add_quick(LOW(a), LOW(b), mode, flags), f32_add_quick(HIGH(a), HIGH(b), mode, flags));
+    EACH_LANE(any_add(l->format, A, B, mode, flags));
+}
+u64 packed_mul(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) {
+    BOTH_SINGLES(f32_mul_quick(LOW(a), LOW(b), mode, flags), f32_mul_quick(HIGH(a), HIGH(b), mode, flags));
+    EACH_LANE(any_mul(l->format, A, B, mode, flags));
+}
+u64 packed_fma(const lanes *l, u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
+    BOTH_SINGLES(f32_fma_quick(LOW(a), LOW(b), LOW(c), mode, flags), f32_fma_quick(HIGH(a), HIGH(b), HIGH(c), mode, flags));
+    EACH_LANE(any_fma(l->format, A, B, C, mode, flags));
+}
 u64 packed_pick(const lanes *l, u64 a, u64 b, int want_max, u32 *flags) { EACH_LANE(any_pick(l->format, A, B, want_max, flags)); }
 
 u32 packed_compare(const lanes *l, u64 a, u64 b, u32 how, int negated, u32 *flags) {

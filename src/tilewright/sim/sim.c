@@ -66,7 +66,7 @@ static snitch *snitch_new(sim *s, u32 local, u32 most_loads) {
     n->most_loads = most_loads;
     n->tcdm = local < s->memories ? local : 0;
     n->bank_shift = local < s->memories ? (u32)__builtin_ctz(s->description.memory[local].bank_bytes) : 2;
-    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = NEVER;
+    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = n->f_ready[STREAM_REGISTER + i] = NEVER;
     return n;
 }
 

@@ -18,9 +18,10 @@ typedef struct insn {
     u8 rd, rs1, rs2, len;
     u8 cost;     /* cycles, including the stall for the previous instruction's result */
     u8 flags;
+    u8 rm, dep;
     i32 imm;     /* branches inside a page: distance in bytes of slots */
     u32 pc;
-    u8 rm, dep;
+    u32 floats;  /* of those that go to a floating-point unit: a byte each for rd, rs1, rs2, rs3 */
 } insn;
 
 enum {

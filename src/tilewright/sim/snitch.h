@@ -29,18 +29,20 @@ enum {
     SN_COUNT
 };
 
-enum { NO_REGISTER = 32, MOST_LOADS = 16 };
+/* Registers of the floating-point unit: those that can be named, none, and the streams that stand for ft0..ft2 while they are on. */
+enum { NO_REGISTER = 32, STREAM_REGISTER = 33, UNIT_REGISTERS = STREAM_REGISTER + STREAM_MOVERS, MOST_LOADS = 16 };
 
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
-    u16 op;
-    u8 kind, use, rm, lanes_repeat, latency, interval;
-    u8 is_access, stagger_max;
-    u32 registers, stagger; /* a byte each for rd, rs1, rs2, rs3: numbers (NO_REGISTER), and what each repetition adds to them */
-    u32 operand;         /* an address, or an integer operand */
+    u64 when;            /* earliest cycle */
+    u32 registers;       /* a byte each for rd, rs1, rs2, rs3 */
+    u32 named, stagger;  /* the same as the instruction has them, and what each repetition adds to them */
+    u32 operand;         /* the address of an access */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
-    u64 when;            /* earliest cycle */
+    u16 op;
+    u8 kind, use, rm, lanes_repeat, latency, interval;
+    u8 is_access, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
@@ -63,12 +65,13 @@ typedef struct snitch {
     u32 waits_for_unit, bank_shift; /* the core goes on when there are fewer instructions than this in the queue; 0: it does not wait */
     u64 port_free;                /* the port that loads, stores and stream 0 share */
     u64 repeated;                 /* instructions that frep repeated */
+    u64 moved;                    /* elements of streams from and to TCDM */
     u64 last_ready;               /* when the last result that comes late is there */
     u64 past_end;                 /* end of the last instruction past the queue */
     u32 most_loads, loads;        /* in flight, 0 for any number; how many there were */
     u64 returns[MOST_LOADS];      /* when the last ones come back */
     u64 x_ready[33];              /* when results that come late are there */
-    u64 f[33], f_ready[33];       /* the last one stands for operands that an instruction does not have */
+    u64 f[UNIT_REGISTERS], f_ready[UNIT_REGISTERS]; /* of a stream: the present element; NEVER where none was fetched */
     fpu_entry queue[FPU_QUEUE];
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
@@ -106,7 +109,7 @@ void fpu_from_integer(core *c, const insn *ip, u32 a);
 u32 stream_read_register(const snitch *n, u32 number, u32 mover);
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now);
 void streams_switch(core *c, u32 on, u64 now);
-void mover_step(sim *s, core *c, data_mover *m, u64 now);
+void mover_rare_step(sim *s, core *c, u32 i, u64 now);
 /* xdma.c */
 void xdma_source(sim *s, u32 address);
 void xdma_destination(sim *s, u32 address);
@@ -140,34 +143,6 @@ static inline u64 snitch_port_wait(snitch *n, u64 now) {
     return wait;
 }
 
-/* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
-static inline void mover_plan(snitch *n, data_mover *m) {
-    if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
-}
-static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
-
-/* The present element, which leaves the FIFO when it was delivered often enough. */
-static inline u64 mover_pop(snitch *n, data_mover *m, u64 now) {
-    u64 value = m->fifo[m->head];
-    if (m->repeat) {
-        if (m->delivered++ < m->repeat) return value;
-        m->delivered = 0;
-    }
-    if (m->used == STREAM_FIFO) m->next = later(m->next, now + 1);
-    m->head = (m->head + 1) % STREAM_FIFO;
-    m->used--;
-    mover_plan(n, m);
-    return value;
-}
-
-static inline void mover_push(snitch *n, data_mover *m, u64 value, u64 now) {
-    u32 slot = (m->head + m->used++) % STREAM_FIFO;
-    m->fifo[slot] = value;
-    m->ready[slot] = now + 1;
-    m->room--;
-    mover_plan(n, m);
-}
 /* An access of the floating-point unit or a data mover to the TCDM. */
 static inline void count_access(core *c, const snitch *n, u32 size) {
     c->memory_bytes[n->tcdm] += size;

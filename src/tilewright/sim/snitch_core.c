@@ -210,6 +210,12 @@ static int still_waits(sim *s, core *c, u64 horizon) {
     return 1;
 }
 
+/* Is it the turn of another core in the present cycle, without a debugger that holds some? */
+static inline int more_in_this_cycle(const sim *s) {
+    const queue *q = &s->queue;
+    return q->ready && !q->is_wide && (u32)__builtin_ctzll(q->ready) < s->cores && !s->is_locked;
+}
+
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
@@ -272,13 +278,28 @@ suspend:
     c->ip = ip;
     c->t = t;
     c->instructions = n;
+    if (LIKELY(f->due >= t)) {
+        queue_push(&s->queue, c->rank, t);
+        goto pick;
+    }
 leave: /* the unit goes on as far as it may: up to what others do, and to what the core itself does next */
     if (f->due < horizon && f->due < pending_core(c)) fpu_run(s, c, earlier(horizon, pending_core(c)));
     if (pending(c) != NEVER) queue_push(&s->queue, c->rank, later(pending(c), s->queue.now));
     if (UNLIKELY(s->fault.reason)) return;
 pick:
-    if (!(c = next_core(s))) return;
-    f = c->snitch;
+    if (LIKELY(more_in_this_cycle(s))) {
+        s->running = (u32)queue_pop(&s->queue);
+        c = s->by_rank[s->running];
+        f = c->snitch;
+        if (UNLIKELY(pending(c) > s->queue.now)) { /* somebody woke it before */
+            if (pending(c) != NEVER) queue_push(&s->queue, c->rank, pending(c));
+            goto pick;
+        }
+    } else if (!(c = next_core(s))) {
+        return;
+    } else {
+        f = c->snitch;
+    }
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
     if (f->waits_for_unit && still_waits(s, c, horizon)) {

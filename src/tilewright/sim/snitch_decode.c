@@ -40,6 +40,13 @@ static const table_row *find_row(u32 word, u32 has_float) {
     return NULL;
 }
 
+/* Registers of the floating-point unit that an instruction names. */
+static u32 float_registers(const insn *slot) {
+    u32 rd = slot->dep & WRITES_F ? slot->rd : NO_REGISTER, rs1 = slot->dep & READS_F1 ? slot->rs1 : NO_REGISTER;
+    u32 rs2 = slot->dep & READS_F2 ? slot->rs2 : NO_REGISTER, rs3 = slot->dep & READS_F3 ? (u32)slot->imm & 31 : NO_REGISTER;
+    return rd | rs1 << 8 | rs2 << 16 | rs3 << 24;
+}
+
 static void place_branch(insn *slot) {
     u32 target = slot->pc + (u32)slot->imm;
     if (target >> PAGE_BITS == slot->pc >> PAGE_BITS) slot->imm = slot->imm / 2 * (i32)sizeof *slot;
@@ -68,5 +75,6 @@ void snitch_decode(sim *s, u32 group, insn *slot) {
     if (row->mask & RS2_FIELD) slot->dep &= (u8)~(READS_2 | READS_F2); /* it says what to do */
     if ((slot->dep & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->kind == SNITCH_BRANCH || row->kind == SNITCH_JAL) place_branch(slot);
+    slot->floats = float_registers(slot);
     snitch_place(s, slot);
 }

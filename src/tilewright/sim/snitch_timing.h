@@ -23,7 +23,7 @@ enum {
     FPU_TO_INTEGER = 3,         /* [s02] to the first use by the integer core */
     FPU_FIRST_BYPASS = 3,       /* [s02] cycles of an instruction past the queue; those that follow at once take one each */
 
-    STREAM_MOVERS = 3, STREAM_FIFO = 4, STREAM_LOOPS = 4,
+    STREAM_MOVERS = 3, STREAM_FIFO = 4, STREAM_LOOPS = 4, STREAM_ELEMENT = 8,
     STREAM_HIDDEN_WAIT = 1,     /* [s17 stream_in] cycles of a bank's wait that are not noticed, as with a load [s17 chase_l1l1] */
 
     XDMA_BYTES = 64,            /* of an access, one each cycle */

@@ -1,8 +1,8 @@
 /* Xssr: three data movers that feed ft0..ft2 from memory, or write them to it, over up to four nested loops. */
-#include "snitch.h"
+#include "ssr.h"
 
 enum { REGISTER_STATUS, REGISTER_REPEAT, REGISTER_BOUNDS, REGISTER_STRIDES = 6, REGISTER_READ = 24, REGISTER_WRITE = 28, ALL_MOVERS = 31 };
-enum { ELEMENT = 8, STATUS_POINTER = 0x07ffffff };
+enum { STATUS_POINTER = 0x07ffffff };
 
 u32 stream_read_register(const snitch *n, u32 number, u32 mover) {
     if (mover >= STREAM_MOVERS) return 0;
@@ -35,17 +35,19 @@ static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
 }
 
 /* What was written to a stream reaches memory before its data mover is set up anew. */
-static void write_back(sim *s, core *c, data_mover *m, u64 now) {
-    while (m->is_write && m->used && !s->fault.reason) mover_step(s, c, m, later(now, m->due));
+static void write_back(sim *s, core *c, u32 i, u64 now) {
+    const data_mover *m = &c->snitch->mover[i];
+    while (m->is_write && m->used && !s->fault.reason) mover_rare_step(s, c, i, later(now, m->due));
 }
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
     snitch *n = c->snitch;
     for (u32 i = 0; i < STREAM_MOVERS; i++) {
         if (mover != i && mover != ALL_MOVERS) continue;
-        write_back(s, c, &n->mover[i], now);
+        write_back(s, c, i, now);
         write_one(&n->mover[i], number, value, now);
         mover_plan(n, &n->mover[i]);
+        mover_show(n, &n->mover[i], i);
     }
     n->due = earlier(n->due, movers_due(n));
 }
@@ -59,37 +61,32 @@ void streams_switch(core *c, u32 on, u64 now) {
     n->due = earlier(n->due, movers_due(n));
 }
 
-static void step_address(data_mover *m) {
-    for (u32 i = 0; i < m->loops; i++) {
-        if (m->count[i] < m->bound[i]) {
-            m->count[i]++;
-            m->address += m->stride[i];
-            return;
-        }
-        m->count[i] = 0;
-    }
-    m->is_running = 0;
+/* To or from what is not TCDM: cycles. */
+static u64 far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now) {
+    const snitch *n = c->snitch;
+    u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
+    snitch_result r = snitch_access(s, c, pc, now, m->address, STREAM_ELEMENT, m->is_write, m->fifo[slot]);
+    if (!m->is_write) m->fifo[slot] = r.value;
+    return r.latency + r.wait;
 }
 
-/* One access: an element from memory into the FIFO, or the other way. Stream 0 shares the port of loads and stores. */
-void mover_step(sim *s, core *c, data_mover *m, u64 now) {
+/* To memory, or from what is not TCDM. */
+void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
     snitch *n = c->snitch;
+    data_mover *m = &n->mover[i];
     u32 slot = m->is_write ? m->head : (m->head + m->used) % STREAM_FIFO, offset = m->address - c->local_base;
-    u64 wait = m == &n->mover[0] ? snitch_port_wait(n, now) : 0;
-    if (is_tcdm(c, m->address, ELEMENT)) {
+    u64 wait = i ? 0 : snitch_port_wait(n, now);
+    if (is_tcdm(c, m->address, STREAM_ELEMENT)) {
         wait += tcdm_wait(c, n, offset, now + wait);
-        if (m->is_write) memcpy(c->local + offset, &m->fifo[slot], ELEMENT);
-        else memcpy(&m->fifo[slot], c->local + offset, ELEMENT);
-        count_access(c, n, ELEMENT);
+        memcpy(c->local + offset, &m->fifo[slot], STREAM_ELEMENT);
+        n->moved++;
     } else {
-        u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
-        snitch_result r = snitch_access(s, c, pc, now, m->address, ELEMENT, m->is_write, m->fifo[slot]);
-        wait += r.latency + r.wait;
-        if (!m->is_write) m->fifo[slot] = r.value;
+        wait += far_access(s, c, m, slot, now);
     }
     m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
-    if (m->is_write) m->head = (m->head + 1) % STREAM_FIFO, m->used--;
+    if (m->is_write) m->head = (slot + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
-    step_address(m);
+    mover_next_address(m);
     mover_plan(n, m);
+    mover_show(n, m, i);
 }
