@@ -204,6 +204,8 @@ static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 r
     n->f_ready[rd] = end;
 }
 
+static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
+
 /* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
  * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
@@ -211,7 +213,7 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
     u64 due = movers_due(n), now;
     if (due <= n->due && due < limit && n->position < n->used) move(s, c, n, due);
     while (n->position < n->used) {
-        const fpu_entry *e = &n->queue[(n->first + n->position) % FPU_QUEUE];
+        const fpu_entry *e = next_of(n);
         u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
         if (UNLIKELY(n->stagger && e->stagger)) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
         u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
@@ -236,6 +238,10 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
         if (n->used < wanted) {
             n->due = now;
             return 1;
+        }
+        if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
+            n->due = earlier(n->next, movers_due(n));
+            return 0;
         }
     }
     n->due = movers_due(n);
