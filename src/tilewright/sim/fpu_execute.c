@@ -1,4 +1,5 @@
 /* What floating-point instructions compute: the rows of snitch.def as cases. */
+#include "float32_host.h"
 #include "packed_float.h"
 #include "snitch.h"
 

@@ -204,47 +204,56 @@ static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 r
     n->f_ready[rd] = end;
 }
 
+static inline void pop_all(snitch *n, u32 reads, u64 now) {
+    if (reads & 1) mover_pop(n, 0, now);
+    if (reads & 2) mover_pop(n, 1, now);
+    if (reads & 4) mover_pop(n, 2, now);
+}
+
 static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
 
 /* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
  * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
-    u64 due = movers_due(n), now;
-    if (due <= n->due && due < limit && n->position < n->used) move(s, c, n, due);
+    u64 due = movers_due(n), held = NEVER;
     while (n->position < n->used) {
         const fpu_entry *e = next_of(n);
-        u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
-        if (UNLIKELY(n->stagger && e->stagger)) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
-        u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
-        now = later(later(e->when, n->next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
-        if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit);
-        due = movers_due(n);
-        if (due <= now) {
+        u64 now = n->next;
+        if (due > now) { /* else it begins later than that, whatever its operands are */
+            u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
+            if (UNLIKELY(n->stagger) && e->stagger) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
+            u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
+            now = later(later(e->when, now), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
+            if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit), due = movers_due(n);
             if (UNLIKELY(now == NEVER)) check_missing(s, c, e, reads);
-            if (due >= limit || UNLIKELY(s->fault.reason)) break;
-            move(s, c, n, due);
-            continue;
+            if (due > now) {
+                if (now >= limit && is_shared) {
+                    held = now;
+                    break;
+                }
+                if (UNLIKELY(e->is_access)) access_memory(s, c, n, e, rd, rs2, now);
+                else compute(c, n, e, rd, rs1, rs2, rs3, now);
+                if (reads) pop_all(n, reads, now);
+                advance(n, now);
+                if (UNLIKELY(s->fault.reason)) return 0;
+                if (n->used < wanted) {
+                    n->due = now;
+                    return 1;
+                }
+                due = movers_due(n);
+                if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
+                    held = n->next;
+                    break;
+                }
+                continue;
+            }
         }
-        if (now >= limit && is_shared) {
-            n->due = earlier(now, due);
-            return 0;
-        }
-        if (UNLIKELY(e->is_access)) access_memory(s, c, n, e, rd, rs2, now);
-        else compute(c, n, e, rd, rs1, rs2, rs3, now);
-        for (; reads; reads &= reads - 1) mover_pop(n, (u32)__builtin_ctz(reads), now);
-        advance(n, now);
-        if (UNLIKELY(s->fault.reason)) return 0;
-        if (n->used < wanted) {
-            n->due = now;
-            return 1;
-        }
-        if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
-            n->due = earlier(n->next, movers_due(n));
-            return 0;
-        }
+        if (due >= limit || UNLIKELY(s->fault.reason)) break;
+        move(s, c, n, due);
+        due = movers_due(n);
     }
-    n->due = movers_due(n);
+    n->due = earlier(due, held);
     return 0;
 }
 

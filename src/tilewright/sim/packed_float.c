@@ -32,7 +32,7 @@ u64 packed_mul(const lanes *l, u64 a, u64 b, u32 mode, u32 *flags) {
     EACH_LANE(any_mul(l->format, A, B, mode, flags));
 }
 u64 packed_fma(const lanes *l, u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    BOTH_SINGLES(f32_fma_quick(LOW(a), LOW(b), LOW(c), mode, flags), f32_fma_quick(HIGH(a), HIGH(b), HIGH(c), mode, flags));
+    if (is_single(l)) return f32_fma_pair(a, b, c, mode, flags);
     EACH_LANE(any_fma(l->format, A, B, C, mode, flags));
 }
 u64 packed_pick(const lanes *l, u64 a, u64 b, int want_max, u32 *flags) { EACH_LANE(any_pick(l->format, A, B, want_max, flags)); }

@@ -43,6 +43,7 @@ typedef struct {
     u16 op;
     u8 kind, use, rm, lanes_repeat, latency, interval;
     u8 is_access, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
+    u8 spare[16];        /* up to a power of two */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
