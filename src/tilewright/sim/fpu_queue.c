@@ -55,16 +55,30 @@ static inline u32 streams_read(u32 registers) {
 /* Do others see when it begins? */
 static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
 
+static const u8 KIND_OF[SN_COUNT] = {
+#define RV(name, mask, match, form, kind, ...) [SN_##name] = SNITCH_##kind,
+#include "snitch.def"
+#undef RV
+};
+
 void fpu_push(core *c, const insn *ip, u64 now) {
     snitch *n = c->snitch;
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
-    u32 kind = snitch_kind(ip->real);
-    *e = (fpu_entry){.op = ip->real, .kind = (u8)kind, .use = ip->dep, .rm = ip->rm == 7 ? (u8)c->frm : ip->rm, .pc = ip->pc, .body = 1,
-                     .latency = LATENCY[kind], .interval = INTERVAL[kind], .registers = ip->floats, .named = ip->floats, .when = now + FPU_HAND_OVER};
-    if (n->streams_on) e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
-    if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
-    if (!e->latency) e->is_access = 1, e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
-    e->is_shared = is_seen(e, e->registers, e->reads);
+    u32 kind = KIND_OF[ip->real];
+    e->when = now + FPU_HAND_OVER;
+    e->registers = e->named = ip->floats;
+    e->stagger = e->repeats = 0;
+    e->body = 1;
+    e->pc = ip->pc;
+    e->op = ip->real, e->kind = (u8)kind, e->use = ip->dep, e->rm = ip->rm == 7 ? (u8)c->frm : ip->rm;
+    e->latency = LATENCY[kind], e->interval = INTERVAL[kind];
+    e->is_access = e->is_shared = !e->latency, e->lanes_repeat = e->reads = 0;
+    if (e->is_access) e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
+    else if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
+    if (UNLIKELY(n->streams_on)) {
+        e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
+        e->is_shared = is_seen(e, e->registers, e->reads);
+    }
     if (n->frep_left) join_body(n, e);
     n->due = earlier(n->due, e->when);
 }

@@ -283,8 +283,12 @@ suspend:
         goto pick;
     }
 leave: /* the unit goes on as far as it may: up to what others do, and to what the core itself does next */
-    if (f->due < horizon && f->due < pending_core(c)) fpu_run(s, c, earlier(horizon, pending_core(c)));
-    if (pending(c) != NEVER) queue_push(&s->queue, c->rank, later(pending(c), s->queue.now));
+    {
+        u64 own = pending_core(c), turn = earlier(horizon, own);
+        if (f->due < turn) fpu_run(s, c, turn);
+        u64 next = earlier(own, f->due);
+        if (next != NEVER) queue_push(&s->queue, c->rank, later(next, s->queue.now));
+    }
     if (UNLIKELY(s->fault.reason)) return;
 pick:
     if (LIKELY(more_in_this_cycle(s))) {
