@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.sim.assembling import assemble, elf_of
 from tests.sim.snitch_programs import FEATURES, MACROS, TCDM
+
 from tilewright.sim.elf import Elf
 
 START = f"""

@@ -1,4 +1,4 @@
-"""Floating point of Snitch cores: doubles and singles in all rounding modes, boxed singles, conversions, packed lanes."""
+"""Floating point of Snitch cores: doubles and singles in all rounding modes, boxes, conversions, packed lanes."""
 
 from __future__ import annotations
 
