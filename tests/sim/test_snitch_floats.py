@@ -1,4 +1,4 @@
-"""Floating point of Snitch cores: doubles in all rounding modes, boxed singles, conversions, packed lanes."""
+"""Floating point of Snitch cores: doubles and singles in all rounding modes, boxes, conversions, packed lanes."""
 
 from __future__ import annotations
 
@@ -78,6 +78,116 @@ def test_doubles_in_all_rounding_modes(instruction: str) -> None:
             a, b, c = (DOUBLE.value(bits) for bits in triple)
             wanted = OPERATIONS[instruction](a, b, c, mode)
             assert struct.unpack_from("<QI", found, 16 * (mode * COUNT + i)) == wanted, (mode, [hex(x) for x in triple])
+
+
+def singles(seed: int) -> list[int]:
+    """Subnormal, near the ends of the range, near each other, and plain ones; zeros as the first operand only."""
+    chosen = random.Random(seed)
+    found = []
+    for i in range(COUNT):
+        field = [chosen.randrange(60, 190), chosen.randrange(120, 130), chosen.randrange(0, 3), 253, 127][i % 5]
+        fraction = chosen.getrandbits(23) if i % 2 else chosen.getrandbits(3) << 20
+        found.append(chosen.getrandbits(1) << 31 | field << 23 | fraction | (field == 0))
+    return found
+
+
+def single_triples() -> list[tuple[int, int, int]]:
+    firsts = [a if i % 8 else a & 1 << 31 for i, a in enumerate(singles(1))]
+    triples = list(zip(firsts, singles(2), singles(3), strict=True))
+    exact = [(a, 0x3F80_0000, a ^ 1 << 31) for a, _, _ in triples[1:4]]  # sums that are zero
+    return triples + exact
+
+
+def fused_singles(triple: tuple[int, int, int], mode: int) -> tuple[int, int]:
+    a, b, c = (SINGLE.value(bits) for bits in triple)
+    return SINGLE.rounded(a * b + c, mode, mode == 2)
+
+
+def added_singles(triple: tuple[int, int, int], mode: int) -> tuple[int, int]:
+    a, _, c = (SINGLE.value(bits) for bits in triple)
+    return SINGLE.rounded(a + c, mode, mode == 2)
+
+
+def multiplied_singles(triple: tuple[int, int, int], mode: int) -> tuple[int, int]:
+    a, b, _ = (SINGLE.value(bits) for bits in triple)
+    return SINGLE.rounded(a * b, mode, bool((triple[0] ^ triple[1]) >> 31))
+
+
+SINGLES = {
+    "fmadd.s fa3, fa0, fa1, fa2": fused_singles,
+    "fadd.s fa3, fa0, fa2": added_singles,
+    "fmul.s fa3, fa0, fa1": multiplied_singles,
+}
+
+
+@pytest.mark.parametrize("instruction", SINGLES)
+@pytest.mark.parametrize("before", [0, 1])
+def test_singles_whether_or_not_inexact_is_up(instruction: str, before: int) -> None:
+    """The host computes most of them, and is asked for more while the flag is down."""
+    triples = single_triples()
+    words = struct.pack(f"<{3 * len(triples)}I", *(value for triple in triples for value in triple))
+    found = run(SINGLES_LOOP.format(instruction=instruction, before=before, count=len(triples)), data={DATA: words})
+    results = found.read(DATA + 0x8000, 8 * 5 * len(triples))
+    for mode in range(5):
+        for i, triple in enumerate(triples):
+            bits, flags = SINGLES[instruction](triple, mode)
+            at = 8 * (mode * len(triples) + i)
+            assert struct.unpack_from("<II", results, at) == (bits, flags | before), (mode, [hex(x) for x in triple])
+
+
+SINGLES_LOOP = f"""
+        li   s1, {DATA + 0x8000}
+        li   s3, 0
+    2:  csrw frm, s3
+        li   s0, {DATA}
+        li   s2, {{count}}
+    3:  flw  fa0, 0(s0)
+        flw  fa1, 4(s0)
+        flw  fa2, 8(s0)
+        csrwi fflags, {{before}}
+        {{instruction}}
+        csrr t0, fflags
+        fsw  fa3, 0(s1)
+        sw   t0, 4(s1)
+        addi s0, s0, 12
+        addi s1, s1, 8
+        addi s2, s2, -1
+        bnez s2, 3b
+        addi s3, s3, 1
+        li   t0, 5
+        bne  s3, t0, 2b
+        settle
+"""
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_pairs_of_fused_singles(before: int) -> None:
+    """vfmac.s: each lane as by itself, flags of both."""
+    triples = single_triples()
+    pairs = list(zip(triples[::2], triples[1::2], strict=False))
+    words = [lane for first, second in pairs for operand in zip(first, second, strict=True) for lane in operand]
+    body = f"""
+        li   s0, {DATA}
+        li   s1, {DATA + 0x8000}
+        li   s2, {len(pairs)}
+    3:  fld  fa0, 0(s0)
+        fld  fa1, 8(s0)
+        fld  fa3, 16(s0)
+        csrwi fflags, {before}
+        .insn r 0x33, 0, 0x48, fa3, fa0, fa1
+        csrr t0, fflags
+        fsd  fa3, 0(s1)
+        sw   t0, 8(s1)
+        addi s0, s0, 24
+        addi s1, s1, 16
+        addi s2, s2, -1
+        bnez s2, 3b
+        settle
+    """
+    found = run(body, data={DATA: struct.pack(f"<{len(words)}I", *words)}).read(DATA + 0x8000, 16 * len(pairs))
+    for i, pair in enumerate(pairs):
+        (low, low_flags), (high, high_flags) = (fused_singles(triple, 0) for triple in pair)
+        assert struct.unpack_from("<III", found, 16 * i) == (low, high, before | low_flags | high_flags), pair
 
 
 def test_special_numbers() -> None:

@@ -5,8 +5,6 @@
 #include "ssr.h"
 
 static inline int is_load(u32 kind) { return kind == SNITCH_FLOAD || kind == SNITCH_DLOAD; }
-static inline int is_store(u32 kind) { return kind == SNITCH_FSTORE || kind == SNITCH_DSTORE; }
-static int is_packed(u32 kind) { return kind == SNITCH_VOP || kind == SNITCH_VPICK || kind == SNITCH_VPACK; }
 
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now) {
     sim_fault(s, FAULT_MISUSE, c, pc, now, pc, 4, 0);
@@ -17,14 +15,14 @@ void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now) {
 int fpu_conflicts(const snitch *n, u32 address) {
     for (u32 i = 0; i < n->used; i++) {
         const fpu_entry *e = &n->queue[(n->first + i) % FPU_QUEUE];
-        if ((is_load(e->kind) || is_store(e->kind)) && e->operand >> 3 == address >> 3) return 1;
+        if (e->of.is_access && e->operand >> 3 == address >> 3) return 1;
     }
     return 0;
 }
 
 /* The sequence that frep announced: an outer one is repeated as a whole, of an inner one each instruction by itself. */
-static void join_body(snitch *n, fpu_entry *e) {
-    int is_first = n->frep_left-- == n->frep_body, accumulates = is_packed(e->kind) && (e->use & READS_F3);
+static void join_body(snitch *n, fpu_entry *e, u32 use) {
+    int is_first = n->frep_left-- == n->frep_body, accumulates = e->of.is_packed && (use & READS_F3);
     if (!n->frep_repeats) return;
     u32 mask = n->frep_mask, third = accumulates ? mask & 1 : mask >> 3 & 1;
     e->stagger_max = (u8)n->frep_max, e->stagger = (mask & 1) | (mask >> 1 & 1) << 8 | (mask >> 2 & 1) << 16 | third << 24;
@@ -32,14 +30,11 @@ static void join_body(snitch *n, fpu_entry *e) {
     else if (is_first) e->body = n->frep_body, e->repeats = n->frep_repeats;
 }
 
-/* Cycles to the result, and to the next instruction. */
-static const u8 LATENCY[SNITCH_KIND_COUNT] = {
-    [SNITCH_FOP] = FPU_ARITHMETIC, [SNITCH_DOP] = FPU_ARITHMETIC, [SNITCH_VOP] = FPU_ARITHMETIC, [SNITCH_VPACK] = FPU_PACK,
-    [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
-};
-static const u8 INTERVAL[SNITCH_KIND_COUNT] = {
-    [SNITCH_FOP] = 1, [SNITCH_DOP] = 1, [SNITCH_VOP] = 1, [SNITCH_VPACK] = 1,
-    [SNITCH_FPICK] = FPU_PICK, [SNITCH_DPICK] = FPU_PICK, [SNITCH_VPICK] = FPU_PICK, [SNITCH_FDIV] = FPU_DIVIDE, [SNITCH_DDIV] = FPU_DIVIDE,
+static const fpu_traits TRAITS[SNITCH_KIND_COUNT] = {
+    [SNITCH_FLOAD] = {.is_access = 1}, [SNITCH_DLOAD] = {.is_access = 1}, [SNITCH_FSTORE] = {.is_access = 1}, [SNITCH_DSTORE] = {.is_access = 1},
+    [SNITCH_FOP] = {FPU_ARITHMETIC, 1, 0, 0}, [SNITCH_DOP] = {FPU_ARITHMETIC, 1, 0, 0}, [SNITCH_VOP] = {FPU_ARITHMETIC, 1, 0, 1},
+    [SNITCH_FPICK] = {FPU_PICK, FPU_PICK, 0, 0}, [SNITCH_DPICK] = {FPU_PICK, FPU_PICK, 0, 0}, [SNITCH_VPICK] = {FPU_PICK, FPU_PICK, 0, 1},
+    [SNITCH_FDIV] = {FPU_DIVIDE, FPU_DIVIDE, 0, 0}, [SNITCH_DDIV] = {FPU_DIVIDE, FPU_DIVIDE, 0, 0}, [SNITCH_VPACK] = {FPU_PACK, 1, 0, 1},
 };
 
 /* Streams in the place of ft0 to ft2, byte by byte. */
@@ -53,7 +48,7 @@ static inline u32 streams_read(u32 registers) {
 }
 
 /* Do others see when it begins? */
-static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
+static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->of.is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
 
 static const u8 KIND_OF[SN_COUNT] = {
 #define RV(name, mask, match, form, kind, ...) [SN_##name] = SNITCH_##kind,
@@ -70,16 +65,17 @@ void fpu_push(core *c, const insn *ip, u64 now) {
     e->stagger = e->repeats = 0;
     e->body = 1;
     e->pc = ip->pc;
-    e->op = ip->real, e->kind = (u8)kind, e->use = ip->dep, e->rm = ip->rm == 7 ? (u8)c->frm : ip->rm;
-    e->latency = LATENCY[kind], e->interval = INTERVAL[kind];
-    e->is_access = e->is_shared = !e->latency, e->lanes_repeat = e->reads = 0;
-    if (e->is_access) e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
-    else if (is_packed(kind)) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
+    e->of = TRAITS[kind];
+    e->op = ip->real, e->kind = (u8)kind, e->rm = ip->rm == 7 ? (u8)c->frm : ip->rm;
+    e->lanes_repeat = e->reads = 0;
+    e->is_shared = e->of.is_access;
+    if (e->of.is_access) e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
+    else if (e->of.is_packed) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
     if (UNLIKELY(n->streams_on)) {
         e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
         e->is_shared = is_seen(e, e->registers, e->reads);
     }
-    if (n->frep_left) join_body(n, e);
+    if (n->frep_left) join_body(n, e, ip->dep);
     n->due = earlier(n->due, e->when);
 }
 
@@ -95,7 +91,7 @@ static inline void advance(snitch *n, u64 now) {
         return;
     }
     u32 slot = n->first, body = head->body;
-    n->accesses -= head->is_access;
+    n->accesses -= head->of.is_access;
     n->freed[slot] = now;
     n->first = (slot + 1) % FPU_QUEUE;
     n->used--;
@@ -206,9 +202,9 @@ static inline void access_memory(sim *s, core *c, snitch *n, const fpu_entry *e,
 
 static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs1, u32 rs2, u32 rs3, u64 now) {
     u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
-    u64 end = now + e->latency, result = fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
+    u64 end = now + e->of.latency, result = fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
     c->counted[COUNT_FLOAT]++;
-    n->next = now + e->interval;
+    n->next = now + e->of.interval;
     if (n->idle < end) n->idle = end;
     if (UNLIKELY(rd > NO_REGISTER)) {
         mover_push(n, &n->mover[rd - STREAM_REGISTER], result, now);
@@ -246,7 +242,7 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
                     held = now;
                     break;
                 }
-                if (UNLIKELY(e->is_access)) access_memory(s, c, n, e, rd, rs2, now);
+                if (UNLIKELY(e->of.is_access)) access_memory(s, c, n, e, rd, rs2, now);
                 else compute(c, n, e, rd, rs1, rs2, rs3, now);
                 if (reads) pop_all(n, reads, now);
                 advance(n, now);

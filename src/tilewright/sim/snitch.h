@@ -32,6 +32,9 @@ enum {
 /* Registers of the floating-point unit: those that can be named, none, and the streams that stand for ft0..ft2 while they are on. */
 enum { NO_REGISTER = 32, STREAM_REGISTER = 33, UNIT_REGISTERS = STREAM_REGISTER + STREAM_MOVERS, MOST_LOADS = 16 };
 
+/* Of a kind of instruction: cycles to its result, and to the next instruction. */
+typedef struct { u8 latency, interval, is_access, is_packed; } fpu_traits;
+
 /* An instruction on its way to the floating-point unit. */
 typedef struct {
     u64 when;            /* earliest cycle */
@@ -40,9 +43,9 @@ typedef struct {
     u32 operand;         /* the address of an access */
     u32 pc;
     u32 body, repeats;   /* first of a sequence: its length, and how often it is executed beyond the first time */
+    fpu_traits of;
     u16 op;
-    u8 kind, use, rm, lanes_repeat, latency, interval;
-    u8 is_access, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
+    u8 kind, rm, lanes_repeat, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
     u8 spare[16];        /* up to a power of two */
 } fpu_entry;
 

@@ -1,0 +1,70 @@
+/* Single precision by the host's own operations, for nearest-even. The bits are the same unless the result is NaN, and so are the
+ * flags: none where it is exact, and nothing but inexact where it is not and lies within the range, not at its ends. Whether it is
+ * exact is asked only while that flag is down; a double holds the product of two numbers, and what a sum of doubles loses is known. */
+#ifndef TW_FLOAT32_HOST_H
+#define TW_FLOAT32_HOST_H
+#include "float32.h"
+
+static inline float f32_value(u32 a) {
+    float f;
+    memcpy(&f, &a, 4);
+    return f;
+}
+static inline u32 f32_bits(float f) {
+    u32 a;
+    memcpy(&a, &f, 4);
+    return a;
+}
+static inline u32 f32_exponent(u32 a) { return a >> 23 & 255; }
+static inline int f32_is_within_range(u32 r) { return f32_exponent(r) - 2 < 252; }
+
+/* May a result be taken as it is? */
+static inline int f32_is_settled(u32 r, int is_exact, u32 *flags) {
+    if (is_exact) return f32_exponent(r) != 255;
+    *flags |= f32_is_within_range(r) ? FLAG_INEXACT : 0;
+    return f32_is_within_range(r);
+}
+
+static inline int f32_sum_is(u32 r, double a, double b) {
+    double sum = a + b, moved = sum - a, lost = (a - (sum - moved)) + (b - moved);
+    return f32_value(r) == sum && lost == 0;
+}
+
+static inline u32 f32_fma_quick(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
+    if (LIKELY(mode == RM_NEAREST_EVEN)) {
+        u32 r = f32_bits(__builtin_fmaf(f32_value(a), f32_value(b), f32_value(c)));
+        if (LIKELY((*flags & FLAG_INEXACT) && f32_is_within_range(r))) return r;
+        if (f32_is_settled(r, f32_sum_is(r, (double)f32_value(a) * f32_value(b), f32_value(c)), flags)) return r;
+    }
+    return f32_fma_exact(a, b, c, mode, flags);
+}
+
+/* Two at once, the second in the upper halves. */
+static inline u64 f32_fma_pair(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
+    if (LIKELY(mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT))) {
+        u32 low = f32_bits(__builtin_fmaf(f32_value((u32)a), f32_value((u32)b), f32_value((u32)c)));
+        u32 high = f32_bits(__builtin_fmaf(f32_value((u32)(a >> 32)), f32_value((u32)(b >> 32)), f32_value((u32)(c >> 32))));
+        if (LIKELY(f32_is_within_range(low) && f32_is_within_range(high))) return (u64)high << 32 | low;
+    }
+    u32 low = f32_fma((u32)a, (u32)b, (u32)c, mode, flags);
+    return (u64)f32_fma((u32)(a >> 32), (u32)(b >> 32), (u32)(c >> 32), mode, flags) << 32 | low;
+}
+
+static inline u32 f32_add_quick(u32 a, u32 b, u32 mode, u32 *flags) {
+    if (LIKELY(mode == RM_NEAREST_EVEN)) {
+        u32 r = f32_bits(f32_value(a) + f32_value(b));
+        if (LIKELY((*flags & FLAG_INEXACT) && f32_is_within_range(r))) return r;
+        if (f32_is_settled(r, f32_sum_is(r, f32_value(a), f32_value(b)), flags)) return r;
+    }
+    return f32_fma_exact(a, F32_ONE, b, mode, flags);
+}
+
+static inline u32 f32_mul_quick(u32 a, u32 b, u32 mode, u32 *flags) {
+    if (LIKELY(mode == RM_NEAREST_EVEN)) {
+        u32 r = f32_bits(f32_value(a) * f32_value(b));
+        if (LIKELY((*flags & FLAG_INEXACT) && f32_is_within_range(r))) return r;
+        if (f32_is_settled(r, f32_value(r) == (double)f32_value(a) * f32_value(b), flags)) return r;
+    }
+    return f32_fma_exact(a, b, (a ^ b) & F32_SIGN, mode, flags);
+}
+#endif
