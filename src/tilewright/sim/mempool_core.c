@@ -48,7 +48,7 @@
 #define SETTLE(form) do { \
     if (USES(form, READS_1)) WAIT_FOR(ip->rs1); \
     if (USES(form, READS_2)) WAIT_FOR(ip->rs2); \
-    if (USES(form, READS_D | WRITES_X)) WAIT_FOR(ip->rd); } while (0)
+    if (USES(form, READS_D | WRITES_X)) WAIT_FOR(ip->dep); } while (0)
 #define OPERANDS(form) SETTLE(form); u32 A = X(rs1), B = B_##form, O = X(rd), PC = ip->pc, R = 0; (void)A; (void)B; (void)O; (void)PC; (void)R
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t++; NEXT; }
@@ -151,11 +151,11 @@ static inline void expect(const core *c, const mempool_core *k) {
 /* One quotient at a time in a tile. */
 static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->divider_free, now) + MEMPOOL_DIVIDE; }
 
-/* The next actor, and time moves to it; -1 if there is none. Within a cycle everybody comes first at times. */
+/* The next actor, and time moves to it; -1 if there is none. In every turn the order is another one, so that nobody is preferred. */
 static int next_actor(sim *s) {
     if (!s->queue.ready && !queue_advance(&s->queue)) return -1;
-    const u64 turn = s->queue.now / TURN;
-    return queue_take(&s->queue, (u32)(turn * 36 % s->cores), (u32)turn % 4);
+    const u32 order = (u32)(s->queue.now / TURN) * 0x9e3779b1u; /* the upper bits of a product with an odd number are well mixed */
+    return queue_take(&s->queue, order >> 24 & 3, order >> 26);
 }
 
 /* All who want something in a turn get in line at its beginning, so that nobody is first because others had to wait before. */

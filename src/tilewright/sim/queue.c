@@ -32,15 +32,10 @@ int queue_pop_wide(queue *q) {
     return (int)actor;
 }
 
-int queue_take_wide(queue *q, u32 first, u32 flip) {
-    u32 word = first >> 6;
-    u64 bits = queue_flipped(q->ready_words[word], flip) >> (first & 63) << (first & 63);
-    if (!bits) {
-        u64 words = word < 63 ? q->ready >> (word + 1) << (word + 1) : 0;
-        word = (u32)__builtin_ctzll(words ? words : q->ready);
-        bits = queue_flipped(q->ready_words[word], flip);
-    }
-    u32 bit = (u32)__builtin_ctzll(bits) ^ flip;
+int queue_take_wide(queue *q, u32 word, u32 flip) {
+    const u64 words = q->ready >> word << word;
+    word = (u32)__builtin_ctzll(words ? words : q->ready);
+    const u32 bit = (u32)__builtin_ctzll(queue_flipped(q->ready_words[word], flip)) ^ flip;
     if (!(q->ready_words[word] &= ~(1ull << bit))) q->ready &= ~(1ull << word);
     return (int)(word * 64 + bit);
 }

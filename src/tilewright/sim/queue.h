@@ -26,7 +26,7 @@ typedef struct {
 void queue_push_far(queue *q, u32 actor, u64 when);
 void queue_push_wide(queue *q, u32 actor, u64 when);
 int queue_pop_wide(queue *q);
-int queue_take_wide(queue *q, u32 first, u32 flip);
+int queue_take_wide(queue *q, u32 word, u32 flip);
 u64 queue_horizon_wide(const queue *q, u32 actor);
 int queue_advance(queue *q);
 /* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
@@ -60,19 +60,21 @@ static inline int queue_pop(queue *q) {
     return (int)actor;
 }
 
-/* Bit i of the result is bit i ^ flip, which is 0 to 3. */
+/* Bit i of the result is bit i ^ flip. */
 static inline u64 queue_flipped(u64 bits, u32 flip) {
-    const u64 odd = 0xaaaaaaaaaaaaaaaa, upper = 0xcccccccccccccccc;
-    if (flip & 1) bits = (bits & odd) >> 1 | (bits << 1 & odd);
-    if (flip & 2) bits = (bits & upper) >> 2 | (bits << 2 & upper);
+    if (flip & 1) bits = (bits >> 1 & 0x5555555555555555) | (bits & 0x5555555555555555) << 1;
+    if (flip & 2) bits = (bits >> 2 & 0x3333333333333333) | (bits & 0x3333333333333333) << 2;
+    if (flip & 4) bits = (bits >> 4 & 0x0f0f0f0f0f0f0f0f) | (bits & 0x0f0f0f0f0f0f0f0f) << 4;
+    if (flip & 8) bits = (bits >> 8 & 0x00ff00ff00ff00ff) | (bits & 0x00ff00ff00ff00ff) << 8;
+    if (flip & 16) bits = (bits >> 16 & 0x0000ffff0000ffff) | (bits & 0x0000ffff0000ffff) << 16;
+    if (flip & 32) bits = bits >> 32 | bits << 32;
     return bits;
 }
 
-/* Takes an actor of the present cycle out, which has some: in the order of their numbers ^ flip, from `first` on and then from 0. */
-static inline int queue_take(queue *q, u32 first, u32 flip) {
-    if (LIKELY(q->is_wide)) return queue_take_wide(q, first, flip);
-    const u64 all = queue_flipped(q->ready, flip), from = first < 64 ? all >> first << first : 0;
-    const u32 actor = (u32)__builtin_ctzll(from ? from : all) ^ flip;
+/* Takes an actor of the present cycle out, which has some: from those of a word of 64 on, in the order of their numbers ^ flip. */
+static inline int queue_take(queue *q, u32 word, u32 flip) {
+    if (LIKELY(q->is_wide)) return queue_take_wide(q, word, flip);
+    const u32 actor = (u32)__builtin_ctzll(queue_flipped(q->ready, flip)) ^ flip;
     q->ready &= ~(1ull << actor);
     return (int)actor;
 }
