@@ -314,8 +314,10 @@ def test_a_barrier_that_one_misses_names_who_sleeps_where() -> None:
             simulator.run(1_000_000)
     lines = caught.value.what.splitlines()
     assert lines[0] == "all cores are asleep and nothing can wake them:"
-    assert lines[1].startswith("    cluster 0: asleep, pc ") and "core_main" in lines[1]
-    assert lines[2].startswith("    cluster 1 to cluster 15: asleep, pc ") and "_start" in lines[2]
+    assert lines[1].startswith("    cluster 0: asleep, pc ")
+    assert "core_main" in lines[1]
+    assert lines[2].startswith("    cluster 1 to cluster 15: asleep, pc ")
+    assert "_start" in lines[2]
 
 
 # ---- registers, DMA ----
