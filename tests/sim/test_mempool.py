@@ -37,11 +37,11 @@ OWN, NEIGHBOUR, FAR = 0, 3 * SEQUENTIAL, 40 * SEQUENTIAL
 
 RANDOM_OPERATIONS = [
     (0x02000033, "mul"), (0x02001033, "mulh"), (0x02004033, "div"), (0x02006033, "rem"), (0x04004033, "p.min"),
-    (0x04000033, "p.abs"), (0x42000033, "p.mac"), (0x42001033, "p.msu"), (0x14005033, "p.clipr"), (0x10006033, "p.extbs"),
-    (0x00000057, "pv.add.h"), (0x08005057, "pv.sub.sc.b"), (0x10007057, "pv.avg.sci.b"), (0x48001057, "pv.sra.b"),
-    (0x98001057, "pv.dotsp.b"), (0xB8001057, "pv.sdotsp.b"), (0xB8005057, "pv.sdotsp.sc.b"), (0xA0000057, "pv.sdotup.h"),
-    (0xA8001057, "pv.sdotusp.b"), (0xC8001057, "pv.shuffle2.b"), (0xD0000057, "pv.pack"), (0x78007057, "pv.extract.b"),
-    (0xB0007057, "pv.insert.b"),
+    (0x04000033, "p.abs"), (0x42000033, "p.mac"), (0x42001033, "p.msu"), (0x14005033, "p.clipr"),
+    (0x10006033, "p.extbs"), (0x00000057, "pv.add.h"), (0x08005057, "pv.sub.sc.b"), (0x10007057, "pv.avg.sci.b"),
+    (0x48001057, "pv.sra.b"), (0x98001057, "pv.dotsp.b"), (0xB8001057, "pv.sdotsp.b"), (0xB8005057, "pv.sdotsp.sc.b"),
+    (0xA0000057, "pv.sdotup.h"), (0xA8001057, "pv.sdotusp.b"), (0xC8001057, "pv.shuffle2.b"), (0xD0000057, "pv.pack"),
+    (0x78007057, "pv.extract.b"), (0xB0007057, "pv.insert.b"),
 ]  # fmt: skip
 
 
