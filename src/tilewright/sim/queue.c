@@ -32,14 +32,6 @@ int queue_pop_wide(queue *q) {
     return (int)actor;
 }
 
-int queue_take_wide(queue *q, u32 word, u32 flip) {
-    const u64 words = q->ready >> word << word;
-    word = (u32)__builtin_ctzll(words ? words : q->ready);
-    const u32 bit = (u32)__builtin_ctzll(queue_flipped(q->ready_words[word], flip)) ^ flip;
-    if (!(q->ready_words[word] &= ~(1ull << bit))) q->ready &= ~(1ull << word);
-    return (int)(word * 64 + bit);
-}
-
 u64 queue_horizon_wide(const queue *q, u32 actor) {
     u64 limit = q->far_count ? q->far_first : NEVER;
     if (!q->occupied) return limit;
@@ -82,6 +74,13 @@ int queue_advance(queue *q) {
     memcpy(q->ready_words, q->words[slot], sizeof q->ready_words);
     memset(q->words[slot], 0, sizeof q->words[slot]);
     return 1;
+}
+
+void queue_take_all(queue *q, u64 *words) {
+    memcpy(words, q->ready_words, sizeof q->ready_words);
+    memset(q->ready_words, 0, sizeof q->ready_words);
+    if (!q->is_wide) words[0] = q->ready;
+    q->ready = 0;
 }
 
 static u64 moved_up(u64 word, u32 below) {

@@ -26,9 +26,10 @@ typedef struct {
 void queue_push_far(queue *q, u32 actor, u64 when);
 void queue_push_wide(queue *q, u32 actor, u64 when);
 int queue_pop_wide(queue *q);
-int queue_take_wide(queue *q, u32 word, u32 flip);
 u64 queue_horizon_wide(const queue *q, u32 actor);
 int queue_advance(queue *q);
+/* All actors of the present cycle leave the queue: 64 in a word. */
+void queue_take_all(queue *q, u64 *words);
 /* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
 void queue_move_to_front(queue *q, u32 actor);
 
@@ -57,25 +58,6 @@ static inline int queue_pop(queue *q) {
     if (UNLIKELY(q->is_wide)) return queue_pop_wide(q);
     u32 actor = (u32)__builtin_ctzll(q->ready);
     q->ready &= q->ready - 1;
-    return (int)actor;
-}
-
-/* Bit i of the result is bit i ^ flip. */
-static inline u64 queue_flipped(u64 bits, u32 flip) {
-    if (flip & 1) bits = (bits >> 1 & 0x5555555555555555) | (bits & 0x5555555555555555) << 1;
-    if (flip & 2) bits = (bits >> 2 & 0x3333333333333333) | (bits & 0x3333333333333333) << 2;
-    if (flip & 4) bits = (bits >> 4 & 0x0f0f0f0f0f0f0f0f) | (bits & 0x0f0f0f0f0f0f0f0f) << 4;
-    if (flip & 8) bits = (bits >> 8 & 0x00ff00ff00ff00ff) | (bits & 0x00ff00ff00ff00ff) << 8;
-    if (flip & 16) bits = (bits >> 16 & 0x0000ffff0000ffff) | (bits & 0x0000ffff0000ffff) << 16;
-    if (flip & 32) bits = bits >> 32 | bits << 32;
-    return bits;
-}
-
-/* Takes an actor of the present cycle out, which has some: from those of a word of 64 on, in the order of their numbers ^ flip. */
-static inline int queue_take(queue *q, u32 word, u32 flip) {
-    if (LIKELY(q->is_wide)) return queue_take_wide(q, word, flip);
-    const u32 actor = (u32)__builtin_ctzll(queue_flipped(q->ready, flip)) ^ flip;
-    q->ready &= ~(1ull << actor);
     return (int)actor;
 }
 
