@@ -43,7 +43,7 @@
 #define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) SUSPEND((void *)plain[ip->real]); } while (0)
 #define USES(form, what) (FORM_USE[FORM_##form] & (what))
 /* By a branch, so that the processor guesses that there is no wait. */
-#define WAIT_FOR(reg) do { if (UNLIKELY(k->ready[reg] > t)) { t = k->ready[reg]; __asm__ volatile("" : "+r"(t)); } } while (0)
+#define WAIT_FOR(reg) do { const u64 when = k->ready[reg]; t = when > t ? when : t; } while (0)
 /* Hold the instruction back until its operands are there, and what it writes has been written. */
 #define SETTLE(form) do { \
     if (USES(form, READS_1)) WAIT_FOR(ip->rs1); \
@@ -83,8 +83,8 @@
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LOAD(type, ...) { WAIT_ROOM(); \
     if (IS_LOCAL(type)) { \
+        type v; memcpy(&v, c->local + address, sizeof v); /* early, because this machine may have to wait for it */ \
         const l1_time r = l1_access(p, k, address, t); \
-        type v; memcpy(&v, c->local + address, sizeof v); \
         X(rd) = (u32)v; __VA_ARGS__; k->ready[ip->rd] = r.ready; c->local_loads[SIZE_INDEX(type)]++; TAKE_TIME(r); NEXT; \
     } \
     THROUGH_BUS(type, 0, 0); X(rd) = (u32)(type)r.value; __VA_ARGS__; k->ready[ip->rd] = r.ready; TAKE_TIME(r); NEXT; }
