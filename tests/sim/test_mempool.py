@@ -363,7 +363,7 @@ def test_a_launch_waits_for_the_transfer_before() -> None:
 
 def refusal(body: str, hart: int = 0, platform: str = "mempool", **checks: bool) -> str:
     with pytest.raises(CompileError) as caught:
-        run(body, hart, platform=platform, **checks)
+        run(body, hart, None, platform, **checks)
     return str(caught.value)
 
 
