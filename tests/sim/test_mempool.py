@@ -306,6 +306,9 @@ def test_a_program_of_all_cores(platform: str, cores: int, low: int, high: int) 
         assert (transfer.bytes, transfer.end - transfer.start) == (4096 * 4, 40 + 64)
         for core in report.cores:
             assert core.instructions + sum(core.stalls.values()) == core.cycles
+        counts = simulator.activity().counts
+        assert counts["dma_bytes"] == counts["l1.dma_bytes"] == 4096 * 4
+        assert counts["shared_refills"] > cores // 4 * 8, "every tile has a cache of its own"
 
 
 def test_a_barrier_that_one_misses_names_who_sleeps_where() -> None:

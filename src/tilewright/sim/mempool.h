@@ -48,7 +48,6 @@ typedef struct mempool {
     u64 outside[MOST_TILE_GROUPS]; /* taken likewise: the way to L2 and registers, one for each group */
     line_cache group_cache[MOST_TILE_GROUPS];
     u32 cache_on, region_start[REGIONS], region_end[REGIONS];
-    u64 refills;
     u64 line[ACTOR_WORDS], in_line; /* who is to act in the present cycle; words of it that are not empty */
     u32 words, first_word, flip; /* the order of the line */
     u32 unfinished;     /* the core that was stopped in the middle of its turn, counted from 1 */

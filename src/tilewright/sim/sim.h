@@ -326,6 +326,8 @@ int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
 /* xdma.c */
 u64 xdma_bytes(const device *d);
 int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+/* mempool_cache.c */
+u64 mempool_refills(const sim *s);
 /* mempool_dma.c */
 u64 mempool_dma_bytes(const sim *s);
 int mempool_dma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
