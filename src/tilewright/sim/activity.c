@@ -53,7 +53,7 @@ void activity_until(const sim *s, u64 now, activity *a) {
         a->memory[i].npu_bytes = m->npu_bytes;
     }
     if (s->dma) a->dma_bytes = mchan_bytes(s->dma);
-    if (s->pool) a->dma_bytes = mempool_dma_bytes(s);
+    if (s->pool) a->dma_bytes = mempool_dma_bytes(s), a->shared_refills = mempool_refills(s);
     if (s->xdma) a->dma_bytes = xdma_bytes(s->xdma);
     if (s->npu) neureka_activity(s->npu, now, a);
     if (s->ita) ita_activity(s->ita, now, a);

@@ -101,3 +101,10 @@ void mempool_flush(sim *s) {
         forget_at_hand(k);
     }
 }
+
+/* Lines that the tiles' caches have taken. */
+u64 mempool_refills(const sim *s) {
+    u64 refills = 0;
+    for (u32 i = 0; i < s->pool->tiles; i++) refills += s->pool->tile[i].cache.refills;
+    return refills;
+}

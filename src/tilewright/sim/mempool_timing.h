@@ -1,5 +1,5 @@
 /* Every timing constant of MemPool. Sources: [P] = public RTL, runtime or paper; [G] = configuration of its public simulator; [own] = chosen,
- * where nothing is public. Numbers are cycles. */
+ * where nothing is public. Numbers are cycles; those to L2 and registers are in mempool.py. */
 #ifndef TW_MEMPOOL_TIMING_H
 #define TW_MEMPOOL_TIMING_H
 
@@ -7,7 +7,6 @@ enum {
     MEMPOOL_BANK = 1,            /* [P] from a bank's access to the use of its result */
     MEMPOOL_HOP_GROUP = 1,       /* [P] one way to another tile of the group: 3 in all */
     MEMPOOL_HOP_FAR = 2,         /* [P] ... of another group: 5 in all */
-    MEMPOOL_OUTSIDE = 30,        /* [own] there and back to L2 and registers */
     MEMPOOL_ATOMIC = 1,          /* [P] what an atomic access takes longer: its write-back */
     MEMPOOL_PRODUCT = 3,         /* [own] products, sums of them, dot products: result; one may begin each cycle */
     MEMPOOL_DIVIDE = 32,         /* [P] quotients, at most, in the unit that a tile shares */
