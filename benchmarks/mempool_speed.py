@@ -1,6 +1,6 @@
 """How fast the virtual MemPool is: instructions of all cores per second of processor time, best of several runs.
 
-    python benchmarks/mempool_speed.py [--runs 5]
+python benchmarks/mempool_speed.py [--runs 5]
 """
 
 from __future__ import annotations

@@ -75,15 +75,19 @@ def run_code(code: bytes, registers: dict[str, int], platform: str = "rv32") -> 
 
 @cache
 def _programs() -> tempfile.TemporaryDirectory[str]:
-    """Goes away with the process."""
     return tempfile.TemporaryDirectory(prefix="tilewright-test-")
+
+
+def program_folder() -> Path:
+    """Goes away with the process."""
+    return Path(_programs().name)
 
 
 @cache
 def built(name: str, *flags: str) -> Path:
     """A C program of this folder, linked for Siracusa."""
     key = hashlib.sha256("".join([name, *flags]).encode()).hexdigest()[:12]
-    folder = Path(_programs().name)
+    folder = program_folder()
     program = folder / f"{key}.elf"
     options = ["-mcpu=generic_rv32+m+c", "-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-static", BARE]
     sources = [str(PROGRAMS / "start.S"), str(PROGRAMS / name)]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.sim.ita_layers import built_for_bench, random_bytes
 from tests.sim.ita_reference import CASES, load_reference, reference_folder
+from tests.sim.mempool_programs import built as built_for_pool
 from tilewright.errors import CompileError
 from tilewright.sim.ita_bench import ITA_BENCH
 from tilewright.sim.simulator import Simulator
@@ -67,29 +68,37 @@ def record(head: Head, at: int) -> bytes:
 
 def run(case: PoolCase, *flags: str, sizes: tuple[int, int, int] | None = None) -> tuple[list[np.ndarray], int]:
     """Results of the heads, and the cycles from the first start to the last end."""
-    s, e, _ = case.sizes
     with Simulator(ITA_BENCH) as simulator:
         simulator.check(misuse=True)
         simulator.load(built_for_bench("itapool.c", *flags))
         simulator.probe(["main"])
-        blocks = [case.block(head) for head in case.heads]
-        step = -(-(len(blocks[0]) + s * e + 128) // 4096) * 4096
-        places = [RAM + i * step for i in range(len(blocks))]
-        for place, block, head in zip(places, blocks, case.heads, strict=True):
-            simulator.write(place, block)
-            simulator.write(place + step - 128, record(head, place + step - 128))
-        ends = [place + len(blocks[0]) for place in places]
-        names = dict(zip("SEP", sizes or case.sizes, strict=True)) | {"heads": len(blocks)}
-        for name, value in names.items():
-            simulator.write(name, value.to_bytes(4, "little"))
-        simulator.write("from", np.array(places, "<u4").tobytes())
-        simulator.write("to", np.array(ends, "<u4").tobytes())
-        simulator.write("record", np.array([place + step - 128 for place in places], "<u4").tobytes())
-        assert simulator.run(10_000_000).exit_code == 0
-        outs = [np.frombuffer(simulator.read(end, s * e), np.int8).reshape(s, e) for end in ends]
+        found = run_loaded(simulator, case, RAM, 0, sizes)
         assert simulator.read("seen_start", 4) == bytes(4)
         assert simulator.read("seen_busy", 4)[0] == 2
-        jobs = simulator.jobs()
+    return found
+
+
+def run_loaded(
+    simulator: Simulator, case: PoolCase, ram: int, exit_code: int, sizes: tuple[int, int, int] | None = None
+) -> tuple[list[np.ndarray], int]:
+    """Everything lies from `ram` on."""
+    s, e, _ = case.sizes
+    blocks = [case.block(head) for head in case.heads]
+    step = -(-(len(blocks[0]) + s * e + 128) // 4096) * 4096
+    places = [ram + i * step for i in range(len(blocks))]
+    for place, block, head in zip(places, blocks, case.heads, strict=True):
+        simulator.write(place, block)
+        simulator.write(place + step - 128, record(head, place + step - 128))
+    ends = [place + len(blocks[0]) for place in places]
+    names = dict(zip("SEP", sizes or case.sizes, strict=True)) | {"heads": len(blocks)}
+    for name, value in names.items():
+        simulator.write(name, value.to_bytes(4, "little"))
+    simulator.write("from", np.array(places, "<u4").tobytes())
+    simulator.write("to", np.array(ends, "<u4").tobytes())
+    simulator.write("record", np.array([place + step - 128 for place in places], "<u4").tobytes())
+    assert simulator.run(10_000_000).exit_code == exit_code
+    outs = [np.frombuffer(simulator.read(end, s * e), np.int8).reshape(s, e) for end in ends]
+    jobs = simulator.jobs()
     return outs, max(job.end for job in jobs) - min(job.start for job in jobs)
 
 
@@ -99,6 +108,46 @@ def test_heads(s: int, e: int, p: int, heads: int) -> None:
     case = pool_case(s + e, s, e, p, heads)
     for head, out in zip(case.heads, run(case)[0], strict=True):
         assert np.array_equal(out, attention(case.x, case.y, head, POOL_SOFTMAX).out)
+
+
+OLD_LIST = "-DCORES_REGISTER=0x40000010"
+POOL_L1 = 0x8_0000
+
+
+@pytest.mark.parametrize("ram", [RAM, POOL_L1])
+def test_heads_on_the_whole_platform(ram: int) -> None:
+    """192 cores, of which four start one instance each; from both memories."""
+    case = pool_case(9, 64, 64, 64, 4)
+    with Simulator("itapool") as simulator:
+        simulator.check(misuse=True)
+        simulator.load(built_for_pool("itapool_heads.c", 64, OLD_LIST))
+        simulator.probe(["core_main"], cores=range(4))
+        outs, took = run_loaded(simulator, case, ram, 192)
+    for head, out in zip(case.heads, outs, strict=True):
+        assert np.array_equal(out, attention(case.x, case.y, head, POOL_SOFTMAX).out)
+    assert took < 2 * (11 + 4 * 301 + 2 * 299), "at the same time"
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("*(volatile char *)from[core]", ""),
+        ("*(volatile char *)from[core] = 1", "touches what a device's job is at work on"),
+        ("*(volatile char *)to[core]", "touches what a device's job is at work on"),
+        ("*(volatile unsigned *)0x40000000 = 1", "ends the program while a device is at work"),
+    ],
+)
+def test_what_a_head_works_on_is_not_touched(fault: str, found: str) -> None:
+    with Simulator("itapool") as simulator:
+        simulator.check(misuse=True)
+        simulator.load(built_for_pool("itapool_heads.c", 64, OLD_LIST, f"-DFAULT={fault}"))
+        simulator.probe(["core_main"])
+        if not found:
+            run_loaded(simulator, pool_case(9, 64, 64, 64, 1), RAM, 192)
+            return
+        with pytest.raises(CompileError) as caught:
+            run_loaded(simulator, pool_case(9, 64, 64, 64, 1), RAM, 192)
+    assert caught.value.what.startswith(found)
 
 
 def test_a_head_takes_the_time_of_its_tiles() -> None:

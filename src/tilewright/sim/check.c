@@ -34,7 +34,9 @@ u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size) {
 /* Why a core must not make this access, or FAULT_NONE. `address` is that of the memory, not of a window. */
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
     const checker *k = &s->checker;
-    if ((k->checks & CHECK_MISUSE) && (user_conflicts(s, address, size, is_write) || ita_conflicts(s, m, address, size, is_write))) return FAULT_MISUSE;
+    if ((k->checks & CHECK_MISUSE) && (user_conflicts(s, address, size, is_write) || ita_conflicts(s, m, address, size, is_write) ||
+                                    itapool_conflicts(s, address, size, is_write)))
+        return FAULT_MISUSE;
     if (is_write && (k->checks & CHECK_PROTECTED) && is_protected(k, address, size)) return FAULT_PROTECTED;
     if (!is_write && (k->checks & CHECK_UNWRITTEN) && !is_written(m, address - m->base, size)) return FAULT_UNWRITTEN;
     if (!(k->checks & CHECK_TRANSFERS)) return FAULT_NONE;

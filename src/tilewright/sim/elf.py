@@ -16,6 +16,7 @@ TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
 ALLOCATED, WRITABLE, EXECUTABLE = 2, 1, 4
 SECTION_BYTES = 1
+FLAG_COMPRESSED, FLAG_FLOATS = 1, 6
 LINK = "link it with a linker script for the platform"
 
 
@@ -43,6 +44,20 @@ class Elf:
     @property
     def machine(self) -> int:
         return int.from_bytes(self.data[18:20], "little")
+
+    @property
+    def is_compressed(self) -> bool:
+        """Of a program for RISC-V: whether it has compressed instructions."""
+        return self.machine == MACHINE_RISCV and bool(self._flags & FLAG_COMPRESSED)
+
+    @property
+    def has_floats(self) -> bool:
+        """Of a program for RISC-V: whether it passes floats in registers of their own."""
+        return self.machine == MACHINE_RISCV and bool(self._flags & FLAG_FLOATS)
+
+    @property
+    def _flags(self) -> int:
+        return int.from_bytes(self.data[36:40], "little")
 
     def function_at(self, address: int) -> str:
         """`name+offset`, or nothing known."""

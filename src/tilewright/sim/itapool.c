@@ -1,8 +1,9 @@
 /* Several ITAs behind one set of commands: a start is a whole attention head, in the arithmetic of the first generation. */
 #include "ita.h"
+#include "mempool.h"
 #include <stdlib.h>
 
-enum { INSTANCE = 0x30, REGISTERS = 7, INSTANCES = 4, BLOCK = 16, LONGEST = 512 };
+enum { INSTANCE = 0x30, REGISTERS = 7, INSTANCES = 4, BLOCK = 16, LONGEST = 512, PORT = 64 };
 enum { R_STATE, R_FROM, R_TO, R_RECORD, R_S, R_E, R_P };
 enum { BIT_START = 1, BIT_BUSY = 2, BIT_DONE = 4, ITERATIONS = 7 << 5, SETTINGS = 1 << 4 | ITERATIONS };
 enum { OF_Q, OF_K, OF_QK, OF_V, OF_AV, OF_OUT, SCALES = 8 };   /* order of the constants */
@@ -55,10 +56,12 @@ static int read_scales(head *h, u32 record) {
     return 1;
 }
 
+static u32 block_bytes(u32 S, u32 E, u32 P) { return 4 * E * P + 2 * S * E + 4 * (E + 3 * P); }
+
 /* Weights and biases are an instance's own, the inputs lie in the block of the first. */
 static int read_blocks(head *h, u32 own, u32 shared) {
-    const u32 weights = h->E * h->P, inputs = h->S * h->E, biases = 4 * (h->E + 3 * h->P);
-    const u8 *const block = bytes_at(h, own, 4 * weights + 2 * inputs + biases, 0);
+    const u32 weights = h->E * h->P, inputs = h->S * h->E;
+    const u8 *const block = bytes_at(h, own, block_bytes(h->S, h->E, h->P), 0);
     const u8 *const first = block ? bytes_at(h, shared + 3 * weights, 2 * inputs, 0) : NULL;
     if (!first) return 0;
     h->wo = (const i8 *)block, h->wv = h->wo + weights, h->wk = h->wv + weights, h->wq = h->wk + weights + 2 * inputs;
@@ -146,6 +149,7 @@ static u64 head_cycles(u32 S, u32 E, u32 P) {
 
 /* ---- registers ---- */
 
+static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a < b + b_size && b < a + a_size; }
 static int is_size(u32 n) { return n && n % ITA_SIDE == 0 && n <= LONGEST; }
 static int has_sizes(const u32 *r) { return is_size(r[R_S]) && is_size(r[R_E]) && is_size(r[R_P]); }
 
@@ -159,7 +163,7 @@ static void start(sim *s, device *d, u32 i, const access *a) {
     n->end[i] = a->now + ITA_START + head_cycles(r[R_S], r[R_E], r[R_P]);
     n->core[i] = a->core, n->pc[i] = a->pc;
     n->reg[i][R_STATE] = (n->reg[i][R_STATE] & ~(u32)BIT_DONE) | BIT_BUSY;
-    sim_schedule(s, d->actor, n->end[i]);
+    sim_schedule(s, d->actor, s->pool ? a->now + 1 : n->end[i]);
 }
 
 /* The head is read and written in its last cycle. */
@@ -178,14 +182,44 @@ static void finish(sim *s, device *d, u32 i, u64 now) {
     probe_job(s, d, n->started[i], now);
 }
 
+/* In MemPool: its port takes all banks of a tile each cycle, from the beginning of its block to the end and again. */
+static void take_banks(sim *s, const itapool *n, u32 i, u64 now) {
+    const u32 *const r = n->reg[i];
+    const core *c = &s->core[n->core[i]];
+    for (u64 at = now; s->pool && at < earlier(now + TURN, n->end[i]); at++) {
+        const u32 address = r[R_FROM] + (u32)((at - n->started[i]) * PORT % block_bytes(r[R_S], r[R_E], r[R_P]));
+        for (u32 word = 0; word < PORT && address + word < c->local_size; word += 4) book_bank(s->pool, address + word, at);
+    }
+}
+
 static u64 tick(sim *s, device *d, u64 now) {
     itapool *n = d->state;
     u64 next = NEVER;
     for (u32 i = 0; i < INSTANCES; i++) {
         if (n->end[i] && n->end[i] <= now) finish(s, d, i, now);
-        if (n->end[i] && !s->fault.reason) next = earlier(next, n->end[i]);
+        if (!n->end[i] || s->fault.reason) continue;
+        take_banks(s, n, i, now);
+        next = earlier(next, s->pool ? earlier(n->end[i], now + TURN) : n->end[i]);
     }
     return next;
+}
+
+/* Does a core touch what a head writes, or write what it reads? */
+int itapool_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
+    const itapool *n = s->itapool ? s->itapool->state : NULL;
+    for (u32 i = 0; n && i < INSTANCES; i++) {
+        const u32 *const r = n->reg[i], inputs = r[R_S] * r[R_E];
+        if (!n->end[i]) continue;
+        if (overlaps(address, size, r[R_TO], inputs)) return 1;
+        if (is_write && overlaps(address, size, r[R_FROM], block_bytes(r[R_S], r[R_E], r[R_P]))) return 1;
+        if (is_write && overlaps(address, size, n->reg[0][R_FROM] + 3 * r[R_E] * r[R_P], 2 * inputs)) return 1;
+    }
+    return 0;
+}
+
+int itapool_is_busy(const sim *s) {
+    const itapool *n = s->itapool ? s->itapool->state : NULL;
+    return n && (n->end[0] || n->end[1] || n->end[2] || n->end[3]);
 }
 
 static void read(sim *s, device *d, access *a) {
@@ -205,6 +239,9 @@ static void write(sim *s, device *d, access *a) {
     if (index == R_STATE && (a->value & BIT_START)) start(s, d, i, a);
 }
 
-static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(itapool)); }
+static void reset(sim *s, device *d) {
+    memset(d->state, 0, sizeof(itapool));
+    s->itapool = d;
+}
 
 const device_type ITAPOOL = {"ITAPool", sizeof(itapool), reset, read, write, tick};

@@ -17,10 +17,10 @@ enum { MOST_TILE_GROUPS = 4, TILE_BANKS = 16, ACCESSES_IN_FLIGHT = 16, REGIONS =
 /* Cores take turns of some cycles each. The later ones of a turn find what earlier ones have booked, and book what is left. */
 enum { TURN = 16, WINDOW = 64 };
 /* What takes one access each cycle: the banks of a tile; its ports to and from groups; its instruction cache. */
-enum { AT_BANK, AT_OUT = TILE_BANKS, AT_IN = AT_OUT + MOST_TILE_GROUPS, AT_FETCH = AT_IN + MOST_TILE_GROUPS, PORTS };
+enum { AT_BANK, AT_OUT = TILE_BANKS, AT_IN = AT_OUT + MOST_TILE_GROUPS, AT_FETCH = AT_IN + MOST_TILE_GROUPS, PORTS, PORTS_ROOM = 32 };
 
 /* The cycles from the beginning of the present turn on in which a port is taken, a bit each. */
-typedef struct { u64 taken[PORTS]; } tile_ports;
+typedef struct { u64 taken[PORTS], pad[PORTS_ROOM - PORTS]; } tile_ports;
 
 /* A cache of lines: number + 1 (0: none) and when it comes; ways are replaced in turn. */
 typedef struct { u32 tag, pad; u64 ready; } cache_line;
@@ -49,6 +49,8 @@ typedef struct mempool {
     line_cache group_cache[MOST_TILE_GROUPS];
     u32 cache_on, region_start[REGIONS], region_end[REGIONS];
     u64 refills;
+    u64 line[ACTOR_WORDS], in_line; /* who is to act in the present cycle; words of it that are not empty */
+    u32 words, first_word, flip; /* the order of the line */
     u32 unfinished;     /* the core that was stopped in the middle of its turn, counted from 1 */
     struct device *dma;
 } mempool;

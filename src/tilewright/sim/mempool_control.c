@@ -49,7 +49,7 @@ static void wake_tiles(sim *s, u32 group, u32 tiles, u64 when) {
 static void end_run(sim *s, control *k, const access *a) {
     k->status = a->value;
     if (!(a->value & 1)) return;
-    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s) || mempool_dma_is_busy(s), a);
+    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s) || mempool_dma_is_busy(s) || itapool_is_busy(s), a);
     if (s->fault.reason) return;
     s->exited = 1;
     s->exit_code = a->value >> 1;

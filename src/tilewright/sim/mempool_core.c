@@ -43,12 +43,12 @@
 #define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) SUSPEND((void *)plain[ip->real]); } while (0)
 #define USES(form, what) (FORM_USE[FORM_##form] & (what))
 /* By a branch, so that the processor guesses that there is no wait. */
-#define WAIT_FOR(reg) do { if (UNLIKELY(k->ready[reg] > t)) { t = k->ready[reg]; __asm__ volatile("" : "+r"(t)); } } while (0)
+#define WAIT_FOR(reg) do { const u64 when = k->ready[reg]; t = when > t ? when : t; } while (0)
 /* Hold the instruction back until its operands are there, and what it writes has been written. */
 #define SETTLE(form) do { \
     if (USES(form, READS_1)) WAIT_FOR(ip->rs1); \
     if (USES(form, READS_2)) WAIT_FOR(ip->rs2); \
-    if (USES(form, READS_D | WRITES_X)) WAIT_FOR(ip->rd); } while (0)
+    if (USES(form, READS_D | WRITES_X)) WAIT_FOR(ip->dep); } while (0)
 #define OPERANDS(form) SETTLE(form); u32 A = X(rs1), B = B_##form, O = X(rd), PC = ip->pc, R = 0; (void)A; (void)B; (void)O; (void)PC; (void)R
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t++; NEXT; }
@@ -83,8 +83,8 @@
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
 #define LOAD(type, ...) { WAIT_ROOM(); \
     if (IS_LOCAL(type)) { \
+        type v; memcpy(&v, c->local + address, sizeof v); /* early, because this machine may have to wait for it */ \
         const l1_time r = l1_access(p, k, address, t); \
-        type v; memcpy(&v, c->local + address, sizeof v); \
         X(rd) = (u32)v; __VA_ARGS__; k->ready[ip->rd] = r.ready; c->local_loads[SIZE_INDEX(type)]++; TAKE_TIME(r); NEXT; \
     } \
     THROUGH_BUS(type, 0, 0); X(rd) = (u32)(type)r.value; __VA_ARGS__; k->ready[ip->rd] = r.ready; TAKE_TIME(r); NEXT; }
@@ -130,8 +130,9 @@ static const u8 FORM_USE[] = {FORMS};
 #undef FORM
 
 static void note_access(mempool_core *k, u64 ready) {
-    k->returns[k->accesses++ % k->most_accesses] = ready;
-    k->room = k->returns[k->accesses % k->most_accesses];
+    k->returns[k->accesses] = ready;
+    k->accesses = k->accesses + 1 < k->most_accesses ? k->accesses + 1 : 0;
+    k->room = k->returns[k->accesses];
 }
 
 /* When everything is done that is under way. */
@@ -141,21 +142,57 @@ static u64 all_done(const mempool_core *k, u64 now) {
     return done;
 }
 
-/* What a core has that will probably have the next turn. */
-static inline void expect(const core *c, const mempool_core *k) {
+/* One quotient at a time in a tile. */
+static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->divider_free, now) + MEMPOOL_DIVIDE; }
+
+/* Bit i of the result is bit i ^ flip. */
+static u64 flipped(u64 bits, u32 flip) {
+    if (flip & 1) bits = (bits >> 1 & 0x5555555555555555) | (bits & 0x5555555555555555) << 1;
+    if (flip & 2) bits = (bits >> 2 & 0x3333333333333333) | (bits & 0x3333333333333333) << 2;
+    if (flip & 4) bits = (bits >> 4 & 0x0f0f0f0f0f0f0f0f) | (bits & 0x0f0f0f0f0f0f0f0f) << 4;
+    if (flip & 8) bits = (bits >> 8 & 0x00ff00ff00ff00ff) | (bits & 0x00ff00ff00ff00ff) << 8;
+    if (flip & 16) bits = (bits >> 16 & 0x0000ffff0000ffff) | (bits & 0x0000ffff0000ffff) << 16;
+    return flip & 32 ? bits >> 32 | bits << 32 : bits;
+}
+
+/* Time moves on, and those who act then get in line: in every turn in another order, so that nobody is preferred. 0 if there are none. */
+static int form_line(sim *s) {
+    mempool *p = s->pool;
+    u64 words[ACTOR_WORDS];
+    if (!s->queue.ready && !queue_advance(&s->queue)) return 0;
+    const u32 count = (s->cores + s->devices + 63) / 64;
+    const u32 order = (u32)(s->queue.now / TURN) * 0x9e3779b1u; /* the upper bits of a product with an odd number are well mixed */
+    queue_take_all(&s->queue, words);
+    p->flip = order >> 26, p->first_word = (order >> 16) % count, p->words = count;
+    for (u32 i = 0; i < count; i++) {
+        const u64 bits = words[(i + p->first_word) % count];
+        p->line[i] = bits ? flipped(bits, p->flip) : 0;
+        p->in_line |= (u64)(bits != 0) << i;
+    }
+    return 1;
+}
+
+static u32 actor_in_line(const mempool *p, u32 word, u64 bits) {
+    const u32 at = word + p->first_word;
+    return (at < p->words ? at : at - p->words) * 64 + ((u32)__builtin_ctzll(bits) ^ p->flip);
+}
+
+/* What a core has that will have the next turn. */
+static void expect(const core *c, const mempool_core *k) {
     for (u32 at = 0; at < sizeof c->x; at += LINE) __builtin_prefetch((const u8 *)c + at);
     for (u32 at = 0; at < sizeof k->ready + LINE; at += LINE) __builtin_prefetch((const u8 *)k + at);
     __builtin_prefetch(&c->ip), __builtin_prefetch(&c->local), __builtin_prefetch(c->counted), __builtin_prefetch(&c->pool);
 }
 
-/* One quotient at a time in a tile. */
-static u64 divided(tile *own, u64 now) { return own->divider_free = later(own->divider_free, now) + MEMPOOL_DIVIDE; }
-
-/* The next actor, and time moves to it; -1 if there is none. Within a cycle everybody comes first at times. */
-static int next_actor(sim *s) {
-    if (!s->queue.ready && !queue_advance(&s->queue)) return -1;
-    const u64 turn = s->queue.now / TURN;
-    return queue_take(&s->queue, (u32)(turn * 36 % s->cores), (u32)turn % 4);
+/* The first in line, which is not empty. */
+static u32 next_actor(sim *s) {
+    mempool *p = s->pool;
+    const u32 word = (u32)__builtin_ctzll(p->in_line);
+    const u64 bits = p->line[word], rest = p->line[word] = bits & (bits - 1);
+    if (!rest) p->in_line &= p->in_line - 1;
+    const u32 next = rest ? actor_in_line(p, word, rest) : s->cores;
+    if (next < s->cores) expect(&s->core[next], &p->core[next]);
+    return actor_in_line(p, word, bits);
 }
 
 /* All who want something in a turn get in line at its beginning, so that nobody is first because others had to wait before. */
@@ -164,23 +201,21 @@ static void await_turn(sim *s, const core *c) { queue_push(&s->queue, c->id, c->
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
-        int actor = next_actor(s);
-        u64 now = s->queue.now;
-        if (UNLIKELY(actor < 0)) {
-            sim_fault(s, FAULT_DEADLOCK, NULL, 0, now, 0, 0, 0);
+        if (!s->pool->in_line && !form_line(s)) {
+            sim_fault(s, FAULT_DEADLOCK, NULL, 0, s->queue.now, 0, 0, 0);
             return NULL;
         }
+        const u64 now = s->queue.now;
         if (UNLIKELY(now >= s->stop)) {
-            queue_push(&s->queue, (u32)actor, now);
             sim_fault(s, FAULT_LIMIT, NULL, 0, now, 0, 0, 0);
             return NULL;
         }
-        s->running = (u32)actor;
-        if ((u32)actor >= s->cores) {
-            device *d = &s->device[(u32)actor - s->cores];
+        const u32 actor = s->running = next_actor(s);
+        if (actor >= s->cores) {
+            device *d = &s->device[actor - s->cores];
             if (d->next != now) continue;
             d->next = NEVER;
-            sim_schedule(s, (u32)actor, d->type->tick(s, d, now));
+            sim_schedule(s, actor, d->type->tick(s, d, now));
             if (UNLIKELY(s->fault.reason)) return NULL;
             continue;
         }
@@ -237,7 +272,6 @@ pick:
     k = c->pool;
     horizon = p->turn + TURN;
     p->used |= 1ull << k->tile;
-    expect(c + 1, k + 1);
     ip = c->ip;
     t = c->t;
     n = c->instructions;

@@ -31,7 +31,7 @@ static void keep_zero(insn *slot, u32 kind) {
     if (slot->rs1 || (kind != KIND_LOADPOST && kind != KIND_STOREPOST)) return;
     slot->imm = 0;
     if (kind == KIND_LOADPOST) slot->rs2 = 0;
-    else slot->rd = 0;
+    else slot->rd = slot->dep = 0;
 }
 
 void mempool_decode(sim *s, u32 group, insn *slot) {
@@ -44,6 +44,7 @@ void mempool_decode(sim *s, u32 group, insn *slot) {
     if (!row) return;
     slot->real = (u16)(OP_FIRST + (row - TABLE));
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
+    slot->dep = slot->rd; /* what is waited for; nobody waits for the zero register */
     slot->imm = insn_immediate(word, row->form, 0);
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     keep_zero(slot, row->kind);

@@ -1,11 +1,11 @@
 /* Banks and ports of MemPool: who has them in which cycle. */
 #include "mempool.h"
 
-/* The window is full: one access each cycle behind it. What lies even further ahead is not arbitrated. */
+/* The window is full, or does not reach as far: one access each cycle behind it. */
 u32 book_behind(mempool *p, u32 tile, u32 port, u32 at) {
-    if (at >= WINDOW) return at;
+    const u32 next = WINDOW + p->tile[tile].behind[port]++;
     p->crowded |= 1ull << tile;
-    return WINDOW + p->tile[tile].behind[port]++;
+    return at > next ? at : next;
 }
 
 static u32 counted_from(const mempool *p, u64 when) { return when > p->turn ? (u32)(when - p->turn) : 0; }
@@ -19,7 +19,11 @@ u64 book_outside(mempool *p, u32 group, u64 when) {
     return p->turn + (u64)__builtin_ctzll(free);
 }
 
-u64 book_fetch(mempool *p, u32 tile, u64 when) { return p->turn + book(p, tile, AT_FETCH, counted_from(p, when)); }
+/* What lies far ahead is not arbitrated, here as above. */
+u64 book_fetch(mempool *p, u32 tile, u64 when) {
+    const u32 at = counted_from(p, when);
+    return at < WINDOW ? p->turn + book(p, tile, AT_FETCH, at) : when;
+}
 
 /* Of L1, by somebody who does not wait. */
 void book_bank(mempool *p, u32 offset, u64 when) {

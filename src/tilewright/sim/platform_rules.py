@@ -31,8 +31,8 @@ MAX_DMA_PORTS = 40
 EVENT_LINES = 32
 MAX_LOADS = 16
 """MOST_LOADS of snitch.h, ACCESSES_IN_FLIGHT of mempool.h."""
-MAX_TILE_GROUPS, TILE_BANKS = 4, 16
-"""MOST_TILE_GROUPS and TILE_BANKS of mempool.h."""
+MAX_TILES, MAX_TILE_GROUPS, TILE_BANKS = 64, 4, 16
+"""Bits of `used`, MOST_TILE_GROUPS and TILE_BANKS of mempool.h."""
 MIN_SEQUENTIAL = 64
 MAX_DMA_BYTES = 1024
 """WIDEST of mempool_dma.c."""
@@ -139,6 +139,8 @@ def _tiling(group: Group, local: Memory) -> Iterator[str]:
     if not all(_is_power(n) for n in (tiles.count, tiles.per_group, tiles.sequential_bytes)):
         yield "tiles, tiles of a group and sequential bytes are powers of two"
         return
+    if tiles.count > MAX_TILES:
+        yield f"there are 1 to {MAX_TILES} tiles"
     if not 1 <= tiles.count // tiles.per_group <= MAX_TILE_GROUPS or tiles.sequential_bytes < MIN_SEQUENTIAL:
         yield f"there are 1 to {MAX_TILE_GROUPS} groups of tiles, with at least {MIN_SEQUENTIAL} sequential bytes each"
     with_cores = tiles.with_cores or tiles.per_group

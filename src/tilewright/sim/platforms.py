@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
+from tilewright.sim.elf import Elf
 from tilewright.sim.manycore import manycore
 from tilewright.sim.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.sim.microcontroller import MICROCONTROLLER
@@ -42,3 +43,33 @@ def find_platform(name: str | Platform, others: Collection[str] = ()) -> Platfor
         hint = f"there are: {', '.join(sorted([*PLATFORMS, *others]))}, and manycore1 to manycore{MAX_CORES}"
         raise CompileError(name, "is not a platform", hint)
     return PLATFORMS[name]
+
+
+def check_cores(platform: Platform, elf: Elf) -> None:
+    """A program says of itself whether it has compressed instructions or floats; not all cores do."""
+    if missing := _missing(platform, elf):
+        hint = other_platforms(platform, elf) + "build it with the instructions of these cores"
+        raise CompileError(
+            elf.path, f"is built for cores with {missing}, which those of {platform.name} have not", hint
+        )
+
+
+def other_platforms(platform: Platform, elf: Elf) -> str:
+    """Those that a program may be for instead, as the beginning of a hint."""
+    fitting = [p.name for p in PLATFORMS.values() if p.name != platform.name and _fits(p, elf)]
+    return f"is it for {' or '.join(fitting)}? Or " if fitting else ""
+
+
+def _missing(platform: Platform, elf: Elf) -> str:
+    group = next(group for group in platform.groups if group.boots)
+    if elf.is_compressed and group.flavour in (Flavour.SNITCH, Flavour.MEMPOOL):
+        return "compressed instructions"
+    return "floating point" if elf.has_floats and not group.has_float else ""
+
+
+def _fits(platform: Platform, elf: Elf) -> bool:
+    inside = all(
+        any(m.base <= s.load_address and s.load_address + s.size <= m.base + m.size for m in platform.memories)
+        for s in elf.segments
+    )
+    return inside and not _missing(platform, elf)

@@ -32,19 +32,6 @@ int queue_pop_wide(queue *q) {
     return (int)actor;
 }
 
-int queue_take_wide(queue *q, u32 first, u32 flip) {
-    u32 word = first >> 6;
-    u64 bits = queue_flipped(q->ready_words[word], flip) >> (first & 63) << (first & 63);
-    if (!bits) {
-        u64 words = word < 63 ? q->ready >> (word + 1) << (word + 1) : 0;
-        word = (u32)__builtin_ctzll(words ? words : q->ready);
-        bits = queue_flipped(q->ready_words[word], flip);
-    }
-    u32 bit = (u32)__builtin_ctzll(bits) ^ flip;
-    if (!(q->ready_words[word] &= ~(1ull << bit))) q->ready &= ~(1ull << word);
-    return (int)(word * 64 + bit);
-}
-
 u64 queue_horizon_wide(const queue *q, u32 actor) {
     u64 limit = q->far_count ? q->far_first : NEVER;
     if (!q->occupied) return limit;
@@ -87,6 +74,13 @@ int queue_advance(queue *q) {
     memcpy(q->ready_words, q->words[slot], sizeof q->ready_words);
     memset(q->words[slot], 0, sizeof q->words[slot]);
     return 1;
+}
+
+void queue_take_all(queue *q, u64 *words) {
+    memcpy(words, q->ready_words, sizeof q->ready_words);
+    memset(q->ready_words, 0, sizeof q->ready_words);
+    if (!q->is_wide) words[0] = q->ready;
+    q->ready = 0;
 }
 
 static u64 moved_up(u64 word, u32 below) {

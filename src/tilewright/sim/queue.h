@@ -26,9 +26,10 @@ typedef struct {
 void queue_push_far(queue *q, u32 actor, u64 when);
 void queue_push_wide(queue *q, u32 actor, u64 when);
 int queue_pop_wide(queue *q);
-int queue_take_wide(queue *q, u32 first, u32 flip);
 u64 queue_horizon_wide(const queue *q, u32 actor);
 int queue_advance(queue *q);
+/* All actors of the present cycle leave the queue: 64 in a word. */
+void queue_take_all(queue *q, u64 *words);
 /* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
 void queue_move_to_front(queue *q, u32 actor);
 
@@ -57,23 +58,6 @@ static inline int queue_pop(queue *q) {
     if (UNLIKELY(q->is_wide)) return queue_pop_wide(q);
     u32 actor = (u32)__builtin_ctzll(q->ready);
     q->ready &= q->ready - 1;
-    return (int)actor;
-}
-
-/* Bit i of the result is bit i ^ flip, which is 0 to 3. */
-static inline u64 queue_flipped(u64 bits, u32 flip) {
-    const u64 odd = 0xaaaaaaaaaaaaaaaa, upper = 0xcccccccccccccccc;
-    if (flip & 1) bits = (bits & odd) >> 1 | (bits << 1 & odd);
-    if (flip & 2) bits = (bits & upper) >> 2 | (bits << 2 & upper);
-    return bits;
-}
-
-/* Takes an actor of the present cycle out, which has some: in the order of their numbers ^ flip, from `first` on and then from 0. */
-static inline int queue_take(queue *q, u32 first, u32 flip) {
-    if (LIKELY(q->is_wide)) return queue_take_wide(q, first, flip);
-    const u64 all = queue_flipped(q->ready, flip), from = first < 64 ? all >> first << first : 0;
-    const u32 actor = (u32)__builtin_ctzll(from ? from : all) ^ flip;
-    q->ready &= ~(1ull << actor);
     return (int)actor;
 }
 

@@ -236,7 +236,7 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *hyper, *npu, *xdma, *ita;
+    struct device *dma, *hyper, *npu, *xdma, *ita, *itapool;
     struct mempool *pool;        /* what only MemPool has */
     u32 out_used, out_size;
     char *out;
@@ -317,6 +317,9 @@ u32 ita_events(const sim *s);
 void ita_clear_events(sim *s, u32 bits);
 int ita_conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_write);
 void ita_activity(const device *d, u64 now, activity *a);
+/* itapool.c */
+int itapool_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
+int itapool_is_busy(const sim *s);
 /* mchan.c */
 u64 mchan_bytes(const device *d);
 int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -23,7 +24,7 @@ from tilewright.sim.lines import source_line
 from tilewright.sim.names import register_number
 from tilewright.sim.platform import Kind, Platform, to_c
 from tilewright.sim.platform_rules import check_headers, check_platform
-from tilewright.sim.platforms import find_platform
+from tilewright.sim.platforms import check_cores, find_platform, other_platforms
 from tilewright.sim.probing import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.results import CoreReport, Report
 from tilewright.sim.user import UserDevice, c_callbacks, heard, python_callbacks
@@ -34,6 +35,7 @@ SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
 ADDRESSES = 1 << 32
+_STATES = {1: "running", 2: "asleep"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Simulator:
             raise CompileError(elf.path, "comes to a simulator that has run", "make a new one for each program")
         if self._finds_misuse:
             check_headers(self.platform, elf)
+        check_cores(self.platform, elf)
         group = self._booting_group()
         for segment in elf.segments:
             filled, zeros = len(segment.data), segment.size - len(segment.data)
@@ -129,7 +132,7 @@ class Simulator:
             return
         places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
         what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
-        raise CompileError(elf.path, what, f"link it into one of: {places}")
+        raise CompileError(elf.path, what, f"{other_platforms(self.platform, elf)}link it into one of: {places}")
 
     def check(
         self, unwritten: bool = False, protected: bool = False, transfers: bool = False, misuse: bool = False
@@ -443,6 +446,15 @@ class Simulator:
         return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
 
     def _core_places(self) -> str:
-        cores = [(self.platform.core_name(i), self._core(i)) for i in range(self.platform.cores)]
-        state = {1: "running", 2: "asleep"}
-        return "\n".join(f"    {name}: {state[c.status]}, {self.place(c.pc)}" for name, c in cores if c.status)
+        """Neighbours that do the same at the same place share a line."""
+        cores = [(i, self._core(i)) for i in range(self.platform.cores)]
+        lines = []
+        for (status, pc), same in groupby(cores, key=lambda core: (core[1].status, core[1].pc)):
+            if status:
+                name = self._names_of([i for i, _ in same])
+                lines.append(f"    {name}: {_STATES[status]}, {self.place(pc)}")
+        return "\n".join(lines)
+
+    def _names_of(self, cores: list[int]) -> str:
+        first, last = (self.platform.core_name(core) for core in (cores[0], cores[-1]))
+        return first if len(cores) == 1 else f"{first} to {last}"

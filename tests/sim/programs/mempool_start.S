@@ -2,10 +2,13 @@
     .section .text.start, "ax"
     .globl _start
 _start:
-    li   t0, 0x4000003c        # how many there are
+#ifndef CORES_REGISTER
+#define CORES_REGISTER 0x4000003c
+#endif
+    li   t0, CORES_REGISTER    # how many there are
     lw   a1, 0(t0)
     csrr a0, mhartid
-    addi sp, a0, 1             # 1 KiB each, in the core's own tile
+    addi sp, a0, 1             # 1 KiB each; where every tile has cores, in the core's own
     slli sp, sp, 10
     addi sp, sp, -16
     call core_main
