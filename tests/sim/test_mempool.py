@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -400,6 +401,10 @@ def test_programs_for_others_are_named() -> None:
         assert "snitch" in caught.value.hint
         with pytest.raises(CompileError, match="lies outside the memories of minpool"):
             simulator.load(parse_elf(elf_bytes(FOREVER, base=0x1000_0000), "test"))
+        with pytest.raises(CompileError) as caught:
+            simulator.load(built("mempool_barriers.c", 64))
+        assert "lies outside the memories of minpool" in caught.value.what
+        assert caught.value.hint.startswith("is it for mempool or itapool? Or link it into one of: l1 0x0..0x10000")
 
 
 # ---- watching ----
@@ -445,7 +450,7 @@ def test_the_same_cycles_with_snapshots_steps_and_checks() -> None:
         assert found == plain, disturb
 
 
-def test_profiles_and_debuggers() -> None:
+def test_profiles_and_debuggers(tmp_path: Path) -> None:
     with Simulator("minpool") as simulator:
         simulator.load(built("mempool_barriers.c", 4))
         simulator.watch(trace=True)
@@ -454,6 +459,8 @@ def test_profiles_and_debuggers() -> None:
         with server.listener:
             assert len(server.read_registers("")) == 33 * 8
         report = simulator.run(1_000_000)
+        simulator.write_trace(tmp_path / "trace.json")
+        assert '"dma channel 0"' in (tmp_path / "trace.json").read_text()
         rows = {row.name: row for row in simulator.profile()}
         assert sum(rows["core_main"].per_core) == rows["core_main"].cycles > 16 * 100
         assert report.exit_code == 5

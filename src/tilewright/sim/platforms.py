@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tilewright.errors import CompileError
 from tilewright.sim.cv32e40p import CV32E40P
-from tilewright.sim.elf import Elf
+from tilewright.sim.elf import Elf, allocated_ranges
 from tilewright.sim.manycore import manycore
 from tilewright.sim.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.sim.microcontroller import MICROCONTROLLER
@@ -56,7 +56,7 @@ def check_cores(platform: Platform, elf: Elf) -> None:
 
 def other_platforms(platform: Platform, elf: Elf) -> str:
     """Those that a program may be for instead, as the beginning of a hint."""
-    fitting = [p.name for p in PLATFORMS.values() if p.name != platform.name and _fits(p, elf)]
+    fitting = [name for name, p in PLATFORMS.items() if p.name != platform.name and _fits(p, elf)]
     return f"is it for {' or '.join(fitting)}? Or " if fitting else ""
 
 
@@ -68,8 +68,8 @@ def _missing(platform: Platform, elf: Elf) -> str:
 
 
 def _fits(platform: Platform, elf: Elf) -> bool:
-    inside = all(
-        any(m.base <= s.load_address and s.load_address + s.size <= m.base + m.size for m in platform.memories)
-        for s in elf.segments
-    )
+    """By all that it takes of memories, also what is not loaded."""
+    ranges = [*allocated_ranges(elf), *((s.load_address, s.load_address + s.size) for s in elf.segments)]
+    memories = [(m.base, m.base + m.size) for m in platform.memories]
+    inside = all(any(base <= start and end <= limit for base, limit in memories) for start, end in ranges)
     return inside and not _missing(platform, elf)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.sim.activity import STALL_CAUSES, Activity, CActivity, activity_of
-from tilewright.sim.elf import Elf, read_elf, read_only_ranges
+from tilewright.sim.elf import Elf, allocated_ranges, read_elf, read_only_ranges
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.library import CFault, CStatistics, load
@@ -111,6 +111,9 @@ class Simulator:
             self._check_fits(elf, group, segment.address + filled, zeros)
             self._library.tw_write(self._sim, group, segment.load_address, segment.data, filled)
             self._library.tw_write(self._sim, group, segment.address + filled, bytes(zeros), zeros)
+        if all(memory.is_mapped for memory in self.platform.memories):
+            for start, end in allocated_ranges(elf):  # also what is not loaded
+                self._check_fits(elf, group, start, end - start)
         for start, end in read_only_ranges(elf):
             self._library.tw_protect(self._sim, start, end)
         self.elf = elf

@@ -13,6 +13,7 @@ from tilewright.sim.platform import Kind, Platform
 ASLEEP, DMA_OUT, DMA_IN, DMA_BOTH, JOB = range(0xFFFF0000, 0xFFFF0005)
 NAMES = {ASLEEP: "asleep", DMA_OUT: "out", DMA_IN: "in", DMA_BOTH: "in and out", JOB: "job"}
 NO_FUNCTION = "?"
+DMA_KINDS = (Kind.MCHAN, Kind.XDMA, Kind.MEMPOOL_DMA)
 
 
 @dataclass(frozen=True)
@@ -84,5 +85,5 @@ def _track_name(platform: Platform, track: int) -> str:
     device = track - platform.cores
     if device < len(platform.devices):
         return platform.devices[device].name
-    dma = next(device.name for device in platform.devices if device.kind in (Kind.MCHAN, Kind.XDMA))
+    dma = next(device.name for device in platform.devices if device.kind in DMA_KINDS)
     return f"{dma} channel {device - len(platform.devices)}"
