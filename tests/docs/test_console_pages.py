@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, Section, sections
+from tilewright.emulator import counting
 from tilewright.sim import library
 
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("tutorial", "accelerators", "explore")]
@@ -15,9 +16,10 @@ SECTIONS = [pytest.param(page, one, id=f"{page.stem}: {one.title}") for page in 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def simulator() -> None:
-    """Built before the pages are run: whoever comes first is told that it is being built, and no page shows that."""
+def simulators() -> None:
+    """Built before the pages are run: whoever comes first is told that they are being built, and no page shows that."""
     library.load()
+    counting.load()
 
 
 @pytest.mark.parametrize(("page", "section"), SECTIONS)

@@ -137,7 +137,7 @@ class BlockCounter:
                 self.failed = self.failed or error
                 self._library.tw_counter_pause(self._counter, 0)
 
-        self._library = _load()
+        self._library = load()
         self._callback = COST_OF(told)
         line, stopping = port.line_bytes or WORD, ctypes.cast(stop, P)  # type: ignore[arg-type]
         cached = port.instruction_cache_bytes // line
@@ -198,7 +198,7 @@ class BlockCounter:
 
 
 @cache
-def _load() -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
     library = ctypes.CDLL(str(build_library([SOURCE], find_compiler(None), "the block counter")))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)

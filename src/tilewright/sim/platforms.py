@@ -64,7 +64,7 @@ def _missing(platform: Platform, elf: Elf) -> str:
     group = next(group for group in platform.groups if group.boots)
     if elf.is_compressed and group.flavour in (Flavour.SNITCH, Flavour.MEMPOOL):
         return "compressed instructions"
-    return "floating point" if elf.has_floats and not group.has_float else ""
+    return "floating point" if elf.has_floats and not any(group.has_float for group in platform.groups) else ""
 
 
 def _fits(platform: Platform, elf: Elf) -> bool:

@@ -120,6 +120,20 @@ def test_convolutions(cores: int) -> None:
     check(cases, MINPOOL, cores)
 
 
+@pytest.mark.parametrize("cores", [1, 16])
+def test_depthwise_convolutions(cores: int) -> None:
+    quads, few = kernel("depthwise_quads.c"), integers("int32", 8) // 2**9
+    around = Conv(padding=(1, 1, 1, 1), groups=8, channels_last=True, requant=NARROW)
+    uneven = Conv(padding=(2, 1, 0, 1), strides=(2, 1), dilations=(1, 2), groups=4, channels_last=True, x_zero=200)
+    cases = [
+        Case(quads, around, [integers("int8", 2, 5, 6, 8), integers("int8", 8, 3, 3, 1), few, *scales(8)]),
+        Case(quads, uneven, [integers("uint8", 1, 7, 9, 4), integers("int8", 4, 3, 2, 1)]),
+        Case(quads, around, [integers("int8", 1, 4, 4, 8), integers("uint8", 8, 3, 3, 1), None, *scales(8)], skew=1),
+    ]  # fmt: skip
+    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
+    check(cases, MINPOOL, cores)
+
+
 # ---- what does not fit ------------------------------------------------------------------------------------------
 
 

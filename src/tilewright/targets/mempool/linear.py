@@ -114,6 +114,40 @@ def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
     return _features(groups * panels(pixels) * panels(filters), words, groups * (pixels + filters), cores)
 
 
+# ---- depthwise convolutions -------------------------------------------------------------------------------------
+
+MOST_TAPS = 32
+"""TW_MOST_TAPS in C."""
+
+
+def depthwise_objection(op: Op, types: Types) -> str | None:
+    conv, filters = cast(Conv, op), types["W"].shape[0]
+    if not conv.channels_last:
+        return "channels are not last"
+    if types["W"].shape[-1] != 1 or filters != conv.groups or filters % PANEL:
+        return "not every group has one channel and one filter, or they come in no fours"
+    if conv.w_zero or _taps(types) > MOST_TAPS:
+        return f"filters have a zero point, or more than {MOST_TAPS} taps"
+    return None
+
+
+def _taps(types: Types) -> int:
+    return math.prod(types["W"].shape[1:-1])
+
+
+def depthwise_bytes(op: Op, types: Types) -> int:
+    """Filters in fours, and what sums begin with."""
+    return types["W"].shape[0] * (_taps(types) + 4)
+
+
+def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; pixels of four channels that a core has, and their taps."""
+    quads, taps = panels(extents.get("g", 1)), extents.get("r", 1) * extents.get("s", 1)
+    pixels = math.prod(size for name, size in extents.items() if name not in ("f", "c", "g", "r", "s"))
+    own = -(-quads * pixels // cores)
+    return 1.0, float(own), float(own * taps)
+
+
 def kernels(l1: int) -> tuple[Kernel, ...]:
     """For an L1 of so many bytes."""
 
@@ -125,6 +159,11 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
             MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
             scratch=product_bytes, cooperative=True, whole=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
             features=product_features, header="matmul.h",
+        ),
+        Kernel(
+            Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
+            scratch=depthwise_bytes, objection=depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}),
+            multiples={"g": PANEL}, least={"g": PANEL}, features=depthwise_features, header="conv.h",
         ),
         Kernel(
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},

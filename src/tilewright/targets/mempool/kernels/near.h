@@ -1,5 +1,7 @@
-# For boot code: sp = a core's near stack. a0 is its number; t0 to t2 change.
+/* For boot code. */
 #include "platform.h"
+
+/* sp = the near stack of the core whose number is in a0; t0 to t2 change. */
     .macro take_near_stack
     srli t0, a0, 2                  # the tile; each has four cores
 #if TW_TILES_WITH_CORES != TW_GROUP_TILES
@@ -18,7 +20,7 @@
     addi sp, sp, TW_NEAR_NOTES
     .endm
 
-# Clears what is noted near all tiles, those without cores too. t0 to t4 change.
+/* Clears what is noted near all tiles, those without cores too; t0 to t4 change. */
     .macro clear_notes
     li   t0, 0
     li   t1, TW_NEAR_END
@@ -32,7 +34,7 @@
     bltu t0, t1, 1b
     .endm
 
-# Groups keep code at hand, where they have a cache for it. t0 to t2 change.
+/* Groups keep code at hand, where they have a cache for it; t0 to t2 change. */
     .macro declare_code
 #ifndef TW_NO_GROUP_CACHE
     la   t1, tw_code_start
