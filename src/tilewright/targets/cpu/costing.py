@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -60,7 +61,7 @@ COUNTS = (64, 2048, 16384, 150528)
 def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; products of several pixels and of one, which waits for weights; results that are near, and others;
     elements of an image that may be copied."""
-    form = op.form if isinstance(op, PackedProduct) else instance(op, PackedForm)
+    form = op.form if isinstance(op, PackedProduct) else cast(PackedForm, op)
     points, results = float(math.prod(extents.values())), float(types["Y"].elements)
     is_single = types["Y"].elements == types["Y"].shape[-1]
     is_near, is_copied = form.way is Way.NEAR, any(form.conv.padding)
