@@ -12,10 +12,12 @@ import pytest
 from tilewright import targets
 from tilewright.analysis.costs import analysis_of
 from tilewright.calibration import computer, measuring
+from tilewright.calibration.elementwise import elementwise
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
 from tilewright.planner.arena import allocate
 from tilewright.planner.schedule import Schedule, make_schedule
@@ -70,3 +72,11 @@ def test_time_is_predicted_where_costs_are_known() -> None:
     assert alone.predicted_seconds == pytest.approx(2 * (1000 + 512 * 64) * 1e-9)
     assert together.predicted_seconds == pytest.approx(2 * (1000 + 256 * 64) * 1e-9)
     assert together.as_dict()["predicted_seconds"] == together.predicted_seconds
+
+
+def test_kernels_of_bytes_have_samples_that_they_take() -> None:
+    own = [kernel.samples() for engine in CPU.engines for kernel in engine.kernels if kernel.samples]
+    found = [*(sample for some in own for sample in some), *elementwise(QLinearAdd)]
+    stems = {case.kernel.stem for case in measuring.cases(CPU, found)}
+    assert stems >= {"conv_dot", "depthwise_dot", "matmul_dot", "quantised_concat", "concat_slices", "conv_panels"}
+    assert stems >= {"conv_dot_twice", "conv_dot_sum", "winograd"}

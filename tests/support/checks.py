@@ -128,9 +128,7 @@ def check_graph(graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-
     compiled = pipeline.compile_graph(graph, "generic")
     wanted = evaluate(compiled.quantised, feeds)
     stepped = interpret(compiled.schedule, feeds)
-    program = HostProgram(
-        compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc
-    )
+    program = HostProgram(compiled.schedule, compiled.files, Writer(compiled.schedule, symbol_prefix(graph.name)), cc)
     ran = program.run(feeds).outputs
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(stepped[tensor], wanted[reference], tolerance)

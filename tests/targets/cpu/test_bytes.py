@@ -131,12 +131,21 @@ def one_row(random: Generator, inner: int, columns: int) -> Case:
     """Times a matrix, its columns or its rows side by side."""
     is_transposed = bool(random.integers(2))
     a = some_bytes(random, "int8", 3, 1, inner)
-    b = some_bytes(random, "uint8" if inner == 19 else "int8", 3, *((columns, inner) if is_transposed else (inner, columns)))
+    b = some_bytes(
+        random, "uint8" if inner == 19 else "int8", 3, *((columns, inner) if is_transposed else (inner, columns))
+    )
     op = MatMul(trans_b=is_transposed, a_zero=-128 if inner > 19 else 0, b_zero=7)
-    return replace(op, requant=full_range(38, "int8", -9, "half_even")), [a, b, None, np.array([(1 << 26) + 1], np.int32)]
+    return replace(op, requant=full_range(38, "int8", -9, "half_even")), [
+        a,
+        b,
+        None,
+        np.array([(1 << 26) + 1], np.int32),
+    ]
 
 
-def followed(builder: Builder, random: Generator, dtype: str, op: Conv | MatMul, x: str, w: Array, is_sum: bool) -> None:
+def followed(
+    builder: Builder, random: Generator, dtype: str, op: Conv | MatMul, x: str, w: Array, is_sum: bool
+) -> None:
     """A product or convolution, and one more requantisation, or the sum with another tensor."""
     filters = w.shape[-1] if isinstance(op, MatMul) else len(w)
     requantised = full_range(40, dtype, 3, "half_even")
@@ -236,7 +245,10 @@ def test_quantised_caches(monkeypatch: pytest.MonkeyPatch) -> None:
         new = builder.input(f"new_{dtype}", TensorType("float32", (2, 1, 5)))
         (part,) = builder.add(Slice((1, 0, 0, 0), (1, 1, 1, 1), (1, 2, 37, 5)), [cache])
         (joined,) = builder.add(Concat(1), [builder.add(Reshape((2, 37, 5)), [part])[0], new])
-        scale = [builder.constant(np.array(0.037, np.float32), "scale"), builder.constant(np.array(zero, dtype), "zero")]
+        scale = [
+            builder.constant(np.array(0.037, np.float32), "scale"),
+            builder.constant(np.array(zero, dtype), "zero"),
+        ]
         builder.output(builder.add(QuantizeLinear(), [joined, *scale])[0])
     graph = builder.build()
     feeds = {name: random.normal(0, 3, graph.types[name].shape).astype(np.float32) for name in graph.inputs}

@@ -15,7 +15,7 @@ from tilewright.errors import present
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
-from tilewright.ir.types import Array, type_of
+from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.ops.clip import Clip
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
@@ -23,6 +23,7 @@ from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
@@ -176,6 +177,19 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
         feeds |= given
         names = [builder.input(name, type_of(array)) for name, array in given.items()]
         builder.output(*builder.add(op, names, name=f"layer{number}"))
+    check(builder.build(), feeds)
+
+
+def test_weights_of_four_bits() -> None:
+    """With zero points and without, in blocks of vectors and in others."""
+    random, builder, feeds = default_rng(6), Builder("nibbles"), dict[str, Array]()
+    for rows, inner, columns, block, has_zeros in ((1, 96, 7, 32, False), (3, 128, 5, 64, True), (1, 50, 3, 32, True)):
+        weights = random.integers(0, 256, (columns, -(-inner // block), block // 2)).astype(np.uint8)
+        name = builder.input(f"a{len(feeds)}", TensorType("float32", (rows, inner)))
+        feeds[name] = some(random, rows, inner)
+        zeros = [random.integers(0, 16, weights.shape[:2]).astype(np.uint8)] if has_zeros else []
+        tables = [builder.constant(array, "table") for array in (weights, some(random, *weights.shape[:2]), *zeros)]
+        builder.output(builder.add(MatMulNBits(inner, 4, block), [name, *tables])[0])
     check(builder.build(), feeds)
 
 

@@ -132,7 +132,7 @@ def test_caches_are_quantised_where_they_are_read() -> None:
 
 def product_of_bytes(builder: Builder, x: str) -> str:
     random = default_rng(2)
-    operands = [
+    operands: list[Array] = [
         random.integers(-90, 90, (40, 24)).astype(np.int8), random.integers(-900, 900, 24).astype(np.int32),
         random.integers(1 << 28, 1 << 29, 24).astype(np.int32) | 1,
     ]  # fmt: skip

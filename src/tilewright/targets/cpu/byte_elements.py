@@ -93,4 +93,8 @@ FUSED = Kernel(
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return (FUSED, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS
+    return (
+        (FUSED, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS)
+        if vectors.dot in (Dot.SDOT, Dot.SMMLA)
+        else KERNELS
+    )

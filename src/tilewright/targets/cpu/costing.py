@@ -1,25 +1,28 @@
-"""What the time of kernels of bytes grows with, and operators to measure that with, as quantised networks have them."""
+"""What the time of kernels for vectors grows with, and operators to measure that with, as networks have them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
-from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, Shape, type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Types
-from tilewright.targets.cpu import followed
+from tilewright.target.processors import Vectors
+from tilewright.targets.cpu import float_offers, followed
 from tilewright.targets.cpu.byte_sums import ByteSum
 from tilewright.targets.cpu.concat_slices import ConcatSlices
+from tilewright.targets.cpu.float_forms import FloatForm
 from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedForm, PackedProduct, Way
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QuantisedConcat
@@ -35,9 +38,18 @@ IMAGES = (
     (28, 28, 128, 128, 3, 1), (32, 32, 16, 32, 1, 2), (56, 56, 24, 144, 1, 1), (14, 14, 96, 576, 1, 1),
     (7, 7, 320, 1280, 1, 1), (28, 28, 144, 32, 1, 1), (25, 5, 64, 64, 1, 1),
 )  # fmt: skip
+SQUARES = ((56, 56, 64, 64, 3, 1), (14, 14, 256, 256, 3, 1), (7, 7, 512, 512, 3, 1))
 DEEP = ((56, 56, 144, 3, 1), (112, 112, 32, 3, 1), (28, 28, 192, 3, 2), (14, 14, 576, 3, 1), (25, 5, 64, 3, 1))
 """Height, width, channels, kernel, stride."""
-PRODUCTS = ((1, 128, 128), (1, 640, 128), (1, 288, 4096), (1, 768, 2048), (64, 288, 288), (128, 256, 1024), (64, 768, 288))
+PRODUCTS = (
+    (1, 128, 128),
+    (1, 640, 128),
+    (1, 288, 4096),
+    (1, 768, 2048),
+    (64, 288, 288),
+    (128, 256, 1024),
+    (64, 768, 288),
+)
 COMPUTED = ((6, 1, 48, 257), (6, 1, 257, 48), (4, 128, 32, 128), (4, 128, 128, 32), (6, 64, 48, 64))
 """Batch, rows, length, columns."""
 CACHES = ((6, 256, 48), (4, 128, 32), (2, 16, 16))
@@ -49,13 +61,23 @@ COUNTS = (64, 2048, 16384, 150528)
 def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; products of several pixels and of one, which waits for weights; results that are near, and others;
     elements of an image that may be copied."""
-    form = op.form if isinstance(op, PackedProduct) else instance(op, PackedForm)
+    form = op.form if isinstance(op, PackedProduct) else cast(PackedForm, op)
     points, results = float(math.prod(extents.values())), float(types["Y"].elements)
     is_single = types["Y"].elements == types["Y"].shape[-1]
     is_near, is_copied = form.way is Way.NEAR, any(form.conv.padding)
     return (
         1.0, 0.0 if is_single else points, points if is_single else 0.0, results if is_near else 0.0,
         0.0 if is_near else results, float(types["X"].elements) if is_copied else 0.0,
+    )  # fmt: skip
+
+
+def float_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; products of several pixels and of one; results; elements of an image that may be copied."""
+    points, is_single = float(math.prod(extents.values())), types["Y"].elements == types["Y"].shape[-1]
+    is_copied = isinstance(op, FloatForm) and any(op.conv.padding)
+    return (
+        1.0, 0.0 if is_single else points, points if is_single else 0.0, float(types["Y"].elements),
+        float(types["X"].elements) if is_copied else 0.0,
     )  # fmt: skip
 
 
@@ -136,9 +158,32 @@ def _random(graph: Graph, name: str) -> Array | None:
     return values(graph.types[name].dtype, *graph.types[name].shape) if name else None
 
 
+def float_samples(vectors: Vectors) -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in (*IMAGES, *SQUARES):
+        op = Conv((stride, stride), padding=(kernel // 2,) * 4, channels_last=True)
+        w, bias = values("float32", filters, kernel, kernel, channels), values("float32", filters)
+        yield from _in_vectors(vectors, op, values("float32", 1, height, width, channels), w, bias)
+    for rows, length, wide in PRODUCTS:
+        operands = [values("float32", length, wide), values("float32", wide)]
+        yield from _in_vectors(vectors, MatMul(), values("float32", rows, length), *operands)
+
+
+def _in_vectors(vectors: Vectors, op: Op, x: Array, *constants: Array) -> Iterator[Sample]:
+    builder = Builder("sample")
+    names = [builder.input("x", type_of(x)), *(builder.constant(array) for array in constants)]
+    builder.output(builder.add(op, names)[0])
+    graph = builder.build()
+    for offer in float_offers.forms(vectors, graph, graph.nodes[0]):
+        yield offer.op, [offer.constants.get(name, x) for name in offer.inputs]
+
+
 def computed_samples() -> Iterator[Sample]:
     for batch, rows, length, wide in COMPUTED:
-        a, b, mul = values("int8", batch, rows, length), values("int8", batch, length, wide), np.array([FACTOR], np.int32)
+        a, b, mul = (
+            values("int8", batch, rows, length),
+            values("int8", batch, length, wide),
+            np.array([FACTOR], np.int32),
+        )
         for is_transposed in (False, True):
             op = ComputedProduct(requant=REQUANT, way=Way.NEAR, trans_b=is_transposed, a_zero=-3, b_zero=2)
             yield op, [a, np.ascontiguousarray(b.swapaxes(1, 2)) if is_transposed else b, None, mul]

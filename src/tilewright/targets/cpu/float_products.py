@@ -1,18 +1,27 @@
-"""Kernels of products of floats that are both computed, of softmaxes and of attention."""
+"""Kernels of products of floats that are both computed, of weights of 4 bits, of softmaxes and of attention."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from typing import cast
 
+import numpy as np
+
+from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel, Types
-from tilewright.target.processors import Vectors
+from tilewright.target.processors import Dot, Vectors
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
 
+NIBBLES = 32
+"""Weights that are multiplied at a time."""
 MOST_TILE = 10
 """Rows of a tile on any processor."""
 
@@ -26,6 +35,32 @@ def _objection(op: Op, types: Types) -> str | None:
 
 def _not_rows(op: Op, types: Types) -> str | None:
     return None if op.params(types)["inner"] == 1 else "its axis is not the last"
+
+
+def _not_nibbles(op: Op, types: Types) -> str | None:
+    product = instance(op, MatMulNBits)
+    whole = product.block % NIBBLES == 0 and product.inner % product.block == 0
+    return None if product.bits == 4 and whole else f"weights have 4 bits, in whole blocks of a multiple of {NIBBLES}"
+
+
+def nibble_samples() -> Iterator[tuple[Op, list[Array | None]]]:
+    random = np.random.default_rng(0)
+    for rows, inner, columns in ((1, 288, 768), (1, 768, 288), (1, 64, 64), (16, 128, 256)):
+        weights = random.integers(0, 256, (columns, inner // NIBBLES, NIBBLES // 2)).astype(np.uint8)
+        a, scales = (random.uniform(-1, 1, shape) for shape in ((rows, inner), weights.shape[:2]))
+        yield MatMulNBits(inner, 4, NIBBLES), [a.astype(np.float32), weights, scales.astype(np.float32)]
+
+
+def _nibble_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, and products."""
+    return 1.0, float(math.prod(extents.values()) * instance(op, MatMulNBits).inner)
+
+
+NIBBLE_PRODUCT = Kernel(
+    MatMulNBits, "matmul_nibbles.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
+    objection=_not_nibbles, header="matmul_nbits.h", features=_nibble_features, samples=nibble_samples,
+)  # fmt: skip
+"""For Arm's vectors."""
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
@@ -42,6 +77,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         return 4 * (panel + pitch * (MOST_TILE + length) + keys * panel)
 
     return (
+        *((NIBBLE_PRODUCT,) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else ()),
         Kernel(
             MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=product_scratch, objection=_objection,
             header="matmul.h", activations=ACTIVATIONS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from tilewright.ir.graph import Graph, Node
@@ -15,6 +16,7 @@ from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_offers, float_products, movement
 from tilewright.targets.cpu.concat_slices import READ_SLICES
+from tilewright.targets.cpu.costing import float_features, float_samples
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 from tilewright.targets.cpu.winograd import WinogradConv, winograd_scratch
@@ -39,7 +41,7 @@ SIGNATURE = "X:float32 W:float32 B:float32 -> Y:float32"
 KERNELS = (
     Kernel(
         PanelConv, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
-        activations=ACTIVATIONS,
+        activations=ACTIVATIONS, features=float_features,
     ),
     Kernel(
         TapConv, "depthwise_channels.c", SIGNATURE, {}, scratch=tap_scratch, header="depthwise_channels.h",
@@ -47,11 +49,11 @@ KERNELS = (
     ),
     Kernel(
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
-        activations=ACTIVATIONS,
+        activations=ACTIVATIONS, features=float_features,
     ),
     Kernel(
         WinogradConv, "winograd.c", SIGNATURE, {}, scratch=winograd_scratch, header="winograd.h",
-        activations=ACTIVATIONS,
+        activations=ACTIVATIONS, features=float_features,
     ),
     *movement.KERNELS,
 )  # fmt: skip
@@ -62,4 +64,5 @@ def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return (*KERNELS, *float_products.kernels(vectors))
+    first, *others = KERNELS
+    return (replace(first, samples=partial(float_samples, vectors)), *others, *float_products.kernels(vectors))

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from tilewright.errors import present
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
@@ -146,8 +147,7 @@ def _form(offer: Offer) -> PackedConvolution | None:
 def _add(
     graph: Graph, builder: Builder, node: Node, offer: Offer, then: Then, values: tuple[Array, Array], added: str
 ) -> None:
-    form = _form(offer)
-    assert form is not None
+    form = present(_form(offer), node.where, "is no packed form")
     names = {name: builder.constant(array, name) for name, array in offer.constants.items()}
     inputs = [names.get(name, name) for name in offer.inputs]
     inputs += [""] * (ARGUMENTS - len(inputs))

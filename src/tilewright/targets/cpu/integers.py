@@ -210,9 +210,16 @@ FOLLOWED = {"X": NARROW, "R": NARROW, "Y": NARROW}
 PACKED = (
     *(
         Kernel(
-            op, source, signature, types, conv_params, conv_scratch, objection, header="conv_dot.h",
+            op,
+            source,
+            signature,
+            types,
+            conv_params,
+            conv_scratch,
+            objection,
+            header="conv_dot.h",
             features=packed_features,
-        )  # fmt: skip
+        )
         for op in (PackedConvolution, PackedProduct)
         for source, signature, types, objection in (
             ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
@@ -221,10 +228,16 @@ PACKED = (
         )
     ),
     Kernel(
-        PackedDepthwise, "depthwise_dot.c", SIGNATURE, TYPES, depthwise_params, depthwise_scratch, header="conv_dot.h",
+        PackedDepthwise,
+        "depthwise_dot.c",
+        SIGNATURE,
+        TYPES,
+        depthwise_params,
+        depthwise_scratch,
+        header="conv_dot.h",
         features=packed_features,
     ),
-)  # fmt: skip
+)
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:

@@ -155,14 +155,13 @@ class PackedForm(FoldedConv):
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return super().result_dtypes(dtypes) if self.then is None else (self.then.requant.dtype,)
 
-    def numpy(
-        self, X: Array, W: Array, B: Array, mul: Array | None = None, add: Array | None = None,
-        then_mul: Array | None = None, then_add: Array | None = None, R: Array | None = None,
-    ) -> Array:  # fmt: skip
-        made = super().numpy(X, W, B, *([] if mul is None else [mul, add]))
-        if self.then is None or then_mul is None or then_add is None:
+    def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
+        given: dict[str, Array] = {**self.bind((X, W, B, *rest)), **named}
+        made = super().numpy(X, W, B, *(given.get(name) for name in MADE[1:] if "mul" in given))
+        if self.then is None:
             return made
-        return self.then.numpy(made, self.plain_values(then_mul), self.plain_values(then_add), R)
+        mul, add = (self.plain_values(given[name]) for name in THEN)
+        return self.then.numpy(made, mul, add, given.get("R"))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         own: Params = {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}
@@ -235,10 +234,13 @@ class PackedProduct(Internal):
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.form.result_dtypes(dtypes)
 
-    def numpy(self, X: Array, *rest: Array | None, **named: Array | None) -> Array:
-        given = {**self.bind((X, *rest)), **named}
-        flat = {name: given[name].reshape(1, 1, -1, given[name].shape[-1]) for name in ("X", "R") if name in given}
-        return self.form.numpy(**{**given, **flat}).reshape(*X.shape[:-1], self.form.filters)
+    def numpy(self, X: Array, *rest: Array | None, **named: Array) -> Array:
+        given: dict[str, Array] = {**self.bind((X, *rest)), **named}
+        flat: dict[str, Array] = {
+            name: given[name].reshape(1, 1, -1, given[name].shape[-1]) for name in ("X", "R") if name in given
+        }
+        given |= flat
+        return self.form.numpy(**given).reshape(*X.shape[:-1], self.form.filters)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return self.form.params(self.as_image(types))
