@@ -18,6 +18,7 @@ from tilewright.planner.schedule import interpret, make_schedule
 from tilewright.target.caches import Cache, Caches
 from tilewright.target.mapping import as_chosen, map_nodes
 from tilewright.target.target import Target
+from tilewright.targets.cpu import target as cpu
 
 pytestmark = pytest.mark.fast
 
@@ -79,9 +80,7 @@ def test_not_where_it_does_not_pay(graph: Graph, target: Target) -> None:
 def test_mobile_networks_of_a_computer_are_fused() -> None:
     """By the sizes of its processor's caches."""
     graph = block(side=96, channels=96)
-    found = {
-        name: fused_layers(graph, targets.find("cpu").for_processor(name)) for name in ("cortex-a53", "neoverse-n1")
-    }
+    found = {name: fused_layers(graph, cpu.for_processor(name)) for name in ("cortex-a53", "neoverse-n1")}
     assert all(found.values())
     (little,), (large,) = found.values()
     assert len(little.plan.strips) > len(large.plan.strips)
