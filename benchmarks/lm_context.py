@@ -1,6 +1,6 @@
 """Tokens/s and uJ/token of language models against the tokens that are cached, on the virtual Siracusa.
 
-    python benchmarks/lm_context.py [--quick] [--picture docs/lm_context.svg] [--models peer,stories]
+    python benchmarks/lm_context.py [--quick] [--picture docs/lm_context.svg] [--models peer,stories] [--greedy]
 
 Decode steps with head and the choice of the most likely token, on NPU and weight memory: a model of the peer's size
 with random weights, and stories260k where it is stored. A figure is the mean of up to nine steps around its number of
@@ -48,9 +48,9 @@ class Measured:
         return self.costs[0].cycles / self.costs[-1].cycles
 
 
-def measure(model: Model, cached: Sequence[int]) -> Measured:
+def measure(model: Model, cached: Sequence[int], greedy: bool = False) -> Measured:
     """All tokens of a text are read, one by one."""
-    made, tokens = program(model.decode()), cached[-1] + 1
+    made, tokens = program(model.decode(greedy)), cached[-1] + 1
     made.build_soc().build(feeds(1, 0))
     start = time.process_time()
     costs = decode_costs(made, tokens)
@@ -115,10 +115,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tiny model, in seconds")
     parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
+    parser.add_argument("--greedy", action="store_true", help="the head keeps no scores")
     parser.add_argument("--picture", type=Path, help="also draw it into this file")
     options = parser.parse_args()
     cached = QUICK_CACHED if options.quick else CACHED
-    found = [measure(model, cached) for model in models(options.models, options.quick)]
+    found = [measure(model, cached, options.greedy) for model in models(options.models, options.quick)]
     if not found:
         parser.error(f"no model to measure; there are {', '.join(MODELS)}")
     print_tables(found)

@@ -88,9 +88,9 @@ class Model:
     context: int
     """Tokens that caches have room for."""
 
-    def decode(self) -> Graph:
-        """One token, with caches; gives scores and the most likely token."""
-        return both_modes(self.graph, self.tokens, self.context, 1).decode
+    def decode(self, greedy: bool = False) -> Graph:
+        """One token, with caches; gives scores and the most likely token, or the latter alone."""
+        return both_modes(self.graph, self.tokens, self.context, 1, greedy).decode
 
     def decode_behind(self, cached: int) -> Graph:
         """The same with so many tokens read already."""

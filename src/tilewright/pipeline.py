@@ -42,6 +42,7 @@ from tilewright.planner.capacity import check_code_in_l1, check_memory_names
 from tilewright.planner.check_plan import check_plan
 from tilewright.planner.check_schedule import check_schedule
 from tilewright.planner.check_threads import check_threads
+from tilewright.planner.copied_weights import copy_weights
 from tilewright.planner.order import interleaved
 from tilewright.planner.plan import Plan
 from tilewright.planner.planning import plan
@@ -118,7 +119,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(check_threads(make_schedule(tiled)), tiled, settings)
+        schedule = check_board_memory(copy_weights(check_threads(make_schedule(tiled)), settings), tiled, settings)
     else:
         schedule = check_schedule(make_cluster_schedule(tiled))
     yield schedule
@@ -185,14 +186,14 @@ def _of_boards(settings: Settings) -> list[str]:
     """Options that only boards have, as far as they are given."""
     found = {
         "--isa": settings.isa != "", "--emulator": settings.emulator != "", "--clock": settings.clock_mhz is not None,
-        "--stack": settings.stack is not None,
+        "--stack": settings.stack is not None, "--copy-weights": settings.copied_weights != 0,
     }  # fmt: skip
     return [option for option, is_given in found.items() if is_given]
 
 
 def _of_cluster(target: Target, settings: Settings) -> Settings:
     """What is asked for that only a cluster has."""
-    boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None)
+    boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None, copied_weights=0)
     rest = replace(
         boards, engines=(), numerics="", packed_weights=False, accelerators=(), kernels=(), optimise=DEFAULT.optimise,
         processor="", threads=DEFAULT.threads, pins_threads=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,11 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate, initial_states, states_after
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.language import greedy_head
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.preparing import both_modes
 from tilewright.language.retiming import unlike, with_tokens
+from tilewright.ops.argmax import ArgMax
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options, quantise
@@ -45,6 +48,28 @@ def in_steps(graph: Graph, ids: Array) -> Array:
         assert int(best.reshape(-1)[0]) == int(scores.argmax())
         found.append(scores.reshape(-1))
     return np.stack(found)
+
+
+@pytest.mark.parametrize("weight", [1, 0])
+def test_a_greedy_head_names_the_first_of_the_best_words(
+    tmp_path: Path, weight: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts that do not divide the vocabulary; without weights all words are equal."""
+    monkeypatch.setattr(greedy_head, "PART", 7)
+    graph = sequence("llama", tmp_path)
+    head = next(name for name, value in graph.constants.items() if "head" in name or "embed" in name)
+    graph = replace(graph, constants={**graph.constants, head: graph.constants[head] * np.float32(weight)})
+    both = both_modes(graph, TOKENS, CONTEXT, BLOCK)
+    alone = both_modes(graph, TOKENS, CONTEXT, BLOCK, greedy=True).decode
+    assert len(alone.outputs) == 1
+    words = max(alone.types[node.key].shape[-1] for node in alone.nodes if isinstance(node.op, ArgMax))
+    assert words <= 7
+    states = initial_states(both.decode)
+    for token in range(9):
+        feeds = {"ids": np.array([[token]], np.int32), "position": np.array([0], np.int32)}
+        expected = evaluate(both.decode, feeds, states)[both.decode.outputs[1]]
+        assert evaluate(alone, feeds, states)[alone.outputs[0]] == expected
+        assert weight or expected == 0
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -16,6 +16,7 @@ import tilewright as tw
 from tests.support import talkers
 from tests.support.float_instructions import float_instructions
 from tilewright.errors import CompileError
+from tilewright.language import greedy_head
 from tilewright.language.generation import CONTEXT, END, TOKENS
 from tilewright.language.memory_use import kept_bytes
 from tilewright.language.model import LanguageModel
@@ -68,6 +69,23 @@ def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageMod
         expected = reference(model, prompt, sampling)
         assert tokens(model, prompt, sampling) == expected
         assert tokens(on_siracusa, prompt, sampling) == expected
+
+
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+def test_a_greedy_program_gives_the_same_tokens_without_scores(
+    folder: Path, model: LanguageModel, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(greedy_head, "PART", 96)
+    lm = LanguageModel.load(folder).compile(target, quantise=QUANTISING, greedy=True, **SIZES)
+    for prompt in PROMPTS[:2]:
+        expected = tokens(model, prompt, Sampling())
+        assert reference(lm, prompt, Sampling()) == expected
+        assert tokens(lm, prompt, Sampling()) == expected
+    texts = lm.compiled.texts()
+    assert "logits" not in texts["calls.h"]
+    assert "sampler.c" not in texts
+    with pytest.raises(CompileError, match="this one is greedy"):
+        lm.generate("A fox", GIVEN, temperature=0.7)
 
 
 def test_the_public_name_is_there() -> None:

@@ -63,6 +63,9 @@ TopK = Annotated[int, typer.Option("--top-k", help="Choose from so many of the l
 TopP = Annotated[float, typer.Option("--top-p", help="Choose from the likeliest tokens that have this probability.")]
 Penalty = Annotated[float, typer.Option("--repetition-penalty", help="Above 1: words that were there are less likely.")]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same text everywhere.")]
+Greedy = Annotated[
+    bool, typer.Option("--greedy", help="A program that only ever takes the likeliest token, and keeps no scores.")
+]
 NoStop = Annotated[bool, typer.Option("--no-stop", help="Go on behind a token that ends texts.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write the C there too.")]
 PlanningTime = Annotated[
@@ -92,7 +95,8 @@ def generate(
     model: Checkpoint, prompt: Prompt = "", target: TargetName = "generic", tokens: Tokens = 100,
     quantise: Text = None, weight_bits: WeightBits = 8, context: Context = None, block: Block = 16,
     temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, repetition_penalty: Penalty = 1.0,
-    seed: Seed = 0, no_stop: NoStop = False, output: Output = None, tokenizer: TokenizerFile = None, name: Name = "",
+    seed: Seed = 0, greedy: Greedy = False, no_stop: NoStop = False, output: Output = None,
+    tokenizer: TokenizerFile = None, name: Name = "",
     cores: Cores = None, l1: L1 = None, l2: L2 = None, engines: Engines = "", weight_memory: WeightMemory = "on",
     memory: MemorySizes = None, time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
@@ -108,7 +112,10 @@ def generate(
     settings = Planning(
         cores=cores, l1=l1, l2=l2, engines=engines, weight_memory=weight_memory, memory=memory, time_limit=limit
     ).settings()
-    Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+    sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+    if greedy and not sampling.is_greedy:
+        what = "has no scores that --temperature or --repetition-penalty could change"
+        raise CompileError("--greedy", what, "leave one of them out")
     if output is not None:
         check_place(output)
     tokens_of(tokens)
@@ -120,7 +127,7 @@ def generate(
         lm.checked_prompt(text, context)
         lm.compile(
             target, context=context, block=block, quantise=_calibration(quantise), weight_bits=weight_bits,
-            settings=settings, name=name, cc=cc, progress=_counted(progress),
+            settings=settings, name=name, cc=cc, progress=_counted(progress), greedy=greedy,
         )  # fmt: skip
         files = _saved(lm, output)
         progress("compiling the C")

@@ -145,6 +145,13 @@ EmulatorName = Annotated[
     str,
     typer.Option("--emulator", metavar="NAME", help="What runs a Cortex-M's program: unicorn, or qemu if installed."),
 ]
+CopiedWeights = Annotated[
+    int,
+    typer.Option(
+        "--copy-weights", metavar="BYTES", min=0,
+        help="RAM of a board for copies of weights that flash delivers slowly, as far as they fit.",
+    ),
+]  # fmt: skip
 Stack = Annotated[
     int | None,
     typer.Option("--stack", metavar="BYTES", min=0, help="Stack of a board's program, in its RAM."),
@@ -190,6 +197,7 @@ class Planning:
     clock: Clock = None
     emulator: EmulatorName = ""
     stack: Stack = None
+    copy_weights: CopiedWeights = 0
     accelerator: Accelerators = None
     kernels: KernelFolders = None
     board: BoardName = ""
@@ -216,6 +224,7 @@ class Planning:
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
             packed_weights=self.pack_weights, processor=self.cpu, threads=self.threads, pins_threads=self.pin,
             isa=self.isa, clock_mhz=self.clock, stack=self.stack, emulator=self.emulator,
+            copied_weights=self.copy_weights,
             accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()), optimise=self.optimise,
         )  # fmt: skip
 

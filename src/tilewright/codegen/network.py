@@ -31,6 +31,10 @@ PREFIXES = Reserved(frozenset({"tw", "io", "program", "harness"}), (r"layer_\d+"
 """What a network cannot be called: with `_run` or a kernel behind it, that would be a name of ours."""
 
 
+COPIED = ".data.weights"
+"""The section of constants that a board's start-up code copies to RAM."""
+
+
 @dataclass(frozen=True)
 class Shared:
     """What a network has in common with others of the same program."""
@@ -287,10 +291,17 @@ int {self.name}_reset(void *arena_memory);
 
     def _placement(self, name: str) -> str:
         """The macro that says where a constant goes."""
-        return "TILEWRIGHT_WEIGHTS"
+        return "TILEWRIGHT_COPIED_WEIGHTS" if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS"
 
     def _more_placements(self) -> str:
-        return ""
+        if not self.schedule.copied:
+            return ""
+        return f"""
+/* Those that are read most: start-up code copies this section from flash to RAM, as it does variables. */
+#ifndef TILEWRIGHT_COPIED_WEIGHTS
+#define TILEWRIGHT_COPIED_WEIGHTS __attribute__((section("{COPIED}")))
+#endif
+"""
 
     def has_special_values(self) -> bool:
         """Whether some constant holds what only <math.h> has a name for."""
@@ -299,7 +310,8 @@ int {self.name}_reset(void *arena_memory);
 
     def section_of(self, name: str) -> tuple[str, int]:
         """Where a constant goes that is bytes rather than C, and its alignment: as compilers do it with C."""
-        return "TILEWRIGHT_WEIGHTS_SECTION", self.schedule.graph.constants[name].dtype.itemsize
+        section = COPIED if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS_SECTION"
+        return section, self.schedule.graph.constants[name].dtype.itemsize
 
     def _data_declaration(self, name: str) -> str:
         return f"{self.c_type_of(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"

@@ -1,5 +1,6 @@
 /* Counts what an emulated core executes. The emulator calls tw_block_entered at the start of every basic block; what a
- * block costs is asked once, when it is first seen. */
+ * block costs is asked when it is first seen; and again every so many times where memories have it wait, as the same code
+ * may read another one then. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ typedef struct {
   uint32_t line;                           /* the last one of code that was executed */
   uint32_t *cache;                         /* of lines of code, each in its one place; how many */
   uint32_t cache_lines;
+  uint32_t asked_every; /* so many times that a block is executed; 0: once */
   tw_cost_of cost_of;
   tw_stop stop;
   uint32_t *places; /* addresses whose entering is an event */
@@ -139,6 +141,8 @@ EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, v
   counter->is_there = 0;
   tw_block *block = &counter->table[slot_of(counter, address, bytes)];
   if (!block->known) block = first_seen(counter, address, bytes);
+  else if (counter->asked_every && block->executed % counter->asked_every == 0)
+    counter->cost_of(address, bytes, &block->cost);
   if (address != counter->behind) jumped(counter, block);
   if (block->noted) note(counter, address);
   block->executed++;
@@ -153,7 +157,7 @@ EXPORTED void tw_block_entered(void *emulator, uint64_t place, uint32_t bytes, v
 }
 
 EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_stop stop, uint32_t line_bytes, uint32_t prefetches,
-                                    uint32_t cache_lines) {
+                                    uint32_t cache_lines, uint32_t asked_every) {
   tw_counter *counter = calloc(1, sizeof *counter);
   if (counter == NULL) abort();
   counter->capacity = FIRST_CAPACITY;
@@ -163,6 +167,7 @@ EXPORTED tw_counter *tw_counter_new(tw_cost_of cost_of, tw_stop stop, uint32_t l
   if (counter->cache == NULL) abort();
   counter->cost_of = cost_of, counter->stop = stop;
   counter->line_bytes = line_bytes, counter->prefetches = prefetches, counter->cache_lines = cache_lines;
+  counter->asked_every = asked_every;
   counter->pause = UINT64_MAX;
   return counter;
 }

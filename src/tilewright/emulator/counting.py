@@ -54,7 +54,7 @@ class CEvent(ctypes.Structure):
 COST_OF = ctypes.CFUNCTYPE(None, U32, U32, ctypes.POINTER(CCost))
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "tw_counter_new": (P, (COST_OF, P, U32, U32, U32)),
+    "tw_counter_new": (P, (COST_OF, P, U32, U32, U32, U32)),
     "tw_counter_delete": (None, (P,)),
     "tw_counter_note": (None, (P, ctypes.POINTER(U32), U32)),
     "tw_counter_pause": (None, (P, U64)),
@@ -124,9 +124,11 @@ class BlockCounter:
     """What has gone wrong in `cost_of`."""
     _counter: int | None
 
-    def __init__(self, cost_of: Callable[[int, int], BlockCost], stop: object, port: ReadPort) -> None:
-        """`cost_of` an address and a size in bytes; `stop` is the C function that stops the emulator; `port` is that of
-        the memory of code."""
+    def __init__(
+        self, cost_of: Callable[[int, int], BlockCost], stop: object, port: ReadPort, asked_every: int = 0
+    ) -> None:
+        """`cost_of` an address and a size in bytes, of a block that is about to be executed: for the first time, and
+        every so many times; `stop` is the C function that stops the emulator; `port` is that of the memory of code."""
 
         def told(address: int, size: int, cost: ctypes._Pointer[CCost]) -> None:
             try:
@@ -139,7 +141,7 @@ class BlockCounter:
         self._callback = COST_OF(told)
         line, stopping = port.line_bytes or WORD, ctypes.cast(stop, P)  # type: ignore[arg-type]
         cached = port.instruction_cache_bytes // line
-        self._counter = self._library.tw_counter_new(self._callback, stopping, line, port.prefetch, cached)
+        self._counter = self._library.tw_counter_new(self._callback, stopping, line, port.prefetch, cached, asked_every)
 
     def close(self) -> None:
         if self._counter:

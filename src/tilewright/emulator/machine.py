@@ -32,6 +32,8 @@ SYSTEM_BYTES = 0x10_0000
 NOWHERE = 0xFFFF_FFF0
 SLICE = 20_000_000
 """Instructions between two looks at the keyboard."""
+ASKED_EVERY = 256
+"""Times that a block is executed until its pointers are looked at again: the same kernel may read another memory."""
 OLDEST_UNICORN = 2, 1
 NEAR = 1 << 16
 """Bytes below a stack: an access there has left it."""
@@ -57,7 +59,10 @@ class Emulator:
         self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
         self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
         self._decoder = disassembler()
-        self._counter = BlockCounter(self._cost, self._library.uc_emu_stop, self._code_memory.port)
+        self._known: dict[tuple[int, int], tuple[BlockCost, list[Instruction]]] = {}
+        self._counter = BlockCounter(
+            self._cost, self._library.uc_emu_stop, self._code_memory.port, ASKED_EVERY if self._has_waits else 0
+        )
         self._map()
         self._add_hooks()
         self._devices = Devices(self._uc, lambda: self.cycle)
@@ -216,13 +221,16 @@ class Emulator:
     # ---- what the emulator calls ----
 
     def _cost(self, address: int, size: int) -> BlockCost:
+        if (address, size) in self._known:
+            return self._with_waits(*self._known[address, size])
         code = bytes(self._uc.mem_read(address, size))
         instructions = list(decoded(code, address, self._decoder))
         if code in ENDLESS:
             self._endless = True
             self._uc.emu_stop()
         self._check_floats(instructions)
-        return self._with_waits(block_cost(instructions, self._core), instructions)
+        self._known[address, size] = found = (block_cost(instructions, self._core), instructions)
+        return self._with_waits(*found)
 
     def _check_floats(self, instructions: Sequence[Instruction]) -> None:
         """The emulated unit is always on; a chip's is off until the program says otherwise."""

@@ -1,4 +1,4 @@
-"""What a block reads from memories that have a core wait, by where its pointers are when it is first executed."""
+"""What a block reads from memories that have a core wait, by where its pointers are when it is executed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def read_waits(
     instructions: Sequence[Instruction], registers: Mapping[str, int], wait_of: Callable[[int, int], int],
     word_at: Callable[[int], int | None],
 ) -> int:  # fmt: skip
-    """Of all loads together; `wait_of` an address and bytes. A load reads from the same memory every time, so the first
-    time tells; registers that are computed in other ways than by sums count as if they pointed elsewhere."""
+    """Of all loads together; `wait_of` an address and bytes. A load reads from the same memory many times, so one of
+    them tells for those that follow; registers that are computed in other ways than by sums count as if they pointed
+    elsewhere."""
     known, total = dict(registers), 0
     for one in instructions:
         address = _address(one, known)

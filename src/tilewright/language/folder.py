@@ -40,6 +40,11 @@ class ModelC:
     """What scores are worth; None where they are floats."""
 
     @property
+    def greedy(self) -> bool:
+        """Whether decoding gives the most likely token alone."""
+        return len(self.modes.decode.schedule.graph.outputs) == 1
+
+    @property
     def name(self) -> str:
         return self.modes.name
 
@@ -79,7 +84,7 @@ class ModelC:
             texts |= {f"{mode}/network_data.h": writer.data_header()}
         texts |= self._kernel_texts()
         texts |= {name: (FOLDER / name).read_text() for name in SOURCES}
-        texts |= sampler_files(floats=self.scale is None)
+        texts |= sampler_files(self.scale is None, self.greedy)
         texts |= tokenizer_files(self.tokenizer, self.name)
         texts |= {f"{self.name}.h": self._header(), "calls.h": self._calls(), "words.h": self._words()}
         if isinstance(self.modes.decoding, ClusterWriter):
@@ -169,6 +174,7 @@ int32_t {name}_length(void);
 #define TW_LM_BLOCK {macro}_BLOCK
 #define TW_LM_BLOCK_FROM {self.modes.block_from} /* from so many tokens on, a block is faster than one by one */
 #define TW_LM_WORDS {macro}_WORDS
+#define TW_LM_GREEDY {int(self.greedy)} /* whether it only ever takes the most likely token, and has no scores */
 #define TW_LM_TEXT_BYTES {self.text_bytes} /* of the longest text that is read at once */
 #define TW_LM_SCRATCH_WORDS {self._scratch_words} /* for its tokens */
 
@@ -180,19 +186,16 @@ int32_t {name}_length(void);
 """
 
     def _buffers(self, writer: Writer) -> str:
-        logits = self._logits
+        scores = [f"static {writer.c_type_of(writer.schedule.graph.outputs[0])} logits[TW_LM_WORDS];"]
         lines = [
             "static int32_t block[TW_LM_BLOCK], position[1];",
-            f"static {writer.c_type_of(writer.schedule.graph.outputs[0])} logits[TW_LM_WORDS];",
+            *([] if self.greedy else scores),
             "static int64_t best[1]; /* the most likely token */",
             self._arena(),
             "",
             f"static int run_decode(void) {{ return {self._run(self.modes.decoding)}; }}",
             f"static int run_prefill(void) {{ return {self._run(self.modes.prefilling)}; }}",
-            "",
-            "static tw_logits scores(void) {",
-            *logits,
-            "}",
+            *([] if self.greedy else ["", "static tw_logits scores(void) {", *self._logits, "}"]),
         ]
         return "\n".join(lines)
 
@@ -222,7 +225,8 @@ static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {
     def _run(self, writer: Writer) -> str:
         known = {"ids": "block", "position": "position"}
         graph = writer.schedule.graph
-        arguments = [known[name] for name in graph.inputs] + ["logits", "best"][: len(graph.outputs)]
+        results = {0: [], 1: ["best"], 2: ["logits", "best"]}[len(graph.outputs)]
+        arguments = [*(known[name] for name in graph.inputs), *results]
         return f"{writer.name}_run({', '.join([*arguments, *self._memory()])})"
 
     def _memory(self) -> list[str]:
@@ -254,7 +258,7 @@ def text_bytes(context: int) -> int:
 
 
 def program_bytes(context: int, words: int, composes: bool) -> int:
-    """Bytes of L2 that a program has besides its networks: scores, text, its tokens and scratch memory."""
+    """Bytes of L2 that a program has besides its networks: text, its tokens, scratch memory, and scores of words."""
     scratch = 4 * (SCRATCH_WORDS_PER_BYTE * (3 if composes else 1) * text_bytes(context) + SCRATCH_WORDS)
     return scratch + text_bytes(context) + 4 * context + 4 * words + words // 8 + 4096
 

@@ -38,10 +38,13 @@ class Needs:
     """Bytes of the tokenizer's tables."""
     bytes_each: int
     """Of an element in the caches."""
+    scores: int
+    """How many there are at once."""
 
     @staticmethod
-    def of(config: Facts, tokenizer: Tokenizer, is_quantised: bool) -> Needs:
-        return Needs(config, tokenizer, table_bytes(tokenizer), 1 if is_quantised else 4)
+    def of(config: Facts, tokenizer: Tokenizer, is_quantised: bool, is_greedy: bool) -> Needs:
+        scores = 0 if is_greedy else config.words
+        return Needs(config, tokenizer, table_bytes(tokenizer), 1 if is_quantised else 4, scores)
 
     def caches(self, context: int) -> int:
         """Keys and values of all layers."""
@@ -49,7 +52,7 @@ class Needs:
 
     def around(self, context: int) -> int:
         """Besides the networks: text, tokens, scores, and the tokenizer."""
-        return program_bytes(context, self.config.words, self.tokenizer.normaliser.nfc) + self.tables
+        return program_bytes(context, self.scores, self.tokenizer.normaliser.nfc) + self.tables
 
     def total(self, context: int) -> int:
         return self.caches(context) + self.around(context)
@@ -119,7 +122,7 @@ def explained(target: Target, has_floats: bool) -> Iterator[None]:
 def used_bytes(model: ModelC, elf: Path | None) -> dict[str, int]:
     """By memory: all of a program for a chip, code included; elsewhere what the model's C declares."""
     if elf is None:
-        needs = Needs.of(model.config, model.tokenizer, model.scale is not None)
+        needs = Needs.of(model.config, model.tokenizer, model.scale is not None, model.greedy)
         return {FLASH: weight_bytes(model) + needs.tables, RAM: model.modes.arena_bytes + needs.around(model.context)}
     writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
     memories, ranges = writers[0].memories, allocated_ranges(read_elf(elf))

@@ -73,12 +73,13 @@ class LanguageModel:
     def compile(
         self, target: str = "generic", *, context: int | None = None, block: int = BLOCK,
         quantise: str | Path | bool | Quantising | None = None, weight_bits: int = 8, settings: Settings | None = None,
-        name: str = "", cc: str | None = None, progress: Progress = silent,
+        name: str = "", cc: str | None = None, progress: Progress = silent, greedy: bool = False,
     ) -> LanguageModel:  # fmt: skip
         """Both modes, for a target: `block` tokens of a prompt at once, and one after another.
 
         With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only;
-        `Quantising` has more to say about that.
+        `Quantising` has more to say about that. A `greedy` program only ever takes the most likely token: it keeps no
+        scores of the vocabulary, and needs no sampler.
         """
         facts, found = self.decoder.facts, targets.find(target)
         if found.board is not None:
@@ -87,16 +88,17 @@ class LanguageModel:
         of_kind(name, "name", str, "a text")
         of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
         callable_of(progress, "progress")
+        of_kind(greedy, "greedy", bool, "True or False")
         if settings is None:
             settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
         of_kind(settings, "settings", Settings, "a Settings")
         quantising = self._quantising(quantise, whole(weight_bits, "weight_bits"))
-        needs = Needs.of(facts, self.tokenizer, quantising is not None)
+        needs = Needs.of(facts, self.tokenizer, quantising is not None, greedy)
         # The usual block is one that fits.
         block = min(block, context) if block == BLOCK else block
         self._check_sizes(context, block)
         check_context(needs, context, found, settings)
-        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress)
+        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress, greedy)
         progress("planning memory", 0, 0)
         prefix = saving.model_name(name or self.name)
         # The same text everywhere: no target rounds in its own way.
@@ -193,6 +195,10 @@ class LanguageModel:
         model = self.compiled
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
         of_kind(stop, "stop", bool, "True or False")
+        if model.greedy and not sampling.is_greedy:
+            what = "is for programs that have scores to choose from, and this one is greedy"
+            where = f"sampling with temperature {temperature:g}, penalty {repetition_penalty:g}"
+            raise CompileError(where, what, "compile it without greedy")
         text = self.checked_prompt(prompt, model.context)
         return self._pieces(Request(text, tokens_of(tokens), sampling, stop))
 

@@ -13,6 +13,7 @@ from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.decoder import Decoder, Facts
+from tilewright.language.greedy_head import best_alone
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
@@ -54,9 +55,12 @@ class Prepared:
 
 def prepare(
     decoder: Decoder, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
-    progress: Progress = silent,
+    progress: Progress = silent, greedy: bool = False,
 ) -> Prepared:  # fmt: skip
-    """`block` tokens of a prompt are read at once, and `context` of them remembered."""
+    """`block` tokens of a prompt are read at once, and `context` of them remembered.
+
+    With `greedy`, decoding gives the most likely token and no scores.
+    """
     facts = decoder.facts
     tokens = unlike(min(CALIBRATION_TOKENS, facts.longest - 1), decoder.sizes(context))
     if tokens >= facts.longest:
@@ -70,15 +74,16 @@ def prepare(
         graph = decoder.levelled(graph, pieces).graph(tokens, positions)
         options = quantiser_options(quantising, graph.outputs[0])
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
-    return both_modes(graph, tokens, context, block)
+    return both_modes(graph, tokens, context, block, greedy)
 
 
-def both_modes(graph: Graph, tokens: int, context: int, block: int) -> Prepared:
+def both_modes(graph: Graph, tokens: int, context: int, block: int, greedy: bool = False) -> Prepared:
     """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
-    return Prepared(with_best(decode), without_outputs(prefill), scale)
+    decode = best_alone(decode, BEST) if greedy else with_best(decode)
+    return Prepared(decode, without_outputs(prefill), scale)
 
 
 def with_best(graph: Graph) -> Graph:

@@ -36,7 +36,7 @@ class ReferenceTalker:
         for _ in range(request.tokens):
             if len(tokens) >= model.context:
                 return
-            token = sampler.next(reading.logits, model.scale)
+            token = reading.best if model.greedy else sampler.next(reading.logits, model.scale)
             tokens.append(token)
             after = model.tokenizer.decode_bytes(tokens)
             yield Said(token, after[len(before) :], 0.0)
@@ -54,6 +54,7 @@ class _Reading:
         self.states = initial_states(talker.decode)
         self.held = 0
         self.logits: Array = np.zeros(0)
+        self.best = 0
 
     def prompt(self, tokens: list[int]) -> None:
         """As the C does it: blocks, and the rest one by one."""
@@ -68,7 +69,8 @@ class _Reading:
         if self.held >= self.talker.model.context:
             return
         graph = self.talker.decode
-        self.logits = self._run(graph, [token])[graph.outputs[0]].reshape(-1)
+        values = self._run(graph, [token])
+        self.logits, self.best = values[graph.outputs[0]].reshape(-1), int(values[graph.outputs[-1]].reshape(-1)[0])
 
     def _run(self, graph: Graph, tokens: list[int]) -> dict[str, Array]:
         ids = {"ids": np.array([tokens], np.int32), POSITION: np.array([self.held], np.int32)}

@@ -26,9 +26,9 @@ FOLDER = Path(__file__).parent / "c"
 SOURCES, HEADERS, FLOAT_SOURCE = ("sampler.c",), ("sampler.h",), "sampler_float.c"
 
 
-def sampler_files(floats: bool = False) -> dict[str, str]:
-    """The sampler in C; networks that compute in floating point need one file more."""
-    names = (*HEADERS, *SOURCES, *((FLOAT_SOURCE,) if floats else ()))
+def sampler_files(floats: bool = False, greedy: bool = False) -> dict[str, str]:
+    """The sampler in C: networks that compute in floating point need one file more, greedy programs only settings."""
+    names = HEADERS if greedy else (*HEADERS, *SOURCES, *((FLOAT_SOURCE,) if floats else ()))
     return {name: (FOLDER / name).read_text() for name in names}
 
 
@@ -54,6 +54,11 @@ class Sampling:
         for name, value in (("top_k", self.top_k), ("seed", self.seed)):
             if value != int(value):
                 raise CompileError(name, f"is {value}, which is no whole number", f"try {int(value)}")
+
+    @property
+    def is_greedy(self) -> bool:
+        """Always the most likely token of the network."""
+        return self.penalty == 1 and (self.temperature == 0 or self.top_k == 1)
 
     @property
     def fixed(self) -> tuple[int, int, int, int]:

@@ -46,11 +46,16 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
     target = schedule.target
     constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
     lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
+    copies = {"copies of weights": schedule.copied_bytes} if schedule.copied else {}
+    if code is not constants:
+        # The linker keeps what is copied beside the code.
+        lasting, program = {"constants": schedule.flash_bytes - schedule.copied_bytes}, {**program, **copies}
     apart = [Use(constants, lasting), Use(code, program)]
     first, *more = schedule.parts
+    beside = beside_arena(target, schedule.graph, schedule.inputs)
     others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(target.memories[0], {THE_ARENA: first.bytes, **beside_arena(target, schedule.graph, schedule.inputs)}),
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside, **copies}),
         *([Use(code, lasting | program)] if code is constants else apart),
         *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
     )

@@ -28,6 +28,9 @@ from tilewright.planner.unroll import unroll
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Target
 
+COPY_UNIT = 16
+"""Copies of constants take multiples of this."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -73,6 +76,8 @@ class Schedule:
     """Without a cluster: what of the arena lies in which memory."""
     inputs: Mapping[str, int] = field(default_factory=dict)
     """Of a board: offsets in the arena at which inputs may lie."""
+    copied: frozenset[str] = frozenset()
+    """Of a board: constants that its program copies to the memory with the stack when it starts."""
 
     @property
     def flash_bytes(self) -> int:
@@ -82,6 +87,11 @@ class Schedule:
         return first + sum(
             kind.bytes for name, kind in self.graph.types.items() if name in self.graph.constants and name in used
         )
+
+    @property
+    def copied_bytes(self) -> int:
+        """Of RAM, with what lies between the copies."""
+        return sum(rounded(self.graph.constants[name].nbytes, COPY_UNIT) for name in self.copied)
 
     @property
     def io_bytes(self) -> int:
@@ -94,6 +104,7 @@ class Schedule:
             arenas = ", ".join(f"{name} {size} bytes" for name, size in self.tiles.arenas.items())
             return "\n".join([f"{title}, {self.tiles.cores} cores: arenas {arenas}", *_cluster_lines(self, self.tiles)])
         lines = [f"{title}: arena {self.arena_bytes} bytes"]
+        lines += [f"       copied at the start: constant {printable(name)}" for name in sorted(self.copied)]
         for number, call in enumerate(self.calls):
             operands = ", ".join(_operand(self, name) for name in call.node.inputs)
             results = ", ".join(_operand(self, name) for name in call.node.outputs)

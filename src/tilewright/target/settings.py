@@ -60,3 +60,5 @@ class Settings:
     """Of a board with an Arm core: unicorn or qemu; empty for the board's own."""
     stack: int | None = None
     """Of a board: bytes of its RAM."""
+    copied_weights: int = 0
+    """Of a board: bytes of its RAM, of those that are left, for copies of weights that flash delivers slowly."""

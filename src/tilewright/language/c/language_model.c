@@ -9,24 +9,57 @@ enum { NONE = -1 };
 
 static int32_t held;         /* tokens in the caches */
 static int32_t given = NONE; /* the token that was given last and is not read yet */
-static int scored;           /* whether the scores are those of the next token */
+static int scored;           /* whether the network has said what the next token is */
+static int started;
 
+static int is_greedy(const tw_sampling *settings) {
+  return (settings->temperature == 0 || settings->top_k == 1) && settings->penalty == TW_SAMPLER_ONE;
+}
+
+#if TW_LM_GREEDY
+static int32_t choose_greedily(void) { return 0; }
+
+static int32_t choose_by(const tw_sampling *settings, uint64_t seed) {
+  (void)seed;
+  return is_greedy(settings) ? 0 : TW_MODEL_FAILED;
+}
+
+static void saw(int32_t token) { (void)token; }
+
+static int32_t chosen(void) { return (int32_t)best[0]; }
+#else
 static uint32_t seen[TW_SAMPLER_SEEN_WORDS(TW_LM_WORDS)];
 static tw_sampler sampler;
-static const tw_sampling greedy = {0, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
 
-static int is_started(void) { return sampler.vocabulary == TW_LM_WORDS; }
+static int32_t choose_by(const tw_sampling *settings, uint64_t seed) {
+  return tw_sampler_init(&sampler, settings, seed, TW_LM_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
+}
+
+static int32_t choose_greedily(void) {
+  const tw_sampling greedy = {0, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
+  return choose_by(&greedy, 0);
+}
+
+static void saw(int32_t token) { tw_sampler_saw(&sampler, token); }
+
+/* The network itself says which token is the most likely. */
+static int32_t chosen(void) {
+  if (is_greedy(&sampler.settings)) return (int32_t)best[0];
+  const tw_logits found = scores();
+  return tw_sampler_next(&sampler, &found);
+}
+#endif
 
 void TW_LM_FUNCTION(reset)(void) {
   held = 0;
   given = NONE;
   scored = 0;
   /* Caches need not be cleared: nobody looks behind the last token. */
-  tw_sampler_init(&sampler, &greedy, 0, TW_LM_WORDS, seen);
+  started = choose_greedily() == 0;
 }
 
 int32_t TW_LM_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
-  return tw_sampler_init(&sampler, settings, seed, TW_LM_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
+  return choose_by(settings, seed);
 }
 
 int32_t TW_LM_FUNCTION(length)(void) { return held + (given != NONE); }
@@ -34,7 +67,7 @@ int32_t TW_LM_FUNCTION(length)(void) { return held + (given != NONE); }
 /* Up to a block of tokens; what is behind them fills rows of the caches that later tokens write over. */
 static int32_t read_block(const int32_t *tokens, int32_t count) {
   for (int32_t i = 0; i < TW_LM_BLOCK; i++) block[i] = i < count ? tokens[i] : 0;
-  for (int32_t i = 0; i < count; i++) tw_sampler_saw(&sampler, tokens[i]);
+  for (int32_t i = 0; i < count; i++) saw(tokens[i]);
   position[0] = held;
   if (run_prefill() != 0) return TW_MODEL_FAILED;
   held += count;
@@ -47,7 +80,7 @@ static int32_t read_token(int32_t token) {
   if (run_decode() != 0) return TW_MODEL_FAILED;
   held++;
   scored = 1;
-  tw_sampler_saw(&sampler, token);
+  saw(token);
   return 0;
 }
 
@@ -71,7 +104,7 @@ static int32_t in_a_block(int32_t left) {
 }
 
 int32_t TW_LM_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
-  if (!is_started()) TW_LM_FUNCTION(reset)();
+  if (!started) TW_LM_FUNCTION(reset)();
   if (count < 0 || count > TW_LM_CONTEXT - TW_LM_FUNCTION(length)()) return TW_MODEL_FULL;
   if (!are_known(tokens, count)) return TW_MODEL_UNKNOWN_TOKEN;
   if (count == 0) return 0;
@@ -84,18 +117,10 @@ int32_t TW_LM_FUNCTION(prompt)(const int32_t *tokens, int32_t count) {
   return status;
 }
 
-/* The network itself says which token is the most likely. */
-static int32_t chosen(void) {
-  const tw_sampling *const settings = &sampler.settings;
-  if (settings->temperature == 0 && settings->penalty == TW_SAMPLER_ONE) return (int32_t)best[0];
-  const tw_logits found = scores();
-  return tw_sampler_next(&sampler, &found);
-}
-
 int32_t TW_LM_FUNCTION(next)(void) {
   if (TW_LM_FUNCTION(length)() >= TW_LM_CONTEXT) return TW_MODEL_FULL;
   if (read_given() != 0) return TW_MODEL_FAILED;
-  if (!scored || !is_started()) return TW_MODEL_NOTHING_READ;
+  if (!scored || !started) return TW_MODEL_NOTHING_READ;
   given = chosen();
   return given < 0 ? TW_MODEL_FAILED : given;
 }

@@ -104,10 +104,14 @@ def _grid(graph: Graph, node: Node, split: Split) -> TileGrid:
 def _parts(graph: Graph, node: Node, builder: Builder, split: Split | None) -> Mapping[str, str] | None:
     if split is None:
         return None
-    grid = _grid(graph, node, split)
-    made = [_part(graph, node, builder, grid, {split.cut.loop: index}) for index in range(split.cut.count)]
-    builder.add(Concat(split.axis), made, node.outputs, node.name)
+    builder.add(Concat(split.axis), [*add_parts(graph, node, builder, split)], node.outputs, node.name)
     return {node.key: node.key}
+
+
+def add_parts(graph: Graph, node: Node, builder: Builder, split: Split) -> Iterator[str]:
+    """The results of a layer's parts, each added when it is asked for."""
+    grid = _grid(graph, node, split)
+    return (_part(graph, node, builder, grid, {split.cut.loop: index}) for index in range(split.cut.count))
 
 
 def _part(graph: Graph, node: Node, builder: Builder, grid: TileGrid, indices: Mapping[str, int]) -> str:
