@@ -31,6 +31,7 @@ from benchmarks.host_models import KINDS, NETWORKS, Network, networks
 from benchmarks.host_peak import Peak, measured_peak
 from benchmarks.host_peers_list import OURS, PEERS, Peer
 from benchmarks.host_process import Process
+from benchmarks.host_table import markdown
 from benchmarks.scatter_charts import Point, Scatter, svg
 
 from tilewright.toolchain.compiler import cache_folder
@@ -111,6 +112,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="where peers and what they make are kept")
     parser.add_argument("--json", type=Path, help="a file for all results")
     parser.add_argument("--svg", type=Path, help="a file for the picture")
+    parser.add_argument("--markdown", type=Path, help="a file for a table of all")
     asked = parser.parse_args()
     unknown = [name for name in asked.peers if name not in PEERS]
     if unknown:
@@ -222,6 +224,8 @@ def write(asked: argparse.Namespace, rows: list[Measured], missing: list[Missing
     if asked.json:
         asked.json.write_text(json.dumps(said, indent=1) + "\n")
     shown = [row for row in rows if row.threads == min(asked.threads)]
+    if asked.markdown and shown:
+        asked.markdown.write_text(markdown(shown, taken, FEWEST))
     if asked.svg and shown:
         points = [
             Point(row.contestant, f"{row.network} {row.kind}", taken(row) * 1e3, row.resident_bytes / 2**20)

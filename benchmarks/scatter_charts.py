@@ -1,17 +1,23 @@
-"""Points in two logarithmic scales, as SVG: one colour for each series, names beside the points of the first one."""
+"""Points in two logarithmic scales, as SVG: a colour for each series, names beside the points of the first one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
-from benchmarks.line_charts import COLOURS
 from benchmarks.svg_parts import document, text
 
+COLOURS = ("#111827", "#2563eb", "#dc2626", "#d97706", "#059669", "#7c3aed", "#0891b2", "#db2777")
+LETTER, LINE = 4.6, 9.0
+"""Of names, about."""
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 620, 420, 64, 40, 40, 24
+
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,31 @@ def _dot(chart: Scatter, point: Point) -> str:
 
 
 def _names(chart: Scatter) -> list[str]:
-    """Of the first series: the others' points say theirs when they are pointed at."""
+    """Of the first series, where they hide least: the others' points say theirs when they are pointed at."""
     own = [point for point in chart.points if point.series == chart.series[0]]
-    places = [(chart.at(point.x, point.y), point.name) for point in own]
-    return [text(x + 6, y + 3, name, "start", 'font-size="8"') for (x, y), name in places]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in (chart.at(point.x, point.y) for point in chart.points)]
+    found = []
+    for point in own:
+        x, y = chart.at(point.x, point.y)
+        boxes = list(_boxes(x, y, LETTER * len(point.name)))
+        box = min(boxes, key=lambda box: sum(_shared(box, other) for other in taken))
+        taken.append(box)
+        found.append(text(box[0], box[3] - 2, point.name, "start", 'font-size="8"'))
+    return found
+
+
+def _boxes(x: float, y: float, width: float) -> Iterator[Box]:
+    """Places for a name beside, below and above its point, the best first."""
+    for up in (0.0, LINE, -LINE, 2 * LINE, -2 * LINE):
+        for left in (x + 6, x - 6 - width):
+            yield left, y + up - LINE / 2, left + width, y + up + LINE / 2
+
+
+def _shared(one: Box, other: Box) -> float:
+    """The area that both cover."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    down = min(one[3], other[3]) - max(one[1], other[1])
+    return max(across, 0.0) * max(down, 0.0)
 
 
 def _legend(chart: Scatter, height: float) -> list[str]:

@@ -30,6 +30,15 @@ def test_the_fastest_first() -> None:
     assert len(known) == 3
 
 
+def test_of_unknown_clocks_those_with_the_fewest_cycles_come_first() -> None:
+    found = ranked(product(4), Settings(), ["generic", "quad", "snitch", "rv32"])
+    cycles = [one.cycles for one in found[1:3]]
+    assert [found[0].name, found[-1].name] == ["rv32", "generic"]
+    assert all(one.milliseconds is None for one in found[1:])
+    assert None not in cycles
+    assert cycles == sorted(cycles)
+
+
 def test_what_does_not_fit_comes_last_with_its_reason() -> None:
     found = ranked(product(30_000), Settings(), ["nrf52840dk", "generic"])
     assert [one.name for one in found] == ["generic", "nrf52840dk"]

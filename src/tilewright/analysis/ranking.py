@@ -41,9 +41,17 @@ def candidate_names() -> list[str]:
 
 
 def ranked(graph: Graph, settings: Settings, names: Iterable[str]) -> list[Candidate]:
-    """Those that hold the network, the fastest first; then those of unknown speed; then those that do not hold it."""
-    found = [_candidate(graph, settings, name) for name in names]
-    return sorted(found, key=lambda one: (not one.holds_it, one.milliseconds is None, one.milliseconds or 0.0))
+    """Those that hold the network, the fastest first; then those of unknown clock by their cycles, and those of unknown
+    speed; then those that do not hold it."""
+    return sorted((_candidate(graph, settings, name) for name in names), key=_place)
+
+
+def _place(one: Candidate) -> tuple[bool, bool, float, float]:
+    unknown = float("inf")
+    return (
+        not one.holds_it, one.milliseconds is None, one.milliseconds if one.milliseconds is not None else 0.0,
+        one.cycles if one.cycles is not None else unknown,
+    )  # fmt: skip
 
 
 def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:

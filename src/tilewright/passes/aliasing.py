@@ -34,11 +34,16 @@ def view_owners(graph: Graph) -> dict[str, str]:
 
 
 def in_place_owners(
-    graph: Graph, owners: dict[str, str], kept: Container[str] = (), allowed: Mapping[str, Collection[str]] = NOTHING
+    graph: Graph,
+    owners: dict[str, str],
+    kept: Container[str] = (),
+    allowed: Mapping[str, Collection[str]] = NOTHING,
+    around: Collection[str] = (),
 ) -> dict[str, str]:
     """Let results take the place of operands that nothing reads afterwards, but for `kept` ones. Where it is not the
-    operator that lets them, a kernel may: `allowed` has its operands by the node's key."""
-    moved = dict(owners)
+    operator that lets them, a kernel may: `allowed` has its operands by the node's key. Owners with others inside them,
+    `around` those, stay in the arena."""
+    moved, arena_only = dict(owners), set(around)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
         replaced = _replaced(node, allowed.get(node.key, ()))
@@ -51,7 +56,9 @@ def in_place_owners(
             old = _end(moved, operand)
             whole = graph.types[old].bytes == graph.types[operand].bytes  # not some rows of another tensor
             same = whole and graph.types[operand] == graph.types[node.key]
-            if old != new and same and _ends_here(graph, last, step, old):
+            stays = old not in arena_only or home_of(graph, new) == "arena"
+            if old != new and same and stays and _ends_here(graph, last, step, old):
+                arena_only |= {new} if old in arena_only else set()
                 last[new] = max(last.get(new, step), step)
                 moved[old] = new
                 break

@@ -164,7 +164,8 @@ def _sharing(mapped: Mapped) -> Pieces:
     allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
     views = view_owners(graph)
     found = pieces(graph, views) if mapped.target.caches is not None else Pieces(views)
-    return replace(found, owners=in_place_owners(graph, dict(found.owners), found.made_inside, allowed))
+    moved = in_place_owners(graph, dict(found.owners), found.made_inside, allowed, found.around)
+    return replace(found, owners=moved)
 
 
 def _state_buffers(graph: Graph) -> list[Buffer]:

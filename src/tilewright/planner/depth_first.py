@@ -56,7 +56,8 @@ class Fused:
     def __str__(self) -> str:
         first, last = (named(layer.node) for layer in (self.plan.layers[0], self.plan.layers[-1]))
         what = f"{len(self.plan.layers)} layers, {first} to {last}, in {len(self.plan.strips)} strips"
-        return f"depth first: {what}: {self.kept_bytes:,} bytes stay in the cache, saves {self.gain / 1e3:,.0f} us (predicted)"
+        gain = f"saves {self.gain / 1e3:,.0f} us (predicted)"
+        return f"depth first: {what}: {self.kept_bytes:,} bytes stay in the cache, {gain}"
 
 
 def depth_first(graph: Graph, target: Target) -> Graph:

@@ -23,6 +23,8 @@ class Pieces:
     """Operands of Concats that are made where those have them."""
     idle: frozenset[str] = frozenset()
     """Keys of nodes that have nothing to do."""
+    around: frozenset[str] = frozenset()
+    """Owners that pieces lie in."""
 
 
 def pieces(graph: Graph, owners: Owners) -> Pieces:
@@ -40,7 +42,10 @@ def pieces(graph: Graph, owners: Owners) -> Pieces:
             idle.add(node.key)
     ends = {name: _end(owners, lies, name) for name in graph.types}
     starts = {name: start for name, (_, start) in ends.items() if start}
-    return Pieces({name: owner for name, (owner, _) in ends.items()}, starts, frozenset(inside), frozenset(idle))
+    around = frozenset(ends[name][0] for name in lies)
+    return Pieces(
+        {name: owner for name, (owner, _) in ends.items()}, starts, frozenset(inside), frozenset(idle), around
+    )
 
 
 def _end(owners: Owners, lies: Mapping[str, tuple[str, int]], name: str) -> tuple[str, int]:

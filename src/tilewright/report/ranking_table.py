@@ -28,4 +28,6 @@ def _figures(one: Candidate) -> tuple[str, ...]:
 def _remark(one: Candidate) -> str:
     if one.refusal:
         return one.refusal
-    return "" if one.milliseconds is not None else "holds it; nothing tells how fast"
+    if one.milliseconds is not None:
+        return ""
+    return "holds it; nothing tells its clock" if one.cycles is not None else "holds it; nothing tells how fast"

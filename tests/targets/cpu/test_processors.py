@@ -12,7 +12,9 @@ from tests.support.foreign import ForeignProgram, needs_emulator
 from tests.support.networks import ROOT, needs_networks, stored
 from tilewright.ir.types import Array
 from tilewright.program import Program, compile_model
+from tilewright.target.processors import vectors_of
 from tilewright.target.settings import Settings
+from tilewright.targets.cpu import target as cpu
 
 EMULATED = {
     "qdq/dscnn_kws/int8.onnx": ("x86-64-v2", "x86-64-v3", "cortex-a53", "cortex-a76"),
@@ -43,8 +45,25 @@ def compiled(path: Path, processor: str) -> Program:
 def test_networks_agree_with_the_reference(name: str, processor: str) -> None:
     path = ROOT / name
     program = compiled(path, processor)
+    assert program.compiled.schedule.target.processor == processor
+    check(program, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "wide"), [("qdq/dscnn_kws/fp32.onnx", "x86-64-v4"), ("qdq/dscnn_kws/int8.onnx", "x86-64-v4+vnni")]
+)
+@needs_emulator("x86-64-v3")
+def test_the_widest_vectors_in_narrower_registers(name: str, wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for AVX-512, compiled for a processor that has half of it: plain C stands for what is AVX-512's own."""
+    vectors = vectors_of(wide)
+    monkeypatch.setattr(cpu, "vectors_of", lambda processor: vectors)
+    program = compiled(ROOT / name, "x86-64-v3")
+    assert "-DTW_VECTOR_BYTES=64" in program.compiled.schedule.target.flags
+    check(program, ROOT / name)
+
+
+def check(program: Program, path: Path) -> None:
     schedule = program.compiled.schedule
-    assert schedule.target.processor == processor
     found = ForeignProgram(schedule, program.files, program.name or schedule.graph.name).outputs(inputs(path))
     named = dict(zip(schedule.graph.output_names, schedule.graph.outputs, strict=True))
     for output, wanted in reference(path).items():
