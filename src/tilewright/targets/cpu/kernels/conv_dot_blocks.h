@@ -68,7 +68,7 @@ TW_ALWAYS scaling scaling_of(const work *k, const block *f) {
   if (k->way != TW_ANY_WAY) made.factors = tw_factors_of(&made.scaler, f->mul, f->add);
   if (TW_THEN) {
     made.then_scaler = tw_then_scaler_of(&k->p->requant, k->then);
-    made.then_factors = tw_then_factors_of(f->then_mul, f->then_add);
+    made.then_factors = tw_then_factors_of(&made.then_scaler, f->then_mul, f->then_add);
   }
   return made;
 }
@@ -331,7 +331,7 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
     tw_sums total = tw_sums_load(all.b + i);
     w = tw_multiply(1, &total, &x, length, w, TW_FLIP);
     if (TW_THEN) {
-      const tw_then_factors then = tw_then_factors_of(all.then_mul + i, all.then_add + i);
+      const tw_then_factors then = tw_then_factors_of(&first.then_scaler, all.then_mul + i, all.then_add + i);
       tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total,
                      added ? added + i : NULL, y + i, 0);
     } else {

@@ -276,7 +276,7 @@ TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f
 /* ---- bytes that are requantised once more ---- */
 
 typedef struct {
-  int16x8_t least, most; /* of the bytes */
+  int32x4_t bytes_zero, least, most; /* of the bytes, whose limits are without the zero point */
   int32x4_t shift;
   int16x8_t zero;
   int32_t factor;
@@ -289,13 +289,17 @@ typedef struct {
 
 TW_ALWAYS tw_then_scaler tw_then_scaler_of(const tw_requant *bytes, const tw_then *then) {
   const tw_requant *const r = &then->requant;
-  const tw_then_scaler made = {vdupq_n_s16((int16_t)bytes->low), vdupq_n_s16((int16_t)bytes->high), vdupq_n_s32(-r->shift),
+  const tw_then_scaler made = {vdupq_n_s32(bytes->zero_point), vdupq_n_s32(bytes->low - bytes->zero_point),
+                               vdupq_n_s32(bytes->high - bytes->zero_point), vdupq_n_s32(-r->shift),
                                vdupq_n_s16((int16_t)r->zero_point), then->factor, tw_scaler_of(r)};
   return made;
 }
 
-TW_ALWAYS tw_then_factors tw_then_factors_of(const int32_t *mul, const int32_t *add) {
-  const tw_then_factors made = {{vld1q_s32(mul), vld1q_s32(mul + 4)}, {vld1q_s32(add), vld1q_s32(add + 4)}};
+/* The zero point of the bytes is part of the summands. */
+TW_ALWAYS tw_then_factors tw_then_factors_of(const tw_then_scaler *s, const int32_t *mul, const int32_t *add) {
+  const int32x4_t m0 = vld1q_s32(mul), m1 = vld1q_s32(mul + 4);
+  const tw_then_factors made = {
+      {m0, m1}, {vmlaq_s32(vld1q_s32(add), m0, s->bytes_zero), vmlaq_s32(vld1q_s32(add + 4), m1, s->bytes_zero)}};
   return made;
 }
 
@@ -304,12 +308,16 @@ TW_ALWAYS int16x8_t tw_bytes_loaded(int is_unsigned, const void *from) {
   return vmovl_s8(vld1_s8(from));
 }
 
-/* In 16 bits, with the zero point. `added` may be NULL. */
-TW_ALWAYS int16x8_t tw_scaled_again(const tw_then_scaler *s, const tw_then_factors *f, int is_unsigned, int16x8_t bytes,
-                                    const void *added) {
-  const int16x8_t x = vminq_s16(vmaxq_s16(bytes, s->least), s->most);
-  int32x4_t x0 = vmlaq_s32(f->add[0], vmovl_s16(vget_low_s16(x)), f->mul[0]);
-  int32x4_t x1 = vmlaq_s32(f->add[1], vmovl_high_s16(x), f->mul[1]);
+TW_ALWAYS int32x4_t tw_byte_lanes(const tw_scaler *s, const tw_then_scaler *then, const tw_factors *f, tw_sums sums, int i) {
+  const int32x4_t x = tw_scaled_lanes(TW_NEAR_WAY, s, sums.v[i], f->mul[i], f->shift[i]);
+  return vminq_s32(vmaxq_s32(x, then->least), then->most);
+}
+
+/* A row of totals as bytes, and once more: in 16 bits, with the zero point. `added` may be NULL. */
+TW_ALWAYS int16x8_t tw_scaled_again(const tw_scaler *first, const tw_factors *factors, const tw_then_scaler *s,
+                                    const tw_then_factors *f, int is_unsigned, tw_sums sums, const void *added) {
+  int32x4_t x0 = vmlaq_s32(f->add[0], tw_byte_lanes(first, s, factors, sums, 0), f->mul[0]);
+  int32x4_t x1 = vmlaq_s32(f->add[1], tw_byte_lanes(first, s, factors, sums, 1), f->mul[1]);
   if (added) {
     const int16x8_t more = tw_bytes_loaded(is_unsigned, added);
     const int32x4_t factor = vdupq_n_s32(s->factor);
@@ -327,14 +335,13 @@ TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f,
   const int8_t *more = added;
   int8_t *to = y;
   if (rows == 1) {
-    const int16x8_t x = tw_scaled_again(then, again, is_unsigned, tw_scaled_row(TW_NEAR_WAY, s, f, t[0]), more);
+    const int16x8_t x = tw_scaled_again(s, f, then, again, is_unsigned, t[0], more);
     vst1_s8(to, vget_low_s8(tw_limited(&then->limits, is_unsigned, x, x)));
     return;
   }
   TW_UNROLLED for (int r = 0; r < rows; r += 2, to += 2 * pitch, more = more ? more + 2 * pitch : NULL) {
-    const int16x8_t b0 = tw_scaled_row(TW_NEAR_WAY, s, f, t[r]), b1 = tw_scaled_row(TW_NEAR_WAY, s, f, t[r + 1]);
-    const int16x8_t x0 = tw_scaled_again(then, again, is_unsigned, b0, more);
-    const int16x8_t x1 = tw_scaled_again(then, again, is_unsigned, b1, more ? more + pitch : NULL);
+    const int16x8_t x0 = tw_scaled_again(s, f, then, again, is_unsigned, t[r], more);
+    const int16x8_t x1 = tw_scaled_again(s, f, then, again, is_unsigned, t[r + 1], more ? more + pitch : NULL);
     const int8x16_t both = tw_limited(&then->limits, is_unsigned, x0, x1);
     vst1_s8(to, vget_low_s8(both));
     vst1_s8(to + pitch, vget_high_s8(both));

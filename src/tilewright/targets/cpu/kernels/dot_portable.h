@@ -166,8 +166,9 @@ TW_ALWAYS tw_then_scaler tw_then_scaler_of(const tw_requant *bytes, const tw_the
   return made;
 }
 
-TW_ALWAYS tw_then_factors tw_then_factors_of(const int32_t *mul, const int32_t *add) {
+TW_ALWAYS tw_then_factors tw_then_factors_of(const tw_then_scaler *s, const int32_t *mul, const int32_t *add) {
   const tw_then_factors made = {mul, add};
+  (void)s;
   return made;
 }
 
