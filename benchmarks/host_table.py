@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 
 class Row(Protocol):
@@ -19,7 +19,10 @@ class Row(Protocol):
     def resident_bytes(self) -> int: ...
 
 
-def markdown(rows: Sequence[Row], seconds: Callable[[Row], float], few: int) -> str:
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+def markdown(rows: Sequence[AnyRow], seconds: Callable[[AnyRow], float], few: int) -> str:
     """With the fastest peer in bold, the first contestant's time relative to it, and a mark where a contestant was so
     slow that it computed no more than a few times."""
     names = list(dict.fromkeys(row.contestant for row in rows))
@@ -33,7 +36,7 @@ def markdown(rows: Sequence[Row], seconds: Callable[[Row], float], few: int) -> 
     return "\n".join(lines) + "\n"
 
 
-def _cell(row: Row, seconds: Callable[[Row], float], few: int, best: float) -> str:
+def _cell(row: AnyRow, seconds: Callable[[AnyRow], float], few: int, best: float) -> str:
     time = f"{seconds(row) * 1e3:.3g}"
     shown = f"**{time}**" if seconds(row) == best else time
     return f"{shown}{'*' * (row.inferences <= few)} / {row.resident_bytes / 2**20:.3g}"

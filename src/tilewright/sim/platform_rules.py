@@ -22,6 +22,7 @@ from tilewright.sim.platform import (
     Kind,
     Memory,
     Platform,
+    Tiles,
 )
 
 MAX_CORES = 1024
@@ -130,12 +131,10 @@ def _tiles(platform: Platform) -> Iterator[str]:
             continue
         if not group.loads_in_flight:
             yield f"group {group.name}: a MemPool core has 1 to {MAX_LOADS} accesses in flight"
-        yield from (f"group {group.name}: {what}" for what in _tiling(group, platform.memory(group.local_memory)))
+        yield from (f"group {group.name}: {what}" for what in _tiling(group, group.tiles, platform.memory(group.local_memory)))
 
 
-def _tiling(group: Group, local: Memory) -> Iterator[str]:
-    tiles = group.tiles
-    assert tiles is not None
+def _tiling(group: Group, tiles: Tiles, local: Memory) -> Iterator[str]:
     if not all(_is_power(n) for n in (tiles.count, tiles.per_group, tiles.sequential_bytes)):
         yield "tiles, tiles of a group and sequential bytes are powers of two"
         return

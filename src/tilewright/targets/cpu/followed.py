@@ -4,8 +4,8 @@ requantisation (a normalisation that was quantised on its own), or the sum with 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.requantshift import RequantShift
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
@@ -36,21 +36,46 @@ ROUNDINGS = frozenset({"half_up", "half_even", "half_away"})
 ARGUMENTS = 5
 """Of a packed form, without what follows."""
 
-Fuse = Callable[[int, Graph, Node, Builder], Mapping[str, str] | None]
+
+@dataclass(frozen=True)
+class Follower:
+    """What a node becomes a part of, and as what."""
+
+    offer: Offer
+    then: Then
+    values: tuple[Array, Array]
+    added: str
+
+
+Find = Callable[[int, Graph, Node], Follower | None]
 
 
 def followed_pass(columns: int) -> Pass:
     """For blocks of so many filters."""
-    return Pass("what follows products of bytes", partial(run, columns))
+    return Pass("what follows products of bytes", partial(run, columns), ensures=partial(all_joined, columns))
 
 
 def run(columns: int, graph: Graph) -> Graph:
-    for fuse in (_requantisation, _sum):
-        graph = rewrite(graph, partial(fuse, columns, graph))
+    for find in (_requantisation, _sum):
+        graph = rewrite(graph, partial(_join, find, columns, graph))
     return graph
 
 
-def _requantisation(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def all_joined(columns: int, graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if any(find(columns, graph, node) is not None for find in (_requantisation, _sum)):
+            yield node.where, "is computed apart from the product before it"
+
+
+def _join(find: Find, columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = find(columns, graph, node)
+    if found is None:
+        return None
+    _add(graph, builder, node, found)
+    return {node.key: node.key}
+
+
+def _requantisation(columns: int, graph: Graph, node: Node) -> Follower | None:
     op = node.op
     if not isinstance(op, RequantShift) or op.axis not in (-1, len(graph.types[node.key].shape) - 1):
         return None
@@ -62,8 +87,7 @@ def _requantisation(columns: int, graph: Graph, node: Node, builder: Builder) ->
     if found is None:
         return None
     requant, mul, add = found
-    _add(graph, builder, node, offer, Then(requant), (mul, add), "")
-    return {node.key: node.key}
+    return Follower(offer, Then(requant), (mul, add), "")
 
 
 def short_factors(requant: Requant, mul: Array, add: Array, dtype: str) -> tuple[Requant, Array, Array] | None:
@@ -97,7 +121,7 @@ def _same_results(requant: Requant, x: Array, wanted: Array, mul: Array, add: Ar
     return None if missing.any() else (best_mul, best_add)
 
 
-def _sum(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _sum(columns: int, graph: Graph, node: Node) -> Follower | None:
     op = node.op
     if type(op) is not QLinearAdd or not fits_bytes(graph, node):
         return None
@@ -109,8 +133,7 @@ def _sum(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[st
         if offer is not None:
             values = np.array([factors[position]]), np.array([op.offset])
             then = Then(op.requant, factors[1 - position])
-            _add(graph, builder, node, offer, then, values, node.inputs[1 - position])
-            return {node.key: node.key}
+            return Follower(offer, then, values, node.inputs[1 - position])
     return None
 
 
@@ -144,17 +167,16 @@ def _form(offer: Offer) -> PackedConvolution | None:
     return op if isinstance(op, PackedConvolution) else None
 
 
-def _add(
-    graph: Graph, builder: Builder, node: Node, offer: Offer, then: Then, values: tuple[Array, Array], added: str
-) -> None:
+def _add(graph: Graph, builder: Builder, node: Node, found: Follower) -> None:
+    offer, added = found.offer, found.added
     form = present(_form(offer), node.where, "is no packed form")
     names = {name: builder.constant(array, name) for name, array in offer.constants.items()}
     inputs = [names.get(name, name) for name in offer.inputs]
     inputs += [""] * (ARGUMENTS - len(inputs))
-    for name, array in zip(("mul", "add"), values, strict=True):
+    for name, array in zip(("mul", "add"), found.values, strict=True):
         spread = np.broadcast_to(array.reshape(-1), form.filters)
         inputs.append(builder.constant(in_blocks(spread, form.conv.groups, form.columns), f"{node.key}_then_{name}"))
     inputs += [added] if added else []
-    new = replace(form, then=then)
+    new = replace(form, then=found.then)
     op = PackedProduct(new) if isinstance(offer.op, PackedProduct) else new
     builder.add(op, inputs, node.outputs, graph.producers[node.inputs[0]].name if not added else node.name)
