@@ -131,7 +131,9 @@ def _tiles(platform: Platform) -> Iterator[str]:
             continue
         if not group.loads_in_flight:
             yield f"group {group.name}: a MemPool core has 1 to {MAX_LOADS} accesses in flight"
-        yield from (f"group {group.name}: {what}" for what in _tiling(group, group.tiles, platform.memory(group.local_memory)))
+        yield from (
+            f"group {group.name}: {what}" for what in _tiling(group, group.tiles, platform.memory(group.local_memory))
+        )
 
 
 def _tiling(group: Group, tiles: Tiles, local: Memory) -> Iterator[str]:
