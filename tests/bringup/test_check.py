@@ -28,6 +28,11 @@ def test_examples(folder: Path, target: str, jobs: int) -> None:
     assert all(found.jobs == jobs for found in check_folder(str(folder), target, jobs=jobs))
 
 
+@pytest.mark.parametrize("target", ["snitch", "minpool"])
+def test_on_clusters_without_event_lines(target: str) -> None:
+    assert all(found.jobs == 3 for found in check_folder(str(REQUANT), target, jobs=3))
+
+
 def test_examples_are_short() -> None:
     for folder in (QVANILLA, REQUANT, ARRAY):
         lines = sum(len(path.read_text().splitlines()) for path in folder.glob("*.py"))

@@ -28,15 +28,21 @@ static inline int is_done(uint32_t unit) {
   return (*(volatile uint32_t *)(uintptr_t)u->done & u->bits) != 0;
 }
 
-/* Until the unit's only job has ended: asleep where it raises an event, or asking again and again. */
+static inline void sleep_until(uint32_t lines) {
+#ifdef TW_EVENT_LINES
+  tw_event_mask_set(lines);
+  tw_event_wait();
+  tw_event_mask_clear(lines);
+#else
+  (void)lines;
+#endif
+}
+
+/* Until the unit's only job has ended: asleep where it raises an event and cores can wait for one, or asking again and again. */
 static void job_ended(uint32_t unit) {
   const uint32_t lines = tw_unit_table[unit].lines;
-  while (!is_done(unit)) {
-    if (!lines) continue;
-    tw_event_mask_set(lines);
-    tw_event_wait();
-    tw_event_mask_clear(lines);
-  }
+  while (!is_done(unit))
+    if (lines) sleep_until(lines);
   TW_COMPILER_BARRIER();
 }
 

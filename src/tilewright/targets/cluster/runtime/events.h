@@ -8,6 +8,7 @@
 #include "../kernels/platform.h"
 #include "limits.h"
 
+#define TW_EVENT_LINES 1 /* a core can sleep until one of some lines is raised */
 #define TW_EVENT_DMA (1u << 8)
 #define TW_EVENT_BARRIER (1u << 16)
 #define TW_EVENT_DISPATCH (1u << 18)
