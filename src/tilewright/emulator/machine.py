@@ -32,7 +32,7 @@ SYSTEM_BYTES = 0x10_0000
 NOWHERE = 0xFFFF_FFF0
 SLICE = 20_000_000
 """Instructions between two looks at the keyboard."""
-ASKED_EVERY = 251
+ASKED_EVERY = 61
 """Times that a block is executed until its pointers are looked at again, as they may point to another memory then.
 A prime: what recurs every few times is met in all of its phases."""
 OLDEST_UNICORN = 2, 1
