@@ -346,10 +346,13 @@ class Emulator:
     @property
     def estimate(self) -> str:
         """What its cycles are."""
-        slow = ((memory, memory.latency.get(self._core, 0)) for memory in self.platform.memories)
+        slow: dict[tuple[int, int], list[str]] = {}
+        for memory in self.platform.memories:
+            alike = memory.latency.get(self._core, 0), memory.port.line_bytes or WORD
+            slow.setdefault(alike, []).append(memory.name)
         waits = [
-            f"{wait} wait states for each {one.port.line_bytes or WORD} bytes of {one.name}"
-            for one, wait in slow
+            f"{wait} wait states for each {line} bytes of {', '.join(names)}"
+            for (wait, line), names in slow.items()
             if wait
         ]
         return f"{REMARKS[self._core]}, {', '.join(waits) or 'no wait states'}"
