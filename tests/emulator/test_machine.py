@@ -228,6 +228,36 @@ def test_reads_of_flash_wait_for_each_or_for_each_line(tmp_path: Path) -> None:
     assert cycles_with(replace(CACHED, data_cache_bytes=0), tmp_path)[1] == first + 4 * (63 + 1)
 
 
+AGAIN = """
+    ldr  r1, =0x20000000
+    ldr  r2, =0x08000000
+    mov  r0, #2048
+1:  ldr  r4, [r1]
+    {then}
+    subs r0, r0, #1
+    bne  1b
+"""
+"""One block reads RAM first; what is done then may turn its pointer to flash."""
+ALTERNATELY = "mov r3, r1\n mov r1, r2\n mov r2, r3"
+LATER = "cmp r0, #1024\n it lt\n movlt r1, r2"
+
+
+@pytest.mark.parametrize("then", [ALTERNATELY, LATER])
+def test_a_block_that_reads_another_memory_is_looked_at_again(then: str, tmp_path: Path) -> None:
+    port = replace(CACHED, data_cache_bytes=0)
+    waits = cycles_with(port, tmp_path, source=AGAIN.format(then=then))[1]
+    assert waits == pytest.approx(4 * 1024, rel=0.3)
+
+
+def test_what_waits_is_named(tmp_path: Path) -> None:
+    platform = targets.find("cortex-m4").platform
+    memories = tuple(replace(one, latency={} if one.is_flash else {"cortex-m4": 3}) for one in platform.memories)
+    with loaded(EXIT, tmp_path, platform=replace(platform, memories=memories)) as emulator:
+        assert emulator.estimate.endswith(", 3 wait states for each 4 bytes of ram")
+    with loaded(EXIT, tmp_path) as emulator:
+        assert emulator.estimate.endswith(", no wait states")
+
+
 FAR = """
     movs r0, #64
 1:  b    2f

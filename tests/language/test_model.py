@@ -83,6 +83,7 @@ def test_a_greedy_program_gives_the_same_tokens_without_scores(
         assert tokens(lm, prompt, Sampling()) == expected
     texts = lm.compiled.texts()
     assert "logits" not in texts["calls.h"]
+    assert "has no scores" in texts["fox.h"]
     assert "sampler.c" not in texts
     with pytest.raises(CompileError, match="this one is greedy"):
         lm.generate("A fox", GIVEN, temperature=0.7)
@@ -175,6 +176,44 @@ def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> No
     assert done.stdout.decode("utf-8", "replace") == text + "\n"
     assert subprocess.run([tmp_path / "talk", "A fox", "many"], capture_output=True).returncode == 2
     assert "add_library(fox_model STATIC" in (tmp_path / "c/CMakeLists.txt").read_text()
+
+
+DRAWS = """
+#include <stdio.h>
+
+#include "fox.h"
+
+static void say(void) {
+  const int32_t tokens[] = {3, 4, 5};
+  fox_prompt(tokens, 3);
+  for (int i = 0; i < 8; i++) printf("%d ", (int)fox_next());
+  printf("\\n");
+}
+
+int main(void) {
+  const tw_sampling warm = {2 * TW_SAMPLER_ONE, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
+  if (fox_next() != TW_MODEL_NOTHING_READ) return 1;
+  if (fox_sampling(&warm, 5) != 0) return 1;
+  say();
+  fox_reset();
+  if (fox_sampling(&warm, 5) != 0) return 1;
+  say();
+  fox_reset();
+  say();
+  return 0;
+}
+"""
+
+
+def test_sampling_holds_without_a_reset_before_it(model: LanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    (tmp_path / "main.c").write_text(DRAWS)
+    sources = [str(path) for path in tmp_path.rglob("*.c") if path.name != "talk.c"]
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-O1", "-I", str(tmp_path)]
+    subprocess.run([*compiler, *sources, "-o", str(tmp_path / "draw"), "-lm"], check=True)
+    done = subprocess.run([tmp_path / "draw"], check=True, capture_output=True, text=True)
+    first, again, greedy = done.stdout.splitlines()
+    assert first == again != greedy
 
 
 def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: LanguageModel, tmp_path: Path) -> None:

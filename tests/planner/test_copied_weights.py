@@ -33,6 +33,15 @@ def test_as_many_bytes_as_are_allowed() -> None:
 
 
 @pytest.mark.fast
+def test_a_note_says_what_is_copied() -> None:
+    every, none = planned(10**6), planned(5)
+    count = len(every.copied)
+    assert every.graph.notes[-1] == f"{count} of {count} constants are copied to RAM: {every.copied_bytes} bytes"
+    assert not none.copied
+    assert none.graph.notes[-1].startswith(f"0 of {count} constants are copied to RAM: 0 bytes; ")
+
+
+@pytest.mark.fast
 def test_none_where_ram_is_full() -> None:
     """Copies never are the reason that a network does not fit."""
     ram = board_memory(planned(0))[0].needed + 64

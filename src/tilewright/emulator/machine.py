@@ -32,8 +32,9 @@ SYSTEM_BYTES = 0x10_0000
 NOWHERE = 0xFFFF_FFF0
 SLICE = 20_000_000
 """Instructions between two looks at the keyboard."""
-ASKED_EVERY = 256
-"""Times that a block is executed until its pointers are looked at again: the same kernel may read another memory."""
+ASKED_EVERY = 61
+"""Times that a block is executed until its pointers are looked at again, as they may point to another memory then.
+A prime: what recurs every few times is met in all of its phases."""
 OLDEST_UNICORN = 2, 1
 NEAR = 1 << 16
 """Bytes below a stack: an access there has left it."""
@@ -345,11 +346,16 @@ class Emulator:
     @property
     def estimate(self) -> str:
         """What its cycles are."""
-        flash = next((memory for memory in self.platform.memories if memory.is_flash), None)
-        wait = 0 if flash is None else flash.latency.get(self._core, 0)
-        line = flash.port.line_bytes or WORD if flash else WORD
-        waits = f"{wait} wait states for each {line} bytes of flash" if wait else "no wait states"
-        return f"{REMARKS[self._core]}, {waits}"
+        slow: dict[tuple[int, int], list[str]] = {}
+        for memory in self.platform.memories:
+            alike = memory.latency.get(self._core, 0), memory.port.line_bytes or WORD
+            slow.setdefault(alike, []).append(memory.name)
+        waits = [
+            f"{wait} wait states for each {line} bytes of {', '.join(names)}"
+            for (wait, line), names in slow.items()
+            if wait
+        ]
+        return f"{REMARKS[self._core]}, {', '.join(waits) or 'no wait states'}"
 
     @property
     def cycle(self) -> int:

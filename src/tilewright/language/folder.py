@@ -138,8 +138,8 @@ class ModelC:
 /* Forgets all tokens, and chooses the most likely ones from now on. Call it before anything else. */
 void {name}_reset(void);
 
-/* How the next tokens are chosen; tokens that were read before do not count for the penalty. Gives 0, or a number below
- * 0 that language_model.h explains. */
+/* How the next tokens are chosen; tokens that were read before do not count for the penalty.{self._only_greedy}
+ * Gives 0, or a number below 0 that language_model.h explains. */
 int32_t {name}_sampling(const tw_sampling *settings, uint64_t seed);
 
 /* Reads tokens behind those that were read and given before. Gives 0, or a number below 0 and has read nothing (but for
@@ -154,6 +154,14 @@ int32_t {name}_length(void);
 
 #endif
 """
+
+    @property
+    def _only_greedy(self) -> str:
+        return (
+            "\n * This program has no scores: it refuses all but temperature 0 without a penalty."
+            if self.greedy
+            else ""
+        )
 
     def _calls(self) -> str:
         """What language_model.c knows of this model."""

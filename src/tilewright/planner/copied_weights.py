@@ -7,7 +7,7 @@ elsewhere. What is read most often is copied first, up to the bytes that the use
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.errors import CompileError
@@ -33,7 +33,14 @@ def copy_weights(schedule: Schedule, settings: Settings) -> Schedule:
         if size <= left:
             copied.append(name)
             left -= size
-    return replace(schedule, copied=frozenset(copied))
+    found = replace(schedule, copied=frozenset(copied))
+    return replace(found, graph=replace(schedule.graph, notes=(*schedule.graph.notes, _note(found, reads))))
+
+
+def _note(schedule: Schedule, reads: Mapping[str, int]) -> str:
+    ram, few = board_memory(schedule)[0], len(schedule.copied)
+    rest = "" if few == len(reads) else f"; {ram.bytes - ram.needed} are left there"
+    return f"{few} of {len(reads)} constants are copied to {ram.memory.name}: {schedule.copied_bytes} bytes{rest}"
 
 
 def _check_waits(schedule: Schedule, settings: Settings) -> None:

@@ -59,6 +59,8 @@ void TW_LM_FUNCTION(reset)(void) {
 }
 
 int32_t TW_LM_FUNCTION(sampling)(const tw_sampling *settings, uint64_t seed) {
+  /* A first prompt would reset them. */
+  if (!started) TW_LM_FUNCTION(reset)();
   return choose_by(settings, seed);
 }
 
