@@ -405,7 +405,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
     quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
-    kernels: Sequence[str | Path] = (), threads: int = 0, cpu: str = "", pin: bool = False,
+    kernels: Sequence[str | Path] = (), threads: int | None = None, cpu: str = "", pin: bool = False,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -422,9 +422,9 @@ def compile_model(
     those of kernels from outside the package (docs/own_kernels.md). Of the target cpu: `cpu` is the processor,
     `threads` compute a layer together, and with `pin` each stays on one of its cores.
     """
-    if not isinstance(threads, int):
+    if not isinstance(threads, int | None):
         raise CompileError(f"threads={threads!r}", "is no whole number", "as many as the machine has cores")
-    settings = replace(settings, threads=threads) if threads else settings
+    settings = settings if threads is None else replace(settings, threads=threads)
     settings = replace(settings, processor=cpu) if cpu else settings
     settings = replace(settings, pins_threads=True) if pin else settings
     settings = replace(settings, numerics=numerics) if numerics else settings

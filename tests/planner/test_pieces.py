@@ -14,6 +14,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.neg import Neg
 from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.planner.schedule import Schedule, interpret
 from tilewright.target.processors import NATIVE
@@ -76,6 +77,17 @@ def test_no_result_takes_the_place_of_rows_that_others_still_read() -> None:
     (turned,) = builder.add(Neg(), [first])
     builder.output(builder.add(Concat(0), [builder.add(Neg(), [turned])[0], builder.add(Neg(), [y])[0]])[0])
     scheduled(builder.build())
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("is_reshaped", [False, True])
+def test_rows_that_are_an_output_are_copied_there(is_reshaped: bool) -> None:
+    builder = Builder("rows")
+    (y,) = builder.add(Relu(), [builder.input("x", KIND)])
+    (some,) = builder.add(rows(2, 3), [y])
+    builder.output(builder.add(Neg(), [some])[0])
+    builder.output(builder.add(Reshape((24,)), [some])[0] if is_reshaped else some)
+    assert "Slice" in kinds(scheduled(builder.build()))
 
 
 def test_in_c(monkeypatch: pytest.MonkeyPatch) -> None:

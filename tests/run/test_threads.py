@@ -177,3 +177,9 @@ def test_keywords_choose_processor_and_threads(tmp_path: Path) -> None:
     made = compile_model(tmp_path / "model.onnx", target="cpu", cpu="cortex-a76", threads=2, pin=True)
     target = made.compiled.schedule.target
     assert (target.processor, target.threads, target.pins_threads) == ("cortex-a76", 2, True)
+
+
+def test_the_keyword_is_no_less_checked(tmp_path: Path) -> None:
+    save(network(), tmp_path / "model.onnx")
+    with pytest.raises(CompileError, match="is not 1 to 64"):
+        compile_model(tmp_path / "model.onnx", target="cpu", threads=0)

@@ -35,7 +35,7 @@ def pieces(graph: Graph, owners: Owners) -> Pieces:
     lies = dict(inside)
     for node in graph.nodes:
         source = node.inputs[0] if node.inputs else ""
-        if node.key in inside or owners[node.key] != node.key or not _is_run(graph, node):
+        if node.key in inside or owners[node.key] != node.key or node.key in graph.sinks or not _is_run(graph, node):
             continue
         if home_of(graph, _end(owners, lies, source)[0]) == "arena":
             lies[node.key] = source, _first_byte(graph, node)

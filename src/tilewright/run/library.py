@@ -162,11 +162,11 @@ class LoadedNetwork:
         if len(given) != len(self._outputs):
             raise CompileError("call", f"out has {len(given)} arrays", f"the network has {len(self._outputs)} outputs")
         checked = [self._checked(f"out {name}", array, name) for name, array in zip(self._outputs, given, strict=True)]
-        for number, array in enumerate(checked):
+        for number, (name, array) in enumerate(zip(self._outputs, checked, strict=True)):
             if not array.flags.writeable:
-                raise CompileError("call", f"out {number} is read-only", "give an array that may be written")
+                raise CompileError("call", f"out {name} is read-only", "give an array that may be written")
             if any(np.may_share_memory(array, other) for other in (*inputs, *checked[:number])):
-                raise CompileError("call", f"out {number} shares memory with another array", "give one of its own")
+                raise CompileError("call", f"out {name} shares memory with another array", "give one of its own")
         return checked
 
     def _checked(self, what: str, array: Array, name: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from tilewright.targets.snitch.ita.short_sums import short_sum
 
 pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(5)
+SHARES = full_range(24, "uint8", 0, "half_even")
 
 
 def quantised(model: object, numerics: str) -> Graph:
@@ -75,6 +77,23 @@ def test_queries_keys_and_values_are_centred() -> None:
     x = RNG.integers(-128, 128, (1, 64, 64)).astype(np.int8)
     a, b = results(ours, x), results(exact, x)
     assert np.corrcoef(a.reshape(-1), b.reshape(-1))[0, 1] > 0.97
+
+
+def test_scores_with_a_bias_stay_exact() -> None:
+    """ITA has none for them."""
+    builder = Builder("net")
+    queries, keys, values = (builder.input(name, TensorType("int8", (64, 64))) for name in "qkv")
+    table = builder.constant(np.rint(2.0**24 * np.exp(-np.arange(256) / 8)).astype(np.int32), "table")
+    bias = builder.constant(RNG.integers(-9999, 9999, 64).astype(np.int32), "bias")
+    mul = builder.constant(np.array([2**20], np.int32), "mul")
+    product = MatMul(trans_b=True, requant=full_range(30, "int8", 0, "half_even"))
+    for added in ("", bias):
+        (scores,) = builder.add(product, [queries, keys, added, mul])
+        (shares,) = builder.add(QLinearSoftmax(axis=1, numerator=255 << 24, requant=SHARES), [scores, table])
+        (mixed,) = builder.add(replace(product, trans_b=False), [shares, values, "", mul])
+        builder.output(mixed)
+    made = apply(builder.build(), (ITA_NUMERICS,))
+    assert [type(node.op) for node in made.nodes] == [MatMul, ItaSoftmax, MatMul, MatMul, QLinearSoftmax, MatMul]
 
 
 def test_columns_get_one_scale() -> None:

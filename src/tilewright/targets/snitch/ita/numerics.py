@@ -149,8 +149,10 @@ class _Replacing:
 
 
 def _between(graph: Graph, scores: Node, softmax: Node, mixed: Node) -> Attention | None:
-    """Of two products of int8 that have no zero points, or can lose them, and of keys that fill tiles."""
+    """Of two products of int8 without biases, with zero points that can be lost, and of keys that fill tiles."""
     if any(not isinstance(node.op, MatMul) or _scale(graph, node) is None for node in (scores, mixed)):
+        return None
+    if any(not operands.keys().isdisjoint(("C", "add")) for operands in (scores.operands(), mixed.operands())):
         return None
     first, second = instance(scores.op, MatMul), instance(mixed.op, MatMul)
     zeros = {scores.inputs[0]: first.a_zero, scores.inputs[1]: first.b_zero, mixed.inputs[1]: second.b_zero}
