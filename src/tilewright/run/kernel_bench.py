@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen import board_program, cluster_program
-from tilewright.codegen.kernels import PREFIX_FILE, Instance, has_exponents
+from tilewright.codegen.kernels import PREFIX_FILE, Instance, has_exponents, included
 from tilewright.codegen.literals import number
 from tilewright.emulator.machine import Emulator
 from tilewright.emulator.qemu import Qemu
@@ -226,15 +226,29 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
     runtime = _runtime_sources(target, _has_runtime_jobs(cases, target))
     texts = {name: instance.text(target.kernel_file) for name, instance in instances.items()}
     texts["main.c"] = _main(cases, layouts, target)
-    for name, text in (_surroundings(target) | texts).items():
+    texts = _surroundings(target) | texts
+    for name, text in (_headers(texts, target) | texts).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    headers = ["-I.", "-Iruntime/libc", "-Ikernels", *(f"-I{place / 'kernels'}" for place in target.folders)]
+    headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
     compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
     build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
     return folder / "bench.elf"
+
+
+def _headers(texts: Mapping[str, str], target: Target) -> dict[str, str]:
+    """Those of kernels that the files include, and what these include: side by side, so that one of the target's own
+    stands for the portable one of its name."""
+    found: dict[str, str] = {}
+    waiting = [name for text in texts.values() for name in included(text)]
+    while waiting:
+        place = f"kernels/{Path(waiting.pop()).name}"
+        if place not in found and place not in texts and target.kernel_file(Path(place).name).is_file():
+            found[place] = target.kernel_text(Path(place).name)
+            waiting += included(found[place])
+    return found
 
 
 def _surroundings(target: Target) -> dict[str, str]:

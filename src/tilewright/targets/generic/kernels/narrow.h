@@ -1,6 +1,8 @@
-/* The end of a requantisation. Part of requant.h, which has the types. */
+/* The end of a requantisation. */
 #ifndef TW_NARROW_H
 #define TW_NARROW_H
+
+#include "requant_data.h"
 
 /* From a wide sum to the result: shift, zero point and clamp. */
 static inline int32_t tw_narrow(const tw_requant *r, int64_t wide) {

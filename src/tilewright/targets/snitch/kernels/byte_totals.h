@@ -4,6 +4,7 @@
 #define TW_BYTE_TOTALS_H
 
 #include "cluster.h"
+#include "narrow_words.h"
 #include "requant.h"
 #include "tw.h"
 
