@@ -6,6 +6,7 @@ import pytest
 
 from tests.planner.test_strips import mobile
 from tilewright import pipeline
+from tilewright.analysis.costs import analysis_of
 from tilewright.codegen.network import COPIED
 from tilewright.errors import CompileError
 from tilewright.planner.board_memory import board_memory
@@ -30,6 +31,7 @@ def test_as_many_bytes_as_are_allowed() -> None:
     assert 0 < some.copied_bytes <= every.copied_bytes // 2
     before, after = board_memory(planned(0))[0], board_memory(some)[0]
     assert after.needed == before.needed + some.copied_bytes
+    assert analysis_of(some).peak_ram_bytes == analysis_of(planned(0)).peak_ram_bytes + some.copied_bytes
 
 
 @pytest.mark.fast

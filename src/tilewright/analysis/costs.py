@@ -65,6 +65,8 @@ class Analysis:
     """Of a board."""
     memories: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Of a board: bytes that the whole program needs of each memory, and bytes that there are."""
+    copied_bytes: int = 0
+    """Of a board: RAM for copies of weights."""
     predicted_seconds: float | None = None
     """Of a computer, as the machine takes it that its costs were measured on."""
     offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -80,7 +82,7 @@ class Analysis:
 
     @property
     def peak_ram_bytes(self) -> int:
-        return self.arena_bytes + self.io_bytes + self.l1_bytes
+        return self.arena_bytes + self.io_bytes + self.l1_bytes + self.copied_bytes
 
     @property
     def gap(self) -> float:
@@ -173,7 +175,8 @@ def _board(schedule: Schedule) -> tuple[Any, ...]:
     board = schedule.target.board
     if board is None:
         return ()
-    return board.clock_mhz, {use.memory.name: (use.needed, use.bytes) for use in board_memory(schedule)}
+    memories = {use.memory.name: (use.needed, use.bytes) for use in board_memory(schedule)}
+    return board.clock_mhz, memories, schedule.copied_bytes
 
 
 CODE_IN_L1 = (

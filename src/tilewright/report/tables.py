@@ -50,9 +50,10 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
         grid.add_row(" fits", f"{', '.join(fit)}, with stack, code and all")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
-    l1 = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
+    more = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
+    more += f" + {size(analysis.copied_bytes)} copies of weights" if analysis.copied_bytes else ""
     grid.add_row(
-        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{l1}"
+        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{more}"
     )
     if analysis.states:
         states = f"{len(analysis.states)} state{'s' if len(analysis.states) != 1 else ''}"
