@@ -358,40 +358,11 @@ refetch: /* the store emptied the fetch buffer */
 L_FALL_THROUGH:
     if (UNLIKELY(c->line == NO_LINE)) goto check_jump;
     goto *table[ip->op];
-L_NEXT_PAGE:
-    ip = code_at(s, c->group, ip->pc);
-    goto *table[ip->op];
-L_DECODE:
-    code_decode(s, c->group, ip);
-    goto *table[ip->op];
 L_DECODE_JUMP:
     code_decode(s, c->group, ip);
     goto *table[ip->entry];
-L_ILLEGAL:
-    cause = CAUSE_ILLEGAL;
-    goto trap;
-L_UNMAPPED:
-    cause = CAUSE_FETCH;
-trap:
-    if (!c->trap_handler_set) {
-        u32 reason = cause == CAUSE_ILLEGAL ? FAULT_ILLEGAL : cause == CAUSE_FETCH ? FAULT_FETCH : FAULT_TRAP;
-        sim_fault(s, reason, c, ip->pc, t, ip->pc, 0, 0);
-        s->fault.value = cause;
-        goto stopped;
-    }
-    c->mepc = ip->pc;
-    c->mcause = cause;
-    c->mtval = 0;
-    t += ip->cost;
-    ip = code_at(s, c->group, c->mtvec & ~3u);
-    goto jumped;
-
-L_hook:
-    if ((s->breakpoints || s->is_stepping) && sim_hits_breakpoint(s, c, ip->pc)) {
-        sim_fault(s, FAULT_BREAKPOINT, c, ip->pc, t, 0, 0, 0);
-        goto stopped;
-    }
-    if (s->observer.watching) observe(s, c, ip->pc, t);
+#define TRAP_CYCLES ip->cost
+#include "dispatch_ends.h"
     csr_count(s, c, ip);
     goto *plain[ip->real];
 

@@ -329,37 +329,8 @@ L_PROBE:
 
 L_FALL_THROUGH:
     goto *table[ip->op];
-L_NEXT_PAGE:
-    ip = code_at(s, c->group, ip->pc);
-    goto *table[ip->op];
-L_DECODE:
-    code_decode(s, c->group, ip);
-    goto *table[ip->op];
-L_ILLEGAL:
-    cause = CAUSE_ILLEGAL;
-    goto trap;
-L_UNMAPPED:
-    cause = CAUSE_FETCH;
-trap:
-    if (!c->trap_handler_set) {
-        u32 reason = cause == CAUSE_ILLEGAL ? FAULT_ILLEGAL : cause == CAUSE_FETCH ? FAULT_FETCH : FAULT_TRAP;
-        sim_fault(s, reason, c, ip->pc, t, ip->pc, 0, 0);
-        s->fault.value = cause;
-        goto stopped;
-    }
-    c->mepc = ip->pc;
-    c->mcause = cause;
-    c->mtval = 0;
-    t++;
-    ip = code_at(s, c->group, c->mtvec & ~3u);
-    goto jumped;
-
-L_hook:
-    if ((s->breakpoints || s->is_stepping) && sim_hits_breakpoint(s, c, ip->pc)) {
-        sim_fault(s, FAULT_BREAKPOINT, c, ip->pc, t, 0, 0, 0);
-        goto stopped;
-    }
-    if (s->observer.watching) observe(s, c, ip->pc, t);
+#define TRAP_CYCLES 1
+#include "dispatch_ends.h"
     goto *plain[ip->real];
 
 #define RV(name, mask, match, form, kind, ...) L_##name: HANDLE_##kind(form, __VA_ARGS__)
