@@ -19,6 +19,15 @@ COREV = "+m+a+c+f+xcvmem+xcvmac+xcvsimd+xcvalu+xcvbitmanip+xcvbi"
 FOREVER = struct.pack("<I", 0x0000006F)
 """A jump to itself."""
 TARGET = ["-target", "riscv32-freestanding"]
+ALONE = """
+    csrr t0, mhartid
+    li   t1, {hart}
+    beq  t0, t1, 1f
+0:  wfi
+    j    0b
+1:
+"""
+"""All cores but one sleep."""
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.assembling import BASE, FOREVER, PROGRAMS, TARGET, assemble, elf_of, program_folder
+from tests.sim.assembling import ALONE, BASE, FOREVER, PROGRAMS, TARGET, assemble, elf_of, program_folder
 from tilewright.errors import CompileError
 from tilewright.sim.platform import Platform
 from tilewright.sim.simulator import Simulator
@@ -18,14 +18,6 @@ SEQUENTIAL = 4096
 INTERLEAVED = 64 * SEQUENTIAL
 """Where L1 of 64 tiles begins to be interleaved."""
 DATA = BASE + 0x10_0000
-ALONE = """
-    csrr t0, mhartid
-    li   t1, {hart}
-    beq  t0, t1, 1f
-0:  wfi
-    j    0b
-1:
-"""
 
 
 def program(body: str, hart: int | None = 0) -> tuple[bytes, int]:

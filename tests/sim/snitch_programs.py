@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sim.assembling import BASE, FOREVER, assemble, elf_of
+from tests.sim.assembling import ALONE, BASE, FOREVER, assemble, elf_of
 from tilewright.sim.simulator import Simulator
 
 FEATURES = "+m+a+f+d"
@@ -19,14 +19,6 @@ MACROS = """
     fmv.x.w t6, fa0
     mv   t6, t6
     .endm
-"""
-ALONE = """
-    csrr t0, mhartid
-    li   t1, {hart}
-    beq  t0, t1, 1f
-0:  wfi
-    j    0b
-1:
 """
 
 

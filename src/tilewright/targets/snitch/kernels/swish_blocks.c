@@ -5,25 +5,20 @@
 #define TW_NAME tw_swish_blocks
 #endif
 
-#include "function_blocks.h"
+#include "logistic_blocks.h"
 
 static inline void tw_constants(const tw_unary_params *p, tw_room *room) {
-   (void)room;
-  TW_SET("ft3", TW_ONE_BITS);
-  TW_SET("ft4", 0xc2a00000); /* -80 */
-  TW_SET("ft5", 0x42a00000); /* 80 */
+  (void)room;
+  tw_logistic_constants();
   __asm__ volatile("flw ft6, 0(%0)" : : "r"(&p->alpha) : "ft6");
   __asm__ volatile("fneg.s ft6, ft6" : : : "ft6");
-  TW_SET_TWICE("ft7", 0x40000000); /* 2 */
 }
 
 static inline void tw_block(const float *x, float *y, tw_room *room) {
   tw_load_constants(room->power);
   tw_load_x(x);
   TW_EIGHTS(TW_WITH(TW_VFMUL_R, "f8", "f8", "f6") TW_WITH(TW_VFMAX_R, "f8", "f8", "f4") TW_WITH(TW_VFMIN_R, "f8", "f8", "f5"));
-  tw_power(room);
-  TW_EIGHTS(TW_WITH(TW_VFADD_R, "f8", "f8", "f3"));
-  tw_reciprocals(room);
+  tw_logistic(room);
   tw_load_x(x);
   TW_EIGHTS(TW_BOTH(TW_VFMUL, "f8", "f8", "f16"));
   tw_store_x(y);
