@@ -52,7 +52,7 @@ def test_text_is_written_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse(writer: object) -> str:
         raise AssertionError("constants as C")
 
-    monkeypatch.setattr("tilewright.codegen.network.Writer.data", refuse)
+    monkeypatch.setattr("tilewright.codegen.c_data.source", refuse)
     program = every_type()
     assert program.check().agrees
     with pytest.raises(AssertionError, match="constants as C"):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.frontends.checkpoint.small import LLAMA, save
 from tilewright import pipeline
+from tilewright.codegen import c_data
 from tilewright.errors import InternalError
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
@@ -39,7 +40,7 @@ def test_weights_exist_once(prepared: Prepared, target: str) -> None:
     # What counts the tokens of a block is all that only the other network needs.
     assert modes.prefilling.constants == ["offsets"]
     assert modes.second_bytes == 4 * BLOCK
-    declared = modes.prefilling.data_header()
+    declared = c_data.header(modes.prefilling)
     assert all(f"{symbol}[" in declared for symbol in modes.shared_constants.values())
     assert "tiny_decode_" in next(iter(modes.shared_constants.values()))
 

@@ -99,11 +99,11 @@ class ClusterWriter(Writer):
 
     # ---- network_data.c -----------------------------------------------------------------------------------------
 
-    def _placement(self, name: str) -> str:
+    def placement(self, name: str) -> str:
         memory = self._memory(self.tiles.homes[name])
         return f"TILEWRIGHT_{memory.name.upper()}" if memory.constants else "TILEWRIGHT_WEIGHTS"
 
-    def _more_placements(self) -> str:
+    def more_placements(self) -> str:
         used = {self.tiles.homes[name].memory for name in self.constants}
         return "".join(_placement(m) for m in self.memories.memories if m.constants and m.name in used)
 

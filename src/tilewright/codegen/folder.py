@@ -7,9 +7,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, cluster_program, example, outside, threads
+from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, outside, threads
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -35,12 +36,16 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     texts: dict[str, Text] = {
         "network.h": writer.header(),
         "network.c": writer.source(),
-        "network_data.h": writer.data_header(),
+        "network_data.h": c_data.header(writer),
         "kernels/kernels.h": prototypes(used),
         f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix, threads.functions(schedule)),
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
-    texts |= {"network_data.c": writer.data} if weights == "c" else {binary_data.SOURCE: binary_data.source(writer)}
+    texts |= (
+        {"network_data.c": partial(c_data.source, writer)}
+        if weights == "c"
+        else {binary_data.SOURCE: binary_data.source(writer)}
+    )
     added = {name for one in target.outside for name in one.files}
     texts |= {
         f"kernels/{instance.file}": instance.text(target.kernel_file, instance.kernel.source in added)

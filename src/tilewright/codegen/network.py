@@ -1,4 +1,4 @@
-"""network.h, network.c and network_data.c: what a schedule does, as C99 that is meant to be read."""
+"""network.h and network.c: what a schedule does, as C99 that is meant to be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.codegen import threads
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
-from tilewright.codegen.literals import C_TYPES, array_items
+from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
@@ -251,49 +251,13 @@ int {self.name}_reset(void *arena_memory);
     def c_type_of(self, name: str) -> str:
         return C_TYPES[self.schedule.graph.types[name].dtype]
 
-    # ---- network_data.h, network_data.c -------------------------------------------------------------------------
+    # ---- constants, which c_data.py and binary_data.py write ----------------------------------------------------
 
-    def data_header(self) -> str:
-        lines = "\n".join(f"extern const {self._data_declaration(name)};" for name in self.used_constants)
-        return f"""\
-/* Constants of {comment(self.schedule.graph.name)}. */
-#ifndef {self.macro}_NETWORK_DATA_H
-#define {self.macro}_NETWORK_DATA_H
-
-#include <stdint.h>
-
-{lines}
-
-#endif
-"""
-
-    def data(self) -> str:
-        parts = []
-        for name in self.constants:
-            array = self.schedule.graph.constants[name]
-            shape = f"[{' x '.join(map(str, array.shape))}]" if array.shape else "scalar"
-            items = array_items(array) or "0"
-            declaration = self._data_declaration(name)
-            parts.append(
-                f"\n/* {comment(name)}: {array.dtype.name} {shape} */\n"
-                f"{self._placement(name)} const {declaration} = {{\n    {items}}};\n"
-            )
-        body = "".join(parts)
-        return f"""\
-/* Constants of {comment(self.schedule.graph.name)}. */
-#include "network_data.h"
-{math_header(body)}
-/* Where the linker puts the weights, for example __attribute__((section(".weights"))). */
-#ifndef TILEWRIGHT_WEIGHTS
-#define TILEWRIGHT_WEIGHTS
-#endif
-{self._more_placements()}{body}"""
-
-    def _placement(self, name: str) -> str:
+    def placement(self, name: str) -> str:
         """The macro that says where a constant goes."""
         return "TILEWRIGHT_COPIED_WEIGHTS" if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS"
 
-    def _more_placements(self) -> str:
+    def more_placements(self) -> str:
         if not self.schedule.copied:
             return ""
         return f"""
@@ -313,7 +277,7 @@ int {self.name}_reset(void *arena_memory);
         section = COPIED if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS_SECTION"
         return section, self.schedule.graph.constants[name].dtype.itemsize
 
-    def _data_declaration(self, name: str) -> str:
+    def data_declaration(self, name: str) -> str:
         return f"{self.c_type_of(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"
 
     # ---- network.c ----------------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, cluster_program
+from tilewright.codegen import binary_data, c_data, cluster_program
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer
@@ -81,7 +81,7 @@ class ModelC:
         texts: dict[str, Text] = {}
         for mode, writer in self.modes.writers.items():
             texts |= {f"{mode}/network.h": writer.header(), f"{mode}/network.c": writer.source()}
-            texts |= {f"{mode}/network_data.h": writer.data_header()}
+            texts |= {f"{mode}/network_data.h": c_data.header(writer)}
         texts |= self._kernel_texts()
         texts |= {name: (FOLDER / name).read_text() for name in SOURCES}
         texts |= sampler_files(self.scale is None, self.greedy)
@@ -102,7 +102,7 @@ class ModelC:
 
     def constants(self) -> dict[str, Text]:
         """As C."""
-        return {f"{mode}/network_data.c": writer.data for mode, writer in self.modes.writers.items()}
+        return {f"{mode}/network_data.c": partial(c_data.source, writer) for mode, writer in self.modes.writers.items()}
 
     def constant_bytes(self) -> tuple[dict[str, str], dict[str, bytes]]:
         """As sources that an assembler reads, and the files of bytes that they take in."""
