@@ -12,7 +12,7 @@ from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
+from tilewright.targets.cortex_m.paired import ELEMENTS, PairedConv, paired_conv
 from tilewright.targets.cortex_m.paired_features import conv_features, window_features
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.paired_sizes import (
@@ -71,8 +71,8 @@ def not_joined(op: Op, types: Types) -> str | None:
     return None if cast(Paired, op).way.is_apart else "filters are not apart"
 
 
-CONV = "X W:int8 -> Y", {"X": NARROW, "Y": TOTALS}
-PRODUCT = "A W:int8 -> Y", {"A": NARROW, "Y": TOTALS}
+CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}
+PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}
 
 KERNELS = (
     Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart, features=conv_features),

@@ -6,6 +6,7 @@ import math
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._windows import pair, reach
 from tilewright.target.kernel import Types
 from tilewright.targets.cortex_m.paired import PairedConv
@@ -40,7 +41,7 @@ def band_bytes(op: PairedConv, types: Types) -> int:
     rows = (rows_at_a_time(op, types) - 1) * stride + reach(high, dilation)
     width = (types["Y"].shape[-1] - 1) * conv.strides[-1] + reach(op.kernel[-1], conv.dilations[-1])
     row = -(-width * channels // WORD) * WORD if op.image_last else channels * (-(-width // WORD) * WORD)
-    return rows * row + 8 * WORD
+    return BYTES[types["X"].dtype] * rows * row + 8 * WORD
 
 
 def window_rows(op: Op, types: Types) -> int:
