@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
-from tests.targets.rv32.machine import kernels, run_graph, run_on_board
+from tests.targets.rv32.machine import kernels, run_on_board
 from tests.targets.rv32.test_kernels import conv, product, some_bytes
-from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant, full_range
-from tilewright.ir.types import Array, type_of
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.ops.transpose import Transpose
 from tilewright.target.settings import Settings
 
 KINDS = ("single", "half_even", "half_up", "dialect", "float", "double", "none")
@@ -45,7 +42,9 @@ def to_halves(random: Generator, filters: int, kind: str, is_relu: bool) -> tupl
 def wide(random: Generator, case: Case, kind: str) -> Case:
     """The same layer of 16-bit elements, some of which leave 32 bits in their sums."""
     op, (x, w, bias, *_) = case
-    assert isinstance(op, Conv | MatMul) and x is not None and w is not None
+    assert isinstance(op, Conv | MatMul)
+    assert x is not None
+    assert w is not None
     w = random.integers(-128, 128, w.shape).astype(np.int8)
     op = replace(op, w_zero=0) if isinstance(op, Conv) else op
     halves = some_bytes(random, "int16", *x.shape)
@@ -71,3 +70,9 @@ def test_products() -> None:
     random = default_rng(22)
     cases = [wide(random, product(random, "single"), kind) for kind in KINDS * 3]
     assert run(cases) == {"matmul_pairs", "matmul_pairs_apart", "conv_pairs_apart"}
+
+
+def test_depthwise_convolutions() -> None:
+    random = default_rng(23)
+    cases = [wide(random, conv(random, "single", depthwise=True), kind) for kind in KINDS * 6]
+    assert run(cases) == {"depthwise_halves"}

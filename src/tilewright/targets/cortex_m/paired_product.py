@@ -79,7 +79,7 @@ class PairedMatMul(Internal):
 
 
 def paired_product(graph: Graph, node: Node) -> Offer | None:
-    """A product of rows of bytes or 16 bits and a constant matrix, with constants that differ from column to column at most."""
+    """A product of rows and a constant matrix, with constants that differ from column to column at most."""
     op, operands = node.op, node.operands()
     matrix = graph.constants.get(operands.get("B", ""))
     if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not is_plain(op):

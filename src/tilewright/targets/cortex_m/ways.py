@@ -2,9 +2,9 @@
 
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
 also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
-upper word of the product, where ties go up or cannot be. positive: the same, of 16 bits without negative ones. low: one
-rounding behind the lower word, where that holds all of the product. one: one product, one sum and one shift that is the same for all filters, as `one_product` finds them.
-totals: every other, from totals in memory.
+upper word of the product, where ties go up or cannot be. positive: the same, of 16 bits, where what is negative becomes
+zero. low: one rounding behind the lower word, where that holds all of the product. one: one product, one sum and one
+shift that is the same for all filters, as `one_product` finds them. totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
@@ -140,10 +140,11 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
-    return Filters(starts, mul, _add(shift, addend, requant, way.name), starts, starts)
+    return Filters(starts, mul, added_from(shift, addend, requant, way.name), starts, starts)
 
 
-def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
+def added_from(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
+    """What a requantisation adds, or its exponents, of what `Filters.scaling` gave."""
     if way in ("totals", ONE) or requant is None:
         return addend
     if way == "low":

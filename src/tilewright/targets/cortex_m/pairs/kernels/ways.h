@@ -28,6 +28,7 @@ enum { TW_ONE_FIRST_SHIFT = 14, TW_ONE_SECOND_SHIFT = 10 };
 #define TW_HAS_POSITIVE 1
 #else
 #define TW_RESULT_BITS "8"
+#define TW_POSITIVE_BITS "7"
 #define TW_STORE_RESULT "strb"
 #define TW_RESULT_BYTES "1"
 #define TW_HAS_POSITIVE 0
