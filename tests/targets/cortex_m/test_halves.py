@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
-from tests.targets.rv32.machine import kernels, run_on_board
+from tests.targets.cortex_m.test_vectors import channels_last, depthwise
+from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import conv, product, some_bytes
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
@@ -76,3 +78,28 @@ def test_depthwise_convolutions() -> None:
     random = default_rng(23)
     cases = [wide(random, conv(random, "single", depthwise=True), kind) for kind in KINDS * 6]
     assert run(cases) == {"depthwise_halves"}
+
+
+def on_vectors(cases: Sequence[Case]) -> set[str]:
+    compiled, _ = run_on_board(cases, LARGE, target="cortex-m55")
+    return set(kernels(compiled))
+
+
+@needs_qemu
+def test_convolutions_on_vectors() -> None:
+    random = default_rng(24)
+    cases = [channels_last(wide(random, conv(random, "single"), kind)) for kind in KINDS * 3]
+    assert on_vectors(cases) == {"conv_mve"}
+
+
+@needs_qemu
+def test_depthwise_convolutions_on_vectors() -> None:
+    random = default_rng(25)
+    cases = [wide(random, depthwise(random, "single", size), kind) for kind in KINDS for size in (3, 8, 20)]
+    assert on_vectors(cases) == {"depthwise_mve"}
+
+
+@needs_qemu
+def test_products_on_vectors() -> None:
+    random = default_rng(26)
+    assert on_vectors([wide(random, product(random, "single"), kind) for kind in KINDS * 2]) == {"conv_mve"}
