@@ -20,9 +20,10 @@ from tilewright.ops.conv import Conv
 
 
 class RearrangedConv(Internal):
-    """All but the constants is that of the convolution, of bytes. It is cut along its results only, with all of the
-    constants."""
+    """All but the constants is that of the convolution. It is cut along its results only, with all of the constants."""
 
+    images: ClassVar[frozenset[str]] = NARROW
+    """Element types of X that it takes."""
     conv: Conv
 
     @abstractmethod
@@ -53,8 +54,9 @@ class RearrangedConv(Internal):
         return self.conv.result_shapes(self.plain_shapes(shapes))
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}, bytes are expected")
+        if types["X"].dtype not in self.images or types["W"].dtype != "int8":
+            taken = ", ".join(sorted(self.images))
+            raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}; {taken} and int8 are expected")
         self.conv.check(self.plain_types(types))
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:

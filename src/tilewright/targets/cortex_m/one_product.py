@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
+from tilewright.ops._linear import NARROW
 from tilewright.targets.cortex_m.ways import Filters
 
 FACTOR_BITS = 31
@@ -62,7 +63,9 @@ def one_product(
 ) -> OneProduct | None:  # fmt: skip
     """With totals shifted by this at the end, and left by so much; or by what suits each filter. None where results
     would be others."""
-    if (requant.low, requant.high) != limits(requant.dtype) or requant.rounding == "float" or filters.mul.min() <= 0:
+    if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in NARROW:
+        return None
+    if requant.rounding == "float" or filters.mul.min() <= 0:
         return None
     bits = _point(requant, filters)
     if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):

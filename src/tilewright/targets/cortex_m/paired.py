@@ -32,6 +32,9 @@ from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
 
 LARGEST_JOINED = 1 << 23
 """Totals of a second filter are smaller, or apart."""
+WIDE = "int16"
+ELEMENTS = NARROW | {WIDE}
+"""What panels are made of."""
 STARTS, SCALES, WORD = 2, 6, 4
 """Words of a pair before and behind its weights, and bytes of one."""
 
@@ -78,15 +81,16 @@ def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int)
     return np.ascontiguousarray(rows[:, :filters, :taps].reshape(groups * filters, taps))
 
 
-def tap_order(conv: Conv, kernel: Shape, channels: int, image_last: bool) -> Array:
-    """As a panel has taps, which are rows, columns, channels otherwise: where those of a row lie side by side, words of
-    all rows, the bytes 0, 2, 1 and 3 of each, then what is left of the rows."""
+def tap_order(conv: Conv, kernel: Shape, channels: int, image_last: bool, dtype: str) -> Array:
+    """As a panel has taps, which are rows, columns, channels otherwise: where those of a row lie side by side, fours of
+    all rows, of bytes 0, 2, 1 and 3 of each, then what is left of the rows."""
     length, rows = kernel[-1] * channels, math.prod(kernel[:-1])
     taps = np.arange(rows * length)
     if conv.dilations[-1] != 1 or not (image_last or channels == 1):
         return taps
-    words, rest = np.split(taps.reshape(rows, length), [length // WORD * WORD], axis=1)
-    return np.concatenate([words.reshape(-1, WORD)[:, [0, 2, 1, 3]].reshape(-1), rest.reshape(-1)])
+    fours, rest = np.split(taps.reshape(rows, length), [length // WORD * WORD], axis=1)
+    order = [0, 1, 2, 3] if dtype == WIDE else [0, 2, 1, 3]
+    return np.concatenate([fours.reshape(-1, WORD)[:, order].reshape(-1), rest.reshape(-1)])
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class PairedConv(RearrangedConv):
     Padding has the value `conv.x_zero`, which is not subtracted."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W")
+    images: ClassVar[frozenset[str]] = ELEMENTS
     filters: int = 1
     """Of all groups."""
     kernel: Shape = (1, 1)
@@ -159,7 +164,8 @@ class PairedConv(RearrangedConv):
     def numpy(self, X: Array, W: Array) -> Array:
         per_group = self.filters // self.conv.groups
         rows = unpaired(words_of(W), self.way.is_apart, self.conv.groups, per_group, self.taps({"X": X.shape}))
-        order = tap_order(self.conv, self.kernel, rows.shape[1] // math.prod(self.kernel), self.image_last)
+        channels = rows.shape[1] // math.prod(self.kernel)
+        order = tap_order(self.conv, self.kernel, channels, self.image_last, X.dtype.name)
         plain = rows[:, np.argsort(order)]
         weights = np.moveaxis(plain.reshape(self.filters, *self.kernel, -1), -1, 1)
         found = from_pairs(scaling_of(W), self.conv.requant, self.way, self.conv.groups, per_group)
@@ -181,15 +187,15 @@ class PairedConv(RearrangedConv):
 
 
 def paired_conv(graph: Graph, node: Node, image_last: bool = False) -> Offer | None:
-    """A convolution of bytes with constants; not one whose filters see one channel each."""
+    """A convolution of bytes or 16 bits with constants; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
     if not isinstance(op, Conv) or weights is None or op.channels_last or min(op.padding) < 0 or not weights.size:
         return None
     x = graph.types[operands["X"]].dtype
-    if x not in NARROW or (op.groups > 1 and weights.shape[1] == 1):
+    if x not in ELEMENTS or (op.groups > 1 and weights.shape[1] == 1):
         return None
-    order = tap_order(op, weights.shape[2:], weights.shape[1], image_last)
+    order = tap_order(op, weights.shape[2:], weights.shape[1], image_last, x)
     rows = np.moveaxis(weights, 1, -1).reshape(len(weights), -1)[:, order].astype(np.int64) - op.w_zero
     made = paired_constants(graph, operands, "B", rows, op.x_zero, x, op.requant, op.groups)
     if made is None:
@@ -211,6 +217,9 @@ def paired_constants(
         return None
     pairs = paired(rows, groups)
     name = filters.way(requant)
+    if requant is not None and requant.rounding == "double" and filters.largest.max() >= LARGEST_TOTAL:
+        # Kernels double totals to round twice.
+        return None
     fits = bool(filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0])
     if fits and name != "totals" and requant is not None:
         scaling = one_product_pairs(requant, filters, groups)
@@ -236,7 +245,7 @@ def filters_of(
     ends = np.stack([rows * least, rows * most])
     low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
     found = Filters(start, mul, add if "add" in operands else None, low, high)
-    return found if found.largest.max() < LARGEST_TOTAL else None
+    return found if found.largest.max() < LARGEST_TOTAL or dtype == WIDE else None
 
 
 def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:

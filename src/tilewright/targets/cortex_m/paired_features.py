@@ -9,9 +9,19 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ops._windows import pair
 from tilewright.target.kernel import Types
+from tilewright.targets.cortex_m.halves import WAYS as HALVES_WAYS
+from tilewright.targets.cortex_m.halves import HalvesConv
 from tilewright.targets.cortex_m.paired import PairedConv
-from tilewright.targets.cortex_m.paired_sizes import band_bytes, is_flat, rows_at_a_time, window_band, window_rows
-from tilewright.targets.cortex_m.ways import NAMES
+from tilewright.targets.cortex_m.paired_sizes import (
+    band_bytes,
+    halves_band,
+    halves_rows,
+    is_flat,
+    rows_at_a_time,
+    window_band,
+    window_rows,
+)
+from tilewright.targets.cortex_m.ways import NAMES, TOTALS_WAY
 from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WAYS, WindowConv
 from tilewright.targets.microcontroller.features import PIXELS, WORD
 
@@ -60,6 +70,23 @@ def window_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     return (
         1.0, float(planes), float(bands * copied), float(bands * window_band(op, types)), float(twos),
         float(results * (found.conv.strides[0] == 2)), *_by_way(WAYS, found.way, results),
+    )  # fmt: skip
+
+
+def halves_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; filters of bands; rows of results; windows of 3 x 3 and words of all others, four at a time; words of
+    single windows; what is copied; results by their way."""
+    found = instance(op, HalvesConv)
+    batch, filters, *outs = types["Y"].shape
+    (height, width), (high, wide) = pair(tuple(outs)), pair(found.kernel)
+    passes, words = batch * -(-height // halves_rows(types)), high * -(-wide // 2)
+    rows, is_3x3 = batch * filters * height, found.kernel == (SIDE, SIDE) and found.way.name != TOTALS_WAY.name
+    fours, ones = (-(-width // PIXELS), 0) if width >= PIXELS else (0, width)
+    return (
+        1.0, float(passes * filters), float(rows), float(rows * fours * is_3x3),
+        float(rows * fours * words * (not is_3x3)), float(rows * ones * words),
+        float(passes * found.conv.groups * halves_band(op, types)),
+        *_by_way(HALVES_WAYS, found.way.name, rows * (fours * PIXELS + ones)),
     )  # fmt: skip
 
 

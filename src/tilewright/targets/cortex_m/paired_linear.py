@@ -12,11 +12,14 @@ from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.paired import PairedConv, paired_conv
-from tilewright.targets.cortex_m.paired_features import conv_features, window_features
+from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
+from tilewright.targets.cortex_m.paired import ELEMENTS, WIDE, PairedConv, paired_conv
+from tilewright.targets.cortex_m.paired_features import conv_features, halves_features, window_features
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.paired_sizes import (
     band_bytes,
+    halves_band,
+    halves_rows,
     is_flat,
     panel_bytes,
     rows_at_a_time,
@@ -57,9 +60,20 @@ def window_params(op: Op, types: Types) -> Params:
     return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": window_rows(op, types)}}
 
 
+def halves_params(op: Op, types: Types) -> Params:
+    fields = op.params(types)
+    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": halves_rows(types)}}
+
+
+def halves_scratch(op: Op, types: Types) -> int:
+    """The band, which is read by words."""
+    return BYTES[WIDE] * halves_band(op, types) + 2 * WORD
+
+
 def forms(graph: Graph, node: Node) -> list[Offer]:
     """Convolutions and products in pairs; in blocks where totals are too large for pairs."""
     found = paired_conv(graph, node) or paired_product(graph, node) or window_conv(graph, node)
+    found = found or halves_conv(graph, node)
     return linear.forms(graph, node) if found is None else [found]
 
 
@@ -71,8 +85,8 @@ def not_joined(op: Op, types: Types) -> str | None:
     return None if cast(Paired, op).way.is_apart else "filters are not apart"
 
 
-CONV = "X W:int8 -> Y", {"X": NARROW, "Y": TOTALS}
-PRODUCT = "A W:int8 -> Y", {"A": NARROW, "Y": TOTALS}
+CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}
+PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}
 
 KERNELS = (
     Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart, features=conv_features),
@@ -89,6 +103,11 @@ KERNELS = (
         WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
         window_band, header="conv_pairs.h",
         in_place=lambda op, types: in_place_of_planes(window_rows(op, types), types), features=window_features,
+    ),
+    Kernel(
+        HalvesConv, "depthwise_halves.c", "X W:int8 -> Y", {"X": frozenset({WIDE}), "Y": TOTALS}, halves_params,
+        halves_scratch, header="conv_pairs.h", features=halves_features,
+        in_place=lambda op, types: in_place_of_planes(halves_rows(types), types),
     ),
     *linear.KERNELS,
 )  # fmt: skip

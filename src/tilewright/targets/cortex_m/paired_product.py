@@ -1,4 +1,4 @@
-"""Rows of bytes times a constant matrix, whose columns are in pairs as filters are (`paired.py`)."""
+"""Rows of bytes or 16 bits times a constant matrix, whose columns are in pairs as filters are (`paired.py`)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import NARROW, requant_params, requantised, result_dtype
+from tilewright.ops._linear import requant_params, requantised, result_dtype
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import results
-from tilewright.targets.cortex_m.paired import PairedConv, paired_constants, scaling_of, unpaired, words_of
+from tilewright.targets.cortex_m.paired import ELEMENTS, PairedConv, paired_constants, scaling_of, unpaired, words_of
 from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Way, from_pairs
 from tilewright.targets.microcontroller.blocked_product import is_plain
 
@@ -55,8 +55,9 @@ class PairedMatMul(Internal):
         return math.prod(shapes["A"]) * self.columns
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, bytes are expected")
+        if types["A"].dtype not in ELEMENTS or types["W"].dtype != "int8":
+            taken = ", ".join(sorted(ELEMENTS))
+            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}; {taken} and int8 are expected")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (result_dtype(self, dtypes["A"]),)
@@ -64,7 +65,7 @@ class PairedMatMul(Internal):
     def numpy(self, A: Array, W: Array) -> Array:
         found = from_pairs(scaling_of(W), self.requant, self.way, 1, self.columns)
         rows = unpaired(words_of(W), self.way.is_apart, 1, self.columns, A.shape[-1])
-        total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start
+        total = exact_matmul(A.astype("int32"), rows.astype("int32").T) + found.start.astype("int32")
         if self.way.name == ONE:
             return np.moveaxis(results(scaling_of(W), self.requant, np.moveaxis(total, -1, 0), 1), 0, -1)
         return requantised(self, total, found.mul, found.add)
@@ -78,13 +79,13 @@ class PairedMatMul(Internal):
 
 
 def paired_product(graph: Graph, node: Node) -> Offer | None:
-    """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
+    """A product of rows and a constant matrix, with constants that differ from column to column at most."""
     op, operands = node.op, node.operands()
     matrix = graph.constants.get(operands.get("B", ""))
     if not isinstance(op, MatMul) or matrix is None or matrix.ndim != 2 or not is_plain(op):
         return None
     a = graph.types[operands["A"]]
-    if a.dtype not in NARROW or len(a.shape) < 2:
+    if a.dtype not in ELEMENTS or len(a.shape) < 2:
         return None
     rows = np.ascontiguousarray(matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     made = paired_constants(graph, operands, "C", rows, op.a_zero, a.dtype, op.requant, 1)

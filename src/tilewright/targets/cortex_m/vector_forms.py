@@ -1,4 +1,4 @@
-"""Convolutions and products of bytes as kernels for vectors of 16 bytes want them.
+"""Convolutions and products of bytes, or of elements of 16 bits, as kernels for vectors of 16 bytes want them.
 
 Weights are arranged so that one pointer walks along them; bias, factors and exponents have a value for each filter, in
 the order of the kernel, and zero points are part of the bias, also where there is padding.
@@ -16,13 +16,21 @@ import numpy as np
 
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.types import BYTES, Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import MADE, FoldedConv
 
 FILTERS, VECTOR, LANES = 4, 16, 4
-"""TW_FILTERS, TW_VECTOR, TW_LANES in C."""
+"""TW_FILTERS, bytes of a vector, TW_LANES in C."""
 HALF = VECTOR // 2
+ELEMENTS = NARROW | {"int16"}
+"""That vectors are made of."""
+
+
+def elements(dtype: str) -> int:
+    """Of a vector: TW_VECTOR in C."""
+    return VECTOR // BYTES[dtype]
 
 
 class Way(IntEnum):
@@ -31,21 +39,22 @@ class Way(IntEnum):
     UP = 0
     SHORT = 1
     ANY = 2
+    ONCE = 3
 
 
 # ---- arrangements ---------------------------------------------------------------------------------------------------
 
 
-def blocked(rows: Array, groups: int) -> Array:
-    """Rows [groups * filters, length] as [groups * blocks, vectors, FILTERS, VECTOR]; what is missing is zero."""
+def blocked(rows: Array, groups: int, vector: int = VECTOR) -> Array:
+    """Rows [groups * filters, length] as [groups * blocks, vectors, FILTERS, vector]; what is missing is zero."""
     per_group = rows.reshape(groups, -1, rows.shape[1])
-    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS), (0, -rows.shape[1] % VECTOR)])
-    parts = filled.reshape(-1, FILTERS, filled.shape[2] // VECTOR, VECTOR).transpose(0, 2, 1, 3)
+    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS), (0, -rows.shape[1] % vector)])
+    parts = filled.reshape(-1, FILTERS, filled.shape[2] // vector, vector).transpose(0, 2, 1, 3)
     return np.ascontiguousarray(parts.astype(np.int8))
 
 
 def unblocked(blocks: Array, groups: int, filters: int, length: int) -> Array:
-    rows = blocks.transpose(0, 2, 1, 3).reshape(groups, -1, blocks.shape[1] * VECTOR)
+    rows = blocks.transpose(0, 2, 1, 3).reshape(groups, -1, blocks.shape[1] * blocks.shape[3])
     return np.ascontiguousarray(rows[:, :filters, :length].reshape(groups * filters, length))
 
 
@@ -59,31 +68,31 @@ def out_of_blocks(values: Array, groups: int, filters: int) -> Array:
     return np.ascontiguousarray(values.reshape(groups, -1)[:, :filters].reshape(-1))
 
 
-def lane_order(channels: int) -> Array:
+def lane_order(channels: int, vector: int = VECTOR) -> Array:
     """The channels in the order in which totals of depthwise convolutions come."""
     order: list[int] = []
-    for first in range(0, channels, VECTOR):
-        step = 2 if channels - first <= HALF else 4
+    for first in range(0, channels, vector):
+        step = 2 if min(channels - first, vector) <= HALF else 4
         order += [first + lane + step * i for lane in range(step) for i in range(LANES)]
-        order += range(first + step * LANES, first + VECTOR)
+        order += range(first + step * LANES, first + vector)
     return np.array(order)
 
 
-def in_lanes(values: Array) -> Array:
-    order = lane_order(len(values))
+def in_lanes(values: Array, vector: int = VECTOR) -> Array:
+    order = lane_order(len(values), vector)
     return np.pad(values, (0, len(order) - len(values)))[order].astype(np.int32)
 
 
-def out_of_lanes(values: Array, channels: int) -> Array:
+def out_of_lanes(values: Array, channels: int, vector: int = VECTOR) -> Array:
     plain = np.empty_like(values)
-    plain[lane_order(channels)] = values
+    plain[lane_order(channels, vector)] = values
     return plain[:channels]
 
 
-def tapped(rows: Array) -> Array:
-    """Rows of taps [channels, taps] as [blocks, taps, VECTOR]; taps are even, with one of zeros if need be."""
-    filled = np.pad(rows, [(0, -len(rows) % VECTOR), (0, rows.shape[1] % 2)])
-    parts = filled.reshape(-1, VECTOR, filled.shape[1]).transpose(0, 2, 1)
+def tapped(rows: Array, vector: int = VECTOR) -> Array:
+    """Rows of taps [channels, taps] as [blocks, taps, vector]; taps of bytes are even, with one of zeros if need be."""
+    filled = np.pad(rows, [(0, -len(rows) % vector), (0, rows.shape[1] % 2 if vector == VECTOR else 0)])
+    parts = filled.reshape(-1, vector, filled.shape[1]).transpose(0, 2, 1)
     return np.ascontiguousarray(parts.astype(np.int8))
 
 
@@ -96,8 +105,11 @@ def untapped(parts: Array, channels: int, taps: int) -> Array:
 
 @dataclass(frozen=True)
 class VectorForm(FoldedConv):
+    images: ClassVar[frozenset[str]] = ELEMENTS
     way: Way = Way.ANY
     """That requantisations go."""
+    vector: int = VECTOR
+    """Elements of one."""
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way), "strip": 0}
@@ -121,7 +133,7 @@ class VectorDepthwise(VectorForm):
         return untapped(W, self.filters, math.prod(self.kernel))
 
     def plain_values(self, values: Array) -> Array:
-        return out_of_lanes(values, self.filters)
+        return out_of_lanes(values, self.filters, self.vector)
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,27 @@ import numpy as np
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import NATIVE, Requant
-from tilewright.ir.types import Array
-from tilewright.ops._linear import NARROW
+from tilewright.ir.types import Array, limits
 from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
+    ELEMENTS,
     VectorConv,
     VectorDepthwise,
     VectorForm,
     VectorProduct,
     Way,
     blocked,
+    elements,
     in_blocks,
     in_lanes,
     tapped,
 )
 
 INT8 = (-128, 127)
+WIDE = "int16"
 SHORT_RESULTS = frozenset({"int8", "uint8", "int16", "uint16"})
 LEAST_SHIFT = 2
 NORMALISED = 1 << 30
@@ -41,7 +43,7 @@ def forms(graph: Graph, node: Node) -> list[Offer]:
 
 
 def _conv(graph: Graph, node: Node) -> Offer | None:
-    """A convolution of bytes with channels last and constant weights and bias."""
+    """A convolution with channels last and constant weights and bias."""
     op, operands = node.op, node.operands()
     if not isinstance(op, Conv) or not op.channels_last or min(op.padding) < 0:
         return None
@@ -50,14 +52,15 @@ def _conv(graph: Graph, node: Node) -> Offer | None:
         return None
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
     is_depthwise = op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1
-    kind: type[VectorForm] = VectorDepthwise if is_depthwise and _pairs_fit(rows) else VectorConv
+    is_wide = graph.types[operands["X"]].dtype == WIDE
+    kind: type[VectorForm] = VectorDepthwise if is_depthwise and (is_wide or _pairs_fit(rows)) else VectorConv
     form = kind(len(weights), weights.shape[1:-1], replace(op, w_zero=0))
     values = {name: value_per_filter(graph, operands[name], len(rows)) for name in MADE if name in operands}
     return _offer(graph, node, form, rows, values, op.x_zero)
 
 
 def _product(graph: Graph, node: Node) -> Offer | None:
-    """A product of rows of bytes and a constant matrix."""
+    """A product of rows and a constant matrix."""
     op, operands = node.op, node.operands()
     if not isinstance(op, MatMul) or op.trans_a or op.perm_a or op.perm_b or op.perm_y:
         return None
@@ -76,16 +79,18 @@ def _offer(
 ) -> Offer | None:
     """The form with what its constants decide; None where a constant is computed, or too large for it."""
     dtype, requant = graph.types[node.inputs[0]].dtype, form.conv.requant
-    if dtype not in NARROW or rows.min() < INT8[0] or rows.max() > INT8[1]:
+    if dtype not in ELEMENTS or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
     if any(array is None for array in values.values()) or not _is_taken(requant, values):
         return None
     given = {name: array for name, array in values.items() if array is not None}
     start = given.get("B", np.zeros(len(rows), np.int64)) - folded_zero(zero, dtype) * rows.sum(1)
-    largest = np.abs(start) + np.abs(rows).sum(1) * -INT8[0]
-    if largest.max() >= 1 << 31:
+    largest = np.abs(start) + np.abs(rows).sum(1) * -limits(WIDE if dtype == WIDE else "int8")[0]
+    # Totals of 16-bit elements may leave 32 bits, as those of the graph do.
+    if dtype != WIDE and largest.max() >= 1 << 31:
         return None
-    way = Way.ANY if requant is None else _way(requant, given, largest)
+    form = replace(form, vector=elements(dtype))
+    way = Way.ANY if requant is None else _way(requant, given, largest, dtype)
     if way != Way.ANY and requant is not None and not requant.has_exponents:
         given.pop("add", None)
     made = {"W": _weights(form, rows), "B": _values(form, start)}
@@ -99,11 +104,15 @@ def _offer(
 
 
 def _weights(form: VectorForm, rows: Array) -> Array:
-    return tapped(rows) if isinstance(form, VectorDepthwise) else blocked(rows, form.conv.groups)
+    if isinstance(form, VectorDepthwise):
+        return tapped(rows, form.vector)
+    return blocked(rows, form.conv.groups, form.vector)
 
 
 def _values(form: VectorForm, values: Array) -> Array:
-    return in_lanes(values) if isinstance(form, VectorDepthwise) else in_blocks(values, form.conv.groups)
+    if isinstance(form, VectorDepthwise):
+        return in_lanes(values, form.vector)
+    return in_blocks(values, form.conv.groups)
 
 
 def _pairs_fit(rows: Array) -> bool:
@@ -124,10 +133,12 @@ def _is_taken(requant: Requant | None, values: Mapping[str, Array | None]) -> bo
     return requant.has_exponents or requant.rounding == NATIVE or requant.shift >= LEAST_SHIFT
 
 
-def _way(requant: Requant, values: Mapping[str, Array], largest: Array) -> Way:
+def _way(requant: Requant, values: Mapping[str, Array], largest: Array, dtype: str) -> Way:
     """The shortest that gives the same: without exponents above 0 two roundings; without ties that do not round up and
     without summands one."""
     add, mul = values.get("add"), values["mul"]
+    if dtype == WIDE and requant.rounding == "single" and add is not None and bool((add < -1).all()):
+        return Way.ONCE
     if requant.has_exponents:
         if add is None or (add > 0).any() or requant.rounding not in ("double", "double_up"):
             return Way.ANY

@@ -1,4 +1,4 @@
-"""Kernels for vectors of 16 bytes (MVE): channels last, products of bytes."""
+"""Kernels for vectors of 16 bytes (MVE): channels last, products of bytes or of 16-bit elements with bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_elements import all_fit
-from tilewright.targets.cortex_m.vector_forms import FILTERS, VECTOR, VectorConv, VectorDepthwise, VectorProduct
-from tilewright.targets.cortex_m.vector_offers import SHORT_RESULTS
+from tilewright.targets.cortex_m.vector_forms import (
+    ELEMENTS,
+    FILTERS,
+    VECTOR,
+    VectorConv,
+    VectorDepthwise,
+    VectorProduct,
+)
+from tilewright.targets.cortex_m.vector_offers import SHORT_RESULTS, WIDE
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 STRIP_BYTES, STRIP_PIXELS = 2048, 16
@@ -25,19 +32,24 @@ STRIP_BYTES, STRIP_PIXELS = 2048, 16
 PANEL_BYTES, FEWEST_ROWS = 4096, 4
 """Of products of what is computed: columns that are laid out at a time, and rows that they pay for."""
 MACS_PER_BYTE = 4
-"""Multiplications whose savings pay for a byte that is transposed."""
+"""Multiplications whose savings pay for a byte that is transposed; of 16-bit elements, which have no other fast kernel,
+each of them pays for one."""
 
 
-def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
-    types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and of.issuperset(types) else 0
+def _worth(images: frozenset[str], weights: frozenset[str], graph: Graph, node: Node) -> int:
+    if not isinstance(node.op, Conv):
+        return 0
+    x, w = (graph.types[name].dtype for name in node.inputs[:2])
+    if x not in images or w not in weights:
+        return 0
+    return graph.macs(node) // (1 if x == WIDE else MACS_PER_BYTE)
 
 
-OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
-LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
-SECOND = Layout(channels_last=False, worth=OF_FLOATS, keeps=OF_BYTES)
+OF_INTEGERS, OF_FLOATS = partial(_worth, ELEMENTS, NARROW), partial(_worth, FLOAT, FLOAT)
+LAST = Layout(channels_last=True, worth=OF_INTEGERS, keeps=OF_FLOATS)
+SECOND = Layout(channels_last=False, worth=OF_FLOATS, keeps=OF_INTEGERS)
 LAYOUTS = (
-    Pass("channels last of bytes", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+    Pass("channels last of integers", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     Pass("channels second of floats", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND)),
 )
 
@@ -50,7 +62,7 @@ def is_flat(op: VectorConv) -> bool:
 def window_bytes(op: VectorConv, types: Types) -> int:
     """Of one pixel, as whole vectors."""
     taps = math.prod(op.kernel) * types["X"].shape[-1] // op.conv.groups
-    return -(-taps // VECTOR) * VECTOR
+    return -(-taps // op.vector) * VECTOR
 
 
 def strip_pixels(op: VectorConv, types: Types) -> int:
@@ -76,7 +88,7 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     """Where the taps are, inside and at a border, and a row of zeros."""
     found = instance(op, VectorDepthwise)
     taps = math.prod(found.kernel)
-    return 4 * 2 * (taps + taps % 2) + -(-found.filters // VECTOR) * VECTOR
+    return 4 * 2 * (taps + taps % 2) + -(-found.filters // found.vector) * VECTOR
 
 
 def panel_columns(op: Op, types: Types) -> int:
@@ -110,7 +122,7 @@ def product_objection(op: Op, types: Types) -> str | None:
 
 
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
-TYPES = {"X": NARROW, "Y": TOTALS}
+TYPES = {"X": ELEMENTS, "Y": TOTALS}
 
 KERNELS = (
     Kernel(

@@ -2,9 +2,9 @@
 
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
 also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
-upper word of the product, where ties go up or cannot be. low: the same behind the lower word, where that holds all of
-the product. one: one product, one sum and one shift that is the same for all filters, as `one_product` finds them.
-totals: every other, from totals in memory.
+upper word of the product, where ties go up or cannot be. positive: the same, of 16 bits, where what is negative becomes
+zero. low: one rounding behind the lower word, where that holds all of the product. one: one product, one sum and one
+shift that is the same for all filters, as `one_product` finds them. totals: every other, from totals in memory.
 """
 
 from __future__ import annotations
@@ -16,19 +16,24 @@ import numpy as np
 
 from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array, limits
-from tilewright.ops._linear import NARROW
 
 ROOM = 1 << 29
 """What is added to an upper word is smaller."""
+LARGEST_DOUBLED = 1 << 30
+"""Totals that are doubled are smaller."""
 SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
-LEFT = {"up": SECOND - 1, "high": SECOND}
+LEFT = {"up": SECOND - 1, "high": SECOND, "positive": SECOND}
 """By way: bits by which such a total is shifted more at the end. `up` loses one with what it is doubled by."""
-NAMES = ("totals", "up", "twice", "high", "low", "one")
+NAMES = ("totals", "up", "twice", "high", "low", "one", "positive")
 """As TW_BY_... in C."""
 ONE = "one"
 DOUBLED = ("up", "twice")
 """Their first rounding is of twice a product's upper word."""
+SHORT = frozenset({"int8", "uint8", "int16", "uint16"})
+"""Results that instructions clamp to."""
+POSITIVE = "int16", 0, 32767
+"""What `positive` clamps to."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,9 @@ class Filters:
         return np.maximum(np.maximum(np.abs(self.least), np.abs(self.most)), np.abs(self.start))
 
     def way(self, requant: Requant | None) -> str:
-        if requant is None or requant.dtype not in NARROW or (requant.low, requant.high) != limits(requant.dtype):
+        if requant is not None and (requant.dtype, requant.low, requant.high) == POSITIVE:
+            return "positive" if self._is_high(requant) else "totals"
+        if requant is None or requant.dtype not in SHORT or (requant.low, requant.high) != limits(requant.dtype):
             return "totals"
         if requant.rounding in ("double", "double_up") and self._goes_twice(requant):
             return "up" if requant.rounding == "double_up" or requant.zero_point == requant.low else "twice"
@@ -68,7 +75,8 @@ class Filters:
 
     def _goes_twice(self, requant: Requant) -> bool:
         # The sign of a total is taken for that of its product.
-        return self.add is not None and bool(self.mul.min() > 0) and _has_room(requant, -self.add)
+        is_small = bool(self.mul.min() > 0) and bool(self.largest.max() < LARGEST_DOUBLED)
+        return self.add is not None and is_small and _has_room(requant, -self.add)
 
     def _is_high(self, requant: Requant) -> bool:
         if requant.rounding == "single" and self.add is not None:
@@ -132,10 +140,11 @@ def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, fi
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
-    return Filters(starts, mul, _add(shift, addend, requant, way.name), starts, starts)
+    return Filters(starts, mul, added_from(shift, addend, requant, way.name), starts, starts)
 
 
-def _add(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
+def added_from(shift: Array, addend: Array, requant: Requant | None, way: str) -> Array | None:
+    """What a requantisation adds, or its exponents, of what `Filters.scaling` gave."""
     if way in ("totals", ONE) or requant is None:
         return addend
     if way == "low":

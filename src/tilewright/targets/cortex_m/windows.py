@@ -106,6 +106,8 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
         return None
     if op.strides not in ((1, 1), (2, 2)) or op.requant is None or min(y.shape[2:]) < TWO_ROWS:
         return None
+    if y.dtype not in NARROW:
+        return None
     rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
     filters = filters_of(graph, operands, "B", rows, op.x_zero, x.dtype)
     if filters is None:

@@ -10,8 +10,9 @@
 #include "tw.h"
 
 /* TW_AS_IS: not requantised. TW_FAR: shifts of more than 32 bits, nothing added: the lower word decides only where the
- * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings. */
-typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY } tw_way;
+ * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings.
+ * TW_ONCE: its single one, behind the upper word; of results of 16 bits. */
+typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ONCE, TW_ANY_WAY } tw_way;
 
 /* What is the same for all totals of a filter. */
 typedef struct {
@@ -35,11 +36,18 @@ TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t ste
   return goes;
 }
 
+TW_ALWAYS int tw_goes_once(const tw_requant *r, const int32_t *add, int32_t step, int32_t filters) {
+  int goes = r->rounding == TW_SINGLE && sizeof(TW_Y) == 2;
+  for (int32_t f = 0; f < (step ? filters : 1); f++) goes = goes && add[f] < -1 && tw_has_room(r, -1 - add[f]);
+  return goes;
+}
+
 /* The way of a layer with so many filters. */
 static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t *add, int32_t add_step, int32_t filters,
                         int totals_are_small) {
   if (!requantised) return TW_AS_IS;
   if (sizeof(TW_Y) == 4) return TW_ANY_WAY;
+  if (TW_IS_TFLITE(r) && tw_goes_once(r, add, add_step, filters)) return TW_ONCE;
   if (TW_IS_TFLITE(r)) return totals_are_small && tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
   if (r->rounding == TW_NATIVE) return TW_ANY_WAY;
   if (!add && r->shift > 32 && tw_has_room(r, r->shift - 32)) return TW_FAR;
@@ -49,8 +57,8 @@ static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t 
 /* Of a filter. */
 TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, int32_t add) {
   tw_factor f = {mul, add, 0, 0, r->low, r->high};
-  if (way == TW_FAR || way == TW_TWICE) {
-    f.shift = way == TW_FAR ? r->shift - 32 : -add;
+  if (way == TW_FAR || way == TW_TWICE || way == TW_ONCE) {
+    f.shift = way == TW_FAR ? r->shift - 32 : way == TW_TWICE ? -add : -1 - add;
     f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
   }
   return f;
@@ -89,6 +97,10 @@ TW_ALWAYS int32_t tw_twice(const tw_factor *f, int32_t total) {
   return tw_within(value, f->low, f->high);
 }
 
+TW_ALWAYS int32_t tw_once(const tw_factor *f, int32_t total) {
+  return tw_within((tw_upper(total, f->mul) + f->addend) >> f->shift, f->low, f->high);
+}
+
 /* Totals of a filter. With a constant way and a constant count there are no loops left. */
 TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor *f, const int32_t *total, TW_Y *y,
                                 int32_t count) {
@@ -96,6 +108,7 @@ TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor
     y[i] = (TW_Y)(way == TW_FAR     ? tw_far(r, f, total[i])
                   : way == TW_NEAR  ? tw_near(r, f, total[i])
                   : way == TW_TWICE ? tw_twice(f, total[i])
+                  : way == TW_ONCE  ? tw_once(f, total[i])
                                     : total[i]);
   }
 }
@@ -112,6 +125,8 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
     tw_requantise_by(TW_AS_IS, r, f, total, y, count);
   } else if (way == TW_ANY_WAY) {
     tw_requantise_any(r, f->mul, f->add, total, y, count);
+  } else if (sizeof(TW_Y) == 2 && way == TW_ONCE) {
+    tw_requantise_by(TW_ONCE, r, f, total, y, count);
   } else if (TW_IS_TFLITE(r)) {
     tw_requantise_by(TW_TWICE, r, f, total, y, count);
   } else if (way == TW_FAR) {

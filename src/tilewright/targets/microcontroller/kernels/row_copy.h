@@ -25,12 +25,12 @@ typedef uint32_t __attribute__((may_alias)) tw_word;
 static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restrict to) {
   int32_t i = 0;
 #ifdef __ARM_FEATURE_UNALIGNED
-  for (; i + 16 <= count; i += 16) __builtin_memcpy(to + i, from + i, 16);
-  for (; i + 4 <= count; i += 4) __builtin_memcpy(to + i, from + i, 4);
+  for (; i + 16 <= count; i += 16) __builtin_memcpy(to + i, from + i, 16 * sizeof(TW_X));
+  for (; i + 4 <= count; i += 4) __builtin_memcpy(to + i, from + i, 4 * sizeof(TW_X));
   for (; i < count; i++) to[i] = from[i];
   return;
 #endif
-  if ((((uintptr_t)from | (uintptr_t)to) & 3) == 0) {
+  if (sizeof(TW_X) == 1 && (((uintptr_t)from | (uintptr_t)to) & 3) == 0) {
     for (; i + 4 <= count; i += 4) {
       *(tw_word *)(void *)(to + i) = *(const tw_word *)(const void *)(from + i);
     }

@@ -1,4 +1,4 @@
-/* Convolution of bytes, channels last, with filters in blocks of four: [block][16 elements of a window][filter][16].
+/* Convolution of bytes or 16 bits, channels last, with filters in blocks of four: [block][vector of a window][filter].
  *
  * Windows of one tap are multiplied where they are. Others are gathered first, a strip of pixels at a time. */
 #ifndef TW_NAME
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "conv_mve.h"
-#include "dots_mve.h"
 #include "vectors_mve.h"
 
 /* Windows of some pixels, and where their results go. */
@@ -37,7 +36,7 @@ TW_ALWAYS int32x4_t products(const TW_X *x, const int8_t *w, int32_t chunks, int
     tw_multiply(&t, tw_load(x + i * TW_VECTOR), w + i * TW_FILTERS * TW_VECTOR);
   } while (++i < chunks);
   if (rest) {
-    const int8x16_t last = tw_load_some(x + chunks * TW_VECTOR, vctp8q((uint32_t)rest));
+    const tw_elements last = tw_load_some(x + chunks * TW_VECTOR, tw_first(rest));
     tw_multiply(&t, last, w + chunks * TW_FILTERS * TW_VECTOR);
   }
   return tw_vector_of(t.t0, t.t1, t.t2, t.t3);
@@ -67,7 +66,7 @@ TW_ALWAYS void finish(tw_vector_way way, const scaling *s, int32x4_t total, TW_Y
   }
 }
 
-/* Windows of more than 16 elements. */
+/* Windows of more than a vector. */
 TW_ALWAYS void several_vectors(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k,
                                int32_t rest) {
   const scaling by = scaling_of(way, p, k);
@@ -81,20 +80,19 @@ TW_ALWAYS void several_vectors(tw_vector_way way, const tw_conv_params *p, const
   }
 }
 
-/* At most 16 elements: the weights stay in registers. */
+/* Of one at the most: the weights stay in registers. */
 TW_ALWAYS void one_vector(tw_vector_way way, const tw_conv_params *p, const strip *s, const block *k) {
   const scaling by = scaling_of(way, p, k);
   const int32_t *const b = k->b;
-  const int8x16_t w0 = vldrbq_s8(k->w), w1 = vldrbq_s8(k->w + TW_VECTOR);
-  const int8x16_t w2 = vldrbq_s8(k->w + 2 * TW_VECTOR), w3 = vldrbq_s8(k->w + 3 * TW_VECTOR);
-  const mve_pred16_t some = vctp8q((uint32_t)(s->rest ? s->rest : TW_VECTOR));
+  const tw_elements w0 = tw_weights(k->w), w1 = tw_weights(k->w + TW_VECTOR);
+  const tw_elements w2 = tw_weights(k->w + 2 * TW_VECTOR), w3 = tw_weights(k->w + 3 * TW_VECTOR);
+  const mve_pred16_t some = tw_first(s->rest ? s->rest : TW_VECTOR);
   const int32_t x_step = s->x_step, y_step = s->y_step, filters = k->filters;
   const TW_X *x = s->x;
   TW_Y *y = s->y;
   for (int32_t i = s->pixels; i > 0; i--, x += x_step, y += y_step) {
-    const int8x16_t from = tw_load_some(x, some);
-    const int32x4_t total = tw_vector_of(vmladavq_s8(from, w0), vmladavq_s8(from, w1), vmladavq_s8(from, w2),
-                                      vmladavq_s8(from, w3));
+    const tw_elements from = tw_load_some(x, some);
+    const int32x4_t total = tw_vector_of(tw_dot(from, w0), tw_dot(from, w1), tw_dot(from, w2), tw_dot(from, w3));
     finish(way, &by, vaddq_s32(total, vldrwq_s32(b)), y, filters);
   }
 }
@@ -127,6 +125,9 @@ TW_BLOCK_FUNCTIONS(up, TW_UP_WAY, 0)
 #else
 #define TW_UP(NAME) NAME##_short
 #endif
+#if TW_HAS_ONCE_WAY
+TW_BLOCK_FUNCTIONS(once, TW_ONCE_WAY, 0)
+#endif
 
 /* All filters of a group on a strip. */
 static void on_strip(const tw_conv_mve_params *params, const int8_t *w, const int32_t *b, const int32_t *mul,
@@ -138,6 +139,10 @@ static void on_strip(const tw_conv_mve_params *params, const int8_t *w, const in
   block k = {w, b, mul, add, p->out_channels};
   if (whole && params->way == TW_SHORT_WAY) {
     (is_one ? one_short : several_short)(p, s, k, whole);
+#if TW_HAS_ONCE_WAY
+  } else if (whole && params->way == TW_ONCE_WAY) {
+    (is_one ? one_once : several_once)(p, s, k, whole);
+#endif
   } else if (whole) {
     (is_one ? TW_UP(one) : TW_UP(several))(p, s, k, whole);
   }
@@ -148,14 +153,14 @@ static void on_strip(const tw_conv_mve_params *params, const int8_t *w, const in
 
 static void copy(TW_X *to, const TW_X *from, int32_t count) {
   for (; count > 0; count -= TW_VECTOR, to += TW_VECTOR, from += TW_VECTOR) {
-    const mve_pred16_t some = vctp8q((uint32_t)count);
-    vstrbq_p_s8((int8_t *)to, vldrbq_z_s8((const int8_t *)from, some), some);
+    const mve_pred16_t some = tw_first(count);
+    tw_write_some(to, tw_read_some(from, some), some);
   }
 }
 
 static void fill(TW_X *to, int32_t value, int32_t count) {
   for (; count > 0; count -= TW_VECTOR, to += TW_VECTOR) {
-    vstrbq_p_s8((int8_t *)to, vdupq_n_s8((int8_t)value), vctp8q((uint32_t)count));
+    tw_write_some(to, tw_all_of(value), tw_first(count));
   }
 }
 
@@ -192,9 +197,9 @@ TW_ALWAYS void gather_inside(patch shape, const TW_X *from, TW_X *to) {
     for (int32_t r = shape.rows; r > 0; r--, from += shape.next, to += shape.length) copy(to, from, shape.length);
     return;
   }
-  const mve_pred16_t some = vctp8q((uint32_t)shape.length);
+  const mve_pred16_t some = tw_first(shape.length);
   for (int32_t r = shape.rows; r > 0; r--, from += shape.next, to += shape.length) {
-    vstrbq_s8((int8_t *)to, vldrbq_z_s8((const int8_t *)from, some));
+    tw_write(to, tw_read_some(from, some));
   }
 }
 

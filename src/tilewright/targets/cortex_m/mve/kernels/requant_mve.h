@@ -17,9 +17,13 @@
 #define TW_HAS_UP_WAY 1
 #endif
 
+/* Only they, of elements of 16 bits. */
+#define TW_HAS_ONCE_WAY (TW_HAS_UP_WAY && TW_ELEMENT_BYTES == 2)
+
 /* TW_SHORT_WAY: TW_DOUBLE without exponents above 0; or TW_HALF_UP by more than 32 bits with nothing added.
- * TW_UP_WAY: TW_DOUBLE_UP without exponents above 0, also where TW_DOUBLE differs in results that are cut off only. */
-typedef enum { TW_UP_WAY, TW_SHORT_WAY, TW_ANY_WAY } tw_vector_way;
+ * TW_UP_WAY: TW_DOUBLE_UP without exponents above 0, also where TW_DOUBLE differs in results that are cut off only.
+ * TW_ONCE_WAY: TW_SINGLE with exponents below -1. */
+typedef enum { TW_UP_WAY, TW_SHORT_WAY, TW_ANY_WAY, TW_ONCE_WAY } tw_vector_way;
 
 /* x * mul / 2^31 * 2^exponent, rounded twice: ties up, then away from zero or up. */
 TW_ALWAYS int32x4_t tw_vector_double(int32x4_t x, int32x4_t mul, int32x4_t right, int ties_up) {
@@ -76,6 +80,7 @@ TW_ALWAYS int32x4_t tw_vector_shifted(const tw_requant *r, int32x4_t x, int32x4_
 TW_ALWAYS int32x4_t tw_vector_scaled(tw_vector_way way, const tw_requant *r, int32x4_t x, int32x4_t mul,
                                      int32x4_t add) {
   if (TW_IS_TFLITE(r)) {
+    if (way == TW_ONCE_WAY) return vrshlq_s32(vmulhq_s32(x, mul), add);
     if (way != TW_ANY_WAY) return tw_vector_double(x, mul, add, way == TW_UP_WAY);
     if (r->rounding == TW_FLOAT) return tw_vector_float(r, x, mul);
     if (r->rounding == TW_SINGLE) return tw_vector_single(x, mul, add);
@@ -99,10 +104,11 @@ TW_ALWAYS tw_vector_limits tw_vector_limits_of(const tw_requant *r) {
   return made;
 }
 
-/* The summands of four channels that begin here; a way that adds nothing has none. */
+/* The summands of four channels that begin here, or the shifts of TW_ONCE_WAY; a way that adds nothing has none. */
 TW_ALWAYS int32x4_t tw_vector_summands(tw_vector_way way, const tw_requant *r, const int32_t *add) {
   const int is_added = way != TW_ANY_WAY ? TW_IS_TFLITE(r) : add != NULL;
   (void)r;
+  if (way == TW_ONCE_WAY) return vaddq_n_s32(vldrwq_s32(add), 1);
   return is_added ? vldrwq_s32(add) : vdupq_n_s32(0);
 }
 

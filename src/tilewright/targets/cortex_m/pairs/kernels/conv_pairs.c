@@ -1,4 +1,5 @@
-/* Convolution of bytes with filters in pairs and zero points in what totals begin with; results have channels second.
+/* Convolution of bytes or 16 bits with filters in pairs and zero points in what totals begin with; results have
+ * channels second.
  *
  * All filters meet a panel of four pixels, whose elements have 16 bits; taps are in the order of rows, columns,
  * channels, or as words of rows have them. Where a window is one pixel, it comes from the image, else from a band: the rows of the image that some
@@ -28,10 +29,7 @@ static __attribute__((noinline)) void flat_panel_4(const TW_X *x, int32_t channe
 
 static __attribute__((noinline)) void flat_panel_1(const TW_X *x, int32_t channels, int32_t plane, uint32_t *panel) {
   if (plane == 1) {
-    TW_ROLLED for (; channels >= 4; channels -= 4, x += 4, panel += 2) {
-      const uint32_t word = tw_word_at(x), even = tw_even(word), odd = tw_odd(word);
-      panel[0] = tw_lower_halves(even, odd), panel[1] = tw_upper_halves(even, odd);
-    }
+    TW_ROLLED for (; channels >= 4; channels -= 4, x += 4, panel += 2) tw_widen_beside(x, panel, 1);
   }
   TW_ROLLED for (; channels >= 2; channels -= 2, x += 2 * plane) *panel++ = tw_beside(x[0], x[plane]);
   if (channels) *panel = tw_beside(x[0], 0);
@@ -60,16 +58,16 @@ typedef struct {
   int32_t pixel;      /* from a pixel to the next */
   int32_t *offsets;   /* of taps from the first one of a window */
   int32_t taps;
-  int32_t words;      /* that a row of a window has; 0 where its taps are apart */
+  int32_t words;      /* fours of taps that a row of a window has; 0 where its taps are apart */
 } band;
 
-/* Taps that lie side by side: words of every row, bytes 0, 2, 1 and 3 of each; then what is left of the rows. */
+/* Taps that lie side by side, four at a time: of every row, in the order of tw_widen_words; then what is left of the
+ * rows. */
 static void place_words(const tw_conv_params *p, const band *b) {
-  static const uint8_t order[4] = {0, 2, 1, 3};
   const int32_t length = p->kernel_w * p->in_channels;
   int32_t *to = b->offsets;
   for (int32_t r = 0; r < p->kernel_h; r++)
-    for (int32_t i = 0; i < 4 * b->words; i++) *to++ = r * p->dilation_h * b->row + (i & ~3) + order[i & 3];
+    for (int32_t i = 0; i < 4 * b->words; i++) *to++ = r * p->dilation_h * b->row + (i & ~3) + tw_widened_order[i & 3];
   for (int32_t r = 0; r < p->kernel_h; r++)
     for (int32_t i = 4 * b->words; i < length; i++) *to++ = r * p->dilation_h * b->row + i;
 }
@@ -187,9 +185,9 @@ static __attribute__((noinline)) void load_row_last(const tw_conv_params *p, con
 
 /* Rows that stay in the band move to its beginning. */
 static __attribute__((noinline)) void move_rows(const band *b, int32_t from, int32_t count) {
-  const TW_X *x = b->rows + from * b->row;
-  TW_X *to = b->rows;
-  int32_t left = count * b->row;
+  const char *x = (const char *)(b->rows + from * b->row);
+  char *to = (char *)b->rows;
+  int32_t left = count * b->row * (int32_t)sizeof(TW_X);
   TW_ROLLED for (; left >= 16; left -= 16, x += 16, to += 16) tw_copy_4(x, 8, to);
   TW_ROLLED for (; left > 0; left -= 4, x += 4, to += 4) __builtin_memcpy(to, x, 4);
 }

@@ -1,5 +1,5 @@
-/* Rows of bytes times a constant matrix whose columns are in pairs, zero points in what totals begin with. Four rows are
- * widened to 16 bits together, or one. */
+/* Rows of integers times a constant matrix whose columns are in pairs, zero points in what totals begin with. Four rows
+ * become a panel of 16 bits together, or one. */
 #ifndef TW_NAME
 #define TW_NAME tw_matmul_pairs
 #define TW_A int8_t
@@ -18,10 +18,7 @@ TW_ALWAYS void widen_rows(const TW_A *a, int32_t inner, int32_t rows, uint32_t *
   for (int32_t row = 0; row < rows; row++, a += inner) {
     uint32_t *to = panel + row;
     int32_t k = 0;
-    for (; k + 4 <= inner; k += 4, to += 2 * rows) {
-      const uint32_t word = tw_word_at(a + k), even = tw_even(word), odd = tw_odd(word);
-      to[0] = tw_lower_halves(even, odd), to[rows] = tw_upper_halves(even, odd);
-    }
+    for (; k + 4 <= inner; k += 4, to += 2 * rows) tw_widen_beside(a + k, to, rows);
     for (; k < inner; k += 2, to += rows) *to = tw_beside(a[k], k + 1 < inner ? a[k + 1] : 0);
   }
 }
@@ -46,7 +43,7 @@ void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *
     tw_all_filters(&layer, &p->requant, p->requantised, 4, columns_first);
     transpose(columns_first, p->columns, y);
   }
-  layer.one.plane = 1;
+  layer.one.plane = (int32_t)sizeof(TW_Y);
   for (; row < p->rows; row++, a += p->inner, y += p->columns) {
     widen_rows(a, p->inner, 1, panel);
     tw_all_filters(&layer, &p->requant, p->requantised, 1, y);

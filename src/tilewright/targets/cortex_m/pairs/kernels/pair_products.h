@@ -27,10 +27,12 @@ typedef struct {
   const uint32_t *panel, *panel_end;
   int32_t entry, skipped; /* where the first round begins in the code, and bytes of weights that it has not */
   TW_Y *y;
-  int32_t plane; /* from a filter's results to the next one's */
+  int32_t plane; /* bytes from a filter's results to the next one's */
   int32_t way;
   const int8_t *w, *w_end;
 } tw_pairs;
+
+TW_ALWAYS TW_Y *tw_moved(TW_Y *y, int32_t bytes) { return (TW_Y *)(void *)((char *)y + bytes); }
 
 #ifdef __ARM_FEATURE_DSP
 
@@ -68,13 +70,16 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   "smlad r4, r11, r12, r4\n\tsmlad r8, r10, r12, r8\n\tsmlad r5, r11, lr, r5\n\tsmlad r9, r10, lr, r9\n\t"
 
 /* A total in `a` becomes a result: factor r10, shift r11, addend r12; `free` is. */
-#define TW_END(a) "asr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #8, " a "\n\t"
+#define TW_END(a) "asr.w " a ", " a ", r11\n\t" TW_LIMIT " " a ", #" TW_RESULT_BITS ", " a "\n\t"
 #define TW_UP_1(a, free) "lsl.w " a ", " a ", #1\n\tsmmlar " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_ROUND_TWICE(a, free) \
   "smmlar " free ", " a ", r10, r12\n\tadd.w " a ", " free ", " a ", asr #31\n\t" TW_END(a)
 #define TW_TWICE_1(a, free) "lsl.w " a ", " a ", #1\n\t" TW_ROUND_TWICE(a, free)
 #define TW_TWICE_2(a, free) TW_TO_DOUBLE(a) TW_ROUND_TWICE(a, free)
 #define TW_HIGH_1(a, free) "smmla " a ", " a ", r10, r12\n\t" TW_END(a)
+#define TW_POSITIVE_1(a, free) \
+  "smmla " a ", " a ", r10, r12\n\tasr.w " a ", " a ", r11\n\tusat " a ", #" TW_POSITIVE_BITS ", " a "\n\t"
+#define TW_POSITIVE_2(a, free) TW_POSITIVE_1(a, free)
 #define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
 #define TW_LEFT(a) "lsl.w " a ", " a ", r11\n\t"
@@ -94,6 +99,8 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_TWICE_2_4(a, b, c, d, free) TW_IN_TURN(TW_TWICE_2, a, b, c, d, free)
 #define TW_HIGH_1_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_1, a, b, c, d, free)
 #define TW_HIGH_2_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_2, a, b, c, d, free)
+#define TW_POSITIVE_1_4(a, b, c, d, free) TW_IN_TURN(TW_POSITIVE_1, a, b, c, d, free)
+#define TW_POSITIVE_2_4(a, b, c, d, free) TW_IN_TURN(TW_POSITIVE_2, a, b, c, d, free)
 #define TW_LOW_1_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_1, a, b, c, d, free)
 #define TW_LOW_2_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_2, a, b, c, d, free)
 #define TW_ONE_1_4(a, b, c, d, free) \
@@ -111,22 +118,27 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #else
 #define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2, TW_NO_SHIFT)
 #endif
+#if TW_HAS_POSITIVE
+#define TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "17:\n\t" RESULTS(TW_POSITIVE_1, TW_POSITIVE_2, TW_SHIFT)
+#else
+#define TW_WAY_POSITIVE(RESULTS) "17:\n\t"
+#endif
 #if !defined(TW_HAS_EXPONENTS)
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
+  TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
   TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
   TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
-  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
+  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b, 17b-2b\n\t"
 #elif TW_HAS_EXPONENTS
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
+  TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
   TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
-  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b\n\t"
+  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b, 17b-2b\n\t"
 #else
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
-  TW_WAY_ONE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT)                                  \
+  TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT)                                  \
   TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
-  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b\n\t"
+  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b, 17b-2b\n\t"
 #endif
 
 /* sp, as the fields of tw_pairs: panel 0, its end 4, entry 8, skipped 12, y 16, plane 20, the code of the way 24. The end
@@ -137,8 +149,8 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
   "mov r8, r9\n\tstm.w sp, {r1-r8}\n\t"
 #define TW_PAIRS_END "add sp, #44\n\tpop {r4-r11, pc}\n\t"
 
-#define TW_STORE_4(a, b, c, d) \
-  "strb.w " a ", [lr]\n\tstrb.w " b ", [lr, #1]\n\tstrb.w " c ", [lr, #2]\n\tstrb.w " d ", [lr, #3]\n\t"
+#define TW_STORE_AT(a, i) TW_STORE_RESULT ".w " a ", [lr, #" #i "*" TW_RESULT_BYTES "]\n\t"
+#define TW_STORE_4(a, b, c, d) TW_STORE_AT(a, 0) TW_STORE_AT(b, 1) TW_STORE_AT(c, 2) TW_STORE_AT(d, 3)
 
 /* Both filters of a pair on four pixels, then the next pair. */
 #define TW_RESULTS_4(FIRST, SECOND, SHIFT)                                                                               \
@@ -197,10 +209,10 @@ static __attribute__((naked, noinline)) void tw_pairs_on_4(const tw_pairs *job _
 enum { TW_ROUND_1 = 8 };
 
 #define TW_RESULTS_1(FIRST, SECOND, SHIFT)                                                                               \
-  FIRST("r2", "r4") "strb r2, [r0]\n\tldr.w r10, [r1, #12]\n\t" SHIFT("#16") "ldr.w r12, [r1, #20]\n\t"               \
+  FIRST("r2", "r4") TW_STORE_RESULT " r2, [r0]\n\tldr.w r10, [r1, #12]\n\t" SHIFT("#16") "ldr.w r12, [r1, #20]\n\t"               \
   "ldr r2, [sp, #28]\n\tadds r1, #24\n\t"                                                                           \
   SECOND("r3", "r4")                                                                                                \
-  "add r0, r5\n\tcmp r1, r2\n\tstrb r3, [r0]\n\tadd r0, r5\n\tstr r0, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
+  "add r0, r5\n\tcmp r1, r2\n\t" TW_STORE_RESULT " r3, [r0]\n\tadd r0, r5\n\tstr r0, [sp, #16]\n\tbne.w 1b\n\t" TW_PAIRS_END
 
 static __attribute__((naked, noinline)) void tw_pairs_on_1(const tw_pairs *job __attribute__((unused))) {
   __asm__ volatile(
@@ -289,7 +301,9 @@ static int32_t tw_total(const tw_pairs *job, const tw_pair *pair, int32_t second
 }
 
 static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_larger, int32_t total) {
-  const int32_t least = (TW_Y)-1 > 0 ? 0 : -128, is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE;
+  const int32_t bits = 8 * (int32_t)sizeof(TW_Y), most = (TW_Y)-1 > 0 ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
+  const int32_t least = (TW_Y)-1 > 0 || way == TW_BY_POSITIVE ? 0 : -1 - most;
+  const int32_t is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE || way == TW_BY_POSITIVE;
   const int32_t plain = is_larger && !is_high ? total >> 8 : total;
   const int64_t product = (int64_t)plain * scale[0];
   const int64_t value = way == TW_BY_ONE && !is_larger  ? (product << scale[1]) >> 32
@@ -298,7 +312,7 @@ static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_larger, i
                         : is_high                       ? product >> 32
                                                         : product;
   const int32_t one_shift = is_larger ? TW_ONE_SECOND_SHIFT : TW_ONE_FIRST_SHIFT;
-  return tw_clamp((int32_t)((value + scale[2]) >> (way == TW_BY_ONE ? one_shift : scale[1])), least, least + 255);
+  return tw_clamp((int32_t)((value + scale[2]) >> (way == TW_BY_ONE ? one_shift : scale[1])), least, most);
 }
 
 static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {
@@ -306,7 +320,7 @@ static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {
   const int32_t steps = (int32_t)(job.panel_end - job.panel) / pixels;
   for (; job.w != job.w_end; job.w += tw_pair_bytes(steps)) {
     const tw_pair pair = tw_pair_at(job.w, steps);
-    for (int32_t f = 0; f < 2; f++, job.y += job.plane) {
+    for (int32_t f = 0; f < 2; f++, job.y = tw_moved(job.y, job.plane)) {
       for (int32_t i = 0; i < pixels; i++) {
         const int32_t total = tw_total(&job, &pair, f, i, pixels);
         if (job.way == TW_BY_TOTALS) {

@@ -17,6 +17,7 @@ typedef struct {
 
 static inline tw_layer tw_layer_of(uint32_t *panel, int32_t steps, int32_t filters, int32_t plane, const int8_t *w,
                                    int32_t way) {
+  plane *= (int32_t)sizeof(TW_Y);
   const tw_pairs job = {panel, panel + steps, 0, 0, 0, plane, way, w, w + filters / 2 * tw_pair_bytes(steps)};
   tw_layer layer = {job, job, panel, steps, filters};
   layer.four.panel_end = panel + 4 * steps;
@@ -45,7 +46,7 @@ static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, 
     job.w_end = job.w + tw_pair_bytes(layer->steps);
     const int32_t *scale = (const int32_t *)(const void *)(job.w_end - TW_PAIR_SCALES);
     tw_pairs_on(&job, pixels);
-    for (int32_t f = 0; f < tw_min(left, 2); f++, y += job.plane, scale += 3) {
+    for (int32_t f = 0; f < tw_min(left, 2); f++, y = tw_moved(y, job.plane), scale += 3) {
       const int32_t mul = scale[0], add = scale[2];
       const tw_way way = tw_way_of(requantised, &requant, add || TW_IS_TFLITE(r) ? &add : 0, 0, 1, 1);
       const tw_factor factor = tw_factor_of(way, &requant, mul, add);
@@ -59,7 +60,7 @@ static __attribute__((noinline)) void tw_pairs_by_totals(const tw_layer *layer, 
 /* The last of an odd number of filters: results of a second one go nowhere. */
 static __attribute__((noinline)) void tw_last_filter(const tw_layer *layer, tw_pairs job, int32_t pixels) {
   TW_Y nowhere[4];
-  job.y += (layer->filters - 1) * job.plane;
+  job.y = tw_moved(job.y, (layer->filters - 1) * job.plane);
   job.w = job.w_end, job.w_end += tw_pair_bytes(layer->steps);
   job.plane = (int32_t)((intptr_t)nowhere - (intptr_t)job.y);
   tw_pairs_on(&job, pixels);

@@ -1,0 +1,98 @@
+"""Depthwise convolutions of 16-bit elements: two columns of a window in a word, and with them all that is constant of a
+filter: what totals begin with, factor, shift, addend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.ir.affine import whole
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Index, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops.conv import Conv
+from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.paired import WIDE, filters_of
+from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, added_from
+
+WAYS = ("totals", "high", "positive")
+"""Of `ways` that the kernel knows."""
+BEFORE = 4
+"""TW_FILTER_WORDS in C: words of a filter before its weights."""
+
+
+@dataclass(frozen=True)
+class HalvesConv(RearrangedConv):
+    """A convolution, channels second, one channel in each group; W has weights, what filters add and are scaled by.
+    Padding has the value `conv.x_zero`, which is not subtracted."""
+
+    operands: ClassVar[tuple[str, ...]] = ("X", "W")
+    images: ClassVar[frozenset[str]] = frozenset({WIDE})
+    kernel: Shape = (1, 1)
+    way: Way = TOTALS_WAY
+    conv: Conv = field(default_factory=Conv)
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
+        return {"X": shapes["X"], "W": (shapes["W"][0], 1, *self.kernel), **result}
+
+    def index(self, shapes: Shapes) -> Index:
+        found = self.conv.index(self.plain_shapes(shapes))
+        return {"X": found["X"], "W": tuple(map(whole, shapes["W"])), "Y": found["Y"]}
+
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        filters = types["W"].shape[0]
+        each = TensorType("int32", (filters,))
+        scaled = {} if self.conv.requant is None else {"mul": each, "add": each}
+        kept = {name: kind for name, kind in types.items() if name in ("X", "Y")}
+        return {**kept, "W": TensorType("int8", (filters, 1, *self.kernel)), "B": each, **scaled}
+
+    def numpy(self, X: Array, W: Array) -> Array:
+        rows, start, factor, shift, addend = _unpacked(W, self.kernel)
+        bias = start + self.conv.x_zero * rows.sum((1, 2, 3))
+        added = added_from(shift, addend, self.conv.requant, self.way.name)
+        scaled = () if self.conv.requant is None else (factor, added)
+        return self.conv.numpy(X, rows, bias.astype(np.int32), *scaled)
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {"conv": self.conv.params(self.plain_types(types)), "way": self.way.number, "image_last": 0}
+
+
+def _packed(rows: Array, filters: Filters, way: Way, conv: Conv) -> Array:
+    """Bytes of filters whose weights are rows [filters, height, width]."""
+    scaling = np.stack([filters.start, *filters.scaling(conv.requant, way.name)], 1).astype(np.int32)
+    twos = np.pad(rows, [(0, 0), (0, 0), (0, rows.shape[2] % 2)]).astype(np.int16)
+    return np.concatenate([scaling.view(np.int8), twos.reshape(len(rows), -1).view(np.int8)], 1)
+
+
+def _unpacked(packed: Array, kernel: Shape) -> tuple[Array, ...]:
+    """Weights, starts, factors, shifts and addends."""
+    *high, wide = kernel
+    words = np.ascontiguousarray(packed).view(np.int32)
+    twos = np.ascontiguousarray(words[:, BEFORE:]).view(np.int16).reshape(len(words), math.prod(high), -1)
+    rows = twos[..., :wide].reshape(len(words), 1, *kernel).astype(np.int32)
+    return (rows, *words[:, :BEFORE].T)
+
+
+def halves_conv(graph: Graph, node: Node) -> Offer | None:
+    """A depthwise convolution of 16-bit elements with constants, whose windows have columns side by side."""
+    op, operands = node.op, node.operands()
+    weights = graph.constants.get(operands.get("W", ""))
+    if not isinstance(op, Conv) or weights is None or op.channels_last or min(op.padding) < 0 or not weights.size:
+        return None
+    if graph.types[operands["X"]].dtype != WIDE or op.groups == 1 or weights.shape[1] != 1 or op.dilations[-1] != 1:
+        return None
+    rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
+    filters = filters_of(graph, operands, "B", rows, op.x_zero, WIDE)
+    if filters is None:
+        return None
+    name = filters.way(op.requant)
+    way = Way(name if name in WAYS else WAYS[0], True)
+    high, wide = math.prod(weights.shape[2:-1]), weights.shape[-1]
+    made = {f"{node.key}_halves": _packed(rows.reshape(-1, high, wide), filters, way, op)}
+    return Offer(HalvesConv(weights.shape[2:], way, replace(op, w_zero=0)), (operands["X"], *made), made)
