@@ -31,40 +31,43 @@ static inline int tw_comes_in_words(const void *place, int32_t step) {
   return step == 0 || (step == 1 && tw_begins_word(place));
 }
 
-#define TW_FOUR_RESULTS(ONE, EVEN, p, left, right)                                                                  \
-  tw_four_bytes(ONE(p, TW_LANE(TW_A, left, 0), TW_LANE(TW_B, right, 0), EVEN),                                      \
-                ONE(p, TW_LANE(TW_A, left, 1), TW_LANE(TW_B, right, 1), EVEN),                                      \
-                ONE(p, TW_LANE(TW_A, left, 2), TW_LANE(TW_B, right, 2), EVEN),                                      \
-                ONE(p, TW_LANE(TW_A, left, 3), TW_LANE(TW_B, right, 3), EVEN))
+/* Some elements of a row, where they begin with words if `are_words`. */
+#define TW_BYTE_PAIRS_LOOP(FOUR, EVEN, p, a, step_a, b, step_b, y, count, are_words)                                \
+  for (; (count) > 0; (count) -= 4, (a) += 4 * (step_a), (b) += 4 * (step_b), (y) += 4) {                           \
+    const int32_t lanes = (are_words) ? 4 : tw_min(count, 4);                                                       \
+    const uint32_t left = tw_bytes_at(a, step_a, lanes, are_words);                                                 \
+    const uint32_t right = tw_bytes_at(b, step_b, lanes, are_words);                                                \
+    int32_t x[4];                                                                                                   \
+    FOUR(p, left, right, EVEN, x);                                                                                  \
+    if (are_words) {                                                                                                \
+      *(uint32_t *)(void *)(y) = (uint32_t)tw_x_add4((int32_t)tw_four_bytes(x[0], x[1], x[2], x[3]), low);          \
+    } else {                                                                                                        \
+      for (int32_t lane = 0; lane < lanes; lane++) (y)[lane] = (TW_Y)(x[lane] + (p)->low);                          \
+    }                                                                                                               \
+  }
 
-/* One row of bytes: ONE takes the parameters, two elements and whether ties go to the even neighbour, and gives the
- * result less the lowest one, which is the parameters' `low`. Words are loaded some instructions before their use. */
-#define TW_BYTE_PAIRS_ROW(NAME, PARAMS, ONE, EVEN)                                                                  \
+/* One row of bytes: FOUR takes the parameters, a word of each operand and whether ties go to the even neighbour, and gives four
+ * results less the lowest one, which is the parameters' `low`. */
+#define TW_BYTE_PAIRS_ROW(NAME, PARAMS, FOUR, EVEN)                                                                 \
   static __attribute__((noinline)) void NAME(const PARAMS *params, const TW_A *a, int32_t step_a, const TW_B *b,    \
                                              int32_t step_b, TW_Y *y, int32_t count) {                              \
     const PARAMS own = *params, *const p = &own;                                                                    \
     const int32_t low = (int32_t)(TW_EVERY_LANE * (uint8_t)p->low);                                                 \
+    const uint32_t all_a = TW_EVERY_LANE * (uint8_t)a[0], all_b = TW_EVERY_LANE * (uint8_t)b[0];                    \
+    const uint8_t *next_a = step_a ? (const uint8_t *)a : (const uint8_t *)&all_a;                                  \
+    const uint8_t *next_b = step_b ? (const uint8_t *)b : (const uint8_t *)&all_b;                                  \
+    int32_t rest = count;                                                                                           \
     if (tw_comes_in_words(a, step_a) && tw_comes_in_words(b, step_b) && tw_begins_word(y)) {                        \
-      const uint32_t all_a = TW_EVERY_LANE * (uint8_t)a[0], all_b = TW_EVERY_LANE * (uint8_t)b[0];                  \
-      const uint32_t *next_a = step_a ? (const uint32_t *)(const void *)a : &all_a;                                 \
-      const uint32_t *next_b = step_b ? (const uint32_t *)(const void *)b : &all_b;                                 \
-      uint32_t *to = (uint32_t *)(void *)y;                                                                         \
-      const int32_t words = count >> 2;                                                                             \
-      int32_t left_over = words;                                                                                    \
-      for (; left_over >= 2; left_over -= 2, next_a += 2 * step_a, next_b += 2 * step_b, to += 2) {                 \
-        const uint32_t a0 = next_a[0], b0 = next_b[0], a1 = next_a[step_a], b1 = next_b[step_b];                    \
-        to[0] = (uint32_t)tw_x_add4((int32_t)TW_FOUR_RESULTS(ONE, EVEN, p, a0, b0), low);                           \
-        to[1] = (uint32_t)tw_x_add4((int32_t)TW_FOUR_RESULTS(ONE, EVEN, p, a1, b1), low);                           \
-      }                                                                                                             \
-      if (left_over) *to = (uint32_t)tw_x_add4((int32_t)TW_FOUR_RESULTS(ONE, EVEN, p, *next_a, *next_b), low);      \
-      a += 4 * words * step_a, b += 4 * words * step_b, y += 4 * words, count &= 3;                                 \
+      rest = count & 3;                                                                                             \
+      count -= rest;                                                                                                \
+      TW_BYTE_PAIRS_LOOP(FOUR, EVEN, p, next_a, step_a, next_b, step_b, y, count, 1)                                \
     }                                                                                                               \
-    for (; count > 0; count--, a += step_a, b += step_b) *y++ = (TW_Y)(ONE(p, *a, *b, EVEN) + p->low);              \
+    TW_BYTE_PAIRS_LOOP(FOUR, EVEN, p, next_a, step_a, next_b, step_b, y, rest, 0)                                   \
   }
 
-#define TW_BYTE_PAIRS(PARAMS, ONE)                                                                                  \
-  TW_BYTE_PAIRS_ROW(tw_row_half_up, PARAMS, ONE, 0)                                                                 \
-  TW_BYTE_PAIRS_ROW(tw_row_half_even, PARAMS, ONE, 1)                                                               \
+#define TW_BYTE_PAIRS(PARAMS, FOUR)                                                                                 \
+  TW_BYTE_PAIRS_ROW(tw_row_half_up, PARAMS, FOUR, 0)                                                                \
+  TW_BYTE_PAIRS_ROW(tw_row_half_even, PARAMS, FOUR, 1)                                                              \
   void TW_NAME(const PARAMS *params, const TW_A *a, const TW_B *b, TW_Y *y) {                                       \
     if (params->out.even) {                                                                                         \
       TW_OWN_ROWS(tw_row_half_even, params, &params->loops, a, b, y);                                               \

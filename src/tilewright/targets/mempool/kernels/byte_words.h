@@ -11,6 +11,9 @@
 #define TW_IS_SIGNED(type) ((type)-1 < 0)
 /* A byte of a word as an element of a type. */
 #define TW_LANE(type, word, lane) (TW_IS_SIGNED(type) ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
+/* Each step is done for all lanes before the next, as products are not there at once. */
+#define TW_EACH_LANE(i) for (int i = 0; i < 4; i++)
+#define TW_TAKE_LANES(type, word, to) TW_EACH_LANE(taken_) (to)[taken_] = TW_LANE(type, word, taken_)
 
 static inline int tw_begins_word(const void *place) { return ((uintptr_t)place & 3) == 0; }
 

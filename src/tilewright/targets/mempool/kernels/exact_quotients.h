@@ -2,7 +2,7 @@
 #ifndef TW_EXACT_QUOTIENTS_H
 #define TW_EXACT_QUOTIENTS_H
 
-#include "xpulp.h"
+#include "byte_words.h"
 
 typedef struct {
   uint32_t by;
@@ -14,16 +14,22 @@ static inline tw_divisor tw_divisor_of(uint32_t by) {
   return divisor;
 }
 
-/* The product with the reciprocal is the quotient or one less: the rest tells. */
-static inline uint32_t tw_quotient(uint32_t n, tw_divisor divisor) {
-  const uint32_t quotient = (uint32_t)((uint64_t)n * divisor.reciprocal >> 32);
-  return quotient + (n - quotient * divisor.by >= divisor.by);
+/* Four quotients. The product with the reciprocal is the quotient or one less: the rest tells. */
+static inline void tw_divide_lanes(uint32_t *n, tw_divisor divisor) {
+  uint32_t quotient[4], rest[4];
+  TW_EACH_LANE(i) quotient[i] = (uint32_t)((uint64_t)n[i] * divisor.reciprocal >> 32);
+  TW_EACH_LANE(i) rest[i] = quotient[i] * divisor.by;
+  TW_EACH_LANE(i) rest[i] = n[i] - rest[i];
+  TW_EACH_LANE(i) n[i] = quotient[i] + (rest[i] >= divisor.by);
 }
 
-/* Towards zero. */
-static inline int32_t tw_signed_quotient(int32_t n, tw_divisor divisor) {
-  const uint32_t sign = (uint32_t)(n >> 31);
-  return (int32_t)((tw_quotient(((uint32_t)n ^ sign) - sign, divisor) ^ sign) - sign);
+/* The same of signed ones, towards zero. */
+static inline void tw_divide_signed_lanes(int32_t *n, tw_divisor divisor) {
+  uint32_t sign[4], magnitude[4];
+  TW_EACH_LANE(i) sign[i] = (uint32_t)(n[i] >> 31);
+  TW_EACH_LANE(i) magnitude[i] = ((uint32_t)n[i] ^ sign[i]) - sign[i];
+  tw_divide_lanes(magnitude, divisor);
+  TW_EACH_LANE(i) n[i] = (int32_t)((magnitude[i] ^ sign[i]) - sign[i]);
 }
 
 #endif

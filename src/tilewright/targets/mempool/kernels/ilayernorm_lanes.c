@@ -24,22 +24,30 @@ static rule rule_of(const TW_X *x, int32_t length, int32_t shift) {
   return found;
 }
 
-static inline int32_t one(const rule *r, int32_t x, int32_t w, int32_t b) {
-  return tw_add32(tw_signed_quotient(tw_mul32(x - r->mean, w), r->sigma), b) >> r->shift;
+static inline void four(const rule *r, uint32_t word, const int32_t *w, const int32_t *b, int32_t *x) {
+  TW_TAKE_LANES(TW_X, word, x);
+  TW_EACH_LANE(i) x[i] = tw_mul32(x[i] - r->mean, w[i]);
+  tw_divide_signed_lanes(x, r->sigma);
+  TW_EACH_LANE(i) x[i] = tw_add32(x[i], b[i]) >> r->shift;
 }
 
 static __attribute__((noinline)) void part_of_row(const rule *given, const TW_X *x, const int32_t *w, const int32_t *b,
                                                   int8_t *y, int32_t count) {
   const rule own = *given, *const r = &own;
+  int32_t results[4];
   if (tw_begins_word(x) && tw_begins_word(y)) {
     for (; count >= 4; count -= 4, x += 4, w += 4, b += 4, y += 4) {
-      const uint32_t word = *(const uint32_t *)(const void *)x;
-      const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];
-      *(uint32_t *)(void *)y = tw_four_bytes(one(r, TW_LANE(TW_X, word, 0), w0, b0), one(r, TW_LANE(TW_X, word, 1), w1, b1),
-                                             one(r, TW_LANE(TW_X, word, 2), w2, b2), one(r, TW_LANE(TW_X, word, 3), w3, b3));
+      four(r, *(const uint32_t *)(const void *)x, w, b, results);
+      *(uint32_t *)(void *)y = tw_four_bytes(results[0], results[1], results[2], results[3]);
     }
   }
-  for (; count > 0; count--) *y++ = (int8_t)one(r, *x++, *w++, *b++);
+  for (; count > 0; count -= 4, x += 4, w += 4, b += 4, y += 4) {
+    int32_t factor[4] = {0, 0, 0, 0}, summand[4] = {0, 0, 0, 0};
+    const int32_t lanes = tw_min(count, 4);
+    for (int32_t i = 0; i < lanes; i++) factor[i] = w[i], summand[i] = b[i];
+    four(r, tw_bytes_at((const uint8_t *)x, 1, lanes, 0), factor, summand, results);
+    for (int32_t i = 0; i < lanes; i++) y[i] = (int8_t)results[i];
+  }
 }
 
 void TW_NAME(const tw_integernorm_params *params, const TW_X *x, const int32_t *w, const int32_t *b, int8_t *y) {

@@ -10,22 +10,29 @@
 #include "int32.h"
 #include "row_sums.h"
 
-static inline int32_t one(tw_divisor sigma, int32_t shift, int32_t x, int32_t w) {
-  return tw_x_clip(tw_signed_quotient(tw_mul32(x, w), sigma) >> shift, 127);
+static inline void four(tw_divisor sigma, int32_t shift, uint32_t word, const int32_t *w, int32_t *x) {
+  TW_TAKE_LANES(TW_X, word, x);
+  TW_EACH_LANE(i) x[i] = tw_mul32(x[i], w[i]);
+  tw_divide_signed_lanes(x, sigma);
+  TW_EACH_LANE(i) x[i] = tw_x_clip(x[i] >> shift, 127);
 }
 
 static __attribute__((noinline)) void part_of_row(tw_divisor sigma, int32_t shift, const TW_X *x, const int32_t *w, int8_t *y,
                                                   int32_t count) {
+  int32_t results[4];
   if (tw_begins_word(x) && tw_begins_word(y)) {
     for (; count >= 4; count -= 4, x += 4, w += 4, y += 4) {
-      const uint32_t word = *(const uint32_t *)(const void *)x;
-      const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
-      *(uint32_t *)(void *)y =
-          tw_four_bytes(one(sigma, shift, TW_LANE(TW_X, word, 0), w0), one(sigma, shift, TW_LANE(TW_X, word, 1), w1),
-                        one(sigma, shift, TW_LANE(TW_X, word, 2), w2), one(sigma, shift, TW_LANE(TW_X, word, 3), w3));
+      four(sigma, shift, *(const uint32_t *)(const void *)x, w, results);
+      *(uint32_t *)(void *)y = tw_four_bytes(results[0], results[1], results[2], results[3]);
     }
   }
-  for (; count > 0; count--) *y++ = (int8_t)one(sigma, shift, *x++, *w++);
+  for (; count > 0; count -= 4, x += 4, w += 4, y += 4) {
+    int32_t factor[4] = {0, 0, 0, 0};
+    const int32_t lanes = tw_min(count, 4);
+    for (int32_t i = 0; i < lanes; i++) factor[i] = w[i];
+    four(sigma, shift, tw_bytes_at((const uint8_t *)x, 1, lanes, 0), factor, results);
+    for (int32_t i = 0; i < lanes; i++) y[i] = (int8_t)results[i];
+  }
 }
 
 void TW_NAME(const tw_integernorm_params *params, const TW_X *x, const int32_t *w, int8_t *y) {

@@ -29,22 +29,26 @@ static uint32_t total_of(const uint32_t *table, const TW_X *x, int32_t length) {
   return total;
 }
 
-static inline int32_t share(const tw_share_tables *tables, uint32_t exponential, tw_divisor total) {
-  return tw_x_byte_at(tables->results, (int32_t)tw_quotient(exponential * (uint32_t)tables->top, total));
+static inline void four(const tw_share_tables *tables, const uint32_t *table, tw_divisor total, uint32_t word, uint32_t *x) {
+  TW_EACH_LANE(i) x[i] = EXPONENTIAL(table, word, i);
+  TW_EACH_LANE(i) x[i] *= (uint32_t)tables->top;
+  tw_divide_lanes(x, total);
+  TW_EACH_LANE(i) x[i] = (uint32_t)tw_x_byte_at(tables->results, (int32_t)x[i]);
 }
 
 static void part_of_row(const tw_share_tables *tables, const uint32_t *table, tw_divisor total, const TW_X *x, TW_Y *y,
                         int32_t count) {
+  uint32_t results[4];
   if (tw_begins_word(x) && tw_begins_word(y)) {
     for (; count >= 4; count -= 4, x += 4, y += 4) {
-      const uint32_t word = *(const uint32_t *)(const void *)x;
-      const uint32_t e0 = EXPONENTIAL(table, word, 0), e1 = EXPONENTIAL(table, word, 1);
-      const uint32_t e2 = EXPONENTIAL(table, word, 2), e3 = EXPONENTIAL(table, word, 3);
-      *(uint32_t *)(void *)y = tw_four_bytes(share(tables, e0, total), share(tables, e1, total), share(tables, e2, total),
-                                             share(tables, e3, total));
+      four(tables, table, total, *(const uint32_t *)(const void *)x, results);
+      *(uint32_t *)(void *)y = tw_four_bytes((int32_t)results[0], (int32_t)results[1], (int32_t)results[2], (int32_t)results[3]);
     }
   }
-  for (; count > 0; count--) *y++ = (TW_Y)share(tables, tw_x_word_at(table, *x++), total);
+  for (; count > 0; count--) { /* one at a time: exponentials of others may not be in the table */
+    four(tables, table, total, TW_EVERY_LANE * (uint8_t)*x++, results);
+    *y++ = (TW_Y)results[0];
+  }
 }
 
 void TW_NAME(const tw_isoftmax_bytes_params *params, const TW_X *x, TW_Y *y) {

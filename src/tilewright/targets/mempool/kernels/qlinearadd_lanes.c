@@ -9,9 +9,15 @@
 #endif
 
 #include "byte_pairs.h"
+#include "narrowed_lanes.h"
 
-static inline int32_t add(const tw_qlinearadd_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_narrowed_sum(&p->out, tw_x_mac(tw_x_mac(p->out.add, a, p->mul_a), b, p->mul_b), even);
+static inline void add(const tw_qlinearadd_bytes_params *p, uint32_t a, uint32_t b, int even, int32_t *x) {
+  int32_t other[4];
+  TW_TAKE_LANES(TW_A, a, x);
+  TW_TAKE_LANES(TW_B, b, other);
+  TW_EACH_LANE(i) x[i] = tw_x_mac(p->out.add, x[i], p->mul_a);
+  TW_EACH_LANE(i) x[i] = tw_x_mac(x[i], other[i], p->mul_b);
+  tw_narrow_sums(&p->out, x, even);
 }
 
 TW_BYTE_PAIRS(tw_qlinearadd_bytes_params, add)

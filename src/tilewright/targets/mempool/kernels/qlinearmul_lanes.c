@@ -9,9 +9,14 @@
 #endif
 
 #include "byte_pairs.h"
+#include "narrowed_lanes.h"
 
-static inline int32_t multiply(const tw_qlinearmul_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_narrowed(&p->out, (a - p->a_zero) * (b - p->b_zero), even);
+static inline void multiply(const tw_qlinearmul_bytes_params *p, uint32_t a, uint32_t b, int even, int32_t *x) {
+  int32_t other[4];
+  TW_TAKE_LANES(TW_A, a, x);
+  TW_TAKE_LANES(TW_B, b, other);
+  TW_EACH_LANE(i) x[i] = (x[i] - p->a_zero) * (other[i] - p->b_zero);
+  tw_narrow_lanes(&p->out, x, even);
 }
 
 TW_BYTE_PAIRS(tw_qlinearmul_bytes_params, multiply)

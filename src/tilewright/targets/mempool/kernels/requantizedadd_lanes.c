@@ -9,9 +9,16 @@
 #endif
 
 #include "byte_pairs.h"
+#include "narrowed_lanes.h"
 
-static inline int32_t add(const tw_requantizedadd_bytes_params *p, int32_t a, int32_t b, int even) {
-  return tw_narrowed(&p->out, tw_narrowed(&p->first, a, even) + tw_narrowed(&p->second, b, even), even);
+static inline void add(const tw_requantizedadd_bytes_params *p, uint32_t a, uint32_t b, int even, int32_t *x) {
+  int32_t other[4];
+  TW_TAKE_LANES(TW_A, a, x);
+  tw_narrow_lanes(&p->first, x, even);
+  TW_TAKE_LANES(TW_B, b, other);
+  tw_narrow_lanes(&p->second, other, even);
+  TW_EACH_LANE(i) x[i] += other[i];
+  tw_narrow_lanes(&p->out, x, even);
 }
 
 TW_BYTE_PAIRS(tw_requantizedadd_bytes_params, add)
