@@ -14,6 +14,7 @@ from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
 from tilewright.ops.ilayernorm import iLayerNorm
+from tilewright.ops.inonorm import iNoNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
@@ -167,6 +168,15 @@ def test_normalisations(dtype: str) -> None:
             cases.append(case("ilayernorm_lanes.c", iLayerNorm(14), x, w, b, skew=skew))
             cases.append(case("ilayernorm_lanes.c", iLayerNorm(3), x, w // 2**20, b // 2**10, skew=skew))
             cases.append(case("irmsnorm_lanes.c", iRMSNorm(16), x, w, skew=skew))
+    check(cases, MINPOOL, 16)
+
+
+def test_normalisation_without_statistics() -> None:
+    op, narrow = iNoNorm(425, 16), integers("int8", 128, 21)
+    cases = [
+        case("inonorm_shared.c", op, integers("int8", 2, 9, 21), narrow[:9], integers("int16", 21)),
+        case("inonorm_shared.c", op, integers("uint8", 50, 3), narrow[0, :1], integers("int32", 50, 1)),
+    ]
     check(cases, MINPOOL, 16)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tilewright.ir.op import Op
+from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
 from tilewright.ops.ilayernorm import iLayerNorm
+from tilewright.ops.inonorm import iNoNorm
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
@@ -53,6 +55,10 @@ KERNELS = (
     Kernel(
         iRMSNorm, "irmsnorm_lanes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=long_rows, cooperative=True,
         header="integernorm.h",
+    ),
+    Kernel(
+        iNoNorm, "inonorm_shared.c", "X W B -> Y:int8", {"X": INTEGERS, "W": INTEGERS, "B": INTEGERS}, cooperative=True,
+        header="inonorm.h",
     ),
     Kernel(
         iSoftmax, "isoftmax_lanes.c", "X -> Y", BYTES, softmax_params, objection=softmax_objection, cooperative=True,
