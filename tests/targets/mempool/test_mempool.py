@@ -125,10 +125,12 @@ def test_depthwise_convolutions(cores: int) -> None:
     quads, few = kernel("depthwise_quads.c"), integers("int32", 8) // 2**9
     around = Conv(padding=(1, 1, 1, 1), groups=8, channels_last=True, requant=NARROW)
     uneven = Conv(padding=(2, 1, 0, 1), strides=(2, 1), dilations=(1, 2), groups=4, channels_last=True, x_zero=200)
+    fives = Conv(padding=(3, 3, 4, 4), groups=5, channels_last=True, x_zero=3, requant=NARROW)
     cases = [
         Case(quads, around, [integers("int8", 2, 5, 6, 8), integers("int8", 8, 3, 3, 1), few, *scales(8)]),
         Case(quads, uneven, [integers("uint8", 1, 7, 9, 4), integers("int8", 4, 3, 2, 1)]),
         Case(quads, around, [integers("int8", 1, 4, 4, 8), integers("uint8", 8, 3, 3, 1), None, *scales(8)], skew=1),
+        Case(quads, fives, [integers("int8", 2, 4, 9, 5), integers("int8", 5, 8, 8, 1), few[:5], *scales(5)]),
     ]  # fmt: skip
     assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
     check(cases, MINPOOL, cores)

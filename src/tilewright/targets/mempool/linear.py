@@ -116,7 +116,7 @@ def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
 
-MOST_TAPS = 32
+MOST_TAPS = 64
 """TW_MOST_TAPS in C."""
 
 
@@ -124,8 +124,8 @@ def depthwise_objection(op: Op, types: Types) -> str | None:
     conv, filters = cast(Conv, op), types["W"].shape[0]
     if not conv.channels_last:
         return "channels are not last"
-    if types["W"].shape[-1] != 1 or filters != conv.groups or filters % PANEL:
-        return "not every group has one channel and one filter, or they come in no fours"
+    if types["W"].shape[-1] != 1 or filters != conv.groups:
+        return "not every group has one channel and one filter"
     if conv.w_zero or _taps(types) > MOST_TAPS:
         return f"filters have a zero point, or more than {MOST_TAPS} taps"
     return None
@@ -137,7 +137,7 @@ def _taps(types: Types) -> int:
 
 def depthwise_bytes(op: Op, types: Types) -> int:
     """Filters in fours, and what sums begin with."""
-    return types["W"].shape[0] * (_taps(types) + 4)
+    return 4 * panels(types["W"].shape[0]) * (_taps(types) + 4)
 
 
 def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -163,7 +163,7 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
         Kernel(
             Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
             scratch=depthwise_bytes, objection=depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}),
-            multiples={"g": PANEL}, least={"g": PANEL}, features=depthwise_features, header="conv.h",
+            multiples={"g": PANEL}, features=depthwise_features, header="conv.h",
         ),
         Kernel(
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},

@@ -17,7 +17,7 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
-from tilewright.targets.mempool import linear
+from tilewright.targets.mempool import elementwise, linear, rows
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -25,6 +25,7 @@ KIB = 1024
 NEAR_STACK = 1008
 """Bytes of a core's stack beside L1, as in platform.h."""
 
+PACKED = (*elementwise.KERNELS, *rows.KERNELS)
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 
 
@@ -71,7 +72,7 @@ def _target(variant: Variant) -> Target:
         name=platform.name,
         summary=f"{variant.cores} RISC-V cores with Xpulpimg around {l1 // KIB} KiB of L1, {l2 >> 20} MiB of L2; "
         "on the virtual SoC",
-        engines=(Engine("cluster", (*linear.kernels(l1 - near), *PORTABLE)),),
+        engines=(Engine("cluster", (*linear.kernels(l1 - near), *PACKED, *PORTABLE)),),
         passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
         memories=(
             Memory("L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma"}), behind=near),

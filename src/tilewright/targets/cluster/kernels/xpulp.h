@@ -37,6 +37,8 @@
 #define TW_E_MAX4 "0x7b, 1, 0x18"
 #define TW_E_MAXU4 "0x7b, 1, 0x1c"
 #define TW_E_MINU4 "0x7b, 1, 0x14"
+#define TW_E_MIN4 "0x7b, 1, 0x10"
+#define TW_E_SUB4 "0x7b, 1, 0x04"
 #define TW_E_ABS4 "0x7b, 1, 0x38"
 #define TW_E_ADD4 "0x7b, 1, 0x00"
 #define TW_E_ADD2 "0x7b, 0, 0x00"
@@ -46,6 +48,8 @@
 #define TW_E_EXTRACT_ODD "0x7b, 1, 0x5d"
 #define TW_E_EXTRACTU "0x7b, 3, 0x5c"
 #define TW_E_EXTRACTU_ODD "0x7b, 3, 0x5d"
+#define TW_E_INSERT "0x7b, 5, 0x5c"
+#define TW_E_INSERT_ODD "0x7b, 5, 0x5d"
 #define TW_E_LW_AT "0x2b, 3, 0x06"
 #define TW_E_LBU_AT "0x2b, 3, 0x0c"
 #define TW_E_LW_STEP "0x2b, 3, 0x02"
@@ -80,6 +84,8 @@
 #define TW_E_MAX4 "0x57, 1, 0x18"
 #define TW_E_MAXU4 "0x57, 1, 0x1c"
 #define TW_E_MINU4 "0x57, 1, 0x14"
+#define TW_E_MIN4 "0x57, 1, 0x10"
+#define TW_E_SUB4 "0x57, 1, 0x04"
 #define TW_E_ABS4 "0x57, 1, 0x38"
 #define TW_E_ADD4 "0x57, 1, 0x00"
 #define TW_E_ADD2 "0x57, 0, 0x00"
@@ -89,6 +95,8 @@
 #define TW_E_EXTRACT_ODD "0x57, 7, 0x3d"
 #define TW_E_EXTRACTU "0x57, 7, 0x48"
 #define TW_E_EXTRACTU_ODD "0x57, 7, 0x49"
+#define TW_E_INSERT "0x57, 7, 0x58"
+#define TW_E_INSERT_ODD "0x57, 7, 0x59"
 #define TW_E_LW_AT "0x03, 7, 0x10"
 #define TW_E_LBU_AT "0x03, 7, 0x20"
 #define TW_E_LW_STEP "0x0b, 7, 0x10"
@@ -148,6 +156,8 @@ TW_X_BINARY(tw_x_max, TW_E_MAX)
 TW_X_BINARY(tw_x_max4, TW_E_MAX4)             /* of four signed bytes each */
 TW_X_BINARY(tw_x_maxu4, TW_E_MAXU4)           /* of four unsigned bytes each */
 TW_X_BINARY(tw_x_minu4, TW_E_MINU4)
+TW_X_BINARY(tw_x_min4, TW_E_MIN4)
+TW_X_BINARY(tw_x_sub4, TW_E_SUB4)
 TW_X_BINARY(tw_x_mulsr16, TW_E_MULSR16)       /* the product of two halves of 16 bits, rounded to its upper half */
 TW_X_BINARY(tw_x_shuffle4, TW_E_SHUFFLE4)     /* byte i = byte b[i] of a */
 TW_X_UNARY(tw_x_ff1, TW_E_FF1)                /* index of the lowest bit that is set; 32 of zero */
@@ -172,7 +182,20 @@ TW_X_ACCUMULATE(tw_x_addn, TW_E_ADDN)         /* (total + a) >> b */
   }
 TW_X_EXTRACT(tw_x_byte, TW_E_EXTRACT, TW_E_EXTRACT_ODD)
 TW_X_EXTRACT(tw_x_ubyte, TW_E_EXTRACTU, TW_E_EXTRACTU_ODD)
+/* The same word with another byte in one lane, which is known when this is compiled. */
+static inline uint32_t tw_x_insert(uint32_t word, int32_t byte, int lane) {
+  switch (lane) {
+    case 0: __asm__(TW_A_R(TW_E_INSERT, "%0", "%1", "x0") : "+r"(word) : "r"(byte)); break;
+    case 1: __asm__(TW_A_R(TW_E_INSERT_ODD, "%0", "%1", "x0") : "+r"(word) : "r"(byte)); break;
+    case 2: __asm__(TW_A_R(TW_E_INSERT, "%0", "%1", "x1") : "+r"(word) : "r"(byte)); break;
+    default: __asm__(TW_A_R(TW_E_INSERT_ODD, "%0", "%1", "x1") : "+r"(word) : "r"(byte)); break;
+  }
+  return word;
+}
 #else
+static inline uint32_t tw_x_insert(uint32_t word, int32_t byte, int lane) {
+  return (word & ~(0xffu << (8 * lane))) | ((uint32_t)byte & 0xff) << (8 * lane);
+}
 static inline int32_t tw_x_byte(uint32_t x, int lane) { return (int8_t)(uint8_t)(x >> (8 * lane)); }
 static inline int32_t tw_x_ubyte(uint32_t x, int lane) { return (uint8_t)(x >> (8 * lane)); }
 #define TW_X_ACCUMULATE(name, BYTE_A, BYTE_B)                         \
@@ -208,6 +231,8 @@ static inline int32_t tw_x_packhi4(int32_t total, uint32_t a, uint32_t b) {
 TW_X_LANES(tw_x_max4, tw_x_max(tw_x_byte((uint32_t)a, i), tw_x_byte((uint32_t)b, i)))
 TW_X_LANES(tw_x_maxu4, tw_x_max(tw_x_ubyte((uint32_t)a, i), tw_x_ubyte((uint32_t)b, i)))
 TW_X_LANES(tw_x_minu4, tw_x_min(tw_x_ubyte((uint32_t)a, i), tw_x_ubyte((uint32_t)b, i)))
+TW_X_LANES(tw_x_min4, tw_x_min(tw_x_byte((uint32_t)a, i), tw_x_byte((uint32_t)b, i)))
+TW_X_LANES(tw_x_sub4, tw_x_ubyte((uint32_t)a, i) - tw_x_ubyte((uint32_t)b, i))
 static inline int32_t tw_x_mulsr16(int32_t a, int32_t b) { return ((int16_t)a * (int16_t)b + 0x8000) >> 16; }
 TW_X_LANES(tw_x_shuffle4, tw_x_ubyte((uint32_t)a, tw_x_ubyte((uint32_t)b, i) & 3))
 static inline int32_t tw_x_shuffle_two(int32_t total, uint32_t a, uint32_t b) {

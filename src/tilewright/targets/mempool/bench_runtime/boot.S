@@ -1,5 +1,6 @@
 # Boot of a kernel measurement: the first core clears what is noted near each tile and wakes the others; then each enters
-# tw_bench(core) with a stack near it. Cores that take no part sleep.
+# tw_bench(core) with a stack near it. Cores that take no part sleep; one that is alone has what its tile has, as some kernels
+# that are one core's need more than its own part.
 #include "near.h"
 
     .section .text.start, "ax"
@@ -10,6 +11,9 @@ _start:
     li   t0, TW_CORES
     bgeu a0, t0, asleep
     take_near_stack
+#if TW_CORES == 1
+    li   sp, TW_NEAR_BYTES
+#endif
     bnez a0, wait
     declare_code
     clear_notes

@@ -6,6 +6,7 @@
 #include "panels.h"
 #include "platform.h"
 #include "requant_words.h"
+#include "shifted_word.h"
 
 #define TW_SHORTEST_PART 8 /* words of a sum that are worth a core */
 
@@ -49,10 +50,7 @@ TW_INLINE void tw_wide_results(const tw_product *p, const int32_t *total, int32_
   const int32_t shift = p->requant.shift, low = p->requant.low, high = p->requant.high, y_row = p->y_row;
   const int64_t offset = add + ((int64_t)p->requant.zero_point << shift) + ((1 << shift) >> 1);
   for (; rows > 0; rows--, total += TW_PANEL, y += y_row) {
-    const int64_t wide = (int64_t)*total * mul + offset;
-    const int32_t upper = (int32_t)(wide >> 32), sign = upper >> 31;
-    int32_t value = (int32_t)((uint32_t)upper << (32 - shift) | (uint32_t)wide >> shift);
-    if (upper >> (shift - 1) != sign) value = sign ^ 0x7fffffff;
+    const int32_t value = tw_shifted_word((int64_t)*total * mul + offset, shift);
     *y = (TW_Y)tw_x_max(tw_x_min(value, high), low);
   }
 }
