@@ -4,12 +4,12 @@ is one head, the projection behind it too."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
@@ -71,7 +71,7 @@ def attended(graph: Graph, node: Node) -> Heads:
     scores = only_maker(graph, shares) if shares and softmax_of(shares) == POOL_SOFTMAX else None
     if shares is None or scores is None or not isinstance(scores.op, MatMul) or not isinstance(node.op, MatMul):
         raise Refusal("it is no product with shares that ITAPool's softmax makes of a product")
-    scales = total_scale(graph, scores), total_scale(graph, node)
+    scales = _scale(graph, scores), _scale(graph, node)
     q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
     if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
         raise Refusal("it is no product of queries with keys, and of shares with values")
@@ -80,6 +80,16 @@ def attended(graph: Graph, node: Node) -> Heads:
     found = Heads(*(projection(graph, graph.producers.get(one.rows)) for one in (q, k, v)), *scales, q.count)
     _check(graph, found)
     return found
+
+
+def _scale(graph: Graph, node: Node) -> Scale:
+    """From totals of scores or mixed values to bytes. What ITAPool adds behind the shift has 32 bits."""
+    requant, name = instance(node.op, MatMul).requant, node.operands().get("add")
+    add = graph.constants.get(name) if name is not None else None
+    if requant is None or add is None or add.size != 1 or add.item() % (1 << requant.shift):
+        return total_scale(graph, node)
+    scale = total_scale(graph, replace(node, inputs=node.inputs[: node.inputs.index(name or "")]))
+    return replace(scale, add=scale.add + (add.item() >> requant.shift))
 
 
 def projection(graph: Graph, node: Node | None) -> Projection:
@@ -124,7 +134,7 @@ def with_output(graph: Graph, found: Heads, node: Node) -> tuple[Heads, Node]:
         return found, node
     if output.rows != node.key or output.weights.shape[0] != found.width or output.weights.shape[1] > LONGEST:
         return found, node
-    return Heads(found.queries, found.keys, found.values, found.scores, found.mixed, 1, output), readers[0]
+    return replace(found, output=output), readers[0]
 
 
 # ---- constants ----
