@@ -46,22 +46,65 @@ static inline void tw_ita_wait(int32_t number) {
   while (!(tw_ita(number)->state & TW_ITA_DONE)) __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
 }
 
-/* This core's part of some bytes, which are multiples of 64. Loads first: none waits for the one before. */
-static inline void tw_copy_part(int8_t *to, const int8_t *from, int32_t bytes) {
-  const tw_share share = tw_share_of(bytes / 32);
-  const uint32_t *word = (const uint32_t *)(const void *)from + 8 * share.first;
-  uint32_t *place = (uint32_t *)(void *)to + 8 * share.first;
-  for (int32_t left = share.end - share.first; left > 0; left--, word += 8, place += 8) {
-    const uint32_t a = word[0], b = word[1], c = word[2], d = word[3], e = word[4], f = word[5], g = word[6], h = word[7];
-    place[0] = a;
-    place[1] = b;
-    place[2] = c;
-    place[3] = d;
-    place[4] = e;
-    place[5] = f;
-    place[6] = g;
-    place[7] = h;
+/* ---- what cores do before and behind it, each a part ---- */
+
+#define TW_SIGNS 0x80808080u
+
+static inline void tw_copy_16(void *to, const void *from, uint32_t flip) {
+  const uint32_t *const word = from;
+  uint32_t *const place = to;
+  const uint32_t a = word[0] ^ flip, b = word[1] ^ flip, c = word[2] ^ flip, d = word[3] ^ flip; /* none waits for another */
+  place[0] = a;
+  place[1] = b;
+  place[2] = c;
+  place[3] = d;
+}
+
+static inline int tw_are_words(const void *a, const void *b) { return (((uintptr_t)a | (uintptr_t)b) & 3) == 0; }
+
+static inline void tw_copy_bytes(int8_t *to, const int8_t *from, int32_t bytes, uint32_t flip) {
+  int32_t at = 0;
+  if (tw_are_words(to, from)) {
+    for (; at + 16 <= bytes; at += 16) tw_copy_16(to + at, from + at, flip);
   }
+  for (; at < bytes; at++) to[at] = (int8_t)(from[at] ^ (int8_t)flip);
+}
+
+TW_COMPACT static void tw_copy_part(int8_t *to, const int8_t *from, int32_t bytes) {
+  const tw_share share = tw_share_of(bytes / 16);
+  for (int32_t piece = share.first; piece < share.end; piece++) tw_copy_16(to + 16 * piece, from + 16 * piece, 0);
+}
+
+/* Weights and biases of a head into its block. */
+static inline void tw_fill_weights(const tw_itapool_head *h, int8_t *block, const int8_t *front, const int8_t *back, int32_t head) {
+  const int32_t front_bytes = tw_front_bytes(h), back_bytes = tw_back_bytes(h);
+  tw_copy_part(block, front + head * front_bytes, front_bytes);
+  tw_copy_part(block + front_bytes + 2 * tw_input_bytes(h), back + head * back_bytes, back_bytes);
+}
+
+/* Rows of `elements` bytes in blocks of 16 columns, with zeros behind the last rows and columns. */
+TW_COMPACT static void tw_fill_input(const tw_itapool_head *h, int8_t *to, const int8_t *rows, int32_t count, int32_t elements, uint32_t flip) {
+  const int32_t all = h->rows;
+  const tw_share share = tw_share_of(h->inner / 16 * all);
+  int32_t column = (int32_t)((uint32_t)share.first / (uint32_t)all), row = share.first - column * all;
+  column *= 16;
+  for (int32_t piece = share.first; piece < share.end; piece++) {
+    int8_t *const place = to + 16 * piece;
+    int32_t bytes = row < count ? elements - column : 0;
+    if (bytes > 16) bytes = 16;
+    if (bytes > 0) tw_copy_bytes(place, rows + row * elements + column, bytes, flip);
+    for (int32_t at = bytes > 0 ? bytes : 0; at < 16; at++) place[at] = 0;
+    if (++row == all) {
+      row = 0;
+      column += 16;
+    }
+  }
+}
+
+/* The first columns of rows that an ITA has made, to where rows are `step` bytes apart. */
+TW_COMPACT static void tw_take_result(int8_t *to, int32_t step, const int8_t *made, int32_t inner, int32_t rows, int32_t columns) {
+  const tw_share share = tw_share_of(rows);
+  for (int32_t row = share.first; row < share.end; row++) tw_copy_bytes(to + row * step, made + row * inner, columns, 0);
 }
 
 #endif
