@@ -100,10 +100,15 @@ def projection(graph: Graph, node: Node | None) -> Projection:
         raise Refusal("a product in front of it is clipped to less than a byte, or has no sign")
     inner, columns = graph.types[node.inputs[0]].shape[-1], graph.types[node.key].shape[-1]
     weights, bias = as_matrix(found.weights).T[:inner, :columns], unpacked_bias(found.bias)[:columns]
-    most = np.abs(weights.astype(np.int64)).sum(0) * 128 + np.abs(bias)
-    if most.max() * found.op.scale.multiplier + (1 << found.op.scale.shift >> 1) >> PRODUCT_BITS:
-        raise Refusal("totals of a product, times their factor, may leave 32 bits")
+    check_bits(weights, bias, found.op.scale)
     return Projection(node.inputs[0], weights, bias, found.op.scale)
+
+
+def check_bits(weights: Array, bias: Array, scale: Scale) -> None:
+    """Of weights [inner, columns]."""
+    most = np.abs(weights.astype(np.int64)).sum(0) * 128 + np.abs(bias)
+    if int(most.max()) * scale.multiplier + (1 << scale.shift >> 1) >> PRODUCT_BITS:
+        raise Refusal("its totals, times their factor, may leave the 32 bits that ITAPool has for them")
 
 
 def _check(graph: Graph, found: Heads) -> None:
@@ -157,16 +162,16 @@ def constants(op: PoolHeads, found: Heads) -> tuple[Array, Array]:
 def _head(op: PoolHeads, found: Heads, number: int) -> Head:
     own = slice(number * found.width, (number + 1) * found.width)
     q, k, v = (
-        (_grown(one.weights[:, own], op.inner, op.width), _grown(one.bias[own], op.width))
+        (grown(one.weights[:, own], op.inner, op.width), grown(one.bias[own], op.width))
         for one in (found.queries, found.keys, found.values)
     )
     weights = np.eye(found.width, dtype=np.int8) if found.output is None else found.output.weights
     bias = np.zeros(1, np.int64) if found.output is None else found.output.bias
-    wo, bo = _grown(weights, op.width, op.inner), _grown(bias, op.inner)
+    wo, bo = grown(weights, op.width, op.inner), grown(bias, op.inner)
     return Head(q[0], k[0], v[0], wo, q[1], k[1], v[1], bo, op.scales)
 
 
-def _grown(values: Array, *shape: int) -> Array:
+def grown(values: Array, *shape: int) -> Array:
     """With zeros behind the last ones."""
     return np.pad(values, [(0, wanted - size) for size, wanted in zip(values.shape, shape, strict=True)])
 
@@ -213,17 +218,6 @@ def _apart(graph: Graph, node: Node, rows: str, builder: Builder) -> str:
     (cut,) = builder.add(Reshape((*before, tokens, heads, columns)), [rows])
     rank = len(before) + 3
     return builder.add(Transpose((*range(rank - 3), rank - 2, rank - 3, rank - 1)), [cut], name=node.name)[0]
-
-
-def left(graph: Graph, node: Node) -> str:
-    """Why ITAs do not compute a node."""
-    if not isinstance(node.op, MatMul):
-        return "ITAPool's ITAs have whole attention heads only"
-    try:
-        attended(graph, node)
-    except Refusal as refusal:
-        return refusal.what
-    return "ITA's passes have not seen it"
 
 
 HEADS_ON_ITAPOOL = Pass("attention heads on ITAPool", run)

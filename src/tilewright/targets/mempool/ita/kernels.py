@@ -10,6 +10,7 @@ from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.mempool.ita.block import back_bytes, block_bytes, front_bytes
 from tilewright.targets.mempool.ita.op import PoolHeads
+from tilewright.targets.mempool.ita.product_op import PoolProduct
 from tilewright.targets.snitch.ita.cycles import LAYER_START, head_cycles
 from tilewright.targets.snitch.ita.layout import SIDE
 
@@ -44,9 +45,31 @@ def _cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Cyc
     return CycleEstimate(cores=around + batch * rounds * work)
 
 
+# ---- products -------------------------------------------------------------------------------------------------------
+
+
+def _product_scratch(op: Op, types: Types) -> int:
+    one, count = instance(op, PoolProduct), min(ITAS, types["W"].shape[0])
+    return count * block_bytes(SIDE, one.inner, SIDE) + SIDE * one.inner + RECORD_BYTES
+
+
+def _product_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    one, blocks = instance(op, PoolProduct), extents["c"]
+    rows = math.prod(size for loop, size in extents.items() if loop != "c")
+    starts = -(-rows // SIDE) * -(-blocks // ITAS)
+    words = min(ITAS, blocks) * block_bytes(SIDE, one.inner, SIDE) / 8 + blocks * SIDE * one.inner / 4
+    words += starts * SIDE * one.inner / 4
+    around = CALL + starts * ROUND + (words * WORD + rows * blocks * ROW) / cores
+    return CycleEstimate(cores=around + starts * (LAYER_START + head_cycles(1, one.inner // SIDE, 1)))
+
+
 KERNELS = (
     Kernel(
         PoolHeads, "pool_heads.c", "X Y front:int8 back:int8 -> Z:int8", {"X": BYTES8, "Y": BYTES8}, scratch=_scratch,
         cooperative=True, stack=256, cycles=_cycles,
+    ),
+    Kernel(
+        PoolProduct, "pool_product.c", "X W:int8 bias:int32 -> Z", {"X": BYTES8, "Z": BYTES8}, scratch=_product_scratch,
+        cooperative=True, multiples={"m": SIDE}, stack=256, cycles=_product_cycles,
     ),
 )  # fmt: skip

@@ -1,10 +1,12 @@
-"""ITAPool's numbers in place of a quantised network's own, for `--numerics hardware`: those of attention that becomes
-heads on its ITAs. All else has requantisations in 32 bits, as the cores compute them."""
+"""ITAPool's numbers in place of a quantised network's own, for `--numerics hardware`: those of attention and products
+that its ITAs compute. All else has requantisations in 32 bits, as cores compute them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
+from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
@@ -14,11 +16,12 @@ from tilewright.passes import Pass
 from tilewright.passes.numerics.hardware import native_requantisations
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.mempool.ita.block import LONGEST
+from tilewright.targets.mempool.ita.products import check_sizes
 from tilewright.targets.snitch.ita.arithmetic import COLUMNS, POOL_SOFTMAX
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
 from tilewright.targets.snitch.ita.head_views import heads_of
 from tilewright.targets.snitch.ita.layout import SIDE
-from tilewright.targets.snitch.ita.numerics import Attention
+from tilewright.targets.snitch.ita.numerics import Attention, Parts
 from tilewright.targets.snitch.ita.numerics import run as with_numbers
 
 POOL_LEVELS = 256
@@ -27,7 +30,19 @@ NOTE = "the softmax of {} is ITAPool's, whose sums have two bits more"
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(with_numbers(graph, POOL_SOFTMAX, _around), _replaced)
+    return rewrite(with_numbers(graph, POOL_SOFTMAX, Parts(_around, _is_pool_s)), _replaced)
+
+
+def _is_pool_s(graph: Graph, node: Node) -> bool:
+    """Whether a product is large enough for ITAPool's ITAs, and not too large."""
+    if not isinstance(node.op, MatMul) or node.inputs[1] not in graph.constants:
+        return False
+    *rows, inner = graph.types[node.inputs[0]].shape
+    try:
+        check_sizes(math.prod(rows), inner)
+    except Refusal:
+        return False
+    return True
 
 
 def _around(graph: Graph, one: Attention) -> frozenset[str]:

@@ -23,6 +23,25 @@ STEPS = 8
 FLIPPED = np.uint8(0x80)
 
 
+def signed(rows: Array) -> Array:
+    """Bytes without a sign less 128."""
+    return (rows ^ FLIPPED).view(np.int8) if rows.dtype == np.uint8 else rows
+
+
+def record(scales: Sequence[Scale]) -> Params:
+    """Of Q, K, V, QK, AV and the output, in the front end's order."""
+    ordered = [*(scales[i] for i in RECORD), *[Scale()] * (STEPS - len(RECORD))]
+    return {
+        "multipliers": _words([scale.multiplier for scale in ordered]),
+        "shifts": _words([scale.shift for scale in ordered]), "adds": tuple(scale.add for scale in ordered),
+    }  # fmt: skip
+
+
+def _words(values: Sequence[int]) -> tuple[int, ...]:
+    """Bytes, four to a word, the first one lowest."""
+    return tuple(int(word) for word in np.array(values, np.uint8).view("<i4"))
+
+
 @dataclass(frozen=True)
 class PoolHeads(Internal):
     """Attention heads of queries X[..., s, e] and of keys and values Y[..., t, e], which are X where there is no Y. The
@@ -92,22 +111,14 @@ class PoolHeads(Internal):
         return np.ascontiguousarray(side_by_side).reshape(*X.shape[:-1], -1)
 
     def _padded(self, rows: Array, count: int) -> Array:
-        signed = (rows ^ FLIPPED).view(np.int8) if rows.dtype == np.uint8 else rows
         missing = count - rows.shape[-2], self.inner - rows.shape[-1]
-        return np.pad(signed, [*[(0, 0)] * (rows.ndim - 2), *((0, size) for size in missing)])
+        return np.pad(signed(rows), [*[(0, 0)] * (rows.ndim - 2), *((0, size) for size in missing)])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         x, y, heads = types["X"], types.get("Y", types["X"]), types["front"].shape[0]
-        scales = [*(self.scales[i] for i in RECORD), *[Scale()] * (STEPS - len(RECORD))]
         return {
             "batch": math.prod(x.shape[:-2]), "heads": heads, "columns": self.columns, "queries": x.shape[-2],
             "keys": y.shape[-2], "elements": x.shape[-1], "inner": self.inner, "width": self.width,
             "flips_x": int(x.dtype == "uint8"), "flips_y": int(y.dtype == "uint8"),
-            "multipliers": _words([scale.multiplier for scale in scales]),
-            "shifts": _words([scale.shift for scale in scales]), "adds": tuple(scale.add for scale in scales),
+            **record(self.scales),
         }  # fmt: skip
-
-
-def _words(values: Sequence[int]) -> tuple[int, ...]:
-    """Bytes, four to a word, the first one lowest."""
-    return tuple(int(word) for word in np.array(values, np.uint8).view("<i4"))

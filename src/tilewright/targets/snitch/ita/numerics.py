@@ -60,13 +60,18 @@ class Attention:
     """The products that make those with a zero point, by their keys, and their steps."""
 
 
-def run(graph: Graph, softmax: Softmax = SOFTMAX, wanted: Wanted | None = None) -> Graph:
-    return _Replacing(graph, softmax, wanted).run()
+@dataclass(frozen=True)
+class Parts:
+    """Of a graph, what gets ITA's numbers where not all does that may: attention and products, and nothing else."""
+
+    attention: Callable[[Graph, Attention], frozenset[str]]
+    """The products besides its own two that get them with it, by their keys; none where it stays as it is."""
+    product: Callable[[Graph, Node], bool]
 
 
-Wanted = Callable[[Graph, Attention], frozenset[str]]
-"""Of an attention, the products besides its own two that get ITA's numbers with it, by their keys; none where it stays
-as it is. With this, everything outside of attention stays as it is."""
+def run(graph: Graph, softmax: Softmax = SOFTMAX, parts: Parts | None = None) -> Graph:
+    return _Replacing(graph, softmax, parts).run()
+
 
 ITA_NUMERICS = Pass("requantisations and softmax of ITA", run)
 
@@ -74,20 +79,21 @@ ITA_NUMERICS = Pass("requantisations and softmax of ITA", run)
 class _Replacing:
     """A graph with ITA's numbers, and how far they are from the graph's own."""
 
-    def __init__(self, graph: Graph, softmax: Softmax, wanted: Wanted | None) -> None:
+    def __init__(self, graph: Graph, softmax: Softmax, parts: Parts | None) -> None:
         self.graph, self.softmax = graph, softmax
         self.found: list[Rounded] = []
         attentions = [one for one in map(self._attention, graph.nodes) if one is not None]
         self.products: frozenset[str] | None = None
         """Which products get ITA's numbers; None for all that may."""
-        if wanted is not None:
-            around = [(one, wanted(graph, one)) for one in attentions]
+        if parts is not None:
+            around = [(one, parts.attention(graph, one)) for one in attentions]
             attentions = [one for one, products in around if products]
-            self.products = frozenset().union(*(products for _, products in around))
+            alone = frozenset(node.key for node in graph.nodes if parts.product(graph, node))
+            self.products = alone.union(*(products for _, products in around))
         self.scores = {one.scores.key: one for one in attentions}
         self.softmaxes = {one.softmax.key: one for one in attentions}
         self.mixed = {one.mixed.key: one for one in attentions}
-        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None and wanted is None]
+        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None and parts is None]
         self.gelus = {one.table.key: one for one in gelus}
         self.negated = {one.after.key: one for one in gelus}
         self.centred = {key: step for one in attentions for key, step in one.centred.items()}

@@ -46,6 +46,20 @@ static inline void tw_ita_wait(int32_t number) {
   while (!(tw_ita(number)->state & TW_ITA_DONE)) __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
 }
 
+/* Where an ITA of `count` leaves its results: behind all blocks, or where its own block has room for inputs. */
+static inline int8_t *tw_result_of(const tw_itapool_head *h, int8_t *blocks, int32_t number, int32_t count) {
+  if (number == 0) return blocks + count * tw_block_bytes(h);
+  return blocks + number * tw_block_bytes(h) + tw_front_bytes(h);
+}
+
+/* All of them work at a time; this core begins and awaits its own. */
+static inline void tw_run_heads(const tw_itapool_head *h, int8_t *blocks, int32_t heads, int32_t count) {
+  for (int32_t i = tw_core(); i < heads; i += TW_CORES) {
+    tw_ita_start(i, h, blocks + i * tw_block_bytes(h), tw_result_of(h, blocks, i, count));
+  }
+  for (int32_t i = tw_core(); i < heads; i += TW_CORES) tw_ita_wait(i);
+}
+
 /* ---- what cores do before and behind it, each a part ---- */
 
 #define TW_SIGNS 0x80808080u
@@ -75,6 +89,11 @@ TW_COMPACT static void tw_copy_part(int8_t *to, const int8_t *from, int32_t byte
   for (int32_t piece = share.first; piece < share.end; piece++) tw_copy_16(to + 16 * piece, from + 16 * piece, 0);
 }
 
+TW_COMPACT static void tw_clear_part(int8_t *to, int32_t bytes) {
+  const tw_share share = tw_share_of(bytes / 4);
+  for (uint32_t *place = (uint32_t *)(void *)to + share.first, left = (uint32_t)(share.end - share.first); left > 0; left--) *place++ = 0;
+}
+
 /* Weights and biases of a head into its block. */
 static inline void tw_fill_weights(const tw_itapool_head *h, int8_t *block, const int8_t *front, const int8_t *back, int32_t head) {
   const int32_t front_bytes = tw_front_bytes(h), back_bytes = tw_back_bytes(h);
@@ -102,9 +121,9 @@ TW_COMPACT static void tw_fill_input(const tw_itapool_head *h, int8_t *to, const
 }
 
 /* The first columns of rows that an ITA has made, to where rows are `step` bytes apart. */
-TW_COMPACT static void tw_take_result(int8_t *to, int32_t step, const int8_t *made, int32_t inner, int32_t rows, int32_t columns) {
+TW_COMPACT static void tw_take_result(int8_t *to, int32_t step, const int8_t *made, int32_t inner, int32_t rows, int32_t columns, uint32_t flip) {
   const tw_share share = tw_share_of(rows);
-  for (int32_t row = share.first; row < share.end; row++) tw_copy_bytes(to + row * step, made + row * inner, columns, 0);
+  for (int32_t row = share.first; row < share.end; row++) tw_copy_bytes(to + row * step, made + row * inner, columns, flip);
 }
 
 #endif

@@ -15,19 +15,6 @@
 
 #include "itapool.h"
 
-static int8_t *result_of(const tw_itapool_head *h, int8_t *blocks, int32_t number, int32_t count) {
-  if (number == 0) return blocks + count * tw_block_bytes(h);
-  return blocks + number * tw_block_bytes(h) + tw_front_bytes(h);
-}
-
-/* All of them work at a time; this core begins and awaits its own. */
-static void run_heads(const tw_itapool_head *h, int8_t *blocks, int32_t heads, int32_t count) {
-  for (int32_t i = tw_core(); i < heads; i += TW_CORES) {
-    tw_ita_start(i, h, blocks + i * tw_block_bytes(h), result_of(h, blocks, i, count));
-  }
-  for (int32_t i = tw_core(); i < heads; i += TW_CORES) tw_ita_wait(i);
-}
-
 void TW_NAME(const tw_pool_heads_params *params, const TW_X *x, const TW_Y *y, const int8_t *front, const int8_t *back,
              int8_t *z, void *scratch) {
   const int32_t all = params->heads, columns = params->columns, count = all < TW_ITAS ? all : TW_ITAS;
@@ -48,10 +35,10 @@ void TW_NAME(const tw_pool_heads_params *params, const TW_X *x, const TW_Y *y, c
         tw_fill_weights(&sizes, blocks + i * block_bytes, front, back, first + i);
       }
       tw_barrier();
-      run_heads(shared, blocks, heads, count);
+      tw_run_heads(shared, blocks, heads, count);
       tw_barrier();
       for (int32_t i = 0; i < heads; i++) {
-        tw_take_result(z + (first + i) * columns, all * columns, result_of(&sizes, blocks, i, count), sizes.inner, queries, columns);
+        tw_take_result(z + (first + i) * columns, all * columns, tw_result_of(&sizes, blocks, i, count), sizes.inner, queries, columns, 0);
       }
     }
     x += queries * elements;
