@@ -39,7 +39,7 @@ def _is_pool_s(graph: Graph, node: Node) -> bool:
         return False
     *rows, inner = graph.types[node.inputs[0]].shape
     try:
-        check_sizes(math.prod(rows), inner)
+        check_sizes(math.prod(rows), inner, graph.types[node.key].shape[-1])
     except Refusal:
         return False
     return True

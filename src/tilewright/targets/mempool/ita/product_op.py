@@ -15,13 +15,10 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.mempool.ita.alone import MARKED, MIXED, SCORES
-from tilewright.targets.mempool.ita.block import LONGEST
 from tilewright.targets.mempool.ita.op import record, signed
 from tilewright.targets.snitch.ita.arithmetic import RELU, Activation, Scale, linear
 from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
 
-MOST_INNER = LONGEST - SIDE
-"""Elements of rows, besides the columns that say which row it is."""
 HALF = 128
 
 
@@ -37,7 +34,7 @@ class PoolProduct(Internal):
     scale: Scale = field(default_factory=Scale)
     curve: Activation = field(default_factory=Activation)
     inner: int = 2 * SIDE
-    """Columns that ITA reads of a row."""
+    """Columns that ITA reads of a row; weights are zero for those behind its elements."""
     columns: int = SIDE
     unsigned: bool = False
     """Whether results have no sign."""

@@ -63,6 +63,7 @@ static inline void tw_run_heads(const tw_itapool_head *h, int8_t *blocks, int32_
 /* ---- what cores do before and behind it, each a part ---- */
 
 #define TW_SIGNS 0x80808080u
+#define TW_POOL_PART __attribute__((noinline, unused)) static /* not for least bytes: that divides, which four cores share */
 
 static inline void tw_copy_16(void *to, const void *from, uint32_t flip) {
   const uint32_t *const word = from;
@@ -84,14 +85,17 @@ static inline void tw_copy_bytes(int8_t *to, const int8_t *from, int32_t bytes, 
   for (; at < bytes; at++) to[at] = (int8_t)(from[at] ^ (int8_t)flip);
 }
 
-TW_COMPACT static void tw_copy_part(int8_t *to, const int8_t *from, int32_t bytes) {
+TW_POOL_PART void tw_copy_part(int8_t *to, const int8_t *from, int32_t bytes) {
   const tw_share share = tw_share_of(bytes / 16);
   for (int32_t piece = share.first; piece < share.end; piece++) tw_copy_16(to + 16 * piece, from + 16 * piece, 0);
 }
 
-TW_COMPACT static void tw_clear_part(int8_t *to, int32_t bytes) {
-  const tw_share share = tw_share_of(bytes / 4);
-  for (uint32_t *place = (uint32_t *)(void *)to + share.first, left = (uint32_t)(share.end - share.first); left > 0; left--) *place++ = 0;
+TW_POOL_PART void tw_clear_part(int8_t *to, int32_t bytes) {
+  const tw_share share = tw_share_of(bytes / 32);
+  uint32_t *place = (uint32_t *)(void *)to + 8 * share.first;
+  for (int32_t left = share.end - share.first; left > 0; left--, place += 8) {
+    for (int32_t i = 0; i < 8; i++) place[i] = 0;
+  }
 }
 
 /* Weights and biases of a head into its block. */
@@ -102,11 +106,11 @@ static inline void tw_fill_weights(const tw_itapool_head *h, int8_t *block, cons
 }
 
 /* Rows of `elements` bytes in blocks of 16 columns, with zeros behind the last rows and columns. */
-TW_COMPACT static void tw_fill_input(const tw_itapool_head *h, int8_t *to, const int8_t *rows, int32_t count, int32_t elements, uint32_t flip) {
+TW_POOL_PART void tw_fill_input(const tw_itapool_head *h, int8_t *to, const int8_t *rows, int32_t count, int32_t elements, uint32_t flip) {
   const int32_t all = h->rows;
   const tw_share share = tw_share_of(h->inner / 16 * all);
-  int32_t column = (int32_t)((uint32_t)share.first / (uint32_t)all), row = share.first - column * all;
-  column *= 16;
+  int32_t column = 0, row = share.first;
+  for (; row >= all; row -= all) column += 16;
   for (int32_t piece = share.first; piece < share.end; piece++) {
     int8_t *const place = to + 16 * piece;
     int32_t bytes = row < count ? elements - column : 0;
@@ -121,7 +125,7 @@ TW_COMPACT static void tw_fill_input(const tw_itapool_head *h, int8_t *to, const
 }
 
 /* The first columns of rows that an ITA has made, to where rows are `step` bytes apart. */
-TW_COMPACT static void tw_take_result(int8_t *to, int32_t step, const int8_t *made, int32_t inner, int32_t rows, int32_t columns, uint32_t flip) {
+TW_POOL_PART void tw_take_result(int8_t *to, int32_t step, const int8_t *made, int32_t inner, int32_t rows, int32_t columns, uint32_t flip) {
   const tw_share share = tw_share_of(rows);
   for (int32_t row = share.first; row < share.end; row++) tw_copy_bytes(to + row * step, made + row * inner, columns, flip);
 }
