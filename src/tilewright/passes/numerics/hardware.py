@@ -41,12 +41,17 @@ lie further from the zero point than expected: one in a hundred may differ."""
 
 def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
     """What a user asks for; without that, `usual` where the network's format leaves the rounding open. `own` is what a
-    target's hardware computes, if that is something else."""
+    target's hardware computes, if that is something else: it has to be asked for."""
     if asked not in ("", *NUMERICS):
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
     if asked == EXACT or (not asked and usual == EXACT):
         return (LOSSLESS,)
-    return own or (Pass("native requantisations", partial(run, tflite=asked == HARDWARE)),)
+    return own if asked and own else (native_requantisations(tflite=asked == HARDWARE),)
+
+
+def native_requantisations(tflite: bool) -> Pass:
+    """In 32 bits; those that are rounded as TensorFlow Lite does only where that is said."""
+    return Pass("native requantisations", partial(run, tflite=tflite))
 
 
 def run(graph: Graph, tflite: bool) -> Graph:

@@ -18,6 +18,10 @@ from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.mempool import elementwise, linear, rows
+from tilewright.targets.mempool.ita.engine import ENGINE as ITAS
+from tilewright.targets.mempool.ita.numerics import ITAPOOL_NUMERICS
+from tilewright.targets.snitch import ita as snitch_ita
+from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -36,6 +40,7 @@ class Variant:
     """That the DMA engine moves in a cycle."""
     definitions: tuple[str, ...] = ()
     """For the compiler, where it differs from the others in more than sizes."""
+    has_ita: bool = False
 
     @property
     def cores(self) -> int:
@@ -51,7 +56,7 @@ class Variant:
 VARIANTS = (
     Variant(MEMPOOL, 256),
     Variant(MINPOOL, 256),
-    Variant(ITAPOOL, 64, ("-DTW_TILES_WITH_CORES=12", "-DTW_NO_GROUP_CACHE")),
+    Variant(ITAPOOL, 64, ("-DTW_TILES_WITH_CORES=12", "-DTW_NO_GROUP_CACHE"), has_ita=True),
 )
 
 
@@ -65,17 +70,28 @@ def _groups(variant: Variant) -> int:
     return 30 + 2 * variant.cores
 
 
+def _engines(variant: Variant, l1: int) -> tuple[Engine, ...]:
+    own = (*linear.kernels(l1), *PACKED)
+    if not variant.has_ita:
+        return (Engine("cluster", (*own, *PORTABLE)),)
+    return Engine("cluster", (*own, *CORE_KERNELS, *PORTABLE)), ITAS
+
+
 def _target(variant: Variant) -> Target:
     platform, near = variant.platform, variant.near_bytes
     l1, l2 = platform.memory("l1").size, platform.memory("l2").size
+    engines, parts = _engines(variant, l1 - near), " and four ITAs" if variant.has_ita else ""
     return Target(
         name=platform.name,
-        summary=f"{variant.cores} RISC-V cores with Xpulpimg around {l1 // KIB} KiB of L1, {l2 >> 20} MiB of L2; "
-        "on the virtual SoC",
-        engines=(Engine("cluster", (*linear.kernels(l1 - near), *PACKED, *PORTABLE)),),
+        summary=f"{variant.cores} RISC-V cores with Xpulpimg{parts} around {l1 // KIB} KiB of L1, {l2 >> 20} MiB of "
+        "L2; on the virtual SoC",
+        engines=engines,
         passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
         memories=(
-            Memory("L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma"}), behind=near),
+            Memory(
+                "L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma", *(one.name for one in engines[1:])}),
+                behind=near,
+            ),
             Memory(
                 "L2", l2, 16, ".l2", reachable_by=frozenset({CORES, "dma"}), slowdown=6.0 * variant.cores,
                 reserved=384 * KIB,
@@ -88,8 +104,12 @@ def _target(variant: Variant) -> Target:
             ),
         ),
         numerics="hardware",
+        hardware=ITAPOOL_NUMERICS if variant.has_ita else (),
         folder=FOLDER,
-        bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
+        bases=(
+            *((FOLDER / "ita", Path(snitch_ita.__file__).parent) if variant.has_ita else ()),
+            FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder,
+        ),
         flags=(
             "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", "-fno-delete-null-pointer-checks",

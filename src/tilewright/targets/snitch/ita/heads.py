@@ -49,11 +49,11 @@ def softmax_of(node: Node) -> Softmax | None:
 
 def attended(graph: Graph, node: Node, softmax: Softmax = SOFTMAX) -> Attended:
     """What the product of shares and values becomes together with what makes the shares."""
-    shares = _maker(graph, node)
-    scores = _maker(graph, shares) if shares and softmax_of(shares) == softmax else None
+    shares = only_maker(graph, node)
+    scores = only_maker(graph, shares) if shares and softmax_of(shares) == softmax else None
     if shares is None or scores is None or not isinstance(scores.op, MatMul) or not isinstance(node.op, MatMul):
         raise Refusal("it is no product with shares that ITA's softmax makes of a product")
-    scales = _scale(graph, scores), _scale(graph, node)
+    scales = total_scale(graph, scores), total_scale(graph, node)
     q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
     if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
         raise Refusal("it is no product of queries with keys, and of shares with values")
@@ -79,13 +79,14 @@ def _apart(graph: Graph, view: Heads, tensor: str) -> Heads:
     return view if view.count == 1 and not view.is_turned else Heads(tensor, 1, view.is_turned)
 
 
-def _maker(graph: Graph, node: Node) -> Node | None:
+def only_maker(graph: Graph, node: Node) -> Node | None:
     """What makes the first operand, if nothing else reads it."""
     source = graph.producers.get(node.inputs[0]) if node.inputs else None
     return source if source and is_only_reader(graph, node, source.key) else None
 
 
-def _scale(graph: Graph, node: Node) -> Scale:
+def total_scale(graph: Graph, node: Node) -> Scale:
+    """From totals of scores or mixed values to bytes."""
     op = instance(node.op, MatMul)
     check_plain(op)
     if op.a_zero or op.b_zero or "C" in node.operands():

@@ -11,7 +11,7 @@ and the weights behind it change their signs. What ITA could not compute anyway 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import Activation, Scale
+from tilewright.targets.snitch.ita.arithmetic import SOFTMAX, Activation, Scale, Softmax
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
 from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
 from tilewright.targets.snitch.ita.layout import SIDE
@@ -41,12 +41,10 @@ from tilewright.targets.snitch.ita.requantising import nearest
 from tilewright.targets.snitch.ita.short_sums import compared, short_sum
 
 STEP = math.log(2)
-"""Between two scores, where a share is halved."""
-SHARE = 1 / 255
-"""Of a row's sum: a step of ITA's shares."""
+"""Between two scores where a share is halved."""
 SAMPLES = 1 << 16
 GELU_NOTE = "{} is ITA's GELU: a polynomial"
-NOTE = "the softmax of {} is ITA's: powers of two of scores in steps of ln 2, rounded down"
+NOTE = "the softmax of {} is ITA's: powers of two of scores in steps of {}, rounded down"
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,17 @@ class Attention:
     """The products that make those with a zero point, by their keys, and their steps."""
 
 
-def run(graph: Graph) -> Graph:
-    return _Replacing(graph).run()
+@dataclass(frozen=True)
+class Parts:
+    """Of a graph, what gets ITA's numbers where not all does that may: attention and products, and nothing else."""
+
+    attention: Callable[[Graph, Attention], frozenset[str]]
+    """The products besides its own two that get them with it, by their keys; none where it stays as it is."""
+    product: Callable[[Graph, Node], bool]
+
+
+def run(graph: Graph, softmax: Softmax = SOFTMAX, parts: Parts | None = None) -> Graph:
+    return _Replacing(graph, softmax, parts).run()
 
 
 ITA_NUMERICS = Pass("requantisations and softmax of ITA", run)
@@ -72,14 +79,21 @@ ITA_NUMERICS = Pass("requantisations and softmax of ITA", run)
 class _Replacing:
     """A graph with ITA's numbers, and how far they are from the graph's own."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, softmax: Softmax, parts: Parts | None) -> None:
+        self.graph, self.softmax = graph, softmax
         self.found: list[Rounded] = []
         attentions = [one for one in map(self._attention, graph.nodes) if one is not None]
+        self.products: frozenset[str] | None = None
+        """Which products get ITA's numbers; None for all that may."""
+        if parts is not None:
+            around = [(one, parts.attention(graph, one)) for one in attentions]
+            attentions = [one for one, products in around if products]
+            alone = frozenset(node.key for node in graph.nodes if parts.product(graph, node))
+            self.products = alone.union(*(products for _, products in around))
         self.scores = {one.scores.key: one for one in attentions}
         self.softmaxes = {one.softmax.key: one for one in attentions}
         self.mixed = {one.mixed.key: one for one in attentions}
-        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None]
+        gelus = [one for one in (_gelu(graph, node) for node in graph.nodes) if one is not None and parts is None]
         self.gelus = {one.table.key: one for one in gelus}
         self.negated = {one.after.key: one for one in gelus}
         self.centred = {key: step for one in attentions for key, step in one.centred.items()}
@@ -104,14 +118,15 @@ class _Replacing:
 
     def _replaced(self, node: Node, builder: Builder) -> Mapping[str, str] | None:
         if node.key in self.softmaxes:
-            builder.notes.append(NOTE.format(node.name))
-            (shares,) = builder.add(ItaSoftmax(), node.inputs[:1], node.outputs, node.name)
+            steps = "ln 2" if self.softmax.bits == 0 else f"ln 2 / {1 << self.softmax.bits}"
+            builder.notes.append(NOTE.format(node.name, steps))
+            (shares,) = builder.add(ItaSoftmax(self.softmax), node.inputs[:1], node.outputs, node.name)
             return {node.key: shares}
         if node.key in self.gelus:
             builder.notes.append(GELU_NOTE.format(node.name))
             (made,) = builder.add(ItaGelu(self.gelus[node.key].curve), node.inputs[:1], node.outputs, node.name)
             return {node.key: made}
-        if isinstance(node.op, QLinearAdd):
+        if isinstance(node.op, QLinearAdd) and self.products is None:
             return _with_short_factors(self.graph, node, self.found, builder)
         scale = _scale(self.graph, node)
         if scale is None:
@@ -120,7 +135,7 @@ class _Replacing:
             return self._scores(self.scores[node.key], scale, builder)
         if node.key in self.mixed:
             return self._mixed(self.mixed[node.key], scale, builder)
-        if not _is_ita_s(self.graph, node):
+        if not _is_ita_s(self.graph, node) or (self.products is not None and node.key not in self.products):
             return None
         wanted = scale / self.centred.get(node.key, 1.0)
         chosen = nearest(wanted)
@@ -137,12 +152,14 @@ class _Replacing:
     def _scores(self, one: Attention, scale: float, builder: Builder) -> Mapping[str, str]:
         """Whose zero point does not matter: they have all of a byte."""
         queries, keys, _ = one.steps
-        chosen = nearest(scale * queries * keys * _step(self.graph, one.softmax) / STEP)
+        step = STEP / (1 << self.softmax.bits)
+        chosen = nearest(scale * queries * keys * _step(self.graph, one.softmax) / step)
         op = replace(instance(one.scores.op, MatMul), a_zero=0, b_zero=0, requant=full_range(chosen.shift, "int8"))
         return _with_scale(self.graph, one.scores, op, chosen, builder)
 
     def _mixed(self, one: Attention, scale: float, builder: Builder) -> Mapping[str, str]:
-        chosen = nearest(scale * one.steps[2] * SHARE / _share(one.softmax))
+        largest = self.softmax.numerator / self.softmax.one
+        chosen = nearest(scale * one.steps[2] / largest / _share(one.softmax))
         op = instance(one.mixed.op, MatMul)
         requant = _requant(op, chosen, instance(op.requant, Requant).zero_point)
         return _with_scale(self.graph, one.mixed, replace(op, a_zero=0, b_zero=0, requant=requant), chosen, builder)

@@ -1,0 +1,1 @@
+"""The four ITAs of ITAPool: whole attention heads by one command each."""

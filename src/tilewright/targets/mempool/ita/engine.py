@@ -1,0 +1,27 @@
+"""ITAPool's ITAs as an engine beside the cores."""
+
+from __future__ import annotations
+
+from tilewright.errors import Refusal
+from tilewright.ir.graph import Graph, Node
+from tilewright.target.target import Engine
+from tilewright.targets.mempool.ita.heads import HEADS_ON_ITAPOOL, attended
+from tilewright.targets.mempool.ita.kernels import KERNELS
+from tilewright.targets.mempool.ita.products import PRODUCTS_ON_ITAPOOL, pool_product
+
+ALIGNMENT = 64
+"""What an ITA reads at once: a word of each bank of a tile."""
+
+
+def left(graph: Graph, node: Node) -> str:
+    """Why ITAs do not compute a node that their passes have seen."""
+    reasons = []
+    for take in (attended, pool_product):
+        try:
+            take(graph, node)
+        except Refusal as refusal:
+            reasons.append(refusal.what)
+    return reasons[-1] if reasons else "ITA's passes have not seen it"
+
+
+ENGINE = Engine("ita", KERNELS, passes=(HEADS_ON_ITAPOOL, PRODUCTS_ON_ITAPOOL), left=left, starts=ALIGNMENT)
