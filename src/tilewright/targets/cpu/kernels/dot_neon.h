@@ -80,7 +80,8 @@ TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows
  * waited for. */
 TW_ALWAYS int8x16_t tw_weights(int rows, const int8_t *w) {
   typedef int8x16_t unaligned __attribute__((aligned(1), may_alias));
-  return rows == 1 ? *(const volatile unaligned *)w : vld1q_s8(w);
+  if (rows > 1) return vld1q_s8(w);
+  return (int8x16_t)*(const volatile unaligned *)w;
 }
 
 #define TW_FOUR_OF_ROWS(LANE)                                                 \
