@@ -46,6 +46,21 @@ def test_bytes_are_the_constants() -> None:
     assert len(data) > 4800
 
 
+@pytest.mark.fast
+@pytest.mark.parametrize(("target", "line"), [("cpu", True), ("generic", False)])
+def test_constants_begin_at_lines_of_caches(tmp_path: Path, target: str, line: bool) -> None:
+    """Vectors of weights that lie across two lines take a quarter longer."""
+    constants = {"w": RNG.standard_normal((24, 8)).astype(np.float32)}
+    program = tw.compile(model([node("MatMul", "x w", "y")], {"x": (1, 24)}, ["y"], constants), target=target)
+    declared = [row for row in program.files["network_data.c"].splitlines() if row.endswith("= {")]
+    assert len(declared) >= 1
+    assert all(("aligned(64)" in row) == line for row in declared)
+    program.save(tmp_path, "binary")
+    aligned = [row for row in (tmp_path / "network_data.S").read_text().splitlines() if ".balign" in row]
+    assert len(aligned) == len(declared)
+    assert all(row.endswith(" 64") == line for row in aligned)
+
+
 def test_text_is_written_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither compiling nor running writes the constants as C."""
 

@@ -254,8 +254,15 @@ int {self.name}_reset(void *arena_memory);
     # ---- constants, which c_data.py and binary_data.py write ----------------------------------------------------
 
     def placement(self, name: str) -> str:
-        """The macro that says where a constant goes."""
-        return "TILEWRIGHT_COPIED_WEIGHTS" if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS"
+        """The macro that says where a constant goes; vectors of constants are read in whole lines of a cache."""
+        macro = "TILEWRIGHT_COPIED_WEIGHTS" if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS"
+        return f"{macro} __attribute__((aligned({self._line})))" if self._line else macro
+
+    @property
+    def _line(self) -> int:
+        """Bytes of a line where there is a cache: those that the arena begins at a multiple of."""
+        target = self.schedule.target
+        return target.memories[0].alignment if target.caches else 0
 
     def more_placements(self) -> str:
         if not self.schedule.copied:
@@ -275,7 +282,7 @@ int {self.name}_reset(void *arena_memory);
     def section_of(self, name: str) -> tuple[str, int]:
         """Where a constant goes that is bytes rather than C, and its alignment: as compilers do it with C."""
         section = COPIED if name in self.schedule.copied else "TILEWRIGHT_WEIGHTS_SECTION"
-        return section, self.schedule.graph.constants[name].dtype.itemsize
+        return section, self._line or self.schedule.graph.constants[name].dtype.itemsize
 
     def data_declaration(self, name: str) -> str:
         return f"{self.c_type_of(name)} {self.identifiers[name]}[{max(self.schedule.graph.types[name].elements, 1)}]"

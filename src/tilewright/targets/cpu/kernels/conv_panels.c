@@ -45,6 +45,10 @@ static void one_group(const tw_conv_panels_params *p, const float **windows, int
                       const float *b, float *y) {
   const tw_parts parts = {p->parts, p->length, p->part_at};
   tw_tile_end end = {b, tw_bounds_of(&p->activation), y, (int64_t)p->groups * p->out_channels, 0};
+  if (pixels == 1) {
+    tw_line_of_panels(windows[0], &parts, w, p->inner, p->out_channels, &end);
+    return;
+  }
   for (int32_t first = 0; first < p->out_channels; first += TW_PANEL, w += (int64_t)p->inner * TW_PANEL) {
     end.columns = tw_min(TW_PANEL, p->out_channels - first);
     end.bias = b + first;

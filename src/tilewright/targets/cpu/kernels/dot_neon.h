@@ -76,9 +76,17 @@ TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows
   return made;
 }
 
+/* Weights. Those that are read once have an instruction each: one for two neighbours takes longer where both have to be
+ * waited for. */
+TW_ALWAYS int8x16_t tw_weights(int rows, const int8_t *w) {
+  typedef int8x16_t unaligned __attribute__((aligned(1), may_alias));
+  if (rows > 1) return vld1q_s8(w);
+  return (int8x16_t)*(const volatile unaligned *)w;
+}
+
 #define TW_FOUR_OF_ROWS(LANE)                                                 \
   do {                                                                        \
-    const int8x16_t w0 = vld1q_s8(w), w1 = vld1q_s8(w + 16);                  \
+    const int8x16_t w0 = tw_weights(rows, w), w1 = tw_weights(rows, w + 16);  \
     w += TW_STEP;                                                             \
     TW_UNROLLED for (int r = 0; r < rows; r++) {                              \
       t[r].v[0] = vdotq_laneq_s32(t[r].v[0], w0, a[r], LANE);                 \

@@ -19,6 +19,9 @@
 #define TW_TILE 4
 #endif
 
+#define TW_AHEAD 512 /* elements before a panel is needed that it is asked for, where one row reads it */
+#define TW_LINE 16   /* elements that come at once */
+
 /* Factors of a row that are loaded together. */
 typedef float tw_four __attribute__((vector_size(16)));
 
@@ -123,6 +126,16 @@ TW_INLINE void tw_tile(const int rows, const int vectors, const float *const *ro
   tw_end_tile(rows, vectors, sum, end);
 }
 
+/* Four rows of a panel that is read once: nothing else is worth a load while it comes from behind the level-1 cache. */
+TW_INLINE void tw_line_of_four(const int vectors, tw_vector sum[][2], const float *x, const float *panel, int64_t step) {
+  tw_four factors;
+  memcpy(&factors, x, sizeof factors);
+  TW_UNROLL for (int at = 0; at < 4 * vectors * TW_LANES; at += TW_LINE) __builtin_prefetch(panel + TW_AHEAD + at);
+  TW_UNROLL for (int j = 0; j < 4; j++) {
+    TW_UNROLL for (int v = 0; v < vectors; v++) sum[j][v] += tw_load_alone(panel + j * step + v * TW_LANES) * factors[j];
+  }
+}
+
 /* One row: sums over every fourth element do not wait for each other. */
 TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *parts, const float *panel, int64_t step,
                        const tw_tile_end *end) {
@@ -133,11 +146,7 @@ TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *part
   for (int32_t part = 0; part < parts->count; part++) {
     const float *x = row + parts->at[part];
     int32_t k = 0;
-    for (; k + 4 <= parts->length; k += 4, panel += 4 * step) {
-      TW_UNROLL for (int j = 0; j < 4; j++) {
-        TW_UNROLL for (int v = 0; v < vectors; v++) sum[j][v] += tw_load(panel + j * step + v * TW_LANES) * x[k + j];
-      }
-    }
+    for (; k + 4 <= parts->length; k += 4, panel += 4 * step) tw_line_of_four(vectors, sum, x + k, panel, step);
     for (; k < parts->length; k++, panel += step) {
       TW_UNROLL for (int v = 0; v < vectors; v++) sum[0][v] += tw_load(panel + v * TW_LANES) * x[k];
     }
@@ -146,6 +155,16 @@ TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *part
     sum[0][v] = tw_load(end->bias + v * TW_LANES) + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]));
   }
   tw_end_tile(1, vectors, sum, end);
+}
+
+/* One row and as many panels, one after another, as there are columns. */
+static inline void tw_line_of_panels(const float *row, const tw_parts *parts, const float *panel, int64_t inner,
+                                     int32_t columns, tw_tile_end *end) {
+  for (; columns > 0; columns -= TW_PANEL, panel += inner * TW_PANEL, end->bias += TW_PANEL, end->y += TW_PANEL) {
+    end->columns = tw_min(TW_PANEL, columns);
+    if (columns > TW_LANES) tw_line(2, row, parts, panel, TW_PANEL, end);
+    else tw_line(1, row, parts, panel, TW_PANEL, end);
+  }
 }
 
 /* `tiles` one after another; their rows begin where `row` says. */
