@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from tilewright import ops
 from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.chains import kind_of
 from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
@@ -41,7 +41,7 @@ class Driver:
 
     @property
     def op(self) -> type[Op]:
-        found = present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        found = present(kind_of(self.form.pattern), self.unit.name, f"there is no {self.form.pattern.op}")
         return packed_kind(found) if self.form.pattern.packings else found
 
     @property
