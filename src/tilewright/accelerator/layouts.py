@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.chains import Chained
 from tilewright.accelerator.declaration import CHANNELS_LAST
+from tilewright.accelerator.following import found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import Types
 from tilewright.accelerator.offers import prepared
@@ -34,8 +36,9 @@ def _layout_pass(unit: Unit, wanted: str) -> Pass:
     forms = [form for form in unit.forms() if form.pattern.layout == wanted]
     last = wanted == CHANNELS_LAST
     layout = Layout(
-        last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node)
-    )
+        last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node),
+        lambda graph: dict(_links(forms, last, graph)),
+    )  # fmt: skip
     return Pass(
         f"{wanted} for {unit.name}", partial(with_layout, layout), ensures=partial(all_worth_it, layout)
     )  # fmt: skip
@@ -47,6 +50,16 @@ def _worth(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
         return 0
     taken = any(_takes(form, last, graph, node) for form in able)
     return max(graph.macs(node), graph.types[node.key].elements) // MACS_PER_BYTE if taken else 0
+
+
+def _links(forms: list[Declared], last: bool, graph: Graph) -> Iterator[tuple[str, int]]:
+    """Results that a job would not store: what is saved by it is lost with a Transpose between."""
+    for form in forms:
+        for node in graph.nodes if form.is_chain else ():
+            if node.op.kind != form.pattern.op or not (worth := _worth([form], last, graph, node)):
+                continue
+            for one in found_chain(form.pattern, graph, node).nodes[:-1]:
+                yield one.key, worth
 
 
 def _takes(form: Declared, last: bool, graph: Graph, node: Node) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.chains import kind_name, parts_of
+from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.following import Found, found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.packing import with_packed
@@ -135,11 +136,12 @@ def _prepared(form: Declared, graph: Graph, node: Node) -> Offer:
         given = graph.constants.get(operands.get(name, ""))
         if name in operands and (given is None or given.size == channels):
             continue
-        values = np.zeros(1, np.int32) if given is None else given.reshape(-1)
+        dtype = texts(form.pattern.types.get(name, "int32"))[0]
+        values = np.zeros(1, dtype) if given is None else given.reshape(-1)
         if values.size not in (1, channels):
             continue
         operands[name] = f"{node.key}.{name}.each"
-        constants[operands[name]] = np.broadcast_to(values, (channels,)).astype(np.int32).copy()
+        constants[operands[name]] = np.broadcast_to(values, (channels,)).copy()
     last = max((i for i, name in enumerate(_names(op)) if name in operands), default=-1)
     inputs = tuple(operands.get(name, "") for name in _names(op)[: last + 1]) if constants else node.inputs
     return Offer(op, inputs, constants)

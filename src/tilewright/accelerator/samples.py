@@ -163,8 +163,13 @@ def _conv(random: Random, pattern: Pattern, requantises: bool, given: TensorType
     zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
     requant, mul, add = _requant(random, pattern, filters) if requantises else (None, None, None)
     op = Conv((stride, stride), (1, 1), (*pad, *pad), groups, zeros[0], zeros[1], requant, channels_last=last)
-    bias = _values(random, "int32", (filters,)) if random.integers(4) else None
+    bias = _bias(random, pattern, "B", kinds[0], filters)
     return Sample(op, (_values(random, kinds[0], x), _values(random, kinds[1], w), bias, mul, add))
+
+
+def _bias(random: Random, pattern: Pattern, name: str, factors: str, channels: int) -> Array | None:
+    dtype = _dtype(random, pattern, name, "float32" if factors == "float32" else "int32")
+    return _values(random, dtype, (channels,)) if random.integers(4) else None
 
 
 def _channels(shape: Shape, last: bool) -> int:
@@ -180,7 +185,7 @@ def _matmul(random: Random, pattern: Pattern, requantises: bool, given: TensorTy
     requant, mul, add = _requant(random, pattern, n) if requantises else (None, None, None)
     zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
     op = MatMul(trans_b=trans, a_zero=zeros[0], b_zero=zeros[1], requant=requant)
-    bias = _values(random, "int32", (n,)) if random.integers(4) else None
+    bias = _bias(random, pattern, "C", kinds[0], n)
     b = (n, k) if trans else (k, n)
     return Sample(op, (_values(random, kinds[0], a), _values(random, kinds[1], b), bias, mul, add))
 
