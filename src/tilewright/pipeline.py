@@ -110,8 +110,7 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    suiting = (*target.engine_passes, *target.passes)
-    lowered = reorder(apply(quantised, (*PASSES, *fusing, *suiting, *packing, *separate)))
+    lowered = reorder(apply(quantised, (*PASSES, *fusing, *target.suiting, *packing, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = refit(lowered, target, settings)

@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-QVANILLA, REQUANT, ARRAY = (EXAMPLES / name for name in ("qvanilla", "qvanilla_requant", "ws_array"))
+QVANILLA, REQUANT, ARRAY, RESIDUAL = (
+    EXAMPLES / name for name in ("qvanilla", "qvanilla_requant", "ws_array", "residual")
+)
 
 
 def changed(folder: Path, place: Path, file: str, *replacements: tuple[str, str]) -> str:

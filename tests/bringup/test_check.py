@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, changed
+from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, RESIDUAL, changed
 from tests.support.models import small
 from tilewright import targets
 from tilewright.accelerator.adding import with_accelerators
@@ -34,9 +34,9 @@ def test_on_clusters_without_event_lines(target: str) -> None:
 
 
 def test_examples_are_short() -> None:
-    for folder in (QVANILLA, REQUANT, ARRAY):
+    for folder in (QVANILLA, REQUANT, ARRAY, RESIDUAL):
         lines = sum(len(path.read_text().splitlines()) for path in folder.glob("*.py"))
-        assert lines < 80, f"{folder.name} has {lines}"
+        assert lines < 100, f"{folder.name} has {lines}"
 
 
 def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright import ops
-from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Condition, texts
+from tilewright.accelerator.chains import kind_of, may_requantise, parts_of, steps_of
+from tilewright.accelerator.declaration import CHANNELS_LAST, Condition, texts
 from tilewright.accelerator.expressions import Expression, UnknownName
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
@@ -33,19 +33,24 @@ def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
 
 
 def _chain(declared: Declared, op: Op) -> str | None:
-    op = meaning(op)
-    requantises = getattr(op, "requant", None) is not None and "requant" in _optional_fields(op)
-    wanted = REQUANTISE in declared.pattern.chain or declared.gives_totals
+    """Operators as the pattern has them, each with its requantisation or without."""
+    steps, parts = steps_of(declared.pattern), parts_of(meaning(op))
+    if len(parts) < len(steps):
+        return f"no {steps[len(parts)].op} follows"
+    for step, part in zip(steps, parts, strict=True):
+        if (why := _part(part, step.requantises or declared.gives_totals)) is not None:
+            return why if part is parts[0] else f"{part.kind}: {why}"
+    return None
+
+
+def _part(op: Op, wanted: bool) -> str | None:
+    requantises = may_requantise(type(op)) and getattr(op, "requant", None) is not None
     if requantises and not wanted:
         return "it requantises, and the device gives totals"
     if not requantises and wanted:
         return "it does not requantise"
-    return "it has an activation" if getattr(op, "activation", None) is not None else None
-
-
-def _optional_fields(op: Op) -> set[str]:
-    """Requantisations that an operator may have or not: of others they are what the operator is."""
-    return {"requant"} if type(op).__dataclass_fields__["requant"].default is None else set()
+    activation = getattr(op, "activation", None)
+    return f"it has an activation, {activation.kind}" if activation is not None else None
 
 
 def _element_types(declared: Declared, types: Types) -> str | None:
@@ -57,11 +62,11 @@ def _element_types(declared: Declared, types: Types) -> str | None:
 
 
 def _layout(declared: Declared, op: Op) -> str | None:
-    op = meaning(op)
-    if not declared.pattern.layout or not hasattr(op, "channels_last"):
-        return None
+    parts = [part for part in parts_of(meaning(op)) if hasattr(part, "channels_last")]
     wanted = declared.pattern.layout == CHANNELS_LAST
-    return None if op.channels_last == wanted else f"it takes {declared.pattern.layout}"
+    if not declared.pattern.layout or all(part.channels_last == wanted for part in parts):
+        return None
+    return f"it takes {declared.pattern.layout}"
 
 
 def _missing(declared: Declared, types: Types) -> str | None:
@@ -91,7 +96,7 @@ def _is_operand(declared: Declared, value: str) -> bool:
 
 def operand_names(declared: Declared) -> tuple[str, ...]:
     """Of the pattern's operator, results last."""
-    kind = present(ops.find(declared.pattern.op), declared.pattern.op, "is no operator")
+    kind = present(kind_of(declared.pattern), declared.pattern.name, "has unknown operators")
     return tuple(name.rstrip("?*") for name in (*kind.operands, *kind.results))
 
 

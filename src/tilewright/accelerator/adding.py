@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.driver import (
@@ -21,9 +22,10 @@ from tilewright.accelerator.driver import (
     users_file,
 )
 from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
+from tilewright.accelerator.joining import joining_passes, weighing
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
-from tilewright.accelerator.offers import offer_of
+from tilewright.accelerator.offers import Weigh, offer_of
 from tilewright.accelerator.unit import Costs, Unit
 from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, Refusal
@@ -63,12 +65,21 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
     runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
-    return replace(
+    full = replace(
         target.on_platform(platform, STATE + 4 * len(units)),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
         bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
         models=(*target.models, *(_model(unit, made) for unit in units)),
     )  # fmt: skip
+    weigh = weighing(full)
+    joining = {unit.name: _joining(unit, units, weigh) for unit in units}
+    return replace(full, engines=tuple(replace(one, **joining.get(one.name, {})) for one in full.engines))
+
+
+def _joining(unit: Unit, units: Sequence[Unit], weigh: Weigh) -> dict[str, Any]:
+    """What its engine has besides, where the whole target is known: rewrites to chains, and why layers are none."""
+    passes = joining_passes(unit, weigh) if unit.number == _first(unit, units) else ()
+    return {"offer": _taking_turns(unit, units, weigh), "joining": passes}
 
 
 def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:
@@ -176,10 +187,10 @@ def _engine(unit: Unit, units: Sequence[Unit], drivers: Sequence[Driver]) -> Eng
     return Engine(unit.name, tuple(driver.kernel() for driver in drivers), _taking_turns(unit, units))
 
 
-def _taking_turns(unit: Unit, units: Sequence[Unit]) -> Callable[[Graph, Node], Offer]:
+def _taking_turns(unit: Unit, units: Sequence[Unit], weigh: Weigh | None = None) -> Callable[[Graph, Node], Offer]:
     """Of several units of one kind, layers go to one after the other: neighbours that do not need each other run at the
     same time."""
-    own, alike = offer_of(unit), [one for one in units if one.accelerator == unit.accelerator]
+    own, alike = offer_of(unit, weigh), [one for one in units if one.accelerator == unit.accelerator]
     if len(alike) == 1:
         return own
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from tilewright import ops
+from tilewright.accelerator.chains import kind_of, may_requantise, steps_of
 from tilewright.accelerator.declaration import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
@@ -23,7 +24,7 @@ from tilewright.accelerator.fields import wrong_fields
 from tilewright.accelerator.layers import Layer, becomes_others, layers
 from tilewright.accelerator.numbers import numbers, operand_shapes
 from tilewright.accelerator.packing import check_order, operand_loops
-from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.errors import CompileError, Refusal, present, raise_all
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
 
@@ -126,23 +127,43 @@ def _close(name: str, known: list[str]) -> str:
 
 def _patterns(accelerator: Accelerator) -> Iterator[Fault]:
     for pattern in accelerator.patterns:
-        kind = ops.find(pattern.op)
-        if kind is None:
-            yield f"pattern '{pattern.name}': there is no operator '{pattern.op}'", "`tilewright ops` lists them"
-            continue
-        if becomes_others(kind):
-            what = f"{pattern.op} becomes other operators before devices are asked"
-            yield f"pattern '{pattern.name}': {what}", "`tilewright analyze` shows which: Gemm is a MatMul, for example"
-            continue
-        faults = (*_operands(pattern, kind), *_written(accelerator, pattern), *_expressions(accelerator, pattern, kind))
+        faults = list(_steps(pattern)) or list(_of_pattern(accelerator, pattern))
         yield from ((f"pattern '{pattern.name}': {what}", hint) for what, hint in faults)
+
+
+def _steps(pattern: Pattern) -> Iterator[Fault]:
+    """Operators that are none, or that nothing follows in one job."""
+    first, *others = steps_of(pattern)
+    for step in (first, *others):
+        kind = ops.find(step.op)
+        if kind is None and step is first:
+            yield f"there is no operator '{step.op}'", "`tilewright ops` lists them"
+        elif kind is None:
+            hint = f"an operator that follows, or '{REQUANTISE}'; a bias is an operand"
+            yield f"'{step.op}' is nothing that follows in a chain", hint
+        elif becomes_others(kind):
+            what = f"{step.op} becomes other operators before devices are asked"
+            yield what, "`tilewright analyze` shows which: Gemm is a MatMul, for example"
+        elif step.requantises and not may_requantise(kind):
+            yield f"'{REQUANTISE}' is no choice of {step.op}", "leave it out"
+
+
+def _of_pattern(accelerator: Accelerator, pattern: Pattern) -> Iterator[Fault]:
+    try:
+        kind = present(kind_of(pattern), pattern.name, "has unknown operators")
+    except Refusal as refusal:
+        yield refusal.what, refusal.hint
+        return
+    yield from _operands(pattern, kind)
+    yield from _written(accelerator, pattern)
+    yield from _expressions(accelerator, pattern, kind)
 
 
 def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
     known = [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
     for name in (*pattern.types, *pattern.required, *pattern.packings):
         if name not in known:
-            yield f"{pattern.op} has no operand '{name}'", _close(name, known)
+            yield f"{kind.__name__} has no operand '{name}'", _close(name, known)
     for name in pattern.required:
         if f"{name}?" not in kind.operands:
             yield f"'{name}' is always there, it need not be required", "leave it out of `required`"
@@ -154,11 +175,11 @@ def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
         yield f"{' and '.join(pattern.packings)} are packed", "one operand of a pattern may be"
     if pattern.layout not in ("", CHANNELS_FIRST, CHANNELS_LAST):
         yield f"layout '{pattern.layout}' is unknown", f"'{CHANNELS_FIRST}' or '{CHANNELS_LAST}'"
-    for part in pattern.chain:
-        if part != REQUANTISE:
-            yield f"'{part}' is nothing that follows in a chain", f"'{REQUANTISE}'; a bias is an operand"
     if not set(kind.results) & set(pattern.writes.values()):
-        yield f"no register gets the address of a result ({', '.join(kind.results)})", "writes={..., 'result': 'Y'}"
+        yield (
+            f"no register gets the address of a result ({', '.join(kind.results)})",
+            f"writes={{..., 'result': '{kind.results[0]}'}}",
+        )
 
 
 def _written(accelerator: Accelerator, pattern: Pattern) -> Iterator[Fault]:
@@ -172,7 +193,7 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
     operands = [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
     values = {f"register '{name}'": text for name, text in pattern.writes.items() if text not in operands}
     conditions = {f"condition '{one.name}'": one.holds for one in pattern.conditions}
-    found = layers(kind, pattern.layout)
+    found = layers(pattern, kind)
     known = _known_names(accelerator, found)
     for what, text in {**values, **conditions, "cycles": accelerator.cycles_of(pattern)}.items():
         try:
@@ -182,12 +203,12 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
             continue
         for name in names:
             if known and name not in known:
-                yield f"{what}: {pattern.op} has no loop, operand or number '{name}'", _close(name, sorted(known))
+                yield f"{what}: {kind.__name__} has no loop, operand or number '{name}'", _close(name, sorted(known))
     yield from _orders(pattern, found)
     loops = _loops(found)
     for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):
         if loops and name not in loops:
-            yield f"{pattern.op} has no loop '{name}'", f"its loops are {', '.join(loops)}"
+            yield f"{kind.__name__} has no loop '{name}'", f"its loops are {', '.join(loops)}"
 
 
 def _orders(pattern: Pattern, found: list[Layer]) -> Iterator[Fault]:

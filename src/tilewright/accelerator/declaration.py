@@ -88,8 +88,9 @@ class Pattern:
     types: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """Operand or result -> the element types that the device takes."""
     chain: tuple[str, ...] = ()
-    """What else is part of the job: `requantise`. A layer that requantises fits a pattern that does not: the device
-    gives the totals, and cores requantise them."""
+    """What else is part of the job, in order: `requantise`, operators that follow (`QLinearAdd`, `MaxPool`, `Relu`).
+    What belongs to the second operator has a 2 behind its name in all that is said of it (`B2`, `Y2`, `kernel_h2`). A
+    layer that requantises fits a pattern that does not: the device gives the totals, and cores requantise them."""
     conditions: tuple[Condition, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     """Loop -> the most that a job has of it; layers are cut into jobs."""

@@ -170,11 +170,12 @@ def _starts(address: int, shape: Sequence[int], steps: Sequence[int]) -> list[in
 
 
 def requantised(
-    totals: Array, mul: Array, add: Array, shift: int, rounding: int, zero_point: int, low: int, high: int, dtype: str
-) -> Array:
+    totals: Array, mul: Array | int, add: Array | int, shift: int, rounding: int, zero_point: int, low: int, high: int,
+    dtype: str,
+) -> Array:  # fmt: skip
     """As networks say it: clamp(round((total * mul + add) / 2**shift) + zero_point), or one of TensorFlow Lite's
     roundings, of which `add` holds exponents. `rounding` is the number of `requant_rounding`."""
-    return Requant(shift, dtype, low, high, zero_point, ROUNDINGS[rounding])(totals, mul, add)
+    return Requant(shift, dtype, low, high, zero_point, ROUNDINGS[rounding])(totals, np.asarray(mul), np.asarray(add))
 
 
 def _signed(value: int) -> int:

@@ -142,7 +142,7 @@ def driver_source(driver: Driver) -> str:
     return f"""\
 /* {pattern.op} on {driver.unit.name}, pattern {pattern.name}: {result}. {MADE} */
 {_alone(driver)}
-{includes}
+{_absent(driver)}{includes}
 #define ADDRESS(pointer) ((uint32_t)(uintptr_t)(pointer))
 
 {_users(driver) if driver.unit.own_driver else _submits(driver)}{_finish(driver)}"""
@@ -177,8 +177,14 @@ def _alone(driver: Driver) -> str:
 
 
 def _templates(driver: Driver) -> list[str]:
-    optional = {name.rstrip("?") for name in driver.op.operands if name.endswith("?")}
-    return [name for name in (*driver.operands, *driver.op.results) if name not in optional]
+    return [name for name in (*driver.operands, *driver.op.results) if name not in driver.int32s]
+
+
+def _absent(driver: Driver) -> str:
+    """Types of operands that a layer may not have."""
+    optional = [name.rstrip("?") for name in driver.op.operands if name.endswith("?")]
+    names = [name.upper() for name in optional if name not in driver.int32s]
+    return "".join(f"#ifndef TW_{name}\n#define TW_{name} void\n#endif\n" for name in names)
 
 
 def _has_finish(driver: Driver) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tilewright.accelerator.chains import steps_of
 from tilewright.accelerator.declaration import Accelerator, Pattern
 from tilewright.accelerator.expressions import Expression, Number
 from tilewright.accelerator.numbers import FrozenTypes, Types, numbers
@@ -38,6 +39,11 @@ class Declared:
     """Whether the device gives the totals of a layer whose requantisation the cores compute."""
     source: str = "accelerator.py"
     """The file that it is declared in."""
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether it has several operators."""
+        return len(steps_of(self.pattern)) > 1
 
     def value(self, what: str, text: str, numbers: Mapping[str, Number]) -> Number:
         """Of an expression of the declaration; `what` it says."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from tilewright import ops
 from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.chains import kind_of
 from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.jobs import Declared, Job
 from tilewright.accelerator.numbers import Types, operand_shapes
@@ -41,7 +41,7 @@ class Driver:
 
     @property
     def op(self) -> type[Op]:
-        found = present(ops.find(self.form.pattern.op), self.unit.name, f"there is no {self.form.pattern.op}")
+        found = present(kind_of(self.form.pattern), self.unit.name, f"there is no {self.form.pattern.op}")
         return packed_kind(found) if self.form.pattern.packings else found
 
     @property
@@ -66,9 +66,14 @@ class Driver:
         addresses = dict(self.addresses)
         return [(name, value) for name, value in self.form.pattern.writes.items() if name not in addresses]
 
+    @property
+    def int32s(self) -> frozenset[str]:
+        """Operands that are int32 wherever they are there: those that may be absent, if nothing else is declared."""
+        optional = (name.rstrip("?") for name in self.op.operands if name.endswith("?"))
+        return frozenset(n for n in optional if texts(self.form.pattern.types.get(n, "int32")) == ("int32",))
+
     def kernel(self) -> Kernel:
-        optional = [name.rstrip("?") for name in self.op.operands if name.endswith("?")]
-        words = [f"{name}:int32" if name in optional else name for name in self.operands]
+        words = [f"{name}:int32" if name in self.int32s else name for name in self.operands]
         types = {name: frozenset(texts(kinds)) for name, kinds in self.form.pattern.types.items()}
         if self.form.gives_totals:
             types.pop("Y", None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.accelerator.declaration import Pattern
 from tilewright.accelerator.numbers import Types, numbers
-from tilewright.accelerator.samples import maker_of, sample
+from tilewright.accelerator.samples import sample, without_samples
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape, TensorType
@@ -20,12 +20,17 @@ SHAPES = ((1, 8, 6, 6), (2, 3, 8), (4, 8), (8,))
 DTYPES = ("float32", "int8", "int32", "bool", "uint8")
 
 
-def layers(kind: type[Op], layout: str) -> list[Layer]:
+TRIES = 40
+"""Random chains of which one should do."""
+
+
+def layers(pattern: Pattern, kind: type[Op]) -> list[Layer]:
     """With and without what it may leave out; none where operands cannot be made up."""
-    if maker_of(kind.__name__) is not None:
-        return [_sampled(kind.__name__, layout, requantises) for requantises in (False, True)]
-    found = _tried(kind)
-    return [found] if found else []
+    if not without_samples(pattern):
+        found = [_sampled(pattern, requantises) for requantises in (False, True)]
+    else:
+        found = [_tried(kind)]
+    return [one for one in found if one is not None]
 
 
 def becomes_others(kind: type[Op]) -> bool:
@@ -33,10 +38,16 @@ def becomes_others(kind: type[Op]) -> bool:
     return kind.params is Op.params or kind.index is Op.index
 
 
-def _sampled(name: str, layout: str, requantises: bool) -> Layer:
+def _sampled(pattern: Pattern, requantises: bool) -> Layer | None:
     """Types that are wrong themselves are reported elsewhere."""
-    made = sample(np.random.default_rng(0), Pattern("any", name, {}, layout=layout), requantises)
-    return made.op, made.types
+    plain = Pattern("any", pattern.op, {}, chain=pattern.chain, layout=pattern.layout)
+    for seed in range(TRIES):
+        try:
+            made = sample(np.random.default_rng(seed), plain, requantises)
+            return made.op, made.types
+        except Refusal:
+            continue
+    return None
 
 
 def _tried(kind: type[Op]) -> Layer | None:

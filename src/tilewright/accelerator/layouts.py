@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.chains import Chained
 from tilewright.accelerator.declaration import CHANNELS_LAST
+from tilewright.accelerator.following import found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.numbers import Types
-from tilewright.accelerator.offers import prepared_types
+from tilewright.accelerator.offers import prepared
 from tilewright.accelerator.unit import Unit
+from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
@@ -32,8 +36,9 @@ def _layout_pass(unit: Unit, wanted: str) -> Pass:
     forms = [form for form in unit.forms() if form.pattern.layout == wanted]
     last = wanted == CHANNELS_LAST
     layout = Layout(
-        last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node)
-    )
+        last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node),
+        lambda graph: dict(_links(forms, last, graph)),
+    )  # fmt: skip
     return Pass(
         f"{wanted} for {unit.name}", partial(with_layout, layout), ensures=partial(all_worth_it, layout)
     )  # fmt: skip
@@ -43,9 +48,33 @@ def _worth(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
     able = [form for form in forms if form.pattern.op == node.op.kind]
     if not able or not isinstance(node.op, Windowed):
         return 0
-    op = replace(node.op, channels_last=last)
-    taken = any(objection(form, op, _moved(op, prepared_types(form, graph, node), last)) is None for form in able)
+    taken = any(_takes(form, last, graph, node) for form in able)
     return max(graph.macs(node), graph.types[node.key].elements) // MACS_PER_BYTE if taken else 0
+
+
+def _links(forms: list[Declared], last: bool, graph: Graph) -> Iterator[tuple[str, int]]:
+    """Results that a job would not store: what is saved by it is lost with a Transpose between."""
+    for form in forms:
+        for node in graph.nodes if form.is_chain else ():
+            if node.op.kind != form.pattern.op or not (worth := _worth([form], last, graph, node)):
+                continue
+            for one in found_chain(form.pattern, graph, node).nodes[:-1]:
+                yield one.key, worth
+
+
+def _takes(form: Declared, last: bool, graph: Graph, node: Node) -> bool:
+    """Whether a form would take a layer, with those behind it that it computes too, in this layout."""
+    try:
+        op, types = prepared(form, graph, node)
+    except Refusal:
+        return False
+    return objection(form, _turned(op, last), _moved(types, last)) is None
+
+
+def _turned(op: Op, last: bool) -> Op:
+    if isinstance(op, Chained):
+        return replace(op, parts=tuple(_turned(part, last) for part in op.parts))
+    return replace(op, channels_last=last) if isinstance(op, Windowed) else op
 
 
 def _kept(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
@@ -56,7 +85,7 @@ def _kept(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
     return graph.macs(node)
 
 
-def _moved(op: Op, types: Types, last: bool) -> dict[str, TensorType]:
+def _moved(types: Types, last: bool) -> dict[str, TensorType]:
     """As the operands and results are in the other layout."""
     return {name: _permuted(kind, last) if len(kind.shape) > 2 else kind for name, kind in types.items()}
 

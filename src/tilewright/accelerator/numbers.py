@@ -11,16 +11,19 @@
 | `step_X_y` | bytes from one value of loop y to the next in operand X, where it lies |
 | `signed_X` | 1 for signed elements |
 | parameters of the declaration | |
+
+Of a chain, what belongs to the second operator has a 2 behind its name (`requant_shift2`, `bytes_B2`): `chains.py`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from tilewright.accelerator.chains import flat
 from tilewright.accelerator.expressions import Number
-from tilewright.ir.op import Op, Param
+from tilewright.ir.affine import Affine
+from tilewright.ir.op import Op
 from tilewright.ir.requant import ROUNDINGS
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops._loops import row_major
@@ -38,29 +41,19 @@ def operand_shapes(op: Op, types: Types) -> dict[str, tuple[int, ...]]:
 def numbers(op: Op, types: FrozenTypes, places: FrozenTypes) -> dict[str, Number]:
     """Of a job with operands and results of these types, which lie within tensors of the types `places`."""
     own, whole = dict(types), dict(places)
-    extents = op.extents(operand_shapes(op, own))
+    shapes = operand_shapes(op, own)
+    extents, index = op.extents(shapes), op.index(shapes)
     found: dict[str, Number] = {**ROUNDING_NAMES, "elements": own[op.results[0]].elements}
-    found |= dict(_flat(op.params(own)))
-    found |= extents | {"macs": math.prod(extents.values()) if op.multiplies else 0}
+    found |= dict(flat(op.params(own)))
+    found |= extents | {"macs": op.macs(shapes)}
     for name, kind in own.items():
         found |= {f"bytes_{name}": kind.bytes, f"signed_{name}": int(kind.dtype.startswith("int"))}
-        found |= dict(_steps(op, name, whole, list(extents)))
+        found |= dict(_steps(index[name], name, whole[name], list(extents)))
     return found
 
 
-def _flat(params: Mapping[str, Param], prefix: str = "") -> Iterator[tuple[str, Number]]:
-    """Fields of structs inside the struct by both names."""
-    for name, value in params.items():
-        if isinstance(value, int | float):
-            yield f"{prefix}{name}", value
-        elif isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}_")
-
-
-def _steps(op: Op, name: str, places: Types, loops: list[str]) -> Iterator[tuple[str, Number]]:
-    kind = places[name]
-    axes = op.index(operand_shapes(op, places))[name]
-    strides = [BYTES[kind.dtype] * stride for stride in row_major(kind.shape)]
+def _steps(axes: Sequence[Affine], name: str, place: TensorType, loops: list[str]) -> Iterator[tuple[str, Number]]:
+    strides = [BYTES[place.dtype] * stride for stride in row_major(place.shape)]
     for loop in loops:
         walk = zip(axes, strides, strict=True)
         yield f"step_{name}_{loop}", sum(dict(axis.terms).get(loop, 0) * stride for axis, stride in walk)

@@ -7,24 +7,33 @@ from collections.abc import Callable
 import numpy as np
 
 from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.chains import kind_name, parts_of
+from tilewright.accelerator.declaration import texts
+from tilewright.accelerator.following import Found, found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.packing import with_packed
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.target import Offer
 
+Weigh = Callable[[Graph, Found], tuple[float, float]]
+"""Cycles of a chain joined, and of its layers apart."""
 
-def offer_of(unit: Unit) -> Callable[[Graph, Node], Offer]:
+
+def offer_of(unit: Unit, weigh: Weigh | None = None) -> Callable[[Graph, Node], Offer]:
+    """`weigh` for the reason why layers were not joined."""
+
     def offer(graph: Graph, node: Node) -> Offer:
-        able = [form for form in unit.forms() if form.pattern.op == node.op.kind]
+        able = [form for form in unit.forms() if node.op.kind in (form.pattern.op, kind_name(form.pattern))]
         if not able:
-            kinds = dict.fromkeys(pattern.op for pattern in unit.accelerator.patterns)
+            kinds = dict.fromkeys(kind_name(pattern) for pattern in unit.accelerator.patterns)
             raise Refusal(f"it computes {' and '.join(kinds)}")
         reasons: dict[str, str] = {}
         for form in able:
-            found, why = _tried(form, graph, node)
+            found, why = _tried(form, graph, node, weigh)
             if found is not None and why is None:
                 return found
             # A form that is only about who requantises has nothing to say of other layers.
@@ -35,16 +44,47 @@ def offer_of(unit: Unit) -> Callable[[Graph, Node], Offer]:
     return offer
 
 
-def _tried(form: Declared, graph: Graph, node: Node) -> tuple[Offer | None, str | None]:
+def _tried(form: Declared, graph: Graph, node: Node, weigh: Weigh | None) -> tuple[Offer | None, str | None]:
     """What a form makes of a node, or why it does not take it."""
     try:
-        plain = _prepared(form, graph, node)
-        if (why := objection(form, plain.op, _types(graph, node, plain))) is not None:
+        found = _as_declared(form, graph, node)
+        plain = _prepared(form, graph, found.joined)
+        if (why := objection(form, plain.op, _types(graph, found.joined, plain))) is not None:
             return None, why
-        found = _packed(form, graph, node, plain)
-        return found, objection(form, found.op, _types(graph, node, found))
+        if len(found.nodes) > 1:
+            return None, _left_apart(graph, found, weigh)
+        made = _packed(form, graph, found.joined, plain)
+        return made, objection(form, made.op, _types(graph, found.joined, made))
     except Refusal as refusal:
         return None, refusal.what
+
+
+def _as_declared(form: Declared, graph: Graph, node: Node) -> Found:
+    """A node as the operator that a form computes, with the nodes behind it that this takes."""
+    if node.op.kind == kind_name(form.pattern):
+        return Found((node,), node)
+    return found_chain(form.pattern, graph, node)
+
+
+def _left_apart(graph: Graph, found: Found, weigh: Weigh | None) -> str:
+    behind = " and ".join(node.name for node in found.nodes[1:])
+    if weigh is None:
+        return f"it is not joined with {behind}"
+    joined, apart = weigh(graph, found)
+    return f"joined with {behind} it would take {joined:.0f} cycles, {apart:.0f} apart"
+
+
+def chain_objection(form: Declared, graph: Graph, found: Found) -> str | None:
+    """Why a device does not take layers that follow each other as its pattern says, or None."""
+    try:
+        plain = _prepared(form, graph, found.joined)
+        why = objection(form, plain.op, _types(graph, found.joined, plain))
+        if why is None:
+            made = _packed(form, graph, found.joined, plain)
+            why = objection(form, made.op, _types(graph, found.joined, made))
+        return why
+    except Refusal as refusal:
+        return refusal.what
 
 
 def _packed(form: Declared, graph: Graph, node: Node, plain: Offer) -> Offer:
@@ -63,9 +103,11 @@ def _packed(form: Declared, graph: Graph, node: Node, plain: Offer) -> Offer:
     return found
 
 
-def prepared_types(form: Declared, graph: Graph, node: Node) -> dict[str, TensorType]:
-    """Of operands and results as the unit would have them."""
-    return _types(graph, node, _prepared(form, graph, node))
+def prepared(form: Declared, graph: Graph, node: Node) -> tuple[Op, dict[str, TensorType]]:
+    """The operator that a form computes from a node on, with the types of operands and results as the unit would have
+    them. Raises `Refusal` where something else follows than its pattern has."""
+    joined = _as_declared(form, graph, node).joined
+    return joined.op, _types(graph, joined, _prepared(form, graph, joined))
 
 
 def _joined(reasons: dict[str, str]) -> str:
@@ -94,11 +136,12 @@ def _prepared(form: Declared, graph: Graph, node: Node) -> Offer:
         given = graph.constants.get(operands.get(name, ""))
         if name in operands and (given is None or given.size == channels):
             continue
-        values = np.zeros(1, np.int32) if given is None else given.reshape(-1)
+        dtype = texts(form.pattern.types.get(name, "int32"))[0]
+        values = np.zeros(1, dtype) if given is None else given.reshape(-1)
         if values.size not in (1, channels):
             continue
         operands[name] = f"{node.key}.{name}.each"
-        constants[operands[name]] = np.broadcast_to(values, (channels,)).astype(np.int32).copy()
+        constants[operands[name]] = np.broadcast_to(values, (channels,)).copy()
     last = max((i for i, name in enumerate(_names(op)) if name in operands), default=-1)
     inputs = tuple(operands.get(name, "") for name in _names(op)[: last + 1]) if constants else node.inputs
     return Offer(op, inputs, constants)
@@ -110,6 +153,6 @@ def _names(op: object) -> list[str]:
 
 def _channels(graph: Graph, node: Node) -> int:
     """Filters or columns of the result."""
-    shape = graph.types[node.key].shape
-    first = hasattr(node.op, "channels_last") and not node.op.channels_last
+    op, shape = parts_of(node.op)[0], graph.types[node.key].shape
+    first = hasattr(op, "channels_last") and not op.channels_last
     return shape[1] if first else shape[-1] if shape else 1

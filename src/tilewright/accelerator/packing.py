@@ -91,6 +91,9 @@ class Packed(Op):
     def reductions(self, shapes: Shapes) -> frozenset[str]:
         return self.inner.reductions(self.plain(shapes))
 
+    def macs(self, shapes: Shapes) -> int:
+        return self.inner.macs(self.plain(shapes))
+
     def at(self, shapes: Shapes, box: Box) -> Op:
         return replace(self, inner=self.inner.at(self.plain(shapes), box))
 

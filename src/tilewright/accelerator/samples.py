@@ -9,11 +9,12 @@ from functools import cache
 import numpy as np
 
 from tilewright import ops
+from tilewright.accelerator.chains import chained, part_of, steps_of
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Pattern, texts
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
-from tilewright.ir.types import Array, TensorType, limits, type_of
+from tilewright.ir.types import Array, Shape, TensorType, limits, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.add import Add
 from tilewright.ops.averagepool import AveragePool
@@ -41,16 +42,42 @@ class Sample:
         results = self.op.infer(operands)
         return operands | dict(zip(self.op.result_names(len(results)), results, strict=True))
 
+    @property
+    def filled(self) -> list[Array | None]:
+        """One for each operand that the operator may have."""
+        return [*self.arrays, *[None] * (len(self.op.operands) - len(self.arrays))]
 
-Maker = Callable[[Random, Pattern, bool], Sample]
+
+Maker = Callable[[Random, Pattern, bool, TensorType | None], Sample]
+"""The last argument is the type of the first operand, where that is given."""
 
 
-def sample(random: Random, pattern: Pattern, requantises: bool) -> Sample:
-    """One layer, which may or may not fulfil the pattern's conditions. `requantises` for operators that may do so."""
-    made = maker_of(pattern.op)
-    if made is None:
-        raise Refusal(f"there are no random layers of {pattern.op}")
-    return made(random, pattern, requantises)
+def sample(random: Random, pattern: Pattern, requantises: bool = False) -> Sample:
+    """One layer, which may or may not fulfil the pattern's conditions. `requantises` besides those of its operators
+    that say so."""
+    parts: list[Sample] = []
+    given: TensorType | None = None
+    for number, step in enumerate(steps_of(pattern), 1):
+        make = maker_of(step.op)
+        if make is None:
+            raise Refusal(f"there are no random layers of {step.op}")
+        parts.append(make(random, part_of(pattern, number), requantises or step.requantises, given))
+        given = parts[-1].types[parts[-1].op.results[0]]
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _joined(parts: Sequence[Sample]) -> Sample:
+    """Each behind the one before; operands that it leaves out have their places."""
+    first, *others = parts
+    arrays = [*first.filled]
+    for other in others:
+        arrays += other.filled[1:]
+    return Sample(chained([part.op for part in parts]), tuple(arrays))
+
+
+def without_samples(pattern: Pattern) -> str:
+    """The operator of a pattern that there are no random layers of; empty where there are."""
+    return next((step.op for step in steps_of(pattern) if maker_of(step.op) is None), "")
 
 
 def maker_of(op: str) -> Maker | None:
@@ -67,7 +94,7 @@ def _plain_maker(op: str) -> Maker | None:
     for dtype in PLAIN:
         made = _elementwise(kind, kind.operands, dtype)
         try:
-            if dtype in accepted and made(np.random.default_rng(0), Pattern("any", op, {}), False).types:
+            if dtype in accepted and made(np.random.default_rng(0), Pattern("any", op, {}), False, None).types:
                 return made
         except (Refusal, TypeError):
             continue
@@ -76,6 +103,10 @@ def _plain_maker(op: str) -> Maker | None:
 
 def _dtype(random: Random, pattern: Pattern, name: str, otherwise: str) -> str:
     return str(random.choice(texts(pattern.types[name]))) if name in pattern.types else otherwise
+
+
+def _first_dtype(random: Random, pattern: Pattern, name: str, otherwise: str, given: TensorType | None) -> str:
+    return given.dtype if given else _dtype(random, pattern, name, otherwise)
 
 
 def _values(random: Random, dtype: str, shape: tuple[int, ...]) -> Array:
@@ -114,42 +145,55 @@ def _tflite(rounding: str) -> str:
     return next(name for name in ALL if name.endswith(rounding))
 
 
-def _conv(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+def _conv(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+    last = pattern.layout == CHANNELS_LAST
     kernel = int(random.choice([1, 3, 3, 5]))
     kernels = (kernel, kernel if random.integers(4) else 1)
     stride, groups = int(random.choice([1, 1, 1, 2])), 1
     channels, filters = (int(random.choice([1, 3, 8, 16, 20])) for _ in range(2))
+    channels = _channels(given.shape, last) if given else channels
     if not random.integers(6):
         groups, filters = channels, channels
     pad = tuple(k // 2 for k in kernels) if random.integers(4) else (0, 0)
-    last = pattern.layout == CHANNELS_LAST
     image = tuple(int(random.integers(max(k, 4), 12)) for k in kernels)
     x, w = ((1, channels, *image), (filters, channels // groups, *kernels))
     x, w = ((x[0], *x[2:], x[1]), (w[0], *w[2:], w[1])) if last else (x, w)
-    kinds = _dtype(random, pattern, "X", "int8"), _dtype(random, pattern, "W", "int8")
+    x = given.shape if given else x
+    kinds = _first_dtype(random, pattern, "X", "int8", given), _dtype(random, pattern, "W", "int8")
     zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
     requant, mul, add = _requant(random, pattern, filters) if requantises else (None, None, None)
     op = Conv((stride, stride), (1, 1), (*pad, *pad), groups, zeros[0], zeros[1], requant, channels_last=last)
-    bias = _values(random, "int32", (filters,)) if random.integers(4) else None
+    bias = _bias(random, pattern, "B", kinds[0], filters)
     return Sample(op, (_values(random, kinds[0], x), _values(random, kinds[1], w), bias, mul, add))
 
 
-def _matmul(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+def _bias(random: Random, pattern: Pattern, name: str, factors: str, channels: int) -> Array | None:
+    dtype = _dtype(random, pattern, name, "float32" if factors == "float32" else "int32")
+    return _values(random, dtype, (channels,)) if random.integers(4) else None
+
+
+def _channels(shape: Shape, last: bool) -> int:
+    return shape[-1 if last else 1] if len(shape) > 1 else 1
+
+
+def _matmul(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
     m, n, k = (int(random.choice([1, 4, 7, 16, 24])) for _ in range(3))
-    kinds = _dtype(random, pattern, "A", "int8"), _dtype(random, pattern, "B", "int8")
+    a = given.shape if given and given.shape else (m, k)
+    k = a[-1]
+    kinds = _first_dtype(random, pattern, "A", "int8", given), _dtype(random, pattern, "B", "int8")
     trans = bool(random.integers(2))
     requant, mul, add = _requant(random, pattern, n) if requantises else (None, None, None)
     zeros = tuple(int(random.integers(-5, 6)) if kind == "int8" and random.integers(2) else 0 for kind in kinds)
     op = MatMul(trans_b=trans, a_zero=zeros[0], b_zero=zeros[1], requant=requant)
-    bias = _values(random, "int32", (n,)) if random.integers(4) else None
+    bias = _bias(random, pattern, "C", kinds[0], n)
     b = (n, k) if trans else (k, n)
-    return Sample(op, (_values(random, kinds[0], (m, k)), _values(random, kinds[1], b), bias, mul, add))
+    return Sample(op, (_values(random, kinds[0], a), _values(random, kinds[1], b), bias, mul, add))
 
 
 def _elementwise(kind: type[Op], operands: Sequence[str], otherwise: str) -> Maker:
-    def make(random: Random, pattern: Pattern, requantises: bool) -> Sample:
-        shape = tuple(int(size) for size in random.integers(1, 9, 3))
-        dtype = _dtype(random, pattern, operands[0], otherwise)
+    def make(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+        shape = _shape(random, given)
+        dtype = _first_dtype(random, pattern, operands[0], otherwise, given)
         # Without zeros: there are divisions.
         arrays = (_values(random, dtype, shape) for _ in operands)
         return Sample(kind(), tuple(array if dtype == "bool" else array + (array == 0) for array in arrays))
@@ -157,18 +201,22 @@ def _elementwise(kind: type[Op], operands: Sequence[str], otherwise: str) -> Mak
     return make
 
 
-def _qlinear_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
-    shape = tuple(int(size) for size in random.integers(1, 9, 3))
-    dtype = _dtype(random, pattern, "A", "int8")
+def _shape(random: Random, given: TensorType | None) -> Shape:
+    return given.shape if given else tuple(int(size) for size in random.integers(1, 9, 3))
+
+
+def _qlinear_add(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+    shape = _shape(random, given)
+    dtype = _first_dtype(random, pattern, "A", "int8", given)
     first, second, offset = (int(random.integers(2**18, 2**20)) for _ in range(3))
     requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, "half_even")
     op = QLinearAdd(first, second, offset, requant=requant)
     return Sample(op, tuple(_values(random, dtype, shape) for _ in "AB"))
 
 
-def _tflite_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+def _tflite_add(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
     """Scales as of two tensors that are about as wide as their sum."""
-    shape = tuple(int(size) for size in random.integers(1, 9, 3))
+    shape = _shape(random, given)
     first, second = (
         Summand(int(random.integers(-20, 20)), int(random.integers(2**30, 2**31)), -int(random.integers(0, 3)))
         for _ in "AB"
@@ -179,12 +227,13 @@ def _tflite_add(random: Random, pattern: Pattern, requantises: bool) -> Sample:
 
 
 def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
-    def make(random: Random, pattern: Pattern, requantises: bool) -> Sample:
+    def make(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
         last, stride = pattern.layout == CHANNELS_LAST, int(random.choice([1, 2]))
         channels, size = int(random.choice([1, 8, 16])), int(random.integers(4, 10))
-        x = (1, size, size, channels) if last else (1, channels, size, size)
+        x: Shape = (1, size, size, channels) if last else (1, channels, size, size)
+        x = given.shape if given else x
         op = kind((stride, stride), (1, 1), (0, 0, 0, 0), kernel=(2, 2), channels_last=last)
-        return Sample(op, (_values(random, _dtype(random, pattern, "X", "int8"), x),))
+        return Sample(op, (_values(random, _first_dtype(random, pattern, "X", "int8", given), x),))
 
     return make
 

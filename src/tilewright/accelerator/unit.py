@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright import ops
-from tilewright.accelerator.declaration import Accelerator, Pattern
+from tilewright.accelerator.declaration import Accelerator, Pattern, texts
 from tilewright.accelerator.jobs import Declared
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import TensorType
@@ -73,4 +73,7 @@ TOTALS = {"mul?", "add?"}
 
 def _has_totals(pattern: Pattern) -> bool:
     kind = ops.find(pattern.op)
-    return kind is not None and set(kind.operands) >= TOTALS
+    if kind is None or not set(kind.operands) >= TOTALS:
+        return False
+    operands = pattern.types.get(kind.operands[0], "int8")
+    return texts(operands) != ("float32",) and "int32" in texts(pattern.types.get("Y", "int32"))

@@ -11,7 +11,7 @@ from tilewright.accelerator.accepting import objection
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.offers import offer_of
-from tilewright.accelerator.samples import Sample, maker_of, sample
+from tilewright.accelerator.samples import Sample, sample, without_samples
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph
@@ -41,7 +41,7 @@ def random_cases(unit: Unit, kernels: dict[str, Kernel], waits: bool, jobs: int,
     for form in unit.forms():
         driver = Driver(unit, form, waits)
         kernel = next((one for stem, one in kernels.items() if stem == driver.stem), None)
-        if kernel is None or maker_of(form.pattern.op) is None:
+        if kernel is None or without_samples(form.pattern):
             continue
         found += _cases_of(unit, driver, kernel, jobs, np.random.default_rng(seed))
     return found
@@ -53,7 +53,7 @@ def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.
     for _ in range(jobs * TRIES):
         form = driver.form
         try:
-            made = _offered(unit, form, sample(random, form.pattern, form.gives_totals or bool(form.pattern.chain)))
+            made = _offered(unit, form, sample(random, form.pattern, form.gives_totals))
             found.append(_tried(driver, Case(kernel, *made)))
         except Refusal as refusal:
             reasons[refusal.what] += 1

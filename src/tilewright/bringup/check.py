@@ -11,7 +11,7 @@ import numpy as np
 from tilewright import targets
 from tilewright.accelerator.adding import units_of, with_accelerators
 from tilewright.accelerator.declaration import Accelerator, Pattern
-from tilewright.accelerator.samples import maker_of
+from tilewright.accelerator.samples import without_samples
 from tilewright.accelerator.unit import Unit
 from tilewright.bringup.cases import Tried, random_cases
 from tilewright.errors import CompileError, InternalError
@@ -49,12 +49,14 @@ def check_folder(words: str, target_name: str = "", jobs: int = 12, seed: int = 
     found = [PatternCheck(stem, sum(tried.driver.stem == stem for tried in trial.tried)) for stem in stems]
     return [
         *found,
-        *(_unchecked(pattern) for pattern in trial.unit.accelerator.patterns if maker_of(pattern.op) is None),
+        *(_unchecked(pattern) for pattern in trial.unit.accelerator.patterns if without_samples(pattern)),
     ]
 
 
 def _unchecked(pattern: Pattern) -> PatternCheck:
-    return PatternCheck(pattern.name, 0, f"there are no random layers of {pattern.op}: try a network that has one")
+    return PatternCheck(
+        pattern.name, 0, f"there are no random layers of {without_samples(pattern)}: try a network that has one"
+    )
 
 
 def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:

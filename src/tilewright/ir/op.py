@@ -163,6 +163,10 @@ class Op:
         """From the complete wide result to the result: bias, division, requantisation."""
         return total
 
+    def swapped(self) -> Op | None:
+        """The same with its first two operands exchanged; None where nothing is."""
+        return None
+
     # ---- import and code ------------------------------------------------------------------------------------------
 
     @classmethod

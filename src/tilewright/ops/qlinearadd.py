@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,6 +48,9 @@ class QLinearAdd(Elementwise):
         total = A.astype(np.int64) * self.mul_a + B.astype(np.int64) * self.mul_b + self.offset
         value = shift_right(total, self.requant.shift, self.requant.rounding) + self.requant.zero_point
         return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
+
+    def swapped(self) -> QLinearAdd:
+        return replace(self, mul_a=self.mul_b, mul_b=self.mul_a)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -40,6 +40,9 @@ class QLinearMul(Elementwise):
     def numpy(self, A: Array, B: Array) -> Array:
         product = (A.astype(np.int64) - self.a_zero) * (B.astype(np.int64) - self.b_zero)
         return self.requant(product, np.asarray(self.mul), np.asarray(self.add))
+
+    def swapped(self) -> QLinearMul:
+        return replace(self, a_zero=self.b_zero, b_zero=self.a_zero)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

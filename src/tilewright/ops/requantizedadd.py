@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +29,9 @@ class RequantizedAdd(Elementwise):
 
     def numpy(self, A: Array, B: Array) -> Array:
         return self.out(self.first(A).astype(np.int32) + self.second(B).astype(np.int32))
+
+    def swapped(self) -> RequantizedAdd:
+        return replace(self, first=self.second, second=self.first)
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -58,6 +58,9 @@ class TfliteAdd(Elementwise, Internal):
     def numpy(self, A: Array, B: Array) -> Array:
         total = self.scaled(A, self.first) + self.scaled(B, self.second)
         return self.requant(total, np.asarray(self.mul), np.asarray(self.exponent))
+
+    def swapped(self) -> TfliteAdd:
+        return replace(self, first=self.second, second=self.first)
 
     def scaled(self, values: Array, summand: Summand) -> Array:
         shifted = (values.astype(np.int64) - summand.zero) << self.left

@@ -47,7 +47,7 @@ def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
         if target.board and target.costs.kernels:
             return with_strips(graph, target, cheap=True)
         return depth_first(graph, target)
-    found = Refitting(graph, without_offers(target), settings)
+    found = Refitting(graph, without_offers(target, graph), settings)
     found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))
 

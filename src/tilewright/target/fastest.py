@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.ir.graph import Graph, Node
 from tilewright.target.cost_model import call_cycles, work
-from tilewright.target.mapping import Choice, Estimate, Mapped, first_form
+from tilewright.target.mapping import Choice, Estimate, Mapped, first_form, map_nodes
+from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
 
 
@@ -30,6 +32,13 @@ def fastest_first(mapped: Mapped) -> Mapped:
     return replace(mapped, choices=choices, alternatives=alternatives, estimates=estimates)
 
 
+def fewest_cycles(graph: Graph, node: Node, target: Target) -> float:
+    """Predicted for a node by the best of all that take it, whatever else the graph has. Raises `CompileError` where
+    nothing does."""
+    mapped = map_nodes(replace(graph, nodes=(node,)), target)
+    return min(_cycles(mapped, choice) for choice in mapped.all_choices(node))
+
+
 def _estimates(cycles: dict[Choice, float]) -> tuple[Estimate, ...]:
     """The best of every engine."""
     best: dict[str, Estimate] = {}
@@ -42,5 +51,6 @@ def _cycles(mapped: Mapped, choice: Choice) -> float:
     """Of the whole layer, predicted; the core waits for the accelerator."""
     types = mapped.graph.all_types(choice.node)
     grid = TileGrid(choice.node.op, types, tuple(choice.node.results()))
-    found = call_cycles(mapped.target.costs, choice.kernel, choice.node.op, types, work(grid, {}), 1)
+    cores = mapped.target.cluster.cores if mapped.target.cluster else 1
+    found = call_cycles(mapped.target.costs, choice.kernel, choice.node.op, types, work(grid, {}), cores)
     return found.cores + found.submitting + found.engine

@@ -131,9 +131,15 @@ def check_engines(target: Target) -> Target:
     return target
 
 
-def without_offers(target: Target) -> Target:
-    """The target with the engines that take nodes as they are; all where there are none."""
-    return replace(target, engines=tuple(e for e in target.engines if e.offer is None) or target.engines)
+def without_offers(target: Target, graph: Graph) -> Target:
+    """The target with the engines that take nodes as they are, and those that alone compute an operator of the graph;
+    all where there are none."""
+    plain = [engine for engine in target.engines if engine.offer is None]
+    known = {kernel.op for engine in plain for kernel in engine.kernels}
+    others = {type(node.op) for node in graph.nodes} - known
+    alone = [engine for engine in target.engines if any(kernel.op in others for kernel in engine.kernels)]
+    kept = tuple(engine for engine in target.engines if engine in plain or engine in alone)
+    return replace(target, engines=kept or target.engines)
 
 
 def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_PINNED) -> Mapped:

@@ -54,6 +54,8 @@ class Engine:
     one, the first is preferred to the node as it is."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of a lowered graph to operators of its own, before those of the target."""
+    joining: tuple[Pass, ...] = ()
+    """Rewrites of several nodes to one that it computes, after those of the target."""
     left: Callable[[Graph, Node], str] | None = None
     """Why these have left a node as it is."""
     starts: int = 1
@@ -196,9 +198,10 @@ class Target:
         return hierarchy(self.memories, self.links)
 
     @property
-    def engine_passes(self) -> tuple[Pass, ...]:
-        """Of all its engines."""
-        return tuple(one for engine in self.engines for one in engine.passes)
+    def suiting(self) -> tuple[Pass, ...]:
+        """All rewrites that its kernels and engines ask for, in order."""
+        first = (one for engine in self.engines for one in engine.passes)
+        return (*first, *self.passes, *(one for engine in self.engines for one in engine.joining))
 
     @cached_property
     def platform(self) -> Platform:

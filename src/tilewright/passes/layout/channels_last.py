@@ -40,6 +40,8 @@ class Layout:
     """What a convolution or pool in the other layout may cost to move, in bytes to transpose."""
     keeps: Callable[[Graph, Node], int] = lambda graph, node: 0
     """What is lost with one that moves although it is worth nothing there, in bytes as well."""
+    together: Callable[[Graph], Mapping[str, int]] = lambda graph: {}
+    """Tensors -> what is lost where the one that makes them and the one that reads them have different layouts."""
 
     def perm(self, rank: int) -> Perm:
         """From the other layout to this one."""
@@ -86,6 +88,7 @@ def _prices(layout: Layout, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Ve
     for node in graph.nodes:
         if layout.lacks(node) and (lost := layout.keeps(graph, node)):
             prices[node.key, GIVEN] = lost
+    together = layout.together(graph)
     for tensor in {*graph.sources, *graph.producers}:
         made = _maker(graph, forms, tensor)
         readers = {
@@ -94,6 +97,7 @@ def _prices(layout: Layout, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Ve
         readers |= {GIVEN} if tensor in graph.outputs else set()
         readers |= {_state(graph, state) for state in graph.states if state.after == tensor}
         price = _price(layout, graph, tensor, len(graph.types[tensor].shape))
+        price += together.get(tensor, 0) if price else 0
         for reader in readers:
             prices[reader, (WANTED, tensor)] = prices[(GIVEN, tensor), reader] = FORBIDDEN
         if readers:
@@ -250,11 +254,13 @@ def no_channels_second(graph: Graph) -> Iterator[Complaint]:
 
 def all_worth_it(layout: Layout, graph: Graph) -> Iterator[Complaint]:
     """No cut is the cheapest that leaves behind what saves more than both of its Transposes would cost."""
+    together = layout.together(graph)
     for node in graph.nodes:
         if not (worth := _worth(layout, graph, node)):
             continue
         tensors = (node.inputs[0], node.key)
         price = sum(_price(layout, graph, name, len(graph.types[name].shape)) for name in tensors)
+        price += sum(together.get(name, 0) for name in tensors)
         if worth > price:
             yield node.where, f"would save {worth} in the other layout, for {price} bytes to transpose"
 

@@ -1,0 +1,264 @@
+"""Several operators that a device computes as one job: an operator of its own, made of theirs.
+
+The result of each is the first operand of the one behind it, and is never stored. What belongs to the second operator
+has a 2 behind its name, what belongs to the third a 3: operands, results, numbers, and loops that it does not share
+with those before. Loops are shared along axes that both sides walk element by element; others are not cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar
+
+from tilewright import ops
+from tilewright.accelerator.declaration import REQUANTISE, Pattern
+from tilewright.errors import Refusal
+from tilewright.ir.affine import Affine, Box, Span
+from tilewright.ir.op import Index, Op, Param, Params
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
+
+Types = Mapping[str, TensorType]
+
+
+# ---- what a pattern names -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of a pattern."""
+
+    op: str
+    requantises: bool = False
+
+
+def steps_of(pattern: Pattern) -> tuple[Step, ...]:
+    """A word of `chain` is an operator that follows, or says that the one before requantises."""
+    found = [Step(pattern.op)]
+    for word in pattern.chain:
+        if word == REQUANTISE:
+            found[-1] = replace(found[-1], requantises=True)
+        else:
+            found.append(Step(word))
+    return tuple(found)
+
+
+def may_requantise(kind: type[Op]) -> bool:
+    """Whether an operator may requantise or not: of others it is what the operator is."""
+    field = kind.__dataclass_fields__.get("requant")
+    return field is not None and field.default is None
+
+
+def kind_of(pattern: Pattern) -> type[Op] | None:
+    """The operator that it computes, or the one that is made of several; None where one of them is unknown."""
+    kinds = [ops.find(step.op) for step in steps_of(pattern)]
+    known = tuple(kind for kind in kinds if kind is not None)
+    if len(known) < len(kinds):
+        return None
+    return known[0] if len(known) == 1 else chained_kind(known)
+
+
+def part_of(pattern: Pattern, number: int) -> Pattern:
+    """What it says of the operator of that number, from 1 on."""
+    step = steps_of(pattern)[number - 1]
+    kind = ops.find(step.op)
+    names = [] if kind is None else [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
+    types = {name: pattern.types[own] for name in names if (own := numbered(name, number)) in pattern.types}
+    chain = (REQUANTISE,) if step.requantises else ()
+    return Pattern(pattern.name, step.op, {}, types=types, chain=chain, layout=pattern.layout)
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def numbered(name: str, number: int) -> str:
+    """As a chain calls what belongs to its operator of that number; `B?` stays optional."""
+    return name if number == 1 else f"{name.rstrip('?')}{number}{'?' * name.endswith('?')}"
+
+
+def kind_name(pattern: Pattern) -> str:
+    """What the operator of a pattern is called."""
+    return chained_name([step.op for step in steps_of(pattern)])
+
+
+def chained_name(kinds: Sequence[str]) -> str:
+    return "+".join(kinds)
+
+
+@cache
+def chained_kind(kinds: tuple[type[Op], ...]) -> type[Chained]:
+    """The subclass for these operators, always the same; `Refusal` where they cannot follow each other."""
+    for kind in kinds:
+        if any(name.endswith("*") for name in (*kind.operands, *kind.results)) or len(kind.results) != 1:
+            raise Refusal(f"{kind.__name__} cannot be part of a chain", "operators with one result, and named operands")
+        if kind.footprint is not Op.footprint:
+            raise Refusal(f"{kind.__name__} cannot be part of a chain: it reads its operands in no regular order")
+    operands = [name for number, kind in enumerate(kinds, 1) for name in _own_operands(kind, number)]
+    names: dict[str, Any] = {
+        "operands": tuple(operands), "results": (numbered(kinds[-1].results[0], len(kinds)),),
+        "multiplies": any(kind.multiplies for kind in kinds),
+    }  # fmt: skip
+    names["__annotations__"] = dict.fromkeys(names, ClassVar)
+    made = type(chained_name([kind.__name__ for kind in kinds]), (Chained,), names)
+    return dataclass(frozen=True)(made)
+
+
+def _own_operands(kind: type[Op], number: int) -> list[str]:
+    """All but the one that is the result before."""
+    own = kind.operands if number == 1 else kind.operands[1:]
+    return [numbered(name, number) for name in own]
+
+
+def chained(parts: Sequence[Op]) -> Chained:
+    return chained_kind(tuple(map(type, parts)))(tuple(parts))
+
+
+# ---- the operator ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chained(Op):
+    """Of each sequence of operators there is a subclass with their operands."""
+
+    parts: tuple[Op, ...] = ()
+
+    def _numbered(self) -> Iterator[tuple[int, Op]]:
+        return enumerate(self.parts, 1)
+
+    def _given(self, number: int, op: Op, values: Mapping[str, Any], before: Any) -> dict[str, Any]:
+        """Operands of a part among those of the chain, by the part's own names."""
+        found = {} if number == 1 else {op.operands[0].rstrip("?"): before}
+        names = [name.rstrip("?") for name in (op.operands if number == 1 else op.operands[1:])]
+        return found | {name: values[own] for name in names if (own := numbered(name, number)) in values}
+
+    def part_shapes(self, shapes: Shapes) -> list[dict[str, Shape]]:
+        """Of every part's operands."""
+        found: list[dict[str, Shape]] = []
+        before: Shape = ()
+        for number, op in self._numbered():
+            found.append(self._given(number, op, shapes, before))
+            (before,) = op.result_shapes(found[-1])
+        return found
+
+    def part_types(self, types: Types) -> list[dict[str, TensorType]]:
+        """Of every part's operands and result."""
+        found: list[dict[str, TensorType]] = []
+        before: TensorType | None = None
+        for number, op in self._numbered():
+            own = self._given(number, op, types, before)
+            (before,) = op.infer(own)
+            found.append({**own, op.results[0]: before})
+        return found
+
+    # ---- geometry ---------------------------------------------------------------------------------------------------
+
+    def _loops(self, shapes: Sequence[Shapes]) -> tuple[list[dict[str, str]], frozenset[str]]:
+        """Of every part what its loops are called here, and those that only the whole of a result in between has."""
+        names: list[dict[str, str]] = []
+        fixed: set[str] = set()
+        extents: dict[str, int] = {}
+        made: tuple[Affine, ...] = ()
+        for (number, op), own in zip(self._numbered(), shapes, strict=True):
+            index, sizes = op.index(own), op.extents(own)
+            links = list(zip(index[op.operands[0].rstrip("?")], made, strict=True)) if number > 1 else []
+            pairs = [(_only_loop(read, sizes), _only_loop(written, extents)) for read, written in links]
+            shared = {read: written for read, written in pairs if read and written}
+            called = {loop: shared.get(loop) or numbered(loop, number) for loop in sizes}
+            for (read, written), pair in zip(links, pairs, strict=True):
+                fixed |= set() if all(pair) else {called[loop] for loop in read.loops} | set(written.loops)
+            fixed |= {called[loop] for loop in (*op.unsplittable(own), *op.reductions(own))}
+            extents |= {called[loop]: size for loop, size in sizes.items()}
+            made = tuple(_renamed(axis, called) for axis in index[op.results[0]])
+            names.append(called)
+        return names, frozenset(fixed)
+
+    def index(self, shapes: Shapes) -> Index:
+        own = self.part_shapes(shapes)
+        names, _ = self._loops(own)
+        found: dict[str, tuple[Affine, ...]] = {}
+        for (number, op), part, called in zip(self._numbered(), own, names, strict=True):
+            for name, axes in op.index(part).items():
+                if numbered(name, number) in (*shapes, *self.results):
+                    found[numbered(name, number)] = tuple(_renamed(axis, called) for axis in axes)
+        return found
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        found = zip(self._numbered(), self.part_shapes(shapes), strict=True)
+        return {
+            (numbered(name, number), axis): span
+            for (number, op), own in found
+            for (name, axis), span in op.padding_of(own).items()
+            if numbered(name, number) in shapes
+        }
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return self._loops(self.part_shapes(shapes))[1]
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        own = self.part_shapes(shapes)
+        parts = zip(self.parts, own, self._loops(own)[0], strict=True)
+        return {called[loop]: extent for op, part, called in parts for loop, extent in op.extents(part).items()}
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        own = self.part_shapes(shapes)
+        parts = zip(self.parts, own, self._loops(own)[0], strict=True)
+        local = (op.at(part, {loop: box[name] for loop, name in called.items()}) for op, part, called in parts)
+        return replace(self, parts=tuple(local))
+
+    def macs(self, shapes: Shapes) -> int:
+        return sum(op.macs(own) for op, own in zip(self.parts, self.part_shapes(shapes), strict=True))
+
+    # ---- meaning ----------------------------------------------------------------------------------------------------
+
+    def check(self, types: Types) -> None:
+        self.part_types(types)
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return self.parts[-1].result_shapes(self.part_shapes(shapes)[-1])
+
+    def infer(self, types: Types) -> tuple[TensorType, ...]:
+        return (self.part_types(types)[-1][self.parts[-1].results[0]],)
+
+    def numpy(self, *arrays: Any, **named: Any) -> Any:
+        values = dict(zip(self.operand_names(len(arrays)), arrays, strict=True))
+        before: Array | None = None
+        for number, op in self._numbered():
+            own = self._given(number, op, values, before)
+            before = op.numpy(*(own.get(name.rstrip("?")) for name in op.operands))
+        return before
+
+    def params(self, types: Types) -> Params:
+        """Of all parts, flat."""
+        found: Params = {}
+        for (number, op), own in zip(self._numbered(), self.part_types(types), strict=True):
+            found |= {numbered(name, number): value for name, value in flat(op.params(own))}
+        return found
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.parts))
+
+
+def _only_loop(axis: Affine, extents: Mapping[str, int]) -> str:
+    """The loop that walks along an axis element by element, if it is one alone; those with one value walk nowhere."""
+    terms = [term for term in axis.terms if extents[term[0]] > 1] or list(axis.terms[-1:])
+    is_plain = len(terms) == 1 and terms[0][1] == 1 and axis.offset == 0 and axis.width == 1
+    return terms[0][0] if is_plain else ""
+
+
+def _renamed(axis: Affine, names: Mapping[str, str]) -> Affine:
+    return Affine(tuple((names[loop], factor) for loop, factor in axis.terms), axis.offset, axis.width)
+
+
+def flat(params: Mapping[str, Param], prefix: str = "") -> Iterator[tuple[str, int | float]]:
+    """Fields that are numbers; those of structs inside the struct by both names."""
+    for name, value in params.items():
+        if isinstance(value, int | float):
+            yield f"{prefix}{name}", value
+        elif isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}_")
+
+
+def parts_of(op: Op) -> tuple[Op, ...]:
+    """Of a chain, in order; any other operator is its only part."""
+    return op.parts if isinstance(op, Chained) else (op,)
