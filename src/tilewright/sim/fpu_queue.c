@@ -47,8 +47,8 @@ static inline u32 streams_read(u32 registers) {
     return (u32)(named >> STREAM_REGISTER);
 }
 
-/* Do others see when it begins? */
-static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->of.is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
+/* Do others see when it begins? What reads streams may do so ahead of time: data movers know when. */
+static inline u8 is_seen(const fpu_entry *e, u32 registers) { return e->of.is_access | ((registers & 63) > NO_REGISTER); }
 
 static const u8 KIND_OF[SN_COUNT] = {
 #define RV(name, mask, match, form, kind, ...) [SN_##name] = SNITCH_##kind,
@@ -73,7 +73,7 @@ void fpu_push(core *c, const insn *ip, u64 now) {
     else if (e->of.is_packed) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
     if (UNLIKELY(n->streams_on)) {
         e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
-        e->is_shared = is_seen(e, e->registers, e->reads);
+        e->is_shared = is_seen(e, e->registers);
     }
     if (n->frep_left) join_body(n, e, ip->dep);
     n->due = earlier(n->due, e->when);
@@ -222,49 +222,55 @@ static inline void pop_all(snitch *n, u32 reads, u64 now) {
 
 static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
 
-/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
- * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
+static inline int is_empty(const snitch *n) { return n->position >= n->used; }
+
+/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1), an element of a stream
+ * is missing, or others see the next one and it does not begin before the limit. Returns when it begins, NEVER where that is not known. */
+static u64 begin(sim *s, core *c, snitch *n, u64 limit, u32 wanted) {
+    while (!is_empty(n)) {
+        const fpu_entry *e = next_of(n);
+        u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
+        if (UNLIKELY(n->stagger) && e->stagger) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all);
+        u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
+        u64 now = later(later(e->when, n->next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
+        if (UNLIKELY(now == NEVER)) {
+            check_missing(s, c, e, reads);
+            return NEVER;
+        }
+        if (is_shared) {
+            if (rd > NO_REGISTER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit);
+            if (now == NEVER || movers_due(n) <= now) return NEVER; /* they come first */
+            if (now >= limit) return now;
+        }
+        if (UNLIKELY(e->of.is_access)) access_memory(s, c, n, e, rd, rs2, now);
+        else compute(c, n, e, rd, rs1, rs2, rs3, now);
+        if (reads) pop_all(n, reads, now);
+        advance(n, now);
+        if (UNLIKELY(s->fault.reason) || n->used < wanted) return n->next;
+    }
+    return NEVER;
+}
+
+/* Brings data movers and unit up to the limit, or until there are fewer than `wanted` instructions in the queue (returns 1). */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
-    u64 due = movers_due(n), held = NEVER;
-    while (n->position < n->used) {
-        const fpu_entry *e = next_of(n);
-        u64 now = n->next;
-        if (due > now) { /* else it begins later than that, whatever its operands are */
-            u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
-            if (UNLIKELY(n->stagger) && e->stagger) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
-            u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
-            now = later(later(e->when, now), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
-            if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit), due = movers_due(n);
-            if (UNLIKELY(now == NEVER)) check_missing(s, c, e, reads);
-            if (due > now) {
-                if (now >= limit && is_shared) {
-                    held = now;
-                    break;
-                }
-                if (UNLIKELY(e->of.is_access)) access_memory(s, c, n, e, rd, rs2, now);
-                else compute(c, n, e, rd, rs1, rs2, rs3, now);
-                if (reads) pop_all(n, reads, now);
-                advance(n, now);
-                if (UNLIKELY(s->fault.reason)) return 0;
-                if (n->used < wanted) {
-                    n->due = now;
-                    return 1;
-                }
-                due = movers_due(n);
-                if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
-                    held = n->next;
-                    break;
-                }
-                continue;
-            }
+    for (;;) {
+        u64 held = n->next;
+        if (held < limit) {
+            held = begin(s, c, n, limit, wanted);
+            if (UNLIKELY(s->fault.reason)) return 0;
+        } else if (is_empty(n)) {
+            held = NEVER;
         }
-        if (due >= limit || UNLIKELY(s->fault.reason)) break;
+        u64 due = movers_due(n);
+        int is_done = n->used < wanted;
+        if (is_done || due >= limit || is_empty(n)) {
+            n->due = earlier(due, held);
+            return is_done;
+        }
         move(s, c, n, due);
-        due = movers_due(n);
+        if (UNLIKELY(s->fault.reason)) return 0;
     }
-    n->due = earlier(due, held);
-    return 0;
 }
 
 /* Brings the unit up to a cycle, from where on others may act first. */

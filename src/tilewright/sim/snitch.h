@@ -56,6 +56,7 @@ typedef struct {
     u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
     u64 room;            /* of a stream to memory: elements that it still takes */
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
+    u64 left[STREAM_FIFO]; /* of a stream from memory: when a place is free again; the unit may be ahead of the data mover */
     u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
 

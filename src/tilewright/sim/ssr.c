@@ -28,6 +28,7 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
 static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
     m->head = m->used = m->delivered = m->is_running = 0;
     memset(m->count, 0, sizeof m->count);
+    memset(m->left, 0, sizeof m->left);
     if (number == REGISTER_REPEAT) m->repeat = value;
     if (number >= REGISTER_BOUNDS && number < REGISTER_BOUNDS + STREAM_LOOPS) m->bound[number - REGISTER_BOUNDS] = value;
     if (number >= REGISTER_STRIDES && number < REGISTER_STRIDES + STREAM_LOOPS) m->stride[number - REGISTER_STRIDES] = value;
