@@ -200,10 +200,6 @@ static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
     return when;
 }
 
-/* When this core does something next; when it or its unit does. */
-static u64 pending_core(const core *c) { return c->status == CORE_RUNNING ? c->t : NEVER; }
-static u64 pending(const core *c) { return earlier(pending_core(c), c->snitch->due); }
-
 /* Does a core that waits for its unit go on waiting? Where it does not, nothing has changed in its place in time. */
 static int still_waits(sim *s, core *c, u64 horizon) {
     snitch *f = c->snitch;
@@ -293,6 +289,8 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     }
     if (UNLIKELY(s->fault.reason)) return;
 pick:
+    units_run(s);
+    if (UNLIKELY(s->fault.reason)) return;
     if (LIKELY(more_in_this_cycle(s))) {
         s->running = (u32)queue_pop(&s->queue);
         c = s->by_rank[s->running];

@@ -85,7 +85,7 @@ void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
         wait += far_access(s, c, m, slot, now);
     }
     m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
-    if (m->is_write) m->head = (slot + 1) % STREAM_FIFO, m->used--;
+    if (m->is_write) m->left[slot] = now, m->head = (slot + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
     mover_next_address(m);
     mover_plan(n, m);
