@@ -154,6 +154,8 @@ def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
 def _is_dense(grid: TileGrid, name: str, spans: Window) -> bool:
     """Whether a window is a run of neighbouring elements: whole axes behind the first with more than one."""
     place = grid.inside.get(name)
+    if place is not None and place.order and _elements(spans):
+        return False
     shape = grid.types[name].shape if place is None else place.shape
     many = False
     for span, size in zip(spans, shape, strict=True) if _elements(spans) else ():
