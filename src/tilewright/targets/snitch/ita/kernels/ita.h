@@ -18,6 +18,9 @@
 #define TW_ITA 0x10040000u      /* its registers */
 #define TW_ITA_MEMORY 0x10000000u /* what its pointers count from */
 #endif
+#ifndef TW_ITA_COMMIT
+#define TW_ITA_COMMIT() (TW_ITA_REGISTER(0x00) = 0) /* a job is complete: it runs when those before it have ended */
+#endif
 #define TW_ITA_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(TW_ITA + (offset)))
 
 enum { TW_ITA_TILE = 64 * 64, TW_ITA_BIAS = 3 * 64, TW_ITA_CONTEXTS = 4, TW_ITA_CLEAR_CYCLES = 10 };
@@ -113,7 +116,7 @@ static inline void tw_ita_give(tw_ita *ita, uint32_t next_weights, uint32_t flow
   TW_ITA_REGISTER(0x30) = job->output;
   TW_ITA_REGISTER(0x58) = job->flow | flow | (ita->of_layer == 0 ? TW_ITA_PRELOAD : 0);
   __asm__ volatile("" ::: "memory");
-  TW_ITA_REGISTER(0x00) = 0;
+  TW_ITA_COMMIT();
   ita->given++;
   ita->of_layer++;
 }

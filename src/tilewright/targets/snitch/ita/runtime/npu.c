@@ -1,0 +1,57 @@
+/* ITA's jobs, counted: they end in order. */
+#include "npu.h"
+
+#include "../kernels/ita_jobs.h"
+#include "events.h"
+#include "limits.h"
+#include "units.h"
+
+static struct {
+  uint32_t committed;
+  uint32_t barrier_first;
+  uint32_t is_open; /* it expects more jobs than it has got */
+} state TW_STATE;
+
+void tw_npu_init(void) {
+  state.committed = TW_NPU_NONE;
+  state.barrier_first = state.is_open = 0;
+  tw_ita_clear();
+  tw_units_init();
+}
+
+void tw_npu_barrier_first(void) { state.barrier_first = 1; }
+
+void tw_npu_meet(void) {
+  if (!state.barrier_first) return;
+  state.barrier_first = 0;
+  tw_barrier_all();
+}
+
+uint32_t tw_npu_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
+
+static void ended(uint32_t jobs) {
+  while ((int32_t)(state.committed - TW_ITA_REGISTER(0x0c) - jobs) < 0) continue;
+  TW_COMPILER_BARRIER();
+}
+
+void tw_npu_begin(void) {
+  if (!state.is_open) return;
+  state.is_open = 0;
+  ended(state.committed);
+  tw_ita_clear();
+}
+
+void tw_npu_leave_open(void) { state.is_open = 1; }
+
+void tw_npu_commit(void) {
+  tw_npu_meet();
+  tw_unit_forget_last();
+  TW_COMPILER_BARRIER();
+  TW_ITA_REGISTER(0x00) = 0;
+  state.committed++;
+}
+
+void tw_npu_wait(uint32_t mark) {
+  if (tw_is_unit(mark)) tw_unit_wait(mark);
+  else ended(mark);
+}
