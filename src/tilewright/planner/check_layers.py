@@ -57,7 +57,9 @@ def _check_order(schedule: ClusterSchedule) -> None:
     waited = Counter(n for numbers in (*(layer.waits_for for layer in layers), schedule.last_waits) for n in numbers)
     _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
     _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
-    _check_once("waited for", waited, [layer.number for layer in layers if layer.loop in SUBMITTED])
+    submitted = [layer for layer in layers if layer.loop in SUBMITTED]
+    ended = {layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)}
+    _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
     _check_last_waits(schedule)
     for layer in layers:
         if list(layer.prefetches) != sorted(layer.prefetches) or any(n <= layer.number for n in layer.prefetches):
@@ -66,6 +68,16 @@ def _check_order(schedule: ClusterSchedule) -> None:
             raise _fault(_where(layer), f"waits for layers {layer.waits_for}")
         if any(n != layer.number + 1 for n in _next(layer)):
             raise _fault(_where(layer), f"stages for layer {layer.stages_next}, which is not the next")
+
+
+def _ends_with_another(layer: LayerSchedule, layers: Sequence[LayerSchedule], waited: Counter[int]) -> bool:
+    """Whether a later layer is waited for that the accelerator does not begin before it has ended this one."""
+    own = layer.option
+    return any(
+        own.kernel.in_order and later.option.kernel.in_order and own.engine == later.option.engine
+        for later in layers[layer.number + 1 :]
+        if later.option.mode == "offload" and (later.loop not in SUBMITTED or waited[later.number])
+    )
 
 
 def _check_last_waits(schedule: ClusterSchedule) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
@@ -348,8 +348,18 @@ def _check_in_flight(plan: Plan) -> None:
         for later in _begun_within(plan, number + 1, number + step.in_flight):
             reads = {plan.homes[name].owner for name in later.option.node.inputs if name}
             writes = {plan.homes[name].owner for name in later.option.node.outputs if name}
-            if reads & made or writes & (read | made):
+            shared = (reads & made) | (writes & (read | made))
+            if shared and not _comes_behind(step, later, shared):
                 raise _broken(later.option.node.where, f"does not wait for {step.option.node.where}")
+
+
+def _comes_behind(step: Step, later: Step, shared: Set[str]) -> bool:
+    """Whether an accelerator that does one thing after the other has both, and works where the tensors lie."""
+    options = step.option, later.option
+    if options[0].engine != options[1].engine or not all(one.kernel.in_order for one in options):
+        return False
+    moved = {later.option.owners[operand.name] for operand in later.option.operands if operand.streamed}
+    return all(one.mode == "offload" for one in options) and not shared & moved
 
 
 def _begun_within(plan: Plan, first: int, last: int) -> list[Step]:

@@ -120,6 +120,12 @@ class TilingOption:
         return self.mode == "offload" and self.grid.tiles == 1 and not moved
 
 
+def ends_in_order(option: TilingOption, later: TilingOption) -> bool:
+    """Whether one accelerator computes both layers, and begins a job only when those before it have ended."""
+    kinds = [one.mode == "offload" and one.kernel.in_order for one in (option, later)]
+    return all(kinds) and option.engine == later.engine
+
+
 @dataclass(frozen=True)
 class Layer:
     """What is to be run, before it is decided how."""

@@ -144,25 +144,25 @@ CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, coo
 
 KERNELS = (
     Kernel(
-        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, offloaded=True, prepares=True,
+        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, offloaded=True, prepares=True, in_order=True,
         whole=frozenset({"k"}), cycles=_linear_cycles,
     ),
     Kernel(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
-        scratch=_feed_forward_scratch, objection=_feed_forward_fits, offloaded=True, prepares=True, cycles=_feed_forward_cycles,
+        scratch=_feed_forward_scratch, objection=_feed_forward_fits, offloaded=True, prepares=True, in_order=True, cycles=_feed_forward_cycles,
     ),
     Kernel(
-        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, offloaded=True, prepares=True,
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, offloaded=True, prepares=True, in_order=True,
         cycles=_sum_cycles,
     ),
     Kernel(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
-        objection=_attend_fits, offloaded=True, prepares=True, cycles=_attend_cycles,
+        objection=_attend_fits, offloaded=True, prepares=True, in_order=True, cycles=_attend_cycles,
     ),
     Kernel(
         ItaHead, "ita_head.c",
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
-        scratch=_head_scratch, objection=_head_fits, offloaded=True, prepares=True, cycles=_head_cycles,
+        scratch=_head_scratch, objection=_head_fits, offloaded=True, prepares=True, in_order=True, cycles=_head_cycles,
     ),
     Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
     Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),
