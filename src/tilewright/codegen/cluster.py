@@ -220,6 +220,7 @@ void {self.name}_reset(void);
         )
         offloads = any(layer.option.kernel.offloaded for layer in self.tiles.layers)
         offload = '#include "runtime/offload.h"\n' if offloads else ""
+        offload += '#include "runtime/offload_held.h"\n' if any(layer.renewals for layer in self.tiles.layers) else ""
         begin = "  tw_offload_init();\n" if offloads else ""
         stages = '#include "runtime/l3.h"\n' if memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if self.arena_bytes(memories.l3) else ""

@@ -15,6 +15,7 @@ from tilewright.planner.tile_schedule import (
     DMA_COPY,
     IN_L2,
     OFFLOAD,
+    OFFLOAD_HELD,
     OFFLOAD_ONCE,
     PER_CORE,
     SUBMIT,
@@ -183,6 +184,32 @@ class DmaCore:
                 yield from self._start(layer, tile + 1, jobs)
         yield from waits(DMA, storing)
 
+    def _offload_held(self, layer: LayerSchedule) -> Stream:
+        jobs = [-1, -1]
+        yield BARRIER
+        renewing = yield from self.moves.moves(layer, layer.renewals, DMA, 0, 0, 0)
+        loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 0, 0, 0)
+        yield from self._take_turn(layer)
+        yield from waits(DMA, renewing, loading)
+        yield from self._start(layer, 0, jobs)
+        loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 1, 1, 0)
+        storing: int | None = None
+        for tile in range(layer.tiles):
+            if tile + 1 < layer.tiles:
+                renewing = None
+                if (tile + 1) % layer.held_tiles == 0:
+                    yield WaitJob(DMA, jobs[tile % 2])
+                    renewing = yield from self.moves.moves(layer, layer.renewals, DMA, tile + 1, tile + 1, 0)
+                yield from waits(DMA, loading, storing, renewing)
+                loading = storing = None
+                yield from self._start(layer, tile + 1, jobs)
+            yield WaitJob(DMA, jobs[tile % 2])
+            if tile + 2 < layer.tiles:
+                loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, tile + 2, tile + 2, 0)
+            yield from waits(DMA, storing)
+            storing = yield from self.moves.moves(layer, layer.stores, DMA, tile, tile, 0)
+        yield from waits(DMA, storing)
+
     def _start(self, layer: LayerSchedule, tile: int, jobs: list[int]) -> Stream:
         yield from self._meet_to_gather(layer)
         yield self._submit_tile(layer, tile)
@@ -228,5 +255,6 @@ class DmaCore:
 _LOOPS = {
     COOPERATIVE: DmaCore._cooperative, COOPERATIVE_ONCE: DmaCore._cooperative_once, PER_CORE: DmaCore._aside,
     IN_L2: DmaCore._aside, DMA_COPY: DmaCore._dma_copy, OFFLOAD: DmaCore._offload,
+    OFFLOAD_HELD: DmaCore._offload_held,
     OFFLOAD_ONCE: DmaCore._offload_once, SUBMIT: DmaCore._submit, SUBMIT_AHEAD: DmaCore._describe,
 }  # fmt: skip

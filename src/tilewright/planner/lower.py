@@ -22,6 +22,7 @@ from tilewright.planner.tile_schedule import (
     L3_LOAD,
     L3_STORE,
     OFFLOAD,
+    OFFLOAD_HELD,
     OFFLOAD_ONCE,
     PER_CORE,
     SUBMIT,
@@ -83,6 +84,8 @@ def _loop(step: Step, moves: bool) -> str:
     ahead = once and option.kernel.prepares
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
+    if option.held:
+        return OFFLOAD_HELD
     return OFFLOAD_ONCE if ahead else OFFLOAD
 
 

@@ -109,6 +109,13 @@ class TilingOption:
         return size * dma.read + runs + dma.latency
 
     @cached_property
+    def held(self) -> tuple[Operand, ...]:
+        """Where all else has two buffers, the operands that have one, though another part is needed after some tiles."""
+        if self.mode != "offload" or not self.double:
+            return ()
+        return tuple(o for o in self.operands if o.streamed and not o.is_result and o.period > 0 and o.buffers == 1)
+
+    @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
         return {o.name: aligned(o.bytes) * o.buffers for o in self.operands if o.l3}

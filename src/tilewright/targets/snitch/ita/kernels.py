@@ -145,7 +145,7 @@ CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, coo
 KERNELS = (
     Kernel(
         ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, offloaded=True, prepares=True, in_order=True,
-        whole=frozenset({"k"}), cycles=_linear_cycles,
+        held=frozenset({"X", "W"}), whole=frozenset({"k"}), cycles=_linear_cycles,
     ),
     Kernel(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
