@@ -24,8 +24,8 @@ from tilewright.planner.tile_schedule import (
     DMA_COPY,
     IN_L2,
     OFFLOAD,
-    OFFLOAD_HELD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     SUBMIT,
     SUBMIT_AHEAD,
     Argument,
@@ -91,15 +91,14 @@ class LayerWriter:
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
             OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
-            OFFLOAD_ONCE: [run, self.finish, after], OFFLOAD_HELD: self._held_arguments(load, run, store, after),
+            OFFLOAD_ONCE: [run, self.finish, after], OFFLOAD_QUEUED: self._queued_arguments(load, run, store, after),
             SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
 
-    def _held_arguments(self, load: str, run: str, store: str, after: str) -> list[str]:
+    def _queued_arguments(self, load: str, run: str, store: str, after: str) -> list[str]:
         layer = self.layer
-        if not layer.renewals:
-            return []
-        return [str(layer.tiles), str(layer.held_tiles), load, f"{self._prefix}_renew", run, store, after]
+        renew = f"{self._prefix}_renew" if layer.renewals else "NULL"
+        return [str(layer.tiles), str(layer.held_tiles), load, renew, run, store, after]
 
     @property
     def finish(self) -> str:

@@ -15,8 +15,8 @@ from tilewright.planner.tile_schedule import (
     DMA_COPY,
     IN_L2,
     OFFLOAD,
-    OFFLOAD_HELD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -116,9 +116,10 @@ def _check_loop(layer: LayerSchedule) -> None:
 def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
     """The loops of the runtime that do what a layer needs, and no more."""
     kernel, once = layer.option.kernel, layer.tiles == 1 and not moves
-    if layer.option.mode == "offload" and layer.option.held:
-        has_more_to_do = kernel.gathers or kernel.finishes or len(layer.option.held) > 1
-        return () if has_more_to_do or layer.option.held[0].name not in kernel.held else (OFFLOAD_HELD,)
+    if layer.option.mode == "offload" and (layer.option.held or (kernel.in_order and layer.buffers > 1)):
+        held = [operand.name for operand in layer.option.held]
+        has_more_to_do = kernel.gathers or kernel.finishes or len(held) > 1 or not kernel.held.issuperset(held)
+        return () if has_more_to_do or not kernel.in_order else (OFFLOAD_QUEUED,)
     if layer.option.mode == "offload":
         return (OFFLOAD_ONCE, SUBMIT_AHEAD) if once and kernel.prepares else (OFFLOAD, *[SUBMIT] * (layer.tiles == 1))
     return {

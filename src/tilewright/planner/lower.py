@@ -22,8 +22,8 @@ from tilewright.planner.tile_schedule import (
     L3_LOAD,
     L3_STORE,
     OFFLOAD,
-    OFFLOAD_HELD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -84,8 +84,8 @@ def _loop(step: Step, moves: bool) -> str:
     ahead = once and option.kernel.prepares
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
-    if option.held:
-        return OFFLOAD_HELD
+    if option.kernel.in_order and option.double:
+        return OFFLOAD_QUEUED
     return OFFLOAD_ONCE if ahead else OFFLOAD
 
 

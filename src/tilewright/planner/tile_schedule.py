@@ -14,7 +14,7 @@ from tilewright.tiling.dma_shapes import DmaShape
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
 DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
-OFFLOAD_HELD = "offload_held"
+OFFLOAD_QUEUED = "offload_queued"
 """Loops of the runtime: `tw_` before one of these is its function."""
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
@@ -195,8 +195,8 @@ class LayerSchedule:
 
     @property
     def held_tiles(self) -> int:
-        """Tiles between two renewals."""
-        return min(move.when.period for move in self.renewals)
+        """Tiles between two renewals; all of them where there are none."""
+        return min((move.when.period for move in self.renewals), default=self.tiles)
 
     @property
     def gathers(self) -> bool:

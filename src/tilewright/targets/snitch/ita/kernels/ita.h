@@ -20,6 +20,7 @@
 #endif
 #ifndef TW_ITA_COMMIT
 #define TW_ITA_COMMIT() (TW_ITA_REGISTER(0x00) = 0) /* a job is complete: it runs when those before it have ended */
+#define TW_ITA_ROOM() while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue /* until a context is free */
 #endif
 #define TW_ITA_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(TW_ITA + (offset)))
 
@@ -121,7 +122,7 @@ static inline void tw_ita_give(tw_ita *ita, uint32_t next_weights, uint32_t flow
 
 static inline void tw_ita_put(tw_ita *ita, const tw_ita_job *job) {
   if (ita->holds) tw_ita_give(ita, job->weights, TW_ITA_NEXT);
-  while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; /* no context is free */
+  TW_ITA_ROOM();
   TW_ITA_REGISTER(0x20) = job->input;
   TW_ITA_REGISTER(0x24) = job->weights;
   TW_ITA_REGISTER(0x2c) = job->bias;

@@ -5,6 +5,9 @@
 /* Before the first job of one of ITA's layers: what the one before left open is forgotten. */
 void tw_npu_begin(void);
 
+/* Returns when there is room for one more job. */
+void tw_npu_room(void);
+
 /* The registers of a job are written: it runs when those before it have ended. */
 void tw_npu_commit(void);
 
@@ -12,6 +15,7 @@ void tw_npu_commit(void);
 void tw_npu_leave_open(void);
 
 #define TW_ITA_COMMIT() tw_npu_commit()
+#define TW_ITA_ROOM() tw_npu_room()
 
 #include "ita.h"
 

@@ -1,20 +1,26 @@
 /* ITA's jobs, counted: they end in order. */
 #include "npu.h"
 
+#include <stddef.h>
+
 #include "../kernels/ita_jobs.h"
 #include "events.h"
 #include "limits.h"
+#include "room.h"
+#include "turns.h"
 #include "units.h"
 
 static struct {
   uint32_t committed;
   uint32_t barrier_first;
   uint32_t is_open; /* it expects more jobs than it has got */
+  tw_fetch *meanwhile;
 } state TW_STATE;
 
 void tw_npu_init(void) {
   state.committed = TW_NPU_NONE;
   state.barrier_first = state.is_open = 0;
+  state.meanwhile = NULL;
   tw_ita_clear();
   tw_units_init();
 }
@@ -29,9 +35,14 @@ void tw_npu_meet(void) {
 
 uint32_t tw_npu_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
 
-static void ended(uint32_t jobs) {
-  while ((int32_t)(state.committed - TW_ITA_REGISTER(0x0c) - jobs) < 0) continue;
+int tw_npu_has_ended(uint32_t mark) {
+  const int has_ended = (int32_t)(state.committed - TW_ITA_REGISTER(0x0c) - mark) >= 0;
   TW_COMPILER_BARRIER();
+  return has_ended;
+}
+
+static void ended(uint32_t jobs) {
+  while (!tw_npu_has_ended(jobs)) continue;
 }
 
 void tw_npu_begin(void) {
@@ -39,6 +50,15 @@ void tw_npu_begin(void) {
   state.is_open = 0;
   ended(state.committed);
   tw_ita_clear();
+}
+
+void tw_npu_meanwhile(tw_fetch *what) { state.meanwhile = what; }
+
+void tw_npu_room(void) {
+  if ((int32_t)TW_ITA_REGISTER(0x04) >= 0) return;
+  tw_start(state.meanwhile);
+  /* Nothing is read from the memory that ITA works in. */
+  while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue;
 }
 
 void tw_npu_leave_open(void) { state.is_open = 1; }
