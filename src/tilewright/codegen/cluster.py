@@ -17,7 +17,7 @@ from tilewright.errors import present
 from tilewright.planner.home import Home
 from tilewright.planner.plan import Plan
 from tilewright.planner.schedule import Call
-from tilewright.planner.tile_schedule import DMA_COPY, ClusterSchedule, LayerSchedule
+from tilewright.planner.tile_schedule import DMA_COPY, OFFLOAD_QUEUED, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Hierarchy, Memory
 
 RESERVED = Reserved(
@@ -220,6 +220,7 @@ void {self.name}_reset(void);
         )
         offloads = any(layer.option.kernel.offloaded for layer in self.tiles.layers)
         offload = '#include "runtime/offload.h"\n' if offloads else ""
+        offload += '#include "runtime/offload_queued.h"\n' if self._queues else ""
         begin = "  tw_offload_init();\n" if offloads else ""
         stages = '#include "runtime/l3.h"\n' if memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if self.arena_bytes(memories.l3) else ""
@@ -256,6 +257,10 @@ void {self.name}_reset(void);
   return 0;
 }}
 {reset}"""
+
+    @property
+    def _queues(self) -> bool:
+        return any(layer.loop == OFFLOAD_QUEUED for layer in self.tiles.layers)
 
     def _waits(self, numbers: tuple[int, ...]) -> list[str]:
         """What has to be complete before a layer begins."""

@@ -25,6 +25,7 @@ from tilewright.planner.tile_schedule import (
     IN_L2,
     OFFLOAD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     SUBMIT,
     SUBMIT_AHEAD,
     Argument,
@@ -84,15 +85,20 @@ class LayerWriter:
     def _loop_arguments(self) -> list[str]:
         layer, run = self.layer, f"{self._prefix}_run"
         after = f"after_{self._prefix}" if layer.prefetches else "NULL"
-        load = f"{self._prefix}_load" if layer.loads else "NULL"
+        load = f"{self._prefix}_load" if layer.tile_loads else "NULL"
         store = f"{self._prefix}_store" if layer.stores else "NULL"
         size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.gathers
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
             OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
-            OFFLOAD_ONCE: [run, self.finish, after],
+            OFFLOAD_ONCE: [run, self.finish, after], OFFLOAD_QUEUED: self._queued_arguments(load, run, store, after),
             SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
+
+    def _queued_arguments(self, load: str, run: str, store: str, after: str) -> list[str]:
+        layer = self.layer
+        renew = f"{self._prefix}_renew" if layer.renewals else "NULL"
+        return [str(layer.tiles), str(layer.held_tiles), load, renew, run, store, after]
 
     @property
     def finish(self) -> str:
@@ -106,7 +112,7 @@ class LayerWriter:
         passages = [self._passage(m).functions() for m in (*self.layer.loads, *self.layer.stores) if m.staging]
         parts = [
             self._title(), self._params(), self._stage(), self._prefetch(), *passages,
-            self._load(), self._run(), self._store(),
+            self._load(), self._renew(), self._run(), self._store(),
         ]  # fmt: skip
         return "\n".join(part for part in parts if part)
 
@@ -174,9 +180,13 @@ class LayerWriter:
 
     def _load(self) -> str:
         lines: list[str] = []
-        for one in self.layer.loads:
+        for one in self.layer.tile_loads:
             lines += self._passage(one).load() if one.staging else guarded(one.when, self._tile_transfer(one))
         return tile_function(f"{self._prefix}_load", self.layer.option.grid, lines) if lines else ""
+
+    def _renew(self) -> str:
+        lines = [line for one in self.layer.renewals for line in guarded(one.when, self._tile_transfer(one))]
+        return tile_function(f"{self._prefix}_renew", self.layer.option.grid, lines) if lines else ""
 
     def _store(self) -> str:
         lines: list[str] = []

@@ -106,6 +106,11 @@ class Op:
         """The operator as seen from inside one tile, where operands are clipped to their tensors."""
         return self
 
+    def bytes_order(self, shapes: Shapes) -> tuple[str, tuple[int, ...]] | None:
+        """Of a view whose operand and result have their elements in different orders: the one of them that is not as
+        its bytes lie, and its axes as these have them, outermost first."""
+        return None
+
     def limits(self, shapes: Shapes) -> Mapping[str, Limit]:
         """Operands of which what lies behind a limit need not be there."""
         return {}

@@ -146,9 +146,13 @@ def all_owners(graph: Graph, inside: Mapping[str, Inside]) -> dict[str, str]:
 
 
 def insides(graph: Graph) -> dict[str, Inside]:
-    """Operands of Concats are made where the Concat has them: nothing is left for it to do."""
+    """Operands of Concats are made where the Concat has them: nothing is left for it to do. Views may have the axes of
+    their bytes in another order."""
     found = {}
     for node in graph.nodes:
+        if node.op.view and (turned := node.op.bytes_order(graph.operand_shapes(node))):
+            name = {**node.operands(), **node.results()}[turned[0]]
+            found[name] = Inside(tuple(graph.types[name].shape[axis] for axis in turned[1]), 0, 0, turned[1])
         if is_joined(graph, node):
             axis, at = instance(node.op, Concat).axis, 0
             for name in node.inputs:

@@ -228,7 +228,8 @@ class _Checker:
         self._check_operands(event, layer, where)
         offloaded = event.kind == "submit"
         for region in event.reads:
-            self._check_holds(region, where, event.layer)
+            if not (offloaded and self._is_still_made(region, layer)):
+                self._check_holds(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
         accesses = [self._access(*one, event.agent, not offloaded, where, offloaded) for one in regions]
         if offloaded:
@@ -238,6 +239,17 @@ class _Checker:
             self.jobs.append((event.job, accesses, event))
             return
         self._made(event, where)
+
+    def _is_still_made(self, region: Region, layer: LayerSchedule) -> bool:
+        """Whether a job before makes all of it, of an accelerator that begins none before that has ended."""
+        if not layer.option.kernel.in_order:
+            return False
+        makers = [(self.schedule.layers[call.layer].option, call) for _, _, call in self.jobs]
+        own = [call for option, call in makers if option.kernel.in_order and option.engine == layer.option.engine]
+        parts = set(self._parts(region.tensor))
+        made = [one for call in own for one in call.writes if one.tensor in parts and one.owner == region.owner]
+        whole = [one for one in made if _elements(one.spans) == self.graph.types[one.tensor].elements]
+        return bool(parts) and parts == {one.tensor for one in whole}
 
     def _made(self, event: Call, where: str) -> None:
         for region in event.writes:

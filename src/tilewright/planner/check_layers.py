@@ -16,6 +16,7 @@ from tilewright.planner.tile_schedule import (
     IN_L2,
     OFFLOAD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -57,7 +58,9 @@ def _check_order(schedule: ClusterSchedule) -> None:
     waited = Counter(n for numbers in (*(layer.waits_for for layer in layers), schedule.last_waits) for n in numbers)
     _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
     _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
-    _check_once("waited for", waited, [layer.number for layer in layers if layer.loop in SUBMITTED])
+    submitted = [layer for layer in layers if layer.loop in SUBMITTED]
+    ended = {layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)}
+    _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
     _check_last_waits(schedule)
     for layer in layers:
         if list(layer.prefetches) != sorted(layer.prefetches) or any(n <= layer.number for n in layer.prefetches):
@@ -66,6 +69,16 @@ def _check_order(schedule: ClusterSchedule) -> None:
             raise _fault(_where(layer), f"waits for layers {layer.waits_for}")
         if any(n != layer.number + 1 for n in _next(layer)):
             raise _fault(_where(layer), f"stages for layer {layer.stages_next}, which is not the next")
+
+
+def _ends_with_another(layer: LayerSchedule, layers: Sequence[LayerSchedule], waited: Counter[int]) -> bool:
+    """Whether a later layer is waited for that the accelerator does not begin before it has ended this one."""
+    own = layer.option
+    return any(
+        own.kernel.in_order and later.option.kernel.in_order and own.engine == later.option.engine
+        for later in layers[layer.number + 1 :]
+        if later.option.mode == "offload" and (later.loop not in SUBMITTED or waited[later.number])
+    )
 
 
 def _check_last_waits(schedule: ClusterSchedule) -> None:
@@ -103,6 +116,10 @@ def _check_loop(layer: LayerSchedule) -> None:
 def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
     """The loops of the runtime that do what a layer needs, and no more."""
     kernel, once = layer.option.kernel, layer.tiles == 1 and not moves
+    if layer.option.mode == "offload" and (layer.option.held or (kernel.in_order and layer.buffers > 1)):
+        held = [operand.name for operand in layer.option.held]
+        has_more_to_do = kernel.gathers or kernel.finishes or len(held) > 1 or not kernel.held.issuperset(held)
+        return () if has_more_to_do or not kernel.in_order else (OFFLOAD_QUEUED,)
     if layer.option.mode == "offload":
         return (OFFLOAD_ONCE, SUBMIT_AHEAD) if once and kernel.prepares else (OFFLOAD, *[SUBMIT] * (layer.tiles == 1))
     return {

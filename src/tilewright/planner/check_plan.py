@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
@@ -128,6 +128,8 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     moves = len({tuple((span.start, span.stop) for span in spans) for spans in windows}) > 1
     # What no tile changes may be one for all.
     needed = (2 if option.double else 1) * workers if moves else 1 if operand.is_ready else workers
+    if operand.name in option.kernel.held and operand.period > 1 and option.mode == "offload":
+        needed = 1
     if operand.buffers < needed:
         raise _broken(option.node.where, f"{operand.buffers} buffers of {operand.name}, {needed} are needed")
     if operand.name not in step.offsets:
@@ -154,6 +156,8 @@ def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
 def _is_dense(grid: TileGrid, name: str, spans: Window) -> bool:
     """Whether a window is a run of neighbouring elements: whole axes behind the first with more than one."""
     place = grid.inside.get(name)
+    if place is not None and place.order and _elements(spans):
+        return False
     shape = grid.types[name].shape if place is None else place.shape
     many = False
     for span, size in zip(spans, shape, strict=True) if _elements(spans) else ():
@@ -346,8 +350,18 @@ def _check_in_flight(plan: Plan) -> None:
         for later in _begun_within(plan, number + 1, number + step.in_flight):
             reads = {plan.homes[name].owner for name in later.option.node.inputs if name}
             writes = {plan.homes[name].owner for name in later.option.node.outputs if name}
-            if reads & made or writes & (read | made):
+            shared = (reads & made) | (writes & (read | made))
+            if shared and not _comes_behind(step, later, shared):
                 raise _broken(later.option.node.where, f"does not wait for {step.option.node.where}")
+
+
+def _comes_behind(step: Step, later: Step, shared: Set[str]) -> bool:
+    """Whether an accelerator that does one thing after the other has both, and works where the tensors lie."""
+    options = step.option, later.option
+    if options[0].engine != options[1].engine or not all(one.kernel.in_order for one in options):
+        return False
+    moved = {later.option.owners[operand.name] for operand in later.option.operands if operand.streamed}
+    return all(one.mode == "offload" for one in options) and not shared & moved
 
 
 def _begun_within(plan: Plan, first: int, last: int) -> list[Step]:

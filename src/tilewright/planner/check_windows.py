@@ -86,6 +86,8 @@ class _Touched:
         seen = window(spans, kind.shape)
         frame = kind.shape if inside is None else inside.shape
         strides = [BYTES[kind.dtype] * math.prod(frame[axis + 1 :]) for axis in range(len(frame))]
+        if inside is not None and inside.order:
+            strides = [stride for _, stride in sorted(zip(inside.order, strides, strict=True))]
         first = sum(part.start * stride for part, stride in zip(seen, strides, strict=True))
         first += 0 if inside is None else inside.start * strides[inside.axis]
         counts = [(part.stop - part.start, stride) for part, stride in zip(seen, strides, strict=True)]

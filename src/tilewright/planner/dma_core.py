@@ -16,6 +16,7 @@ from tilewright.planner.tile_schedule import (
     IN_L2,
     OFFLOAD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -183,6 +184,34 @@ class DmaCore:
                 yield from self._start(layer, tile + 1, jobs)
         yield from waits(DMA, storing)
 
+    def _offload_queued(self, layer: LayerSchedule) -> Stream:
+        """A tile ends while jobs of the next are given: here, as late as that may be."""
+        jobs = [-1, -1]
+        yield BARRIER
+        renewing = yield from self.moves.moves(layer, layer.renewals, DMA, 0, 0, 0)
+        loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 0, 0, 0)
+        yield from self._take_turn(layer)
+        yield from waits(DMA, renewing, loading)
+        yield from self._start(layer, 0, jobs)
+        loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 1, 1, 0)
+        storing: int | None = None
+        for tile in range(1, layer.tiles):
+            yield from waits(DMA, loading, storing)
+            loading = None
+            if tile % layer.held_tiles == 0:
+                yield WaitJob(DMA, jobs[(tile - 1) % 2])
+                renewing = yield from self.moves.moves(layer, layer.renewals, DMA, tile, tile, 0)
+                yield from waits(DMA, renewing)
+            yield from self._start(layer, tile, jobs)
+            yield WaitJob(DMA, jobs[(tile - 1) % 2])
+            if tile + 1 < layer.tiles:
+                loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, tile + 1, tile + 1, 0)
+            storing = yield from self.moves.moves(layer, layer.stores, DMA, tile - 1, tile - 1, 0)
+        yield from waits(DMA, storing)
+        yield WaitJob(DMA, jobs[(layer.tiles - 1) % 2])
+        storing = yield from self.moves.moves(layer, layer.stores, DMA, layer.tiles - 1, layer.tiles - 1, 0)
+        yield from waits(DMA, storing)
+
     def _start(self, layer: LayerSchedule, tile: int, jobs: list[int]) -> Stream:
         yield from self._meet_to_gather(layer)
         yield self._submit_tile(layer, tile)
@@ -228,5 +257,6 @@ class DmaCore:
 _LOOPS = {
     COOPERATIVE: DmaCore._cooperative, COOPERATIVE_ONCE: DmaCore._cooperative_once, PER_CORE: DmaCore._aside,
     IN_L2: DmaCore._aside, DMA_COPY: DmaCore._dma_copy, OFFLOAD: DmaCore._offload,
+    OFFLOAD_QUEUED: DmaCore._offload_queued,
     OFFLOAD_ONCE: DmaCore._offload_once, SUBMIT: DmaCore._submit, SUBMIT_AHEAD: DmaCore._describe,
 }  # fmt: skip

@@ -250,9 +250,16 @@ def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits)
         for home in homes:
             streams = _streams(layer, parts, home)
             for double in _bufferings(single.mode, facts.tiles, home, limits):
-                sketch = _sketch(layer, facts, home, streams, single._replace(double=double), limits)
-                if sketch is not None:
-                    yield sketch
+                for held in _held(layer, streams) if double else [""]:
+                    manner = single._replace(double=double, held=held)
+                    sketch = _sketch(layer, facts, home, streams, manner, limits)
+                    if sketch is not None:
+                        yield sketch
+
+
+def _held(layer: Layer, streams: Sequence[Stream]) -> list[str]:
+    """The operands of which one buffer may be enough, and none of them."""
+    return ["", *(s.part.name for s in streams if s.part.name in layer.kernel.held and s.part.moves and not s.l3)]
 
 
 def _sketch(
@@ -263,12 +270,20 @@ def _sketch(
     early, late = _streamed_bytes(streams, manner)
     if early + late + scratch > limits.l1_bytes:
         return None
-    found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in facts.orders]
+    orders = [order for order in facts.orders if not manner.held or _is_rare(facts, order, manner.held)]
+    found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in orders]
+    if not found:
+        return None
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
     params = aligned(layer.params_bytes * _variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = early + params + late + scratch
     return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
+
+
+def _is_rare(facts: Facts, order: Order, name: str) -> bool:
+    """Whether an operand stays for more than one tile."""
+    return any(part.name == name and period > 1 for part, period in zip(facts.parts, order.periods, strict=True))
 
 
 def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int) -> TilingOption:
@@ -315,7 +330,7 @@ def _streams(layer: Layer, parts: Sequence[Part], home: _Homes) -> list[Stream]:
 def _buffers(is_ready: bool, part: Part, manner: Manner) -> int:
     # What is ready and all tiles share is fetched once for all cores.
     own = manner.workers if part.moves or not is_ready else 1
-    return 2 * own if manner.double and part.moves else own
+    return 2 * own if manner.double and part.moves and part.name != manner.held else own
 
 
 def _streamed_bytes(streams: Sequence[Stream], manner: Manner) -> tuple[int, int]:

@@ -43,6 +43,8 @@ class Region:
     """The shape that the window's box is in."""
     box: Spans = ()
     """The window in its home."""
+    order: tuple[int, ...] = ()
+    """The axes of the tensor as frame and box have them; empty where that is their own order."""
     role: str = ""
     """`(params)` or `(scratch)` where they are no tensor's; tensors of a model may have such names too."""
 
@@ -115,9 +117,11 @@ def window_region(home: Home, tensor: str, kind: TensorType, place: Inside | Non
         first, last = spans[place.axis]
         moved = (first + place.start, last + place.start)
         box = (*spans[: place.axis], moved, *spans[place.axis + 1 :])
+        box = tuple(box[axis] for axis in place.order) or box
     start, stop = _bytes(box, frame, BYTES[kind.dtype])
     memory, base = (home.memory, home.offset) if home.kind == ARENA else (f"{home.kind} {home.owner}", 0)
-    return Region(memory, base + start, base + stop, tensor, spans, home.owner, frame, box)
+    order = () if place is None else place.order
+    return Region(memory, base + start, base + stop, tensor, spans, home.owner, frame, box, order)
 
 
 def _bytes(box: Spans, frame: Shape, element: int) -> Span:

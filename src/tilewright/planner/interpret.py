@@ -184,6 +184,8 @@ def _window(memory: Array, region: Region, kind: TensorType) -> Array:
     """A box of a tensor in its home."""
     element = BYTES[kind.dtype]
     strides = [element * math.prod(region.frame[axis + 1 :]) for axis in range(len(region.frame))]
+    if region.order:
+        strides = [strides[region.order.index(axis)] for axis in range(len(strides))]
     if not kind.elements:
         return np.zeros(kind.shape, kind.element)
     data = memory[region.start : region.stop]

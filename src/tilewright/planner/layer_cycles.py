@@ -115,6 +115,8 @@ class Manner(NamedTuple):
     mode: str
     double: bool
     workers: int
+    held: str = ""
+    """With two buffers of all else, the operand that has one."""
 
 
 def predicted(
@@ -126,14 +128,16 @@ def predicted(
     timeline = _described_ahead(facts.timeline) if _is_ahead(facts, streams, manner) else facts.timeline
     alone = overlapped(timeline, tiles, manner.double, costs.fetch) if manner.mode == "offload" else timeline.cores
     computing = facts.busiest if manner.mode == "per_core" else alone * rounds / tiles
-    commands, incoming, outgoing, first, last = 0.0, 0.0, 0.0, 0.0, 0.0
+    commands, incoming, outgoing, first, last, renewing = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for position, part, is_result, is_ready, _ in streams:
         period = periods[position]
         # What is ready of the first tile comes while the layer before is still at work.
         loads = (tiles / period if period else 1) - is_ready
         once = part.bytes * dma.read + (part.runs if is_result else 0)
         commands += loads * part.given(dma) * dma.command * costs.slower / workers
-        if is_result:
+        if part.name == manner.held:
+            renewing += (tiles / period - 1) * (once + costs.latency)
+        elif is_result:
             outgoing, last = outgoing + once * loads, last + once
         else:
             incoming, first = incoming + once * loads, first + (0 if is_ready else once)
@@ -143,7 +147,7 @@ def predicted(
         moving = max(incoming - first, outgoing - last)
         # Cores that gather wait for operands; only what else they do goes on meanwhile.
         hidden = computing + moving if manner.kernel.gathers else max(computing, moving)
-        total = fixed + hidden + first + last + latency
+        total = fixed + hidden + first + last + latency + renewing
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)

@@ -23,6 +23,7 @@ from tilewright.planner.tile_schedule import (
     L3_STORE,
     OFFLOAD,
     OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -83,6 +84,8 @@ def _loop(step: Step, moves: bool) -> str:
     ahead = once and option.kernel.prepares
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
+    if option.kernel.in_order and option.double:
+        return OFFLOAD_QUEUED
     return OFFLOAD_ONCE if ahead else OFFLOAD
 
 

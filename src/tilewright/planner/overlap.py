@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from tilewright.ir.graph import Node
-from tilewright.planner.tiling_option import RuntimeSlots, TilingOption
+from tilewright.planner.tiling_option import RuntimeSlots, TilingOption, ends_in_order
 from tilewright.target.costs import Costs
 
 
@@ -14,37 +13,44 @@ def in_flight_steps(
 ) -> list[int]:
     """For every layer, how many of the following ones may run before anyone waits for it. `begun` is the step in which
     each begins: a DMA copy may begin before its own."""
-    nodes = [option.node for option in options]
     return [
-        _independent(nodes, owners, number, begun, slots) if option.can_stay_in_flight else 0
+        _independent(options, owners, number, begun, slots) if option.can_stay_in_flight else 0
         for number, option in enumerate(options)
     ]
 
 
 def _independent(
-    nodes: Sequence[Node], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: RuntimeSlots
+    options: Sequence[TilingOption], owners: Mapping[str, str], number: int, begun: Sequence[int], slots: RuntimeSlots
 ) -> int:
-    """How many of the nodes behind one neither read its results nor write its operands."""
+    """How many of the layers behind one neither read its results nor write its operands, or leave the order to the
+    accelerator."""
+    nodes = [option.node for option in options]
     made = {owners[name] for name in nodes[number].outputs if name}
     read = {owners[name] for name in nodes[number].inputs if name}
     most = min(slots.offload - 1, len(nodes) - 1 - number)
     for later in range(number + 1, min(number + slots.offload + slots.prefetch, len(nodes))):
         reads = {owners[name] for name in nodes[later].inputs if name}
         writes = {owners[name] for name in nodes[later].outputs if name}
-        if reads & made or writes & (read | made):
+        shared = (reads & made) | (writes & (read | made))
+        if shared and not _left_to_the_accelerator(options[number], options[later], shared):
             most = min(most, begun[later] - number - 1)
     return most
+
+
+def _left_to_the_accelerator(option: TilingOption, later: TilingOption, shared: Set[str]) -> bool:
+    """Whether no transfer has to do with what two layers share, and one's jobs come behind the other's."""
+    moved = {later.owners[operand.name] for operand in later.operands if operand.streamed}
+    return ends_in_order(option, later) and not shared & moved
 
 
 def hideable(options: Sequence[Sequence[TilingOption]], owners: Mapping[str, str], slots: RuntimeSlots) -> list[float]:
     """Of every layer, given the options of each: an accelerator's cycles during which cores have work of their own."""
     fastest = [min(group, key=lambda option: option.cycles) for group in options]
-    nodes = [option.node for option in fastest]
     left = [option.cycles for option in fastest]
     found = []
     for number, option in enumerate(fastest):
         hidden = 0.0
-        in_flight = _independent(nodes, owners, number, range(len(nodes)), slots) if option.engine_cycles else 0
+        in_flight = _independent(fastest, owners, number, range(len(fastest)), slots) if option.engine_cycles else 0
         for later in range(number + 1, number + 1 + in_flight):
             if _is_for_the_same(option, fastest[later]):
                 continue

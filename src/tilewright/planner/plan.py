@@ -12,7 +12,7 @@ from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
 from tilewright.planner.capacity import L1Budget, rounded
 from tilewright.planner.home import Home
-from tilewright.planner.tiling_option import TilingOption
+from tilewright.planner.tiling_option import TilingOption, ends_in_order
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
@@ -95,7 +95,16 @@ class Plan:
     def waited_before(self, number: int) -> list[int]:
         """The steps whose accelerator must have ended before a step begins."""
         before = ((step, self.steps[step].in_flight) for step in range(number))
-        return [step for step, in_flight in before if in_flight and step + in_flight + 1 == number]
+        due = [step for step, in_flight in before if in_flight and step + in_flight + 1 == number]
+        return [step for step in due if not self._is_waited_for_later(step, number)]
+
+    def _is_waited_for_later(self, step: int, number: int) -> bool:
+        """Whether someone waits, before a step begins, for a job that the accelerator ends after this one's."""
+        return any(
+            ends_in_order(self.steps[step].option, self.steps[later].option)
+            for later in range(step + 1, number)
+            if later + self.steps[later].in_flight + 1 <= number
+        )
 
     @property
     def l1_bytes(self) -> int:

@@ -14,6 +14,7 @@ from tilewright.tiling.dma_shapes import DmaShape
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
 DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
+OFFLOAD_QUEUED = "offload_queued"
 """Loops of the runtime: `tw_` before one of these is its function."""
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
@@ -181,6 +182,21 @@ class LayerSchedule:
     @property
     def tiles(self) -> int:
         return self.option.grid.tiles
+
+    @property
+    def renewals(self) -> tuple[Move, ...]:
+        """The loads into the only buffer of what stays for several tiles, while all else has two."""
+        return tuple(move for move in self.loads if move.operand in self.option.held)
+
+    @property
+    def tile_loads(self) -> tuple[Move, ...]:
+        """The others."""
+        return tuple(move for move in self.loads if move.operand not in self.option.held)
+
+    @property
+    def held_tiles(self) -> int:
+        """Tiles between two renewals; all of them where there are none."""
+        return min((move.when.period for move in self.renewals), default=self.tiles)
 
     @property
     def gathers(self) -> bool:

@@ -109,6 +109,13 @@ class TilingOption:
         return size * dma.read + runs + dma.latency
 
     @cached_property
+    def held(self) -> tuple[Operand, ...]:
+        """Where all else has two buffers, the operands that have one, though another part is needed after some tiles."""
+        if self.mode != "offload" or not self.double:
+            return ()
+        return tuple(o for o in self.operands if o.streamed and not o.is_result and o.period > 0 and o.buffers == 1)
+
+    @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
         return {o.name: aligned(o.bytes) * o.buffers for o in self.operands if o.l3}
@@ -118,6 +125,12 @@ class TilingOption:
         """Whether the accelerator can work on it while later layers run: one tile, and no transfer after it."""
         moved = any(operand.is_result and operand.streamed for operand in self.operands)
         return self.mode == "offload" and self.grid.tiles == 1 and not moved
+
+
+def ends_in_order(option: TilingOption, later: TilingOption) -> bool:
+    """Whether one accelerator computes both layers, and begins a job only when those before it have ended."""
+    kinds = [one.mode == "offload" and one.kernel.in_order for one in (option, later)]
+    return all(kinds) and option.engine == later.engine
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilewright.ir.op import Limit
 from tilewright.ir.types import BYTES
-from tilewright.tiling.tiles import AxisWindow, TileGrid
+from tilewright.tiling.tiles import AxisWindow, TileGrid, dense_strides
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,23 @@ def dma_shape(grid: TileGrid, name: str, limited: bool = False) -> DmaShape:
     axes = grid.known_axes
     limit = grid.op.limits(grid.shapes).get(name) if limited else None
     kind, place = grid.types[name], grid.inside.get(name)
-    sizes = kind.shape if place is None else place.shape
+    element = BYTES[kind.dtype]
+    strides = dense_strides(kind.shape) if place is None else place.strides
     levels: list[Level] = []
-    stride, factor, first = BYTES[kind.dtype], 1, 0
+    factor, innermost = 1, len(kind.shape) - 1
     for position in reversed(range(len(kind.shape))):
         axis = axes[name][position]
-        if place is not None and place.axis == position:
-            first = place.start * stride * factor
         bound = limit if limit is not None and limit.axis == position else None
-        if grid.is_full(name, position) and position > 0 and bound is None:
+        is_whole = grid.is_full(name, position) and position > 0 and bound is None
+        if is_whole and strides[position - 1] == strides[position] * axis.size:
             factor *= axis.size
             continue
         many = factor > 1 or axis.most > 1
         if many or not levels or axis.loop or axis.span(0)[0] > 0:
-            levels.append(Level(axis, factor, stride, many, bound))
-        stride, factor = stride * factor * sizes[position], 1
-    return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, BYTES[kind.dtype], False),))
+            levels.append(Level(axis, factor, element * strides[innermost], many, bound))
+        factor, innermost = 1, position - 1
+    first = 0 if place is None else element * place.start * strides[place.axis]
+    return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, element, False),))
 
 
 SCALAR = AxisWindow(1, base=0, length=1, end=1)

@@ -77,12 +77,25 @@ class AxisWindow:
 
 @dataclass(frozen=True)
 class Inside:
-    """Where a tensor lies within a larger one."""
+    """Where a tensor lies within a larger one, or in bytes that have its axes in another order."""
 
     shape: Shape
     """Of the larger one."""
     axis: int
     start: int
+    order: tuple[int, ...] = ()
+    """The tensor's axes as `shape` has them, outermost first; empty where that is their own order."""
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one to the next along each axis of the tensor."""
+        dense = dense_strides(self.shape)
+        return tuple(dense[self.order.index(axis)] for axis in range(len(dense))) if self.order else dense
+
+
+def dense_strides(shape: Shape) -> tuple[int, ...]:
+    """Elements from one to the next along each axis."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 @dataclass(frozen=True)
@@ -187,6 +200,8 @@ class TileGrid:
         """Whether every tile's window is one run of bytes of the whole tensor."""
         if not self.types[name].elements:
             return True
+        if name in self.inside and self.inside[name].order:
+            return False
         started = False
         for position, axis in enumerate(self.known_axes[name]):
             if started and not self.is_full(name, position):

@@ -10,6 +10,7 @@ from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
 from tilewright.targets.snitch.ita.kernels import KERNELS
 from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
 from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA
+from tilewright.targets.snitch.ita.views import TILES_BY_TRANSFERS
 
 ALIGNMENT = 128
 """What ITA's port reads and writes at once."""
@@ -24,5 +25,5 @@ def left(graph: Graph, node: Node) -> str:
     return "ITA's passes have not seen it"
 
 
-PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES)
+PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES, TILES_BY_TRANSFERS)
 ENGINE = Engine("ita", KERNELS, passes=PASSES, left=left, starts=ALIGNMENT)

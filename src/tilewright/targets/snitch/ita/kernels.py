@@ -1,4 +1,4 @@
-"""The kernels of ITA: the first core gives its jobs and waits; and the way into tiles and out of them, by all cores."""
+"""The kernels of ITA: the core that moves data gives its jobs; and the way into tiles and out of them, by all cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
-from tilewright.targets.snitch.ita.cycles import LAYER_START, attend_cycles, head_cycles, product_cycles
+from tilewright.targets.snitch.ita.cycles import (
+    LAYER_START,
+    attend_cycles,
+    head_cycles,
+    job_cycles,
+    product_cycles,
+)
 from tilewright.targets.snitch.ita.layout import SIDE, TILE_BYTES
 from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.snitch.ita.op import MOST_TILES
@@ -20,6 +26,8 @@ BYTES8 = frozenset({"int8", "uint8"})
 CALL, LAYER, FORGETTING = 290, 60, 170
 """Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
 ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
+CONTEXTS = 4
+"""Jobs that wait and run."""
 
 
 def _fits(*sizes: int) -> str | None:
@@ -28,7 +36,9 @@ def _fits(*sizes: int) -> str | None:
 
 
 def _estimate(work: int, layers: int) -> CycleEstimate:
-    return CycleEstimate(cores=CALL + work + layers * LAYER_START + (layers - 1) * LAYER)
+    """The core that gives more jobs than wait at once is held up, but has nothing else to do for ITA meanwhile."""
+    engine = work + layers * LAYER_START + (layers - 1) * LAYER
+    return CycleEstimate(submitting=CALL, engine=engine, fills_queue=work > CONTEXTS * job_cycles(True, True))
 
 
 def _batch(types: Types, extents: Mapping[str, int], name: str) -> int:
@@ -134,25 +144,25 @@ CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, coo
 
 KERNELS = (
     Kernel(
-        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, cooperative=True,
-        whole=frozenset({"k"}), cycles=_linear_cycles,
+        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, offloaded=True, prepares=True, in_order=True,
+        held=frozenset({"X", "W"}), whole=frozenset({"k"}), cycles=_linear_cycles,
     ),
     Kernel(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
-        scratch=_feed_forward_scratch, objection=_feed_forward_fits, cooperative=True, cycles=_feed_forward_cycles,
+        scratch=_feed_forward_scratch, objection=_feed_forward_fits, offloaded=True, prepares=True, in_order=True, cycles=_feed_forward_cycles,
     ),
     Kernel(
-        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, cooperative=True,
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, offloaded=True, prepares=True, in_order=True,
         cycles=_sum_cycles,
     ),
     Kernel(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
-        objection=_attend_fits, cooperative=True, cycles=_attend_cycles,
+        objection=_attend_fits, offloaded=True, prepares=True, in_order=True, cycles=_attend_cycles,
     ),
     Kernel(
         ItaHead, "ita_head.c",
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
-        scratch=_head_scratch, objection=_head_fits, cooperative=True, cycles=_head_cycles,
+        scratch=_head_scratch, objection=_head_fits, offloaded=True, prepares=True, in_order=True, cycles=_head_cycles,
     ),
     Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
     Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),

@@ -1,5 +1,5 @@
 """Between rows as others have them and ITA's tiles. Bytes without a sign lose 128 on the way in, and get it back on the
-way out: their highest bit is flipped."""
+way out: their highest bit is flipped. Where rows lie outside anyway, tiles are made on the way, by transfers."""
 
 from __future__ import annotations
 
@@ -87,6 +87,51 @@ class ItaRows(Internal):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return _matrices(types["Y"].shape, self.flips)
+
+
+@dataclass(frozen=True)
+class TilesOfRows(Internal):
+    """X[..., rows, columns] as tiles, where it lies: who reads them has them brought tile by tile."""
+
+    view: ClassVar[bool] = True
+
+    def index(self, shapes: Shapes) -> Index:
+        return ItaTiles().index(shapes)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        ItaTiles().check(types)
+        if any(size % SIDE for size in types["X"].shape[-2:]):
+            raise Refusal(f"X is {types['X']}, whole tiles of {SIDE} x {SIDE} are expected")
+
+    def bytes_order(self, shapes: Shapes) -> tuple[str, tuple[int, ...]]:
+        return "Y", _order_of_rows(len(shapes["X"]) + 2)
+
+    def numpy(self, X: Array) -> Array:
+        return as_tiles(X)
+
+
+@dataclass(frozen=True)
+class RowsOfTiles(Internal):
+    """Whole tiles as rows: who makes the tiles has each of them brought to its place among the rows."""
+
+    view: ClassVar[bool] = True
+
+    def index(self, shapes: Shapes) -> Index:
+        return ItaRows().index(shapes)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        check_tiles(types, "X")
+
+    def bytes_order(self, shapes: Shapes) -> tuple[str, tuple[int, ...]]:
+        return "X", _order_of_rows(len(shapes["X"]))
+
+    def numpy(self, X: Array) -> Array:
+        return as_matrix(X)
+
+
+def _order_of_rows(rank: int) -> tuple[int, ...]:
+    """The axes of a tensor in tiles as rows have them: those of a tile's row, of a row, of all."""
+    return (*range(rank - 4), rank - 4, rank - 2, rank - 3, rank - 1)
 
 
 def _rows_dtype(flips: bool) -> str:

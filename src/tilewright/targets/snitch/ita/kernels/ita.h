@@ -6,8 +6,8 @@
  *   tw_ita_end(&ita);                          all jobs are given; ITA works on
  *   tw_ita_wait(&ita, ita.jobs);
  *
- * A job is one tile of 64 x 64 of a result and one of its inner blocks. It is held back until the next one is known, whose
- * first weights it fetches. Matrices lie in tiles of 64 x 64 bytes in the memory that the cores share: all tiles of the
+ * A job is one tile of 64 x 64 of a result and one of its inner blocks. Its registers are written, but it is held back until
+ * the next one is known, whose first weights it fetches. Matrices lie in tiles of 64 x 64 bytes in the memory that the cores share: all tiles of the
  * first 64 rows first, each row by row; weights transposed. Biases have 24 bits each, without gaps. */
 #ifndef TW_ITA_H
 #define TW_ITA_H
@@ -17,6 +17,10 @@
 #ifndef TW_ITA
 #define TW_ITA 0x10040000u      /* its registers */
 #define TW_ITA_MEMORY 0x10000000u /* what its pointers count from */
+#endif
+#ifndef TW_ITA_COMMIT
+#define TW_ITA_COMMIT() (TW_ITA_REGISTER(0x00) = 0) /* a job is complete: it runs when those before it have ended */
+#define TW_ITA_ROOM() while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue /* until a context is free */
 #endif
 #define TW_ITA_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(TW_ITA + (offset)))
 
@@ -54,9 +58,9 @@ typedef struct {
 typedef struct {
   const tw_ita_layer *layer;
   uint32_t jobs;               /* put so far, the held one included */
-  uint32_t given, of_layer;    /* to ITA: since the clear, of this layer */
+  uint32_t given, of_layer;    /* to ITA since the clear; put, of this layer */
   uint32_t holds;
-  tw_ita_job held;
+  uint32_t flow;               /* of the held one */
 } tw_ita;
 
 static inline uint32_t tw_ita_offset(const void *pointer) { return (uint32_t)(uintptr_t)pointer - TW_ITA_MEMORY; }
@@ -71,7 +75,7 @@ static inline void tw_ita_clear(void) {
 static inline tw_ita tw_ita_idle(void) {
   tw_ita ita;
   ita.layer = 0;
-  ita.jobs = ita.given = ita.of_layer = ita.holds = 0;
+  ita.jobs = ita.given = ita.of_layer = ita.holds = ita.flow = 0;
   return ita;
 }
 
@@ -89,39 +93,44 @@ static inline void tw_ita_begin(tw_ita *ita, const tw_ita_layer *layer) {
   ita->of_layer = 0;
 }
 
-/* Contexts keep their registers, and take turns: after one job in each of them only pointers change. */
+/* Contexts keep their registers, and take turns: after one job in each of them only pointers change. Loads come first: none
+ * waits for the one before. */
 static inline void tw_ita_write_layer(const tw_ita_layer *layer) {
-  TW_ITA_REGISTER(0x38) = layer->tiles;
-  for (uint32_t i = 0; i < 2; i++) {
-    TW_ITA_REGISTER(0x3c + 4 * i) = layer->multipliers[i];
-    TW_ITA_REGISTER(0x44 + 4 * i) = layer->shifts[i];
-    TW_ITA_REGISTER(0x4c + 4 * i) = layer->summands[i];
-  }
-  TW_ITA_REGISTER(0x54) = layer->layer;
-  TW_ITA_REGISTER(0x5c) = layer->polynomial;
-  TW_ITA_REGISTER(0x60) = layer->activation;
+  const uint32_t tiles = layer->tiles, kind = layer->layer, polynomial = layer->polynomial, activation = layer->activation;
+  const uint32_t m0 = layer->multipliers[0], m1 = layer->multipliers[1], s0 = layer->shifts[0], s1 = layer->shifts[1];
+  const uint32_t a0 = layer->summands[0], a1 = layer->summands[1];
+  TW_ITA_REGISTER(0x38) = tiles;
+  TW_ITA_REGISTER(0x3c) = m0;
+  TW_ITA_REGISTER(0x40) = m1;
+  TW_ITA_REGISTER(0x44) = s0;
+  TW_ITA_REGISTER(0x48) = s1;
+  TW_ITA_REGISTER(0x4c) = a0;
+  TW_ITA_REGISTER(0x50) = a1;
+  TW_ITA_REGISTER(0x54) = kind;
+  TW_ITA_REGISTER(0x5c) = polynomial;
+  TW_ITA_REGISTER(0x60) = activation;
 }
 
+/* The held job, whose registers are written but for what the next one decides. */
 static inline void tw_ita_give(tw_ita *ita, uint32_t next_weights, uint32_t flow) {
-  const tw_ita_job *job = &ita->held;
-  while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; /* no context is free */
-  if (ita->of_layer < TW_ITA_CONTEXTS) tw_ita_write_layer(ita->layer);
-  TW_ITA_REGISTER(0x20) = job->input;
-  TW_ITA_REGISTER(0x24) = job->weights;
   TW_ITA_REGISTER(0x28) = next_weights;
-  TW_ITA_REGISTER(0x2c) = job->bias;
-  TW_ITA_REGISTER(0x30) = job->output;
-  TW_ITA_REGISTER(0x58) = job->flow | flow | (ita->of_layer == 0 ? TW_ITA_PRELOAD : 0);
+  TW_ITA_REGISTER(0x58) = ita->flow | flow;
   __asm__ volatile("" ::: "memory");
-  TW_ITA_REGISTER(0x00) = 0;
+  TW_ITA_COMMIT();
   ita->given++;
-  ita->of_layer++;
 }
 
 static inline void tw_ita_put(tw_ita *ita, const tw_ita_job *job) {
   if (ita->holds) tw_ita_give(ita, job->weights, TW_ITA_NEXT);
-  ita->held = *job;
+  TW_ITA_ROOM();
+  TW_ITA_REGISTER(0x20) = job->input;
+  TW_ITA_REGISTER(0x24) = job->weights;
+  TW_ITA_REGISTER(0x2c) = job->bias;
+  TW_ITA_REGISTER(0x30) = job->output;
+  if (ita->of_layer < TW_ITA_CONTEXTS) tw_ita_write_layer(ita->layer);
+  ita->flow = job->flow | (ita->of_layer == 0 ? TW_ITA_PRELOAD : 0);
   ita->holds = 1;
+  ita->of_layer++;
   ita->jobs++;
 }
 
@@ -131,38 +140,60 @@ static inline void tw_ita_end(tw_ita *ita) {
   ita->holds = 0;
 }
 
-/* One tile of a result: its inner blocks lie one behind the other. */
-static inline void tw_ita_tile(tw_ita *ita, const tw_ita_matrices *m, uint32_t row, uint32_t column) {
-  const uint32_t side = m->bias_per_row ? row : column, step = m->weights_step ? m->weights_step : m->inner;
-  tw_ita_job job = {
-      tw_ita_offset(m->input) + row * m->inner * TW_ITA_TILE,
-      tw_ita_offset(m->weights) + column * step * TW_ITA_TILE,
-      m->bias ? tw_ita_offset(m->bias) + side * TW_ITA_BIAS : 0,
-      tw_ita_offset(m->output) + (row * m->columns + column) * TW_ITA_TILE,
-      TW_ITA_NO_OUTPUT | TW_ITA_NO_BIAS,
-  };
-  for (uint32_t inner = 0; inner < m->inner; inner++) {
-    if (inner + 1 == m->inner) job.flow = m->bias == 0 ? TW_ITA_NO_BIAS : m->bias_per_row ? TW_ITA_BIAS_PER_ROW : 0;
+/* One tile of a result: its inner blocks lie one behind the other. `job` is the first of them. */
+static inline void tw_ita_tile(tw_ita *ita, tw_ita_job job, uint32_t inner, uint32_t last_flow) {
+  for (; inner > 1; inner--) {
     tw_ita_put(ita, &job);
     job.input += TW_ITA_TILE;
     job.weights += TW_ITA_TILE;
   }
+  job.flow = last_flow;
+  tw_ita_put(ita, &job);
 }
 
-static inline void tw_ita_row_block(tw_ita *ita, const tw_ita_matrices *m, uint32_t row) {
-  for (uint32_t column = 0; column < m->columns; column++) tw_ita_tile(ita, m, row, column);
+/* The first job of a product, and what the last one of each tile does. */
+static inline tw_ita_job tw_ita_first(const tw_ita_matrices *m) {
+  const tw_ita_job job = {tw_ita_offset(m->input), tw_ita_offset(m->weights), m->bias ? tw_ita_offset(m->bias) : 0,
+                          tw_ita_offset(m->output), TW_ITA_NO_OUTPUT | TW_ITA_NO_BIAS};
+  return job;
+}
+static inline uint32_t tw_ita_last_flow(const tw_ita_matrices *m) {
+  return m->bias == 0 ? TW_ITA_NO_BIAS : m->bias_per_row ? TW_ITA_BIAS_PER_ROW : 0;
+}
+
+/* 64 rows: their tiles of the result lie one behind the other. `job` is the first of them. */
+static inline void tw_ita_row_block(tw_ita *ita, const tw_ita_matrices *m, tw_ita_job job, uint32_t last_flow) {
+  const uint32_t step = (m->weights_step ? m->weights_step : m->inner) * TW_ITA_TILE, bias_step = last_flow ? 0 : TW_ITA_BIAS;
+  for (uint32_t left = m->columns; left > 0; left--) {
+    tw_ita_tile(ita, job, m->inner, last_flow);
+    job.weights += step;
+    job.bias += bias_step;
+    job.output += TW_ITA_TILE;
+  }
 }
 
 static inline void tw_ita_product(tw_ita *ita, const tw_ita_matrices *m) {
-  for (uint32_t row = 0; row < m->rows; row++) tw_ita_row_block(ita, m, row);
+  const uint32_t last_flow = tw_ita_last_flow(m);
+  tw_ita_job job = tw_ita_first(m);
+  for (uint32_t left = m->rows; left > 0; left--) {
+    tw_ita_row_block(ita, m, job, last_flow);
+    job.input += m->inner * TW_ITA_TILE;
+    job.output += m->columns * TW_ITA_TILE;
+    if (last_flow == TW_ITA_BIAS_PER_ROW) job.bias += TW_ITA_BIAS;
+  }
 }
 
 /* Scores and what they mix, 64 rows at a time: the softmax lies between them. A job of `mixed` reads the scores of its
  * rows, so ITA must have written them: its jobs run one after the other. */
 static inline void tw_ita_attention(tw_ita *ita, const tw_ita_matrices *scores, const tw_ita_matrices *mixed) {
-  for (uint32_t row = 0; row < scores->rows; row++) {
-    tw_ita_row_block(ita, scores, row);
-    tw_ita_row_block(ita, mixed, row);
+  tw_ita_job score = tw_ita_first(scores), mix = tw_ita_first(mixed);
+  for (uint32_t left = scores->rows; left > 0; left--) {
+    tw_ita_row_block(ita, scores, score, TW_ITA_NO_BIAS);
+    tw_ita_row_block(ita, mixed, mix, TW_ITA_NO_BIAS);
+    score.input += scores->inner * TW_ITA_TILE;
+    score.output += scores->columns * TW_ITA_TILE;
+    mix.input += mixed->inner * TW_ITA_TILE;
+    mix.output += mixed->columns * TW_ITA_TILE;
   }
 }
 
