@@ -98,7 +98,11 @@ class LoadedNetwork:
         self._names = dict(zip(input_names, graph.inputs, strict=True))
         self._output_names = list(output_names)
         self._outputs = list(dict.fromkeys(graph.outputs))
+        # What every call needs is looked up once: small networks take less time than looking it up does.
+        self._order = [self._outputs.index(name) for name in graph.outputs]
+        self._elements = {name: graph.types[name].element for name in (*graph.inputs, *self._outputs)}
         self._arena = _aligned(library.network.arena_bytes)
+        self._call, self._address = library.network.call, _address(self._arena)
         self._lock = threading.Lock()
         LOADED.add(self)
         self.reset()
@@ -124,7 +128,7 @@ class LoadedNetwork:
     def reset(self) -> None:
         """Forget what was kept between calls."""
         if self._library.network.reset:
-            _check_done(self._library.network.reset(self._arena.ctypes.data))
+            _check_done(self._library.network.reset(self._address))
 
     def __call__(self, *inputs: Array, out: Array | Sequence[Array] | None = None, **named: Array) -> Any:
         """The outputs, one array or a tuple of them; those of `out`, where it is given, are written. A network with an
@@ -134,8 +138,8 @@ class LoadedNetwork:
         given = self._inputs(inputs, named)
         made = self._new_outputs() if out is None else self._checked_outputs(out, given)
         with self._lock:
-            _check_done(self._library.network.call(_pointers(given), _pointers(made), self._arena.ctypes.data))
-        results = [made[self._outputs.index(name)] for name in self._graph.outputs]
+            _check_done(self._call(_pointers(given), _pointers(made), self._address))
+        results = [made[at] for at in self._order]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[Array]:
@@ -150,8 +154,7 @@ class LoadedNetwork:
         return [self._checked(f"input {name}", given[name], self._names[name]) for name in names]
 
     def _new_outputs(self) -> list[Array]:
-        kinds = [self._graph.types[name] for name in self._outputs]
-        return [np.empty(kind.shape, kind.element) for kind in kinds]
+        return [np.empty(self._graph.types[name].shape, self._elements[name]) for name in self._outputs]
 
     def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
         if not isinstance(out, np.ndarray | list | tuple):
@@ -175,7 +178,7 @@ class LoadedNetwork:
             raise CompileError(
                 "call", f"{what} is {type(array).__name__}, not a numpy array", "numpy.asarray() makes one"
             )
-        if array.shape != kind.shape or array.dtype != kind.element:
+        if array.shape != kind.shape or array.dtype != self._elements[name]:
             found = f"{array.dtype} {'x'.join(map(str, array.shape))}"
             raise CompileError("call", f"{what} is {found}, not {kind}", "convert it: nothing is converted here")
         if not array.flags.c_contiguous or not array.flags.aligned:
@@ -198,7 +201,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _pointers(arrays: Sequence[Array]) -> Any:
-    return (POINTER * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+    return (POINTER * max(1, len(arrays)))(*map(_address, arrays))
+
+
+def _address(array: Array) -> int:
+    """As `array.ctypes.data` is, in a third of its time."""
+    return int(array.__array_interface__["data"][0])
 
 
 def _aligned(size: int) -> Array:
