@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ops._windows import pair
 from tilewright.target.kernel import Types
 from tilewright.targets.cortex_m.halves import WAYS as HALVES_WAYS
 from tilewright.targets.cortex_m.halves import HalvesConv
 from tilewright.targets.cortex_m.paired import PairedConv
+from tilewright.targets.cortex_m.paired_product import PairedMatMul
 from tilewright.targets.cortex_m.paired_sizes import (
     band_bytes,
     halves_band,
@@ -23,7 +25,7 @@ from tilewright.targets.cortex_m.paired_sizes import (
 )
 from tilewright.targets.cortex_m.ways import NAMES, TOTALS_WAY
 from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WAYS, WindowConv
-from tilewright.targets.microcontroller.features import PIXELS, WORD
+from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD
 
 PANELS = 4
 """Places that panels come from."""
@@ -31,7 +33,8 @@ PANELS = 4
 
 def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; words of taps for panels of several pixels and of one; panels; what they are made of, from the image,
-    three taps of a row, words, single taps; the band; the taps of a call; results by their way."""
+    three taps of a row, words, single taps; the band; the taps of a call; results by their way, and those that are
+    totals."""
     found = instance(op, PairedConv)
     (batch, filters, *outs), groups = types["Y"].shape, found.conv.groups
     (height, width), taps = pair(tuple(outs) or (1, 1)), found.taps({"X": types["X"].shape})
@@ -45,7 +48,7 @@ def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
         1.0, float(words * several), float(words * ones), float(bands * (several + ones)),
         *(float(gathered * (kind == number)) for number in range(PANELS)),
         *((0.0, 0.0) if is_flat(found) else (float(bands * band_bytes(found, types)), float(batch * groups * taps))),
-        *_by_way(NAMES, found.way.name, math.prod(types["Y"].shape)),
+        *_results(NAMES, found.way.name, found.conv.requant, math.prod(types["Y"].shape)),
     )  # fmt: skip
 
 
@@ -75,7 +78,7 @@ def window_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
 
 def halves_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; filters of bands; rows of results; windows of 3 x 3 and words of all others, four at a time; words of
-    single windows; what is copied; results by their way."""
+    single windows; what is copied; results by their way, and those that are totals."""
     found = instance(op, HalvesConv)
     batch, filters, *outs = types["Y"].shape
     (height, width), (high, wide) = pair(tuple(outs)), pair(found.kernel)
@@ -86,8 +89,25 @@ def halves_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
         1.0, float(passes * filters), float(rows), float(rows * fours * is_3x3),
         float(rows * fours * words * (not is_3x3)), float(rows * ones * words),
         float(passes * found.conv.groups * halves_band(op, types)),
-        *_by_way(HALVES_WAYS, found.way.name, rows * (fours * PIXELS + ones)),
+        *_results(HALVES_WAYS, found.way.name, found.conv.requant, rows * (fours * PIXELS + ones)),
     )  # fmt: skip
+
+
+def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; words of taps for four rows and for one; these; what panels are made of; results by their way, and
+    those that are totals."""
+    found, inner = instance(op, PairedMatMul), types["A"].shape[-1]
+    rows, words = types["A"].elements // max(inner, 1), -(-found.columns // 2) * -(-inner // 2)
+    fours, ones = divmod(rows, ROWS)
+    return (
+        1.0, float(fours * words), float(ones * words), float(fours + ones), float(rows * inner),
+        *_results(NAMES, found.way.name, found.requant, rows * found.columns),
+    )  # fmt: skip
+
+
+def _results(ways: tuple[str, ...], taken: str, requant: Requant | None, results: int) -> tuple[float, ...]:
+    """Those that are requantised, by their way; those that are not."""
+    return (*_by_way(ways, taken if requant is not None else "", results), float(results * (requant is None)))
 
 
 def _by_way(ways: tuple[str, ...], taken: str, results: int) -> tuple[float, ...]:

@@ -12,9 +12,15 @@ from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
+from tilewright.targets.cortex_m import halves_samples
 from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
 from tilewright.targets.cortex_m.paired import ELEMENTS, WIDE, PairedConv, paired_conv
-from tilewright.targets.cortex_m.paired_features import conv_features, halves_features, window_features
+from tilewright.targets.cortex_m.paired_features import (
+    conv_features,
+    halves_features,
+    product_features,
+    window_features,
+)
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.paired_sizes import (
     band_bytes,
@@ -92,12 +98,13 @@ KERNELS = (
     Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart, features=conv_features),
     Kernel(
         PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, objection=not_joined,
-        header="conv_pairs.h",
+        header="conv_pairs.h", features=conv_features, samples=lambda: halves_samples.conv_samples(paired_conv),
     ),
     Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, objection=not_apart),
     Kernel(
         PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,
-        header="matmul_pairs.h",
+        header="matmul_pairs.h", features=product_features,
+        samples=lambda: halves_samples.product_samples(paired_product),
     ),
     Kernel(
         WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
@@ -107,6 +114,7 @@ KERNELS = (
     Kernel(
         HalvesConv, "depthwise_halves.c", "X W:int8 -> Y", {"X": frozenset({WIDE}), "Y": TOTALS}, halves_params,
         halves_scratch, header="conv_pairs.h", features=halves_features,
+        samples=lambda: halves_samples.depthwise_samples(halves_conv),
         in_place=lambda op, types: in_place_of_planes(halves_rows(types), types),
     ),
     *linear.KERNELS,
