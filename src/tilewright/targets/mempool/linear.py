@@ -14,6 +14,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.mempool.native_samples import conv_samples, product_samples
 
 PANEL = 4
 """Rows side by side, as in C."""
@@ -178,6 +179,7 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
             MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
             scratch=product_bytes, cooperative=True, whole=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
             features=product_features, header="matmul.h",
+            samples=product_samples,
         ),
         Kernel(
             Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
@@ -188,6 +190,6 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
             params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1), objection=conv_objection,
             cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": PANEL}, features=conv_features,
-            header="conv.h",
+            header="conv.h", samples=conv_samples,
         ),
     )  # fmt: skip
