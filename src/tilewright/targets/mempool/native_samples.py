@@ -1,5 +1,5 @@
-"""Products and convolutions to measure whose requantisation is that of 32 bits, as networks have it here by default; samples
-for all targets have others."""
+"""Products and convolutions to measure whose requantisation is that of 32 bits, as networks have it here by default;
+samples for all targets have others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Sample = tuple[Op, Sequence[Array | None]]
 
 def product_samples() -> Iterator[Sample]:
     for rows, inner, columns in PRODUCTS:
-        yield MatMul(trans_b=True, requant=NATIVE), [_bytes(rows, inner), _bytes(columns, inner), None, *_scales(columns)]
+        yield (
+            MatMul(trans_b=True, requant=NATIVE),
+            [_bytes(rows, inner), _bytes(columns, inner), None, *_scales(columns)],
+        )
 
 
 def conv_samples() -> Iterator[Sample]:
