@@ -112,7 +112,7 @@ def _layer(
         number, node.name or node.key, node.op.kind, option.engine, option.kernel.stem, option.mode,
         option.double, _home(plan, step), step.predicted, time, macs, 2 * macs or elements,
         _stalls(found, busy, number), waiting, _core_time(found, busy, number),
-        _tiles(number, step, calls, found.jobs, moved, cores), energy,
+        _tiles(number, step, time, calls, found.jobs, moved, cores), energy,
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def _dma_copy(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int
 
 
 def _tiles(
-    number: int, step: Step, calls: Iterable[Call], jobs: Iterable[Job],
+    number: int, step: Step, time: Interval, calls: Iterable[Call], jobs: Iterable[Job],
     moved: Mapping[tuple[int, int, bool], Moved], cores: int,
 ) -> tuple[Tile, ...]:  # fmt: skip
     runs: dict[int, dict[int, Interval]] = defaultdict(dict)
@@ -208,7 +208,8 @@ def _tiles(
             engine[job.tile].append(job.time)
     if step.option.mode == "dma_copy":
         inward, outward = (moved.get((number, 0, is_in), Moved()) for is_in in (True, False))
-        return (Tile(0, _around(inward.intervals or outward.intervals), {}, inward, outward),)
+        # Where no engine moves it, cores copy all the time.
+        return (Tile(0, _around(inward.intervals or outward.intervals or (time,)), {}, inward, outward),)
     for call in calls:
         if call.kind == "finish":
             engine[call.turn].append(call.time)

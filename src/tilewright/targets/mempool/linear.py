@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.mempool.native_samples import conv_samples, product_samples
 
 PANEL = 4
 """Rows side by side, as in C."""
@@ -52,17 +54,26 @@ def _matrices(op: Op, types: Types) -> int:
 
 
 def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; words that a core copies; blocks that it has, and products of words in these."""
+    """The call; rows that a core copies, their words, and those that are made of single bytes; blocks."""
+    product = cast(MatMul, op)
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
     rows, columns, inner = (extents.get(name, 1) for name in ("m", "n", "k"))
     a, b, words = panels(rows), panels(columns), panels(inner)
-    return _features(matrices * a * b, words, matrices * PANEL * (a + b), cores)
+    copied = [-(-matrices * PANEL * count // cores) for count in (a, b)]
+    is_apart = [product.trans_a or bool(product.perm_a), not product.trans_b or bool(product.perm_b)]
+    single = sum(count * words for count, apart in zip(copied, is_apart, strict=True) if apart or inner % PANEL)
+    gathering = 1.0, float(sum(copied)), float(sum(copied) * words), float(single)
+    return *gathering, *_block_features(product.requant, matrices * a * b, words, cores)
 
 
-def _features(blocks: int, words: int, rows: int, cores: int) -> tuple[float, ...]:
+def _block_features(requant: Requant | None, blocks: int, words: int, cores: int) -> tuple[float, ...]:
+    """Blocks of a core, products of words in these, whether sums are cut; blocks by the way from totals to results."""
     parts = max(1, min(cores // max(blocks, 1), words // SHORTEST_PART)) if 2 * blocks <= cores else 1
     own = -(-blocks // cores)
-    return 1.0, float(-(-rows // cores) * words), float(own), float(own * words) / parts
+    ways = ("native", "half_up")
+    way = ways.index(requant.rounding) if requant and requant.rounding in ways else len(ways)
+    results = (float(own / parts * (requant is not None and way == number)) for number in range(len(ways) + 1))
+    return float(own), float(own * words) / parts, float(parts > 1), *results
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
@@ -107,11 +118,20 @@ def conv_objection(op: Op, types: Types) -> str | None:
 
 
 def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """As of products, of all groups together."""
+    """The call and its groups; filters that a core copies and their words; windows, their runs, words, and those that
+    are made of single bytes; blocks of all groups together."""
+    conv = cast(Conv, op)
     filters, channels, groups = (extents.get(name, 1) for name in ("f", "c", "g"))
+    high, wide = extents.get("r", 1), extents.get("s", 1)
     pixels = math.prod(size for name, size in extents.items() if name not in ("f", "c", "g", "r", "s"))
-    words = panels(channels * extents.get("r", 1) * extents.get("s", 1))
-    return _features(groups * panels(pixels) * panels(filters), words, groups * (pixels + filters), cores)
+    words, is_one_run = panels(channels * high * wide), conv.dilations[-1] == 1 and groups == 1
+    runs, run = (high, wide * channels) if is_one_run else (high * wide, channels)
+    copied, windows = (groups * -(-count // cores) for count in (filters, pixels))
+    gathering = (
+        1.0, float(groups), float(copied), float(copied * words), float(windows), float(windows * runs),
+        float(windows * words), float(windows * words * bool(run % PANEL)),
+    )  # fmt: skip
+    return *gathering, *_block_features(conv.requant, groups * panels(pixels) * panels(filters), words, cores)
 
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
@@ -159,6 +179,7 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
             MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
             scratch=product_bytes, cooperative=True, whole=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
             features=product_features, header="matmul.h",
+            samples=product_samples,
         ),
         Kernel(
             Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
@@ -169,6 +190,6 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
             params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1), objection=conv_objection,
             cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": PANEL}, features=conv_features,
-            header="conv.h",
+            header="conv.h", samples=conv_samples,
         ),
     )  # fmt: skip

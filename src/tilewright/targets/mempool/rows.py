@@ -1,4 +1,4 @@
-"""Kernels on rows of bytes, windows and columns of them: softmaxes, normalisations, pools, reductions; all cores together."""
+"""Kernels on rows, windows and columns of bytes: softmaxes, normalisations, pools, reductions; all cores together."""
 
 from __future__ import annotations
 

@@ -29,6 +29,9 @@ KIB = 1024
 NEAR_STACK = 1008
 """Bytes of a core's stack beside L1, as in platform.h."""
 
+STACKS_IN_L2 = 6.0
+"""How many times longer code takes whose stack is there: a load of it takes 30 cycles. Set by hand."""
+
 PACKED = (*elementwise.KERNELS, *rows.KERNELS)
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 
@@ -62,7 +65,7 @@ VARIANTS = (
 
 def _costs(name: str) -> Costs:
     path = FOLDER / COSTS_OF_A_FAMILY / f"{name}.json"
-    return Costs.read(path) if path.is_file() else Costs()
+    return replace(Costs.read(path) if path.is_file() else Costs(), stacks_outside_l1=STACKS_IN_L2)
 
 
 def _groups(variant: Variant) -> int:
