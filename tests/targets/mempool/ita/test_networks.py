@@ -58,7 +58,7 @@ def product_model(rows: int, inner: int, columns: int) -> object:
     ],
 )
 def test_attention_is_heads_with_the_same_results(sizes: tuple[int, ...], wanted: list[str]) -> None:
-    model = attention_model(*sizes)  # type: ignore[arg-type]
+    model = attention_model(*sizes)
     one, other = lowered(model), lowered(model, "cluster")
     assert kinds(one) == wanted
     assert "ItaSoftmax" in kinds(other)
@@ -106,7 +106,7 @@ def test_heads_and_products_agree_and_break_no_rule() -> None:
     assert done is not None
     assert done.report.busy["ita"] > 256 * (5 * (8 + 2) + 2 * 14)
     simulator = Simulator("itapool")
-    simulator.check(protected=True, transfers=True, misuse=True)
+    simulator.check(unwritten=True, protected=True, transfers=True, misuse=True)
     simulator.load(read_elf(program.build_soc().build(program.random_inputs())))
     assert re.match(r"cycles \d+\noutput 0 fnv1a [0-9a-f]+\n$", simulator.run(100_000_000).stdout)
 
@@ -123,9 +123,9 @@ def integers(dtype: str, *shape: int) -> Array:
 def head_constants(heads: int, inner: int, width: int) -> list[Array]:
     parts = []
     for _ in range(heads):
-        weights = [integers("int8", *shape) for shape in ((inner, width),) * 3 + ((width, inner),)]
-        biases = [RNG.integers(-9999, 9999, size) for size in (width, width, width, inner)]
-        parts.append(packed(Head(*weights, *biases, [])))
+        wq, wk, wv, wo = (integers("int8", *shape) for shape in ((inner, width),) * 3 + ((width, inner),))
+        bq, bk, bv, bo = (RNG.integers(-9999, 9999, size) for size in (width, width, width, inner))
+        parts.append(packed(Head(wq, wk, wv, wo, bq, bk, bv, bo, [])))
     return [np.stack(part) for part in zip(*parts, strict=True)]
 
 

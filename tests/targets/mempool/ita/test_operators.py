@@ -20,9 +20,9 @@ def random_bytes(*shape: int) -> np.ndarray:
 
 
 def random_head(inner: int, width: int) -> Head:
-    weights = [random_bytes(*shape) for shape in ((inner, width),) * 3 + ((width, inner),)]
-    biases = [RNG.integers(-9999, 9999, size) for size in (width, width, width, inner)]
-    return Head(*weights, *biases, [Scale(99, shift, 1) for shift in (16, 16, 16, 14, 13, 15)])
+    wq, wk, wv, wo = (random_bytes(*shape) for shape in ((inner, width),) * 3 + ((width, inner),))
+    bq, bk, bv, bo = (RNG.integers(-9999, 9999, size) for size in (width, width, width, inner))
+    return Head(wq, wk, wv, wo, bq, bk, bv, bo, [Scale(99, shift, 1) for shift in (16, 16, 16, 14, 13, 15)])
 
 
 def test_what_is_packed_is_unpacked() -> None:

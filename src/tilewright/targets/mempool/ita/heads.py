@@ -77,7 +77,8 @@ def attended(graph: Graph, node: Node) -> Heads:
         raise Refusal("it is no product of queries with keys, and of shares with values")
     if len({one.count for one in (q, k, v)}) != 1:
         raise Refusal(f"there are {q.count} heads of queries, {k.count} of keys and {v.count} of values")
-    found = Heads(*(projection(graph, graph.producers.get(one.rows)) for one in (q, k, v)), *scales, q.count)
+    queries, keys, values = (projection(graph, graph.producers.get(one.rows)) for one in (q, k, v))
+    found = Heads(queries, keys, values, *scales, q.count)
     _check(graph, found)
     return found
 

@@ -66,10 +66,10 @@ def _product_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int
 KERNELS = (
     Kernel(
         PoolHeads, "pool_heads.c", "X Y front:int8 back:int8 -> Z:int8", {"X": BYTES8, "Y": BYTES8}, scratch=_scratch,
-        cooperative=True, stack=256, cycles=_cycles,
+        cooperative=True, cycles=_cycles,
     ),
     Kernel(
         PoolProduct, "pool_product.c", "X W:int8 bias:int32 -> Z", {"X": BYTES8, "Z": BYTES8}, scratch=_product_scratch,
-        cooperative=True, multiples={"m": SIDE}, stack=256, cycles=_product_cycles,
+        cooperative=True, multiples={"m": SIDE}, cycles=_product_cycles,
     ),
 )  # fmt: skip
