@@ -86,6 +86,10 @@ def test_faults(wrong: Accelerator, said: str) -> None:
     assert said in complaint(wrong)
 
 
+def test_sums_are_not_cut() -> None:
+    assert "layers would be cut along loop 'c', which is summed over" in complaint(with_pattern(cuts=("y", "c")))
+
+
 def test_all_faults_at_once() -> None:
     said = complaint(replace(GOOD, start="go", done=Poll("gone")))
     assert "no register 'go'" in said

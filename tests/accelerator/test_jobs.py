@@ -67,3 +67,11 @@ def test_no_more_jobs_than_needed() -> None:
     op, types = layer(16, 16, 16, 3, 1)
     assert len(declared(64 * 1024).jobs(op, types)) == 1
     assert len(declared(16 * 1024).jobs(op, types)) == 2
+
+
+def test_a_limit_of_what_is_summed_over() -> None:
+    """Parts of a sum would be jobs that overwrite each other."""
+    pattern = replace(PLAIN.patterns[0], limits={"c": 16})
+    form = Declared(replace(PLAIN, patterns=(pattern,)), pattern, False)
+    assert objection(form, *layer(6, 16, 8, 3, 1)) is None
+    assert objection(form, *layer(6, 20, 8, 3, 1)) == "it has 20 of loop c, a job at most 16"

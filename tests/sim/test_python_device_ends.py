@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import FrameType
@@ -32,6 +36,48 @@ def test_a_callback_that_does_not_come_back_is_named(monkeypatch: pytest.MonkeyP
         CompileError, match=r"device mac, tick\(\) at test_python_device_ends.py:\d+: has not come back"
     ):
         run(Endless())
+
+
+class CatchesEverything(UserDevice):
+    def tick(self, now: int) -> int | None:
+        while True:
+            try:
+                time.sleep(0.001)
+                sum(range(100))
+            except:  # noqa: E722
+                continue
+
+
+def test_one_that_catches_everything_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    with pytest.raises(
+        CompileError, match=r"device mac, tick\(\) at test_python_device_ends.py:\d+: has not come back"
+    ):
+        run(CatchesEverything())
+
+
+UNSTOPPABLE = """
+import time
+from tests.sim.test_user_device import run
+from tilewright.sim.user import UserDevice
+
+class Unstoppable(UserDevice):
+    def tick(self, now):
+        time.sleep(50)
+
+run(Unstoppable())
+"""
+
+
+def test_one_that_cannot_be_stopped_ends_the_process() -> None:
+    """Only where nothing else helps: inside of a library, exceptions have to wait."""
+    environment = {**os.environ, VARIABLE: "0.3"}
+    done = subprocess.run(
+        [sys.executable, "-c", UNSTOPPABLE],
+        env=environment, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert re.search(r"error: a device at .*: has not come back after 0.3 seconds", done.stderr)
 
 
 def test_a_limit_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,6 +209,9 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
     for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):
         if loops and name not in loops:
             yield f"{kind.__name__} has no loop '{name}'", f"its loops are {', '.join(loops)}"
+    for name in dict.fromkeys(pattern.cuts):
+        if any(name in op.reductions(operand_shapes(op, types)) for op, types in found):
+            yield f"layers would be cut along loop '{name}', which is summed over", "leave it out of `cuts`"
 
 
 def _orders(pattern: Pattern, found: list[Layer]) -> Iterator[Fault]:

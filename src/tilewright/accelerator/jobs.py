@@ -101,7 +101,7 @@ def _grid(declared: Declared, op: Op, types: FrozenTypes) -> TileGrid:
     """The whole in as few cuts as the limits allow, each halving what costs least."""
     pattern = declared.pattern
     whole = TileGrid(op, declared.job_types(dict(types)), op.results)
-    fixed = op.unsplittable(whole.shapes)
+    fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
     sizes = {loop: min(extent, pattern.limits.get(loop, extent)) for loop, extent in whole.extents.items()}
     for loop in fixed:
         if sizes[loop] < whole.extents[loop]:

@@ -81,11 +81,12 @@ class Devices:
 
     def attach(self, place: Device, device: UserDevice | str | Path, includes: tuple[Path, ...]) -> None:
         """Put an object or a C file at its place."""
+        self._watchdog = self._watchdog or Watchdog()
         if isinstance(device, UserDevice):
-            self._watchdog = self._watchdog or Watchdog()
             callbacks = python_callbacks(device, place.name, self._watchdog, self._stop)
         else:
-            callbacks = c_callbacks(Path(device).resolve(), None, includes)
+            path = Path(device).resolve()
+            callbacks = c_callbacks(path, place.name, self._watchdog, self._stop, includes=includes)
         made = self._found[place.name] = AttachedDevice(place.name, callbacks, self._emulator, self._now)
         size = -(-place.size // PAGE) * PAGE
         self._emulator.mmio_map(place.base, size, made.read, None, made.write, None)

@@ -150,13 +150,16 @@ class Simulator:
         """Put a user's device, an object or a C file, at the place that the platform has for it. A C file may include
         headers of the folders `includes`."""
         index = self.platform.device_index(name)
+        self._watchdog = self._watchdog or Watchdog()
         if isinstance(device, UserDevice):
-            self._watchdog = self._watchdog or Watchdog()
             callbacks = python_callbacks(device, name, self._watchdog, self._device_failed)
         else:
-            callbacks = c_callbacks(Path(device).resolve(), self._compiler, includes)
+            path = Path(device).resolve()
+            callbacks = c_callbacks(path, name, self._watchdog, self._device_failed, self._compiler, includes)
         self._attached.append(callbacks)
-        self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+        with self._watchdog.watching():
+            self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
+        self._raise_failure()
 
     @property
     def user_devices(self) -> list[str]:
@@ -245,9 +248,7 @@ class Simulator:
             until = min(stop, self.cycle + SLICE)
             reason = int(self._library.tw_run(self._sim, until))
             self._take_output()
-            if self._raised:
-                error, self._raised = self._raised, None
-                raise error
+            self._raise_failure()
             if reason == LIMIT and until < stop:
                 continue
             if reason == EXIT:
@@ -255,6 +256,12 @@ class Simulator:
             if reason not in (EXIT, LIMIT, BREAKPOINT):
                 raise self._error(self._fault())
             return reason
+
+    def _raise_failure(self) -> None:
+        """What a device has raised."""
+        if self._raised:
+            error, self._raised = self._raised, None
+            raise error
 
     def _take_output(self) -> None:
         size = self._library.tw_output_bytes(self._sim)

@@ -141,14 +141,14 @@ def python_callbacks(
 
     def guarded(function: Callable[..., int], otherwise: int) -> Callable[..., int]:
         def call(*arguments: Any) -> int:
-            watchdog.begin()
+            watchdog.python.begin()
             try:
                 return function(*arguments)
             except BaseException as error:
                 failed(_named(error, device, name, watchdog.seconds))
                 return otherwise
             finally:
-                watchdog.end()
+                watchdog.python.end()
 
         return call
 
@@ -219,28 +219,40 @@ def heard(failed: Callable[[BaseException], None]) -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def c_callbacks(source: Path, compiler: str | None, includes: tuple[Path, ...] = ()) -> CUserDevice:
+GUARD = Path(__file__).parent / "guard" / "device_guard.c"
+"""What is linked to a device in C, so that a call of it can be ended."""
+
+
+def c_callbacks(
+    source: Path, name: str, watchdog: Watchdog, failed: Callable[[BaseException], None], compiler: str | None = None,
+    includes: tuple[Path, ...] = (),
+) -> CUserDevice:  # fmt: skip
     """Compile the file (or take it from the cache) and ask it for its device."""
     if not source.is_file():
         raise CompileError(str(source), "is not a file", "give the C file that defines tw_device()")
-    library = ctypes.CDLL(str(_built(source, find_compiler(compiler), includes)))
-    try:
-        entry = library.tw_device
-    except AttributeError:
-        hint = "include user_device.h and define: const tw_user_device *tw_device(void)"
-        raise CompileError(str(source), "does not define tw_device()", hint) from None
+    library = _loaded(source, find_compiler(compiler), includes)
+    entry = library.tw_guarded_device
     entry.restype = ctypes.POINTER(CUserDevice)
     found = entry()
     if not found or not all((found.contents.reset, found.contents.read, found.contents.write, found.contents.tick)):
         raise CompileError(
             str(source), "its device lacks a function", "give reset, read, write and tick, also if empty"
         )
+    watchdog.add(library, name, failed)
     return _checked_state(source, found.contents)
+
+
+def _loaded(source: Path, compiler: Compiler, includes: tuple[Path, ...]) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(_built(source, compiler, includes)))
+    if not hasattr(library, "tw_device"):
+        hint = "include user_device.h and define: const tw_user_device *tw_device(void)"
+        raise CompileError(str(source), "does not define tw_device()", hint)
+    return library
 
 
 def _built(source: Path, compiler: Compiler, includes: tuple[Path, ...]) -> Path:
     try:
-        return build_library([source], compiler, source.name, includes)
+        return build_library([source, GUARD], compiler, source.name, includes)
     except CompileError as error:
         if not error.what.startswith(FAILED):
             raise
