@@ -208,6 +208,12 @@ static int still_waits(sim *s, core *c, u64 horizon) {
     return 1;
 }
 
+static inline int is_turn_of_unit(const sim *s) {
+    const queue *q = &s->queue;
+    u32 actor = q->ready ? (u32)__builtin_ctzll(q->ready) : s->cores;
+    return actor < s->cores && s->by_rank[actor]->snitch->due == q->now;
+}
+
 /* Is it the turn of another core in the present cycle, without a debugger that holds some? */
 static inline int more_in_this_cycle(const sim *s) {
     const queue *q = &s->queue;
@@ -289,8 +295,10 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     }
     if (UNLIKELY(s->fault.reason)) return;
 pick:
-    units_run(s);
-    if (UNLIKELY(s->fault.reason)) return;
+    if (is_turn_of_unit(s)) {
+        units_run(s);
+        if (UNLIKELY(s->fault.reason)) return;
+    }
     if (LIKELY(more_in_this_cycle(s))) {
         s->running = (u32)queue_pop(&s->queue);
         c = s->by_rank[s->running];
