@@ -59,7 +59,9 @@ def _check_order(schedule: ClusterSchedule) -> None:
     _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
     _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
     submitted = [layer for layer in layers if layer.loop in SUBMITTED]
-    ended = {layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)}
+    ended = {
+        layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)
+    }
     _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
     _check_last_waits(schedule)
     for layer in layers:
