@@ -84,7 +84,7 @@ def _loop(step: Step, moves: bool) -> str:
     ahead = once and option.kernel.prepares
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
-    if option.kernel.in_order and option.double:
+    if option.kernel.in_order and not ahead and (option.double or option.grid.tiles == 1):
         return OFFLOAD_QUEUED
     return OFFLOAD_ONCE if ahead else OFFLOAD
 
