@@ -99,4 +99,3 @@ def _built(kernel: Kernel, op: Op, types: dict, has_scratch: bool, machine: str)
     path = Path(_programs().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.c"
     path.write_text(text)
     return program(path, machine, "-DTW_CORES=1", *(f"-I{folder}" for folder in INCLUDES), core=0)
-
