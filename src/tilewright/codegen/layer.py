@@ -22,6 +22,7 @@ from tilewright.planner.tile_params import Variants
 from tilewright.planner.tile_schedule import (
     COOPERATIVE_ONCE,
     DMA_COPY,
+    DMA_IN_ROWS,
     IN_L2,
     OFFLOAD,
     OFFLOAD_ONCE,
@@ -155,7 +156,10 @@ class LayerWriter:
         by_name = {argument.operand.name: argument for argument in self.layer.arguments}
         source, target = (self._base(by_name[name].home) for name in ("X", "Y"))
         command = present(self.layer.prefetch, f"layer {self.layer.number}", "is not copied").copies
-        moved = copy(self._window(by_name["Y"]), source, target, command)
+        if command == DMA_IN_ROWS:
+            moved = commands(self._window(by_name["X"]), target, source, dma_command(command), {})
+        else:
+            moved = copy(self._window(by_name["Y"]), source, target, command)
         return function(f"{self._prefix}_prefetch", "void", [f"  tw_prefetch_begin({self.layer.number});", *moved])
 
     def _window(self, argument: Argument) -> Shaped:

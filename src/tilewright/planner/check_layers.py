@@ -59,7 +59,9 @@ def _check_order(schedule: ClusterSchedule) -> None:
     _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
     _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
     submitted = [layer for layer in layers if layer.loop in SUBMITTED]
-    ended = {layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)}
+    ended = {
+        layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)
+    }
     _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
     _check_last_waits(schedule)
     for layer in layers:
@@ -116,18 +118,26 @@ def _check_loop(layer: LayerSchedule) -> None:
 def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
     """The loops of the runtime that do what a layer needs, and no more."""
     kernel, once = layer.option.kernel, layer.tiles == 1 and not moves
-    if layer.option.mode == "offload" and (layer.option.held or (kernel.in_order and layer.buffers > 1)):
-        held = [operand.name for operand in layer.option.held]
-        has_more_to_do = kernel.gathers or kernel.finishes or len(held) > 1 or not kernel.held.issuperset(held)
-        return () if has_more_to_do or not kernel.in_order else (OFFLOAD_QUEUED,)
     if layer.option.mode == "offload":
-        return (OFFLOAD_ONCE, SUBMIT_AHEAD) if once and kernel.prepares else (OFFLOAD, *[SUBMIT] * (layer.tiles == 1))
+        return _offloads(layer, once)
     return {
         "dma_copy": (DMA_COPY,),
         "in_l2": (COOPERATIVE,) if kernel.cooperative else (IN_L2,),
         "per_core": () if kernel.cooperative else (PER_CORE,),
         "cooperative": () if not kernel.cooperative else (COOPERATIVE_ONCE,) if once else (COOPERATIVE,),
     }.get(layer.option.mode, ())
+
+
+def _offloads(layer: LayerSchedule, once: bool) -> tuple[str, ...]:
+    """Of a layer that an accelerator computes."""
+    kernel, held = layer.option.kernel, {operand.name for operand in layer.option.held}
+    if once and kernel.prepares:
+        return OFFLOAD_ONCE, SUBMIT_AHEAD
+    if not kernel.in_order or (layer.buffers == 1 and layer.tiles > 1):
+        return () if held else (OFFLOAD, *[SUBMIT] * (layer.tiles == 1))
+    if kernel.gathers or kernel.finishes or len(held) > 1 or not held <= kernel.held:
+        return ()
+    return OFFLOAD_QUEUED, *[SUBMIT] * (layer.tiles == 1)
 
 
 # ---- operands and results -------------------------------------------------------------------------------------------

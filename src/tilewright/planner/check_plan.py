@@ -114,7 +114,7 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     _check_l3(plan, step, operand)
     if not operand.streamed:
         home = plan.homes[operand.tensor]
-        if option.mode == "dma_copy" and operand.is_result:
+        if option.mode == "dma_copy":
             return
         if option.mode == "offload" and not _accelerator_reaches(plan, step, operand):
             raise _broken(option.node.where, f"the accelerator cannot reach {operand.name}, which is in {home}")
@@ -380,6 +380,10 @@ def _check_dma_copies(plan: Plan) -> None:
         homes = plan.homes[step.option.node.inputs[0]], plan.homes[step.option.node.key]
         in_l1 = [home.is_in(plan.memories.l1.name) for home in homes]
         in_l3 = [plan.memories.l3 is not None and home.is_in(plan.memories.l3.name) for home in homes]
+        grid = step.option.grid
+        dense = [_is_dense(grid, name, tuple(slice(0, size) for size in grid.types[name].shape)) for name in ("X", "Y")]
+        if not dense[0] and not (dense[1] and in_l1[1]):
+            raise _broken(where, f"is copied from {homes[0]}, where it does not lie side by side")
         if sum(in_l1) != 1 or any(in_l3):
             raise _broken(where, f"is copied from {homes[0]} to {homes[1]}, which no transfer of the DMA does")
         if step.prefetch_distance and homes[1].kind == ARENA and not in_l1[1]:

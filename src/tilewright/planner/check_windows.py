@@ -186,13 +186,18 @@ def _check_argument(layer: LayerSchedule, argument: Argument, tiles: Sequence[Ti
 
 
 def _check_copy(layer: LayerSchedule, target: Target) -> None:
-    """From or to L1, from a dense operand to where the result lies."""
+    """From or to L1: from a dense operand to where the result lies, or from where an operand lies apart to a dense
+    result in L1."""
     by_name = {argument.operand.name: argument for argument in layer.arguments}
     source, result = by_name["X"], by_name["Y"]
     if source.window is None or result.window is None or layer.prefetch is None:
         raise _fault(layer, "is copied by DMA, from or to a buffer")
     into, out = _is_in_l1(result.home, target), _is_in_l1(source.home, target)
     strided = bool(result.window.strided)
+    if source.window.strided:
+        if strided or not into or out or layer.prefetch.copies != DMA_IN_ROWS:
+            raise _fault(layer, f"is copied from {source.home} to {result.home} with {layer.prefetch.copies}")
+        return
     wanted = (DMA_IN_STRIDED if strided else DMA_IN) if into else (DMA_OUT_ROWS if strided else DMA_OUT)
     if into == out or layer.prefetch.copies != wanted:
         raise _fault(layer, f"is copied from {source.home} to {result.home} with {layer.prefetch.copies}")

@@ -193,8 +193,9 @@ class DmaCore:
         yield from self._take_turn(layer)
         yield from waits(DMA, renewing, loading)
         yield from self._start(layer, 0, jobs)
-        loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 1, 1, 0)
-        storing: int | None = None
+        loading = storing = None
+        if layer.tiles > 1:
+            loading = yield from self.moves.moves(layer, layer.tile_loads, DMA, 1, 1, 0)
         for tile in range(1, layer.tiles):
             yield from waits(DMA, loading, storing)
             loading = None

@@ -24,7 +24,7 @@ from tilewright.planner.tiling_option import (
 from tilewright.target.cost_model import kernel_cycles, work
 from tilewright.target.kernel import Kernel, no_objection
 from tilewright.target.mapping import Choice
-from tilewright.tiling.dma_shapes import cost
+from tilewright.tiling.dma_shapes import apart, cost
 from tilewright.tiling.tiles import Cut, Inside, TileGrid
 
 PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -384,7 +384,14 @@ def _can_be_copied_by_dma(layer: Layer, home: _Homes, limits: Limits) -> bool:
         return False
     if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.dma.longest:
         return False
-    return len({layer.owners[name] in home.l1 for name in layer.types}) > 1
+    if len({layer.owners[name] in home.l1 for name in layer.types}) == 1:
+        return False
+    # Rows that lie apart come from outside to where they lie side by side.
+    is_dense = {
+        name: TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside).is_contiguous(name)
+        for name in "XY"
+    }
+    return is_dense["X"] or (is_dense["Y"] and layer.owners["Y"] in home.l1)
 
 
 def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
@@ -394,8 +401,8 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
         Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
         for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
-    commands, runs, _ = cost(grid, layer.results[0])
-    together = limits.memories.dma.strided and layer.owners[layer.results[0]] not in l1
+    commands, runs, _ = cost(grid, apart(grid))
+    together = limits.memories.dma.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)
     given = commands if together else runs
     cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
     return TilingOption(

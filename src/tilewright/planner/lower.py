@@ -39,7 +39,7 @@ from tilewright.planner.tile_schedule import (
     When,
 )
 from tilewright.planner.tiling_option import Operand, TilingOption
-from tilewright.tiling.dma_shapes import DmaShape, dma_shape
+from tilewright.tiling.dma_shapes import DmaShape, apart, dma_shape
 
 
 def lower(plan: Plan) -> ClusterSchedule:
@@ -84,7 +84,7 @@ def _loop(step: Step, moves: bool) -> str:
     ahead = once and option.kernel.prepares
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
-    if option.kernel.in_order and option.double:
+    if option.kernel.in_order and not ahead and (option.double or option.grid.tiles == 1):
         return OFFLOAD_QUEUED
     return OFFLOAD_ONCE if ahead else OFFLOAD
 
@@ -139,6 +139,8 @@ def _command(operand: Operand, shape: DmaShape) -> str:
 def _copy_command(plan: Plan, option: TilingOption) -> str:
     """Of a layer that is nothing but a transfer, from or to L1: what is there may have gaps too."""
     into_l1 = plan.homes[option.node.key].is_in(plan.memories.l1.name)
+    if apart(option.grid) == "X":
+        return DMA_IN_ROWS
     run, rows = (DMA_IN, DMA_IN_STRIDED) if into_l1 else (DMA_OUT, DMA_OUT_ROWS)
     return rows if dma_shape(option.grid, "Y").strided else run
 

@@ -11,7 +11,7 @@ from tilewright.ir.types import TensorType
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Hierarchy, Link
-from tilewright.tiling.dma_shapes import cost
+from tilewright.tiling.dma_shapes import apart, cost
 from tilewright.tiling.tiles import Inside, TileGrid
 
 
@@ -104,13 +104,13 @@ class TilingOption:
 
     def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
-        moved = cost(self.grid, self.grid.results[0]) if self.mode == "dma_copy" else (0, 0, self.prefetch_bytes)
+        moved = cost(self.grid, apart(self.grid)) if self.mode == "dma_copy" else (0, 0, self.prefetch_bytes)
         _, runs, size = moved
         return size * dma.read + runs + dma.latency
 
     @cached_property
     def held(self) -> tuple[Operand, ...]:
-        """Where all else has two buffers, the operands that have one, though another part is needed after some tiles."""
+        """The operands that have one buffer where all else has two, though another part is needed after some tiles."""
         if self.mode != "offload" or not self.double:
             return ()
         return tuple(o for o in self.operands if o.streamed and not o.is_result and o.period > 0 and o.buffers == 1)

@@ -183,7 +183,10 @@ def _tile_of(plan: Plan, call: Call, cores: int) -> int:
     """Tiles are dealt out to cores in turn, or all cores are at the same one."""
     if call.kind == PREFETCH:
         return 0
-    return call.core + call.turn * cores if plan.steps[call.layer].option.mode == "per_core" else call.turn
+    option = plan.steps[call.layer].option
+    if call.kind == "renew":
+        return call.turn * min(operand.period for operand in option.held)
+    return call.core + call.turn * cores if option.mode == "per_core" else call.turn
 
 
 def _dma_copy(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -> dict[tuple[int, int, bool], Moved]:

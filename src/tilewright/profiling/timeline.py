@@ -13,7 +13,7 @@ from tilewright.sim.activity import Activity
 from tilewright.sim.probing import EngineJob, Probe, Transfer
 
 PREFETCH = "early"
-FETCHING = frozenset({PREFETCH, "load", "store"})
+FETCHING = frozenset({PREFETCH, "load", "renew", "store"})
 """Functions that start transfers; the first one those of a layer's constants."""
 
 
@@ -133,12 +133,14 @@ class _Lane:
         """Layer and tile of every job."""
         self._begun: Start | None = None
         self._open: Call | None = None
+        self._running: tuple[int, int] | None = None
+        """Layer and tile whose jobs are given; transfers of others may begin meanwhile."""
         self._turns: dict[tuple[str, int], int] = defaultdict(int)
 
     def take(self, event: Probe, place: Place) -> None:
         if place.kind == COMMIT:
-            if self._open is not None:
-                self.in_flight.append((self._open.layer, self._open.turn))
+            if self._running is not None:
+                self.in_flight.append(self._running)
             return
         # Ends what was called last, also where it returns to a function that is not looked at.
         self._return(event.cycle - self.origin)
@@ -164,6 +166,8 @@ class _Lane:
         turn = self._turns[place.kind, layer]
         self._turns[place.kind, layer] += 1
         self._open = Call(self.core, place.kind, layer, turn, Interval(cycle, cycle))
+        if place.kind == "run":
+            self._running = layer, turn
 
     def _return(self, cycle: int) -> None:
         call, self._open = self._open, None

@@ -110,8 +110,8 @@ class Kernel:
     """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
     its operands are still made."""
     in_order: bool = False
-    """Its jobs read and write nothing before those that the accelerator got earlier have ended: a layer may be submitted
-    while what it reads is still to be made there."""
+    """Its jobs read and write nothing before those that the accelerator got earlier have ended: a layer may be
+    submitted while what it reads is still to be made there. It may have more jobs than wait at once."""
     held: frozenset[str] = frozenset()
     """Operands of which one buffer may do where all else has two: another part of one comes when the accelerator has
     ended the last tile with the part before."""

@@ -68,6 +68,11 @@ def dma_shape(grid: TileGrid, name: str, limited: bool = False) -> DmaShape:
     return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, element, False),))
 
 
+def apart(grid: TileGrid) -> str:
+    """Of a layer that only copies, the operand or result whose rows may lie apart: the result, if X is dense."""
+    return "Y" if grid.is_contiguous("X") else "X"
+
+
 SCALAR = AxisWindow(1, base=0, length=1, end=1)
 
 

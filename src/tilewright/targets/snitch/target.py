@@ -48,7 +48,9 @@ TARGET = Target(
         ),
     ),
     folder=FOLDER,
-    bases=(FOLDER / "ita", FOLDER.parent / "accelerated", FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
+    bases=(
+        FOLDER / "ita", *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
+    ),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

@@ -26,6 +26,7 @@ VARIABLES = 0x1_D800
 """Where those of the program begin: in front of them is room for operands."""
 MAIN = """
 #include "{source}"
+{runtime}
 uint32_t cycles __attribute__((section(".data"))) = 0, places[14] __attribute__((section(".data"))) = {{0}};
 static uint32_t now(void) {{
   uint32_t value;
@@ -37,14 +38,32 @@ int main(void) {{{tables}
   static {type} params; /* in the TCDM, as targets have them */
   volatile uint32_t *const to = (volatile uint32_t *)&params;
   for (uint32_t i = 0; i < sizeof params / 4; i++) to[i] = ((const uint32_t *)&constants)[i];
-  TW_ITA_CLEAR;
+  TW_CLEAR();
   {name}(&params, {arguments}); /* caches are warm the second time */
+  TW_WAIT();
   const uint32_t began = now();
   {name}(&params, {arguments});
+  TW_WAIT();
   cycles = now() - began;
   return 0;
 }}
 """
+RUNTIME = """
+#define TW_CLEAR tw_ita_clear
+#define TW_WAIT() while (TW_ITA_REGISTER(0x0c) != 0) continue
+static uint32_t is_open;
+void tw_npu_begin(void) {
+  if (!is_open) return;
+  TW_WAIT();
+  tw_ita_clear();
+  is_open = 0;
+}
+void tw_npu_room(void) { while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; }
+void tw_npu_commit(void) { TW_ITA_REGISTER(0x00) = 0; }
+void tw_npu_leave_open(void) { is_open = 1; }
+"""
+"""What ITA's kernels find in a network's runtime."""
+NO_RUNTIME = "#define TW_CLEAR()\n#define TW_WAIT()"
 
 
 def call(
@@ -75,13 +94,8 @@ def _built(kernel: Kernel, op: Op, types: dict, has_scratch: bool, machine: str)
     pointers = [f"(void *)(uintptr_t)places[{i}]" for i in range(len(types) + has_scratch)]
     text = MAIN.format(
         source=kernel.source, tables=tables, type=kernel.params_type, fields=fields, name=f"tw_{kernel.stem}",
-        arguments=", ".join(pointers),
+        arguments=", ".join(pointers), runtime=RUNTIME if kernel.offloaded else NO_RUNTIME,
     )  # fmt: skip
-    text = text.replace("TW_ITA_CLEAR;", "tw_ita_clear();" if '"ita.h"' in _source(kernel) else "")
     path = Path(_programs().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.c"
     path.write_text(text)
     return program(path, machine, "-DTW_CORES=1", *(f"-I{folder}" for folder in INCLUDES), core=0)
-
-
-def _source(kernel: Kernel) -> str:
-    return (KERNELS / kernel.source).read_text()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
+from tilewright.ops.identity import Identity
 from tilewright.target.target import Engine
+from tilewright.targets.generic import target as generic
 from tilewright.targets.snitch.ita.gelu import GELU_IN_PRODUCTS
 from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
 from tilewright.targets.snitch.ita.kernels import KERNELS
@@ -26,4 +28,6 @@ def left(graph: Graph, node: Node) -> str:
 
 
 PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES, TILES_BY_TRANSFERS)
-ENGINE = Engine("ita", KERNELS, passes=PASSES, left=left, starts=ALIGNMENT)
+COPY = next(kernel for kernel in generic.KERNELS if kernel.op is Identity)
+"""Of what transfers bring for several layers, where they cannot."""
+ENGINE = Engine("ita", (*KERNELS, COPY), passes=PASSES, left=left, starts=ALIGNMENT)

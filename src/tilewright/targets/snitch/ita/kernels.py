@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
@@ -23,7 +24,7 @@ from tilewright.targets.snitch.ita.sums import ItaSum
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
-CALL, LAYER, FORGETTING = 290, 60, 170
+CALL, LAYER, FORGETTING = 235, 30, 170
 """Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
 ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
 CONTEXTS = 4
@@ -142,27 +143,28 @@ def _softmax_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int
 CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),)
 """What cores compute in its place."""
 
+ON_ITA = partial(Kernel, offloaded=True, prepares=True, in_order=True)
+
 KERNELS = (
-    Kernel(
-        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits, offloaded=True, prepares=True, in_order=True,
+    ON_ITA(
+        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits,
         held=frozenset({"X", "W"}), whole=frozenset({"k"}), cycles=_linear_cycles,
     ),
-    Kernel(
+    ON_ITA(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
-        scratch=_feed_forward_scratch, objection=_feed_forward_fits, offloaded=True, prepares=True, in_order=True, cycles=_feed_forward_cycles,
+        scratch=_feed_forward_scratch, objection=_feed_forward_fits, cycles=_feed_forward_cycles,
     ),
-    Kernel(
-        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, offloaded=True, prepares=True, in_order=True,
-        cycles=_sum_cycles,
+    ON_ITA(
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, cycles=_sum_cycles,
     ),
-    Kernel(
+    ON_ITA(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
-        objection=_attend_fits, offloaded=True, prepares=True, in_order=True, cycles=_attend_cycles,
+        objection=_attend_fits, cycles=_attend_cycles,
     ),
-    Kernel(
+    ON_ITA(
         ItaHead, "ita_head.c",
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
-        scratch=_head_scratch, objection=_head_fits, offloaded=True, prepares=True, in_order=True, cycles=_head_cycles,
+        scratch=_head_scratch, objection=_head_fits, cycles=_head_cycles,
     ),
     Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
     Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),

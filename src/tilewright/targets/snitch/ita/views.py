@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ops.identity import Identity
 from tilewright.passes import Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
@@ -15,6 +16,8 @@ from tilewright.targets.snitch.ita.op import Ita
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles, RowsOfTiles, TilesOfRows
 
 TCDM_BYTES = SNITCH.memory("tcdm").size
+ROOM = 8
+"""The part of the TCDM that tiles of several readers may take."""
 
 
 def run(graph: Graph) -> Graph:
@@ -24,9 +27,19 @@ def run(graph: Graph) -> Graph:
 def _as_view(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     if not isinstance(node.op, ItaTiles | ItaRows) or not _is_plain(graph, node) or not _is_fed(graph, node):
         return None
-    view = TilesOfRows() if isinstance(node.op, ItaTiles) else RowsOfTiles()
-    builder.add(view, node.inputs, node.outputs, node.name)
+    if isinstance(node.op, ItaRows):
+        builder.add(RowsOfTiles(), node.inputs, node.outputs, node.name)
+    elif _is_brought_once(graph, node):
+        (tiles,) = builder.add(TilesOfRows(), node.inputs, name=node.name)
+        builder.add(Identity(copy=True), [tiles], node.outputs, node.name)
+    else:
+        builder.add(TilesOfRows(), node.inputs, node.outputs, node.name)
     return {name: name for name in node.outputs}
+
+
+def _is_brought_once(graph: Graph, node: Node) -> bool:
+    """Whether several read the tiles, and the TCDM has room for them beside much else."""
+    return len(graph.consumers.get(node.key, [])) > 1 and graph.types[node.key].bytes <= TCDM_BYTES // ROOM
 
 
 def _is_plain(graph: Graph, node: Node) -> bool:

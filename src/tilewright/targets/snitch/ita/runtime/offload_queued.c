@@ -13,6 +13,7 @@
 static struct {
   int tiles, tile;
   tw_tile *load, *store;
+  tw_fetch *next; /* NULL once it is called, and before its time has come */
   uint32_t job, loading, storing;
   uint32_t is_followed_up; /* the transfers that its end allows have begun */
 } layer TW_STATE;
@@ -24,16 +25,24 @@ static void follow_up(void) {
   layer.is_followed_up = 1;
 }
 
+static void fetch_next(void) {
+  tw_fetch *const next = layer.next;
+  layer.next = NULL;
+  tw_start(next);
+}
+
 static void meanwhile(void) {
   if (!layer.is_followed_up && tw_npu_has_ended(layer.job)) follow_up();
+  if (layer.is_followed_up) fetch_next();
 }
 
 /* Gives the jobs of a tile; the one before may end first, or later. */
 static void start(int tile, tw_tile *run, tw_fetch *next) {
+  if (tile + 1 == layer.tiles) layer.next = next;
   run(tile, tile);
   const uint32_t job = tw_npu_mark();
-  if (tile + 1 == layer.tiles) tw_start(next);
-  if (tile > 0 && !layer.is_followed_up) {
+  fetch_next();
+  if (!layer.is_followed_up) {
     tw_npu_wait(layer.job);
     follow_up();
   }
@@ -48,9 +57,9 @@ static void lead(int held, tw_tile *renew, tw_tile *run, tw_fetch *next) {
   tw_finish(&renewing);
   tw_finish(&loading);
   layer.is_followed_up = 1;
-  start(0, run, next);
-  layer.loading = tw_begin(layer.load, 1, 1);
   tw_npu_meanwhile(meanwhile);
+  start(0, run, next);
+  if (layer.tiles > 1) layer.loading = tw_begin(layer.load, 1, 1);
   for (int tile = 1, left = held - 1; tile < layer.tiles; tile++, left--) { /* left: tiles that the held part stays for */
     tw_finish(&layer.loading);
     tw_finish(&layer.storing);
@@ -76,6 +85,7 @@ void tw_offload_queued(int tiles, int held, tw_tile *load, tw_tile *renew, tw_ti
   layer.tiles = tiles;
   layer.load = load;
   layer.store = store;
+  layer.next = NULL;
   layer.loading = layer.storing = TW_DMA_NONE;
   lead(held, renew, run, next);
 }

@@ -1,5 +1,5 @@
 /* How the tiles of a layer are run by an accelerator that takes many jobs for a tile, more than it has room for: whoever gives
- * them waits for room, and the transfers of other tiles go on meanwhile. All cores call this with the same arguments; functions
+ * them waits for room, and transfers for other tiles and layers begin meanwhile. All cores call this with the same arguments; functions
  * are as in offload.h. */
 #ifndef TW_OFFLOAD_QUEUED_H
 #define TW_OFFLOAD_QUEUED_H
