@@ -17,6 +17,7 @@ from tilewright.language.greedy_head import best_alone
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
+from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -51,6 +52,8 @@ class Prepared:
     prefill: Graph
     scale: LogitScale | None
     """What the integers of scores are worth; None where they are floats."""
+    is_tied: bool = False
+    """Whether words are looked up in the head's weights."""
 
 
 def prepare(
@@ -81,9 +84,10 @@ def both_modes(graph: Graph, tokens: int, context: int, block: int, greedy: bool
     """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
+    fused, is_tied = share_words(fused)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
     decode = best_alone(decode, BEST) if greedy else with_best(decode)
-    return Prepared(decode, without_outputs(prefill), scale)
+    return Prepared(decode, without_outputs(prefill), scale, is_tied)
 
 
 def with_best(graph: Graph) -> Graph:
