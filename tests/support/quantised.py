@@ -20,6 +20,7 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -136,6 +137,16 @@ def qlinearrotate(random: Generator) -> Case:
     return op, [values(random, shape, dtype), *tables]
 
 
+def qlineargather(random: Generator) -> Case:
+    rows, length = sizes(random, 2, low=1)
+    dtype, to = str(random.choice(BYTES8)), str(random.choice(NARROW))
+    places = random.integers(-rows - 1, rows + 1, sizes(random, int(random.integers(1, 3)), low=1))
+    factors = random.integers(-(2**30), 2**30, rows), random.integers(-(2**22), 2**22, length)
+    op = QLinearGather(full_range(int(random.integers(33, 50)), to, int(random.integers(-3, 4))))
+    indices = places.astype(str(random.choice(("int32", "int64"))))
+    return op, [values(random, (rows, length), dtype), indices, *(one.astype(np.int32) for one in factors)]
+
+
 def qlinearfunction(random: Generator) -> Case:
     shape, to, size = (
         sizes(random, int(random.integers(1, 5)), low=1),
@@ -187,6 +198,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearSoftmax": qlinearsoftmax,
     "QLinearMaskedSoftmax": qlinearmaskedsoftmax,
     "QLinearRotate": qlinearrotate,
+    "QLinearGather": qlineargather,
     "TfliteAdd": lambda random: scaled_add(drawn(random)),
     "TfliteL2Norm": lambda random: row_lengths(drawn(random)),
     "TfliteSigmoid": lambda random: word_sigmoid(drawn(random)),

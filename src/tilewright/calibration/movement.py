@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.calibration.values import TO_BYTES, Sample, values
+from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._fourier import twiddles
 from tilewright.ops.argmax import ArgMax
@@ -21,6 +22,7 @@ from tilewright.ops.gridsample import MODES, GridSample
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.placerows import PlaceRows
+from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.resize import Resize
 from tilewright.ops.scatterelements import ScatterElements
@@ -136,6 +138,16 @@ def lookups() -> Iterator[Sample]:
             yield Gather(0), [values("int16", rows, length), _places(count, rows)]
 
 
+def scaled_lookups() -> Iterator[Sample]:
+    """The same of weights, with factors of rows and columns."""
+    op = QLinearGather(full_range(42, "int16"))
+    for rows, length in ((256, 64), (160, 128), (640, 48), (2048, 8)):
+        for count in (1, 3, 16, 64):
+            factors = values("int32", rows) << 23, np.abs(values("int32", length)) << 15
+            yield op, [values("int8", rows, length), _places(count, rows), *factors]
+
+
 OTHERS = (
-    lookups, copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, largest, transforms, samplings,
+    lookups, scaled_lookups, copies, writes, joins, gathers, one_hots, sums_so_far, resizes, searches, largest,
+    transforms, samplings,
 )  # fmt: skip

@@ -38,6 +38,8 @@ class ModelC:
     block: int
     scale: LogitScale | None
     """What scores are worth; None where they are floats."""
+    is_tied: bool = False
+    """Whether words are looked up in the head's weights."""
 
     @property
     def greedy(self) -> bool:

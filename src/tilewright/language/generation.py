@@ -15,6 +15,20 @@ TOKENS, END, CONTEXT = "tokens", "end of text", "context"
 
 
 @dataclass(frozen=True)
+class Weights:
+    """Bytes of a program's constants, and of those that hold weights which are there in another packing already."""
+
+    total: int = 0
+    second_of_prefill: int = 0
+    """As the network of many tokens reads them, where that of one has another packing."""
+    second_of_words: int = 0
+    """Rows that are looked up, where the head has the same weights in another packing."""
+
+    def as_dict(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
 class Generation:
     """What was read and given, once it is over."""
 
@@ -28,6 +42,7 @@ class Generation:
     context: int
     bytes: Mapping[str, int] = field(default_factory=dict)
     """By memory."""
+    weights: Weights = Weights()
     wall_seconds: float = 0.0
     """From the call to the last token, on this machine: simulating takes longer than what is simulated."""
 
@@ -101,7 +116,7 @@ class Generation:
             "prefill_microjoules_per_token": self.prefill_microjoules_per_token,
             "cycles_per_token": self.cycles_per_token, "prefill_cycles_per_token": self.prefill_cycles_per_token,
             "hertz": self.hertz, "seconds": self.seconds, "wall_seconds": self.wall_seconds,
-            "context": self.context, "bytes": dict(self.bytes),
+            "context": self.context, "bytes": dict(self.bytes), "weights": self.weights.as_dict(),
         }  # fmt: skip
 
 

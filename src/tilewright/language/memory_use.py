@@ -20,6 +20,8 @@ from tilewright.sim.platforms import find_platform
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
+WORDS_READ = "ids"
+"""The input of both networks that says which words are looked up."""
 DECLARED = re.compile(r"static const u?int(\d+)_t \w+\[(\d+)\]")
 FLASH, RAM = "flash", "RAM"
 """Of a target that leaves it to the caller where things are."""
@@ -143,6 +145,14 @@ def weight_bytes(model: ModelC) -> int:
     """Constants of both networks, each once."""
     writers = model.modes.writers.values()
     return sum(writer.schedule.graph.constants[name].nbytes for writer in writers for name in writer.constants)
+
+
+def rows_twice(model: ModelC) -> int:
+    """Of a table of words that are the head's weights too, which are packed in another way there."""
+    graph = model.modes.decode.schedule.graph
+    tables = {node.inputs[0] for node in graph.nodes if node.inputs[1:2] == (WORDS_READ,)} & graph.constants.keys()
+    alone = [name for name in tables if len(graph.consumers[name]) == 1]
+    return sum(graph.types[name].bytes for name in alone) if model.is_tied else 0
 
 
 def kept_bytes(model: ModelC) -> int:

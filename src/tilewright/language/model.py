@@ -18,8 +18,16 @@ from tilewright.language import saving
 from tilewright.language.arguments import callable_of, of_kind, path_of, tokens_of, whole
 from tilewright.language.decoder import Decoder
 from tilewright.language.folder import ModelC
-from tilewright.language.generation import Generation, Listener
-from tilewright.language.memory_use import Needs, check_context, explained, used_bytes, with_room
+from tilewright.language.generation import Generation, Listener, Weights
+from tilewright.language.memory_use import (
+    Needs,
+    check_context,
+    explained,
+    rows_twice,
+    used_bytes,
+    weight_bytes,
+    with_room,
+)
 from tilewright.language.modes import compile_modes
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
@@ -105,7 +113,7 @@ class LanguageModel:
         settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
         with explained(found, quantising is None):
             modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
-        self._compiled = ModelC(modes, facts, self.tokenizer, context, block, made.scale)
+        self._compiled = ModelC(modes, facts, self.tokenizer, context, block, made.scale, made.is_tied)
         self._talker, self._cc = None, cc
         return self
 
@@ -219,9 +227,10 @@ class LanguageModel:
             return None
         model = talker.model
         used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
+        weights = Weights(weight_bytes(model), model.modes.second_packings, rows_twice(model))
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
-            tuple(heard.said), heard.stopped(request.stops), model.context, used, heard.seconds,
+            tuple(heard.said), heard.stopped(request.stops), model.context, used, weights, heard.seconds,
         )  # fmt: skip
 
     def spent(self) -> tuple[Share, ...]:

@@ -78,6 +78,13 @@ class Modes:
         constants = self.prefill.schedule.graph.constants
         return sum(constants[name].nbytes for name in self.prefilling.constants)
 
+    @property
+    def second_packings(self) -> int:
+        """Bytes of those that are multiplied: weights, which decoding has in another form."""
+        graph = self.prefill.schedule.graph
+        multiplied = {name for node in graph.nodes if node.op.multiplies for name in node.inputs}
+        return sum(graph.constants[name].nbytes for name in self.prefilling.constants if name in multiplied)
+
 
 def compile_modes(decode: Graph, prefill: Graph, target: str, name: str, settings: Settings) -> Modes:
     """Both graphs with the same caches."""

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.language.generation import CONTEXT, END, Generation
+from tilewright.language.generation import CONTEXT, END, Generation, Weights
 from tilewright.language.step_profile import Share
 from tilewright.report.console import fitting_table, name_text, print_titled, size
 
@@ -42,7 +42,14 @@ def _rows(given: Generation) -> list[tuple[str, str | Text]]:
     clock = f"{given.target} at {given.hertz / 1e6:.0f} MHz" if given.hertz else given.target
     rows.append(("target", clock if given.read.cycles is None else f"{clock}, {_simulated(given)}"))
     rows.append(("memory", ", ".join(f"{name} {size(used)}" for name, used in given.bytes.items() if used)))
+    rows.append(("weights", _weights(given.weights)))
     return rows + [("note", Text(note, "yellow")) for note in _notes(given)]
+
+
+def _weights(found: Weights) -> str:
+    again = {"as prefill reads them": found.second_of_prefill, "as rows of words": found.second_of_words}
+    twice = [f"{size(bytes_)} {reader}" for reader, bytes_ in again.items() if bytes_]
+    return f"{size(found.total)}, " + (f"of which a second time: {', '.join(twice)}" if twice else "each once")
 
 
 def _speed(tokens: int, rate: float | None, cycles: float | None) -> str:

@@ -127,9 +127,11 @@ def normalisations() -> list[Case]:
 
 
 def attentions() -> list[Case]:
-    """Masked softmaxes and rotations, with masks and angles for all rows or for each of them."""
+    """Masked softmaxes and rotations, with masks and angles for all rows or for each of them; rows looked up."""
     random = np.random.default_rng(11)
-    return [MAKERS[kind](random) for kind in ("QLinearMaskedSoftmax", "QLinearRotate") for _ in range(40)]
+    return [
+        MAKERS[kind](random) for kind in ("QLinearMaskedSoftmax", "QLinearRotate", "QLinearGather") for _ in range(40)
+    ]
 
 
 def interpolations() -> list[Case]:

@@ -9,7 +9,7 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.concat import Concat
@@ -18,6 +18,7 @@ from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
@@ -92,6 +93,15 @@ def gathered(draw: Draw) -> Made:
     return Gather(axis), [x, indices.astype(dtype)]
 
 
+def looked_up(draw: Draw) -> Made:
+    x = draw.array(draw.byte(), draw.size(30), draw.size(40))
+    places = draw.between(-x.shape[0], x.shape[0] - 1, draw.size(30)).astype("int32")
+    rows, columns = draw.between(-(2**30), 2**30, x.shape[0]), draw.between(0, 2**22, x.shape[1])
+    to = "int16" if draw.flag() else draw.byte()
+    op = QLinearGather(full_range(33 + draw.size(16), to, draw.size(3)))
+    return op, [x, places, rows.astype("int32"), columns.astype("int32")]
+
+
 def reduced(draw: Draw) -> tuple[tuple[int, ...], Array]:
     """Some axes, and a tensor that has them."""
     sizes = [*shape(draw), draw.size(23)]
@@ -135,6 +145,7 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "pad_words.c": padding,
     "concat_words.c": joined,
     "gather_rows.c": gathered,
+    "qlineargather_rows.c": looked_up,
     "reducemax_columns.c": largest,
     "reducemean_columns.c": mean,
     "qlinearreducemean_columns.c": quantised_mean,

@@ -15,6 +15,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -30,6 +31,7 @@ from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last, channels_second
+from tilewright.targets.generic.movement import INDICES
 
 BYTE = frozenset({"int8", "uint8"})
 NARROW = BYTE | {"int16", "uint16"}
@@ -108,6 +110,10 @@ KERNELS = (
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
         scratch=float_attention_rows, features=attention_features,
+    ),
+    Kernel(
+        QLinearGather, "qlineargather.c", "X indices rows:int32 columns:int32 -> Y",
+        {"X": BYTE, "indices": INDICES, "Y": INTEGER},
     ),
     Kernel(QLinearRotate, "qlinearrotate.c", "X cosine:int16 sine:int16 -> Y", {"X": NARROW, "Y": INTEGER}),
 )  # fmt: skip

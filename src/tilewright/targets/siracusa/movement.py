@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
+from tilewright.ops._linear import NARROW
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.pad import Pad
+from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.writerows import WriteRows
@@ -47,6 +49,35 @@ def small_table(op: Op, types: Types) -> str | None:
     return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is small"
 
 
+WORD = 32
+
+
+def looked_up_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; rows, and their elements, of one core."""
+    elements = math.prod(extents.values()) / cores
+    return 1.0, elements / extents["c"], elements
+
+
+def upper_word(op: Op, types: Types) -> str | None:
+    requant = cast(QLinearGather, op).requant
+    is_one = requant.rounding == "half_up" and WORD < requant.shift < 2 * WORD - 1
+    return None if is_one else f"a shift of {requant.shift}, {requant.rounding}: not by an upper word alone"
+
+
+def small_rows(op: Op, types: Types) -> str | None:
+    return upper_word(op, types) or small_table(op, types)
+
+
+def look_up(
+    source: str, objection: Callable[[Op, Types], str | None], resident: frozenset[str] = frozenset()
+) -> Kernel:
+    return Kernel(
+        QLinearGather, source, "X indices rows:int32 columns:int32 -> Y",
+        {"X": NARROW, "indices": INDICES, "Y": NARROW | {"int16"}}, objection=objection, cooperative=True,
+        features=looked_up_features, header="qlineargather.h", resident=resident,
+    )  # fmt: skip
+
+
 def copy(op: type[Op]) -> Kernel:
     types = {"X": MOVED, "Y": MOVED}
     return Kernel(
@@ -74,4 +105,6 @@ KERNELS = (
         objection=small_table, cooperative=True, features=gather_features, header="gather.h",
         resident=frozenset({"X"}),
     ),
+    look_up("qlineargather_rows.c", upper_word),
+    look_up("qlineargather_resident.c", small_rows, frozenset({"X", "rows"})),
 )  # fmt: skip
