@@ -1,4 +1,4 @@
-"""What it computes: a convolution, its requantisation and, where `other` is an address, the sum with what lies there."""
+"""What it computes: a convolution, its requantisation and, where `other` is an address, the sum with what is there."""
 
 import numpy as np
 

@@ -39,16 +39,13 @@ static inline u32 f32_fma_quick(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
     return f32_fma_exact(a, b, c, mode, flags);
 }
 
-/* Two at once, the second in the upper halves; 0 where it is not certain that this does. */
-static inline int f32_fma_pair_quick(u64 a, u64 b, u64 c, u32 flags, u64 *result) {
-    u32 low = f32_bits(__builtin_fmaf(f32_value((u32)a), f32_value((u32)b), f32_value((u32)c)));
-    u32 high = f32_bits(__builtin_fmaf(f32_value((u32)(a >> 32)), f32_value((u32)(b >> 32)), f32_value((u32)(c >> 32))));
-    *result = (u64)high << 32 | low;
-    return LIKELY((flags & FLAG_INEXACT) && f32_is_within_range(low) && f32_is_within_range(high));
-}
+/* Two at once, the second in the upper halves. */
 static inline u64 f32_fma_pair(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    u64 result;
-    if (LIKELY(mode == RM_NEAREST_EVEN) && f32_fma_pair_quick(a, b, c, *flags, &result)) return result;
+    if (LIKELY(mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT))) {
+        u32 low = f32_bits(__builtin_fmaf(f32_value((u32)a), f32_value((u32)b), f32_value((u32)c)));
+        u32 high = f32_bits(__builtin_fmaf(f32_value((u32)(a >> 32)), f32_value((u32)(b >> 32)), f32_value((u32)(c >> 32))));
+        if (LIKELY(f32_is_within_range(low) && f32_is_within_range(high))) return (u64)high << 32 | low;
+    }
     u32 low = f32_fma((u32)a, (u32)b, (u32)c, mode, flags);
     return (u64)f32_fma((u32)(a >> 32), (u32)(b >> 32), (u32)(c >> 32), mode, flags) << 32 | low;
 }

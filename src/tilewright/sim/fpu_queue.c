@@ -2,7 +2,6 @@
  *
  * One instruction begins each cycle at most, in order, when its operands are there. The unit and the data movers act in the
  * order of their cycles; fpu_run() stops before `limit`, from where on others may act first. */
-#include "float32_host.h"
 #include "ssr.h"
 
 static inline int is_load(u32 kind) { return kind == SNITCH_FLOAD || kind == SNITCH_DLOAD; }
@@ -48,8 +47,8 @@ static inline u32 streams_read(u32 registers) {
     return (u32)(named >> STREAM_REGISTER);
 }
 
-/* Do others see when it begins? What reads streams may do so ahead of time: data movers know when. */
-static inline u8 is_seen(const fpu_entry *e, u32 registers) { return e->of.is_access | ((registers & 63) > NO_REGISTER); }
+/* Do others see when it begins? */
+static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->of.is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
 
 static const u8 KIND_OF[SN_COUNT] = {
 #define RV(name, mask, match, form, kind, ...) [SN_##name] = SNITCH_##kind,
@@ -74,10 +73,9 @@ void fpu_push(core *c, const insn *ip, u64 now) {
     else if (e->of.is_packed) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
     if (UNLIKELY(n->streams_on)) {
         e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
-        e->is_shared = is_seen(e, e->registers);
+        e->is_shared = is_seen(e, e->registers, e->reads);
     }
-    e->is_plain = !e->is_shared, e->is_pair = ip->real == SN_vfmac_s && !e->lanes_repeat && e->rm == RM_NEAREST_EVEN;
-    if (n->frep_left) join_body(n, e, ip->dep), e->is_plain &= !e->stagger;
+    if (n->frep_left) join_body(n, e, ip->dep);
     n->due = earlier(n->due, e->when);
 }
 
@@ -189,9 +187,12 @@ static u64 place_in(sim *s, core *c, const fpu_entry *e, u32 i, u64 now, u64 lim
         fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, now);
         return NEVER;
     }
-    while (m->used == STREAM_FIFO)
-        if (!move_until(s, c, n, m->due, limit)) return NEVER;
-    return later(now, m->left[(m->head + m->used) % STREAM_FIFO]);
+    while (m->used == STREAM_FIFO) {
+        u64 due = m->due;
+        if (!move_until(s, c, n, due, limit)) return NEVER;
+        now = later(now, due);
+    }
+    return now;
 }
 
 static inline void access_memory(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs2, u64 now) {
@@ -199,15 +200,9 @@ static inline void access_memory(sim *s, core *c, snitch *n, const fpu_entry *e,
     else store(s, c, n, e, n->f[rs2], now);
 }
 
-static inline u64 result_of(core *c, const snitch *n, const fpu_entry *e, u32 rs1, u32 rs2, u32 rs3) {
-    u64 result;
-    if (LIKELY(e->is_pair) && f32_fma_pair_quick(n->f[rs1], n->f[rs2], n->f[rs3], c->fcsr_flags, &result)) return result;
-    u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
-    return fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
-}
-
 static inline void compute(core *c, snitch *n, const fpu_entry *e, u32 rd, u32 rs1, u32 rs2, u32 rs3, u64 now) {
-    u64 end = now + e->of.latency, result = result_of(c, n, e, rs1, rs2, rs3);
+    u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
+    u64 end = now + e->of.latency, result = fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
     c->counted[COUNT_FLOAT]++;
     n->next = now + e->of.interval;
     if (n->idle < end) n->idle = end;
@@ -227,82 +222,49 @@ static inline void pop_all(snitch *n, u32 reads, u64 now) {
 
 static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
 
-/* The same of what frep repeats, without leaving the queue: until operands are missing. */
-static void repeat_plain(core *c, snitch *n) {
-    const u32 first = n->first, body = n->queue[first].body, repeats = n->queue[first].repeats;
-    u32 position = n->position, repetition = n->repetition;
-    u64 next = n->next, idle = n->idle, begun = 0;
-    while (repetition < repeats) {
-        const fpu_entry *e = &n->queue[(first + position) % FPU_QUEUE];
-        const u32 all = e->registers, rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
-        if (UNLIKELY(!e->is_plain || position >= n->used)) break;
-        const u64 now = later(later(e->when, next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
-        if (now == NEVER) break;
-        const u64 end = now + e->of.latency;
-        n->f[rd] = result_of(c, n, e, rs1, rs2, rs3);
-        n->f_ready[rd] = end;
-        next = now + e->of.interval;
-        idle = later(idle, end);
-        pop_all(n, e->reads, now);
-        begun++;
-        if (++position == body) position = 0, repetition++;
-    }
-    n->position = position, n->repetition = repetition;
-    n->next = next, n->idle = idle;
-    n->repeated += begun;
-    c->counted[COUNT_FLOAT] += begun;
-}
-
-static inline int is_empty(const snitch *n) { return n->position >= n->used; }
-
-/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1), an element of a stream
- * is missing, or others see the next one and it does not begin before the limit. Returns when it begins, NEVER where that is not known. */
-static u64 begin(sim *s, core *c, snitch *n, u64 limit, u32 wanted) {
-    if (n->repetition < n->queue[n->first].repeats) repeat_plain(c, n);
-    while (!is_empty(n)) {
-        const fpu_entry *e = next_of(n);
-        u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
-        if (UNLIKELY(n->stagger) && e->stagger) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all);
-        u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
-        u64 now = later(later(e->when, n->next), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
-        if (UNLIKELY(now == NEVER)) {
-            check_missing(s, c, e, reads);
-            return NEVER;
-        }
-        if (is_shared) {
-            if (rd > NO_REGISTER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit);
-            if (now == NEVER || movers_due(n) <= now) return NEVER; /* they come first */
-            if (now >= limit) return now;
-        }
-        if (UNLIKELY(e->of.is_access)) access_memory(s, c, n, e, rd, rs2, now);
-        else compute(c, n, e, rd, rs1, rs2, rs3, now);
-        if (reads) pop_all(n, reads, now);
-        advance(n, now);
-        if (UNLIKELY(s->fault.reason) || n->used < wanted) return n->next;
-    }
-    return NEVER;
-}
-
-/* Brings data movers and unit up to the limit, or until there are fewer than `wanted` instructions in the queue (returns 1). */
+/* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
+ * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
-    for (;;) {
-        u64 held = n->next;
-        if (held < limit) {
-            held = begin(s, c, n, limit, wanted);
-            if (UNLIKELY(s->fault.reason)) return 0;
-        } else if (is_empty(n)) {
-            held = NEVER;
+    u64 due = movers_due(n), held = NEVER;
+    while (n->position < n->used) {
+        const fpu_entry *e = next_of(n);
+        u64 now = n->next;
+        if (due > now) { /* else it begins later than that, whatever its operands are */
+            u32 all = e->registers, reads = e->reads, is_shared = e->is_shared;
+            if (UNLIKELY(n->stagger) && e->stagger) all = staggered(n, e), reads = streams_read(all), is_shared = is_seen(e, all, reads);
+            u32 rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
+            now = later(later(e->when, now), later(n->f_ready[rs1], later(n->f_ready[rs2], n->f_ready[rs3])));
+            if (UNLIKELY(rd > NO_REGISTER) && now != NEVER) now = place_in(s, c, e, rd - STREAM_REGISTER, now, limit), due = movers_due(n);
+            if (UNLIKELY(now == NEVER)) check_missing(s, c, e, reads);
+            if (due > now) {
+                if (now >= limit && is_shared) {
+                    held = now;
+                    break;
+                }
+                if (UNLIKELY(e->of.is_access)) access_memory(s, c, n, e, rd, rs2, now);
+                else compute(c, n, e, rd, rs1, rs2, rs3, now);
+                if (reads) pop_all(n, reads, now);
+                advance(n, now);
+                if (UNLIKELY(s->fault.reason)) return 0;
+                if (n->used < wanted) {
+                    n->due = now;
+                    return 1;
+                }
+                due = movers_due(n);
+                if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
+                    held = n->next;
+                    break;
+                }
+                continue;
+            }
         }
-        u64 due = movers_due(n);
-        int is_done = n->used < wanted;
-        if (is_done || due >= limit || is_empty(n)) {
-            n->due = earlier(due, held);
-            return is_done;
-        }
+        if (due >= limit || UNLIKELY(s->fault.reason)) break;
         move(s, c, n, due);
-        if (UNLIKELY(s->fault.reason)) return 0;
+        due = movers_due(n);
     }
+    n->due = earlier(due, held);
+    return 0;
 }
 
 /* Brings the unit up to a cycle, from where on others may act first. */
@@ -316,50 +278,6 @@ void fpu_run(sim *s, core *c, u64 limit) {
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
-    if (c->snitch->used < wanted) return 1;
     if (run(s, c, limit, wanted)) return 1;
     return c->snitch->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
-}
-
-/* What units and data movers do in a cycle, of a core that does nothing in it. Returns the next cycle of that kind. */
-static inline u64 visit(sim *s, core *c, snitch *n, u64 now, u32 wanted) {
-    u64 held = NEVER;
-    move(s, c, n, now);
-    if (!is_empty(n)) held = n->next <= now ? begin(s, c, n, now + 1, wanted) : n->next;
-    return n->due = earlier(movers_due(n), held);
-}
-
-/* To the next cycle in which somebody acts, if that is easy to find. */
-static inline int next_cycle(const sim *s, queue *q) {
-    if (UNLIKELY(q->far_count || !q->occupied || q->is_wide)) return 0;
-    u64 now = q->now + queue_distance(q);
-    if (UNLIKELY(now >= s->stop)) return 0;
-    q->now = now;
-    q->ready = q->slot[now % WHEEL];
-    q->slot[now % WHEEL] = 0;
-    q->occupied &= ~(1ull << now % WHEEL);
-    return 1;
-}
-
-/* Goes on as long as those whose turn it is are units of cores that do nothing, or wait for them. */
-void units_run(sim *s) {
-    queue *q = &s->queue;
-    if (UNLIKELY(s->is_locked)) return;
-    while (q->ready || next_cycle(s, q)) {
-        u32 actor = (u32)__builtin_ctzll(q->ready);
-        if (actor >= s->cores) return;
-        core *c = s->by_rank[actor];
-        snitch *n = c->snitch;
-        u32 wanted = n->used < n->waits_for_unit ? 0 : n->waits_for_unit;
-        u64 now = q->now, own = wanted ? NEVER : pending_core(c);
-        if (n->due != now || own <= now) return;
-        q->ready &= q->ready - 1;
-        s->running = actor;
-        u64 next = visit(s, c, n, now, wanted);
-        int is_over = n->used < wanted || (wanted && next == NEVER);
-        if (wanted && !is_over && next > c->t) c->stall[STALL_FPU] += next - c->t, c->t = next;
-        if (is_over) queue_push(q, actor, now);
-        else if ((next = earlier(next, own)) != NEVER) queue_push(q, actor, next);
-        if (UNLIKELY(is_over || s->fault.reason)) return;
-    }
 }

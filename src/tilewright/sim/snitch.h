@@ -46,8 +46,7 @@ typedef struct {
     fpu_traits of;
     u16 op;
     u8 kind, rm, lanes_repeat, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
-    u8 is_plain, is_pair; /* only its operands matter, in every repetition; products of pairs of singles, added to nearest */
-    u8 spare[14];        /* up to a power of two */
+    u8 spare[16];        /* up to a power of two */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
@@ -57,7 +56,6 @@ typedef struct {
     u32 head, used, delivered, repeat, is_write, is_running, address, loops, pointer;
     u64 room;            /* of a stream to memory: elements that it still takes */
     u64 fifo[STREAM_FIFO], ready[STREAM_FIFO];
-    u64 left[STREAM_FIFO]; /* from when on a place is free again: unit and data mover are not at the same time */
     u32 bound[STREAM_LOOPS], stride[STREAM_LOOPS], count[STREAM_LOOPS];
 } data_mover;
 
@@ -102,7 +100,6 @@ int snitch_barrier(sim *s, core *c, u64 now);
 typedef struct { u64 value; u32 latency, wait, failed; } snitch_result;
 snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u64 value);
 /* fpu_queue.c */
-void units_run(sim *s);
 void fpu_run(sim *s, core *c, u64 limit);
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
 void fpu_push(core *c, const insn *ip, u64 now);
@@ -126,10 +123,6 @@ int xdma_is_full(const sim *s);
 u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 now);
 u32 xdma_status(sim *s, u32 selector, u64 now);
 u64 xdma_read_end(const sim *s, u64 now);
-
-/* When this core does something next; when it or its unit does. */
-static inline u64 pending_core(const core *c) { return c->status == CORE_RUNNING ? c->t : NEVER; }
-static inline u64 pending(const core *c) { return earlier(pending_core(c), c->snitch->due); }
 
 /* Lanes of the packed instructions: bits by the format in funct3. */
 static inline u8 lane_bits(u32 funct3) {

@@ -101,14 +101,12 @@
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
-/* What data movers do until then comes before they are set up anew or switched. */
-#define STREAMS_UP_TO_NOW() do { if (UNLIKELY(f->due < t)) { WAIT_TURN(); fpu_run(s, c, t); if (UNLIKELY(s->fault.reason)) goto stopped; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
 #define HANDLE_CSR(form, operation) { \
     SETTLE(); u32 number = (u32)ip->imm, operand = FORM_##form == FORM_CSRI ? ip->rs1 : X(rs1); \
     int writes = operation == CSR_WRITE || ip->rs1; \
-    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_IDLE(); STREAMS_UP_TO_NOW(); } \
+    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_IDLE(); } \
     if (number == CSR_BARRIER) { WAIT_TURN(); CHECK_BODY(); c->ip = ip; \
         if (!snitch_barrier(s, c, t)) { c->wait_rd = ip->rd; goto block; } horizon = s->horizon; } \
     X(rd) = snitch_csr(s, c, number, operation, operand, writes, t, n); n++; t++; NEXT; }
@@ -158,7 +156,7 @@
 
 #define HANDLE_STREAM_READ(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
     X(rd) = stream_read_register(f, where >> 5 & 31, where & 31); n++; t++; NEXT; }
-#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); STREAMS_UP_TO_NOW(); u32 N = (u32)ip->imm, where = place; (void)N; \
+#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
     stream_write_register(s, c, where >> 5 & 31, where & 31, X(rs1), t); n++; t++; NEXT; }
 #define HANDLE_FREP(form, ...) { SETTLE(); CHECK_BODY(); \
     f->frep_repeats = X(rs1), f->frep_body = f->frep_left = bits_of(ip, 11, 0) + 1, f->frep_is_inner = !(ip->rd & 1); \
@@ -200,18 +198,16 @@ static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
     return when;
 }
 
+/* When this core does something next; when it or its unit does. */
+static u64 pending_core(const core *c) { return c->status == CORE_RUNNING ? c->t : NEVER; }
+static u64 pending(const core *c) { return earlier(pending_core(c), c->snitch->due); }
+
 /* Does a core that waits for its unit go on waiting? Where it does not, nothing has changed in its place in time. */
 static int still_waits(sim *s, core *c, u64 horizon) {
     snitch *f = c->snitch;
     if (fpu_make_room(s, c, horizon, f->waits_for_unit) || s->fault.reason || f->due == NEVER) return f->waits_for_unit = 0;
     if (f->due > c->t) c->stall[STALL_FPU] += f->due - c->t, c->t = f->due;
     return 1;
-}
-
-static inline int is_turn_of_unit(const sim *s) {
-    const queue *q = &s->queue;
-    u32 actor = q->ready ? (u32)__builtin_ctzll(q->ready) : s->cores;
-    return actor < s->cores && s->by_rank[actor]->snitch->due == q->now;
 }
 
 /* Is it the turn of another core in the present cycle, without a debugger that holds some? */
@@ -295,10 +291,6 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     }
     if (UNLIKELY(s->fault.reason)) return;
 pick:
-    if (is_turn_of_unit(s)) {
-        units_run(s);
-        if (UNLIKELY(s->fault.reason)) return;
-    }
     if (LIKELY(more_in_this_cycle(s))) {
         s->running = (u32)queue_pop(&s->queue);
         c = s->by_rank[s->running];

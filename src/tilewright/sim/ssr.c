@@ -28,7 +28,6 @@ static void start(data_mover *m, u32 number, u32 pointer, u64 now) {
 static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
     m->head = m->used = m->delivered = m->is_running = 0;
     memset(m->count, 0, sizeof m->count);
-    memset(m->left, 0, sizeof m->left);
     if (number == REGISTER_REPEAT) m->repeat = value;
     if (number >= REGISTER_BOUNDS && number < REGISTER_BOUNDS + STREAM_LOOPS) m->bound[number - REGISTER_BOUNDS] = value;
     if (number >= REGISTER_STRIDES && number < REGISTER_STRIDES + STREAM_LOOPS) m->stride[number - REGISTER_STRIDES] = value;
@@ -85,7 +84,7 @@ void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
         wait += far_access(s, c, m, slot, now);
     }
     m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
-    if (m->is_write) m->left[slot] = now, m->head = (slot + 1) % STREAM_FIFO, m->used--;
+    if (m->is_write) m->head = (slot + 1) % STREAM_FIFO, m->used--;
     else m->ready[slot] = m->next, m->used++;
     mover_next_address(m);
     mover_plan(n, m);

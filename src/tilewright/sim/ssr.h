@@ -4,13 +4,9 @@
 #include "snitch.h"
 
 /* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
-static inline u64 mover_fetches(const snitch *n, const data_mover *m, u64 next) {
-    u64 when = later(next, m->left[(m->head + m->used) % STREAM_FIFO]);
-    return n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? when : NEVER;
-}
 static inline void mover_plan(snitch *n, data_mover *m) {
     if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    else m->due = mover_fetches(n, m, m->next);
+    else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
 }
 static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
 
@@ -28,9 +24,11 @@ static inline void mover_pop(snitch *n, u32 i, u64 now) {
         return;
     }
     m->delivered = 0;
-    m->left[m->head] = now + 1;
     u32 head = m->head = (m->head + 1) % STREAM_FIFO;
-    if (m->used-- == STREAM_FIFO) m->due = mover_fetches(n, m, m->next);
+    if (m->used-- == STREAM_FIFO) {
+        m->next = later(m->next, now + 1);
+        mover_plan(n, m);
+    }
     n->f[STREAM_REGISTER + i] = m->fifo[head];
     n->f_ready[STREAM_REGISTER + i] = m->used ? m->ready[head] : NEVER;
 }
@@ -76,6 +74,6 @@ static inline __attribute__((always_inline)) void mover_step(sim *s, core *c, sn
     n->moved++;
     if (!m->used++) n->f[STREAM_REGISTER + i] = m->fifo[slot], n->f_ready[STREAM_REGISTER + i] = next;
     mover_next_address(m);
-    m->due = mover_fetches(n, m, next);
+    m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? next : NEVER;
 }
 #endif
