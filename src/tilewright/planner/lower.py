@@ -39,7 +39,7 @@ from tilewright.planner.tile_schedule import (
     When,
 )
 from tilewright.planner.tiling_option import Operand, TilingOption
-from tilewright.tiling.dma_shapes import DmaShape, apart, dma_shape
+from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 
 def lower(plan: Plan) -> ClusterSchedule:
@@ -139,7 +139,7 @@ def _command(operand: Operand, shape: DmaShape) -> str:
 def _copy_command(plan: Plan, option: TilingOption) -> str:
     """Of a layer that is nothing but a transfer, from or to L1: what is there may have gaps too."""
     into_l1 = plan.homes[option.node.key].is_in(plan.memories.l1.name)
-    if apart(option.grid) == "X":
+    if dma_shape(option.grid, "X").strided:
         return DMA_IN_ROWS
     run, rows = (DMA_IN, DMA_IN_STRIDED) if into_l1 else (DMA_OUT, DMA_OUT_ROWS)
     return rows if dma_shape(option.grid, "Y").strided else run

@@ -121,7 +121,7 @@ def test_gelu_is_ita_s_polynomial(zero: int) -> None:
     a, b = results(ours, x), results(exact, x)
     assert np.corrcoef(a.reshape(-1), b.reshape(-1))[0, 1] > 0.99
     lowered = stage(import_model(model), "snitch", "lowered", settings=Settings(numerics="hardware"))
-    assert [node.op.kind for node in lowered.nodes] == ["ItaTiles", "ItaLinear", "ItaLinear", "ItaRows"]
+    assert [node.op.kind for node in lowered.nodes] == ["TilesOfRows", "ItaLinear", "ItaLinear", "RowsOfTiles"]
     assert np.array_equal(results(lowered, x), a)
     by_cores = stage(
         import_model(model), "snitch", "lowered", settings=Settings(engines=("cluster",), numerics="hardware")
