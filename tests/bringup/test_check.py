@@ -34,9 +34,9 @@ def test_on_clusters_without_event_lines(target: str) -> None:
 
 
 def test_examples_are_short() -> None:
-    for folder in (QVANILLA, REQUANT, ARRAY, RESIDUAL):
+    for folder, most in ((QVANILLA, 80), (REQUANT, 80), (ARRAY, 80), (RESIDUAL, 100)):
         lines = sum(len(path.read_text().splitlines()) for path in folder.glob("*.py"))
-        assert lines < 100, f"{folder.name} has {lines}"
+        assert lines < most, f"{folder.name} has {lines}"
 
 
 def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:
