@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.errors import InternalError
 from tilewright.targets.snitch.ita.arithmetic import POOL_SOFTMAX, Scale
 from tilewright.targets.snitch.ita.layout import SIDE
 
@@ -25,7 +26,8 @@ def own_share() -> int:
     scores = np.full((1, SIDE), -128, np.int8)
     scores[0, 0] = 127
     shares = POOL_SOFTMAX(scores)[0]
-    assert not shares[1:].any()
+    if shares[1:].any():
+        raise InternalError("ITAPool's softmax", "a row that attends to itself alone has shares of others")
     return int(shares[0])
 
 
@@ -36,7 +38,7 @@ def undone(share: int) -> Scale:
         scale = Scale(round((1 << shift) / share), shift)
         if scale.multiplier < 256 and np.array_equal(scale(values * share), values):
             return scale
-    raise AssertionError(f"no scale of 8 bits undoes {share}")
+    raise InternalError("ITAPool's softmax", f"no scale of 8 bits undoes {share}")
 
 
 MIXED = undone(own_share())
