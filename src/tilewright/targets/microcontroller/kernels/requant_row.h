@@ -12,7 +12,7 @@
 /* TW_AS_IS: not requantised. TW_FAR: shifts of more than 32 bits, nothing added: the lower word decides only where the
  * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings.
  * TW_ONCE: its single one, behind the upper word; of results of 16 bits. */
-typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ONCE, TW_ANY_WAY } tw_way;
+typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY, TW_ONCE } tw_way;
 
 /* What is the same for all totals of a filter. */
 typedef struct {
