@@ -25,6 +25,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
@@ -201,6 +202,20 @@ def test_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     used = run_on(cases, NATIVE, monkeypatch, inputs=2)
     has_own = vectors_of(NATIVE).dot in (Dot.SDOT, Dot.SMMLA)
     assert used == {"qlinearadd_wide", *(["qlinearadd_bytes"] if has_own else [])}
+
+
+def test_sums_of_tensorflow_lite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that no single rounding gives: in vectors where the shapes are one, else as everywhere."""
+    random, cases = default_rng(8), list[Case]()
+    for a, b, y in (("int8", "int8", "int8"), ("uint8", "int8", "uint8"), ("int8", "uint8", "int8")):
+        for zero, exponent in ((3, -18), (40, -19)):
+            first, second = Summand(zero, 5 << 28, -1), Summand(7, 7 << 28, 0)
+            op = TfliteAdd(20, first, second, 1 << 30, exponent, full_range(0, y, 5, "double"))
+            x = some_bytes(random, a, 3, 337)
+            cases += [(op, [x, some_bytes(random, b, 3, size)]) for size in (337, 1)]
+    used = run_on(cases, NATIVE, monkeypatch, inputs=2)
+    has_own = vectors_of(NATIVE).dot in (Dot.SDOT, Dot.SMMLA)
+    assert used == {"tfliteadd", *(["tfliteadd_bytes"] if has_own else [])}
 
 
 def test_means_planes_and_norms(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Dot, Vectors
@@ -22,6 +23,7 @@ from tilewright.targets.generic.quantised import BYTE, INTEGER
 
 MOST_PLANES = 4
 EXACT = frozenset({"half_up", "half_even", "half_away"})
+DOUBLE = frozenset({"double", "double_up"})
 LARGEST_UNIT = 1 << 31
 """Of a normalised element: the root of a row's length at the most."""
 
@@ -69,6 +71,16 @@ def plane_params(op: Op, types: Types) -> Params:
     return {"batch": batch, "planes": planes, "pixels": math.prod(sides)}
 
 
+def rounded_twice(op: Op, types: Types) -> str | None:
+    rounded = cast(TfliteAdd, op).requant.rounding in DOUBLE
+    alike = types["A"].shape == types["B"].shape == types["Y"].shape
+    return None if rounded and alike else "it adds tensors of one shape and rounds every product twice"
+
+
+def scaled_sum_params(op: Op, types: Types) -> Params:
+    return {"count": types["Y"].elements, "sum": op.params(types)}
+
+
 KERNELS = (
     Kernel(
         QLinearAdd, "qlinearadd_wide.c", "A B -> Y", {"A": INTEGER, "B": INTEGER, "Y": INTEGER},
@@ -90,11 +102,16 @@ FUSED = Kernel(
     header="quantizelinear.h",
 )  # fmt: skip
 """For Arm's vectors, which multiply and add in one instruction."""
+SCALED_SUM = Kernel(
+    TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": BYTE, "B": BYTE, "Y": BYTE}, scaled_sum_params,
+    objection=rounded_twice,
+)  # fmt: skip
+"""For Arm's vectors, which round products as TensorFlow Lite does."""
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     return (
-        (FUSED, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS)
+        (FUSED, SCALED_SUM, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS)
         if vectors.dot in (Dot.SDOT, Dot.SMMLA)
         else KERNELS
     )

@@ -38,16 +38,22 @@ static inline int16x8_t tw_bytes_wide(int is_unsigned, const void *from, int hal
   return vmovl_s8(vld1_s8((const int8_t *)from + 8 * half));
 }
 
+/* As bytes between limits. */
+static inline void tw_store_sixteen(int is_unsigned, int16x8_t first, int16x8_t second, int8x16_t low, int8x16_t high,
+                                    void *y) {
+  if (is_unsigned) {
+    const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(first), second);
+    vst1q_u8(y, vminq_u8(vmaxq_u8(narrow, vreinterpretq_u8_s8(low)), vreinterpretq_u8_s8(high)));
+  } else {
+    vst1q_s8(y, vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(first), second), low), high));
+  }
+}
+
 static inline void tw_weighted_sixteen(const tw_weights *w, int unsigned_a, const void *a, int unsigned_b, const void *b,
                                        int unsigned_y, void *y) {
   const int16x8_t low = tw_weighted_eight(w, tw_bytes_wide(unsigned_a, a, 0), tw_bytes_wide(unsigned_b, b, 0));
   const int16x8_t high = tw_weighted_eight(w, tw_bytes_wide(unsigned_a, a, 1), tw_bytes_wide(unsigned_b, b, 1));
-  if (unsigned_y) {
-    const uint8x16_t narrow = vqmovun_high_s16(vqmovun_s16(low), high);
-    vst1q_u8(y, vminq_u8(vmaxq_u8(narrow, vreinterpretq_u8_s8(w->low)), vreinterpretq_u8_s8(w->high)));
-  } else {
-    vst1q_s8(y, vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(low), high), w->low), w->high));
-  }
+  tw_store_sixteen(unsigned_y, low, high, w->low, w->high, y);
 }
 
 #endif
