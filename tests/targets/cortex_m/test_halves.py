@@ -80,6 +80,22 @@ def test_depthwise_convolutions() -> None:
     assert run(cases) == {"depthwise_halves"}
 
 
+def apart(case: Case, distance: int) -> Case:
+    """The same layer on columns so far from each other."""
+    op, arrays = case
+    assert isinstance(op, Conv)
+    far = replace(op, dilations=(1, distance), padding=(0, 2 * distance + 1, 0, distance))
+    return far, arrays
+
+
+def test_columns_apart() -> None:
+    random = default_rng(27)
+    layers = [wide(random, conv(random, "single", depthwise=True), kind) for kind in ("single", "half_up", "none")]
+    near = [apart(layer, distance) for layer, distance in zip(layers, (2, 3, 5), strict=True)]
+    assert run(near) == {"depthwise_halves"}
+    assert run([apart(layer, 40) for layer in layers[:1]]) == {"conv_plain"}
+
+
 def on_vectors(cases: Sequence[Case]) -> set[str]:
     compiled, _ = run_on_board(cases, LARGE, target="cortex-m55")
     return set(kernels(compiled))
