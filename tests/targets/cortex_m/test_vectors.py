@@ -181,9 +181,19 @@ def test_ties_of_wide_totals() -> None:
 @pytest.mark.parametrize("kernel", ["depthwise_mve", "requantshift_mve"])
 def test_gcc_takes_kernels(tmp_path: Path, kernel: str) -> None:
     folder = Path(vector_offers.__file__).parent
-    includes = [f"-I{place}" for place in (folder / "mve/kernels", folder.parent / "generic/kernels")]
+    places = folder / "mve/kernels", folder / "kernels", folder.parent / "generic/kernels"
     source = str(folder / f"mve/kernels/{kernel}.c")
     subprocess.run(
-        [GCC, "-mcpu=cortex-m55", "-mfloat-abi=hard", "-O2", "-S", "-o", str(tmp_path / "s"), *includes, source],
+        [
+            GCC,
+            "-mcpu=cortex-m55",
+            "-mfloat-abi=hard",
+            "-O2",
+            "-S",
+            "-o",
+            str(tmp_path / "s"),
+            *(f"-I{place}" for place in places),
+            source,
+        ],
         check=True,
     )
