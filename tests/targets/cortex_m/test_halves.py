@@ -96,6 +96,14 @@ def test_columns_apart() -> None:
     assert run([apart(layer, 40) for layer in layers[:1]]) == {"conv_plain"}
 
 
+def test_channels_come_second() -> None:
+    random = default_rng(28)
+    requant, mul, add = to_halves(random, 8, "single", True)
+    x, w = some_bytes(random, "int16", 1, 8, 8, 8), random.integers(-128, 128, (8, 3, 3, 8)).astype(np.int8)
+    op = Conv((1, 1), (1, 1), (1, 1, 1, 1), channels_last=True, requant=requant)
+    assert "conv_pairs_apart" in run([(op, [x, w, np.zeros(8, np.int32), mul, add])])
+
+
 def on_vectors(cases: Sequence[Case]) -> set[str]:
     compiled, _ = run_on_board(cases, LARGE, target="cortex-m55")
     return set(kernels(compiled))
