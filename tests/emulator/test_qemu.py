@@ -14,6 +14,7 @@ from tests.targets.rv32.machine import run_on_board
 from tests.targets.rv32.test_kernels import conv
 from tilewright import targets
 from tilewright.emulator import vector_timing
+from tilewright.emulator.faults import StackOverrun
 from tilewright.emulator.qemu import Qemu
 from tilewright.emulator.qemu_machines import MACHINES, moved
 from tilewright.emulator.qemu_process import PROGRAM
@@ -70,6 +71,9 @@ fault:
 text: .asciz "done"
     .balign 4
 reason: .word 0x20026, 7
+    .globl tw_stack_start, tw_stack_end
+    tw_stack_start = 0x21000000
+    tw_stack_end = 0x21001000
 """
 LAYOUT = "ENTRY(start) SECTIONS { .text 0x60000000 : { KEEP(*(.vectors)) *(.text) } }"
 
@@ -123,6 +127,14 @@ def test_faults_and_endless_loops_are_reported_with_their_function(tmp_path: Pat
         qemu.load(program(tmp_path, "1: b 1b"))
         with pytest.raises(CompileError, match="in back: the program has not ended after"):
             qemu.run(1_000_000)
+
+
+@needs_qemu
+def test_a_stack_that_is_too_small_is_named(tmp_path: Path) -> None:
+    with machine() as qemu:
+        qemu.load(program(tmp_path, "sub sp, #0x1000\npush {r0, r1}"))
+        with pytest.raises(StackOverrun, match="the stack of 4096 bytes is too small"):
+            qemu.run()
 
 
 @needs_qemu

@@ -67,6 +67,19 @@ def test_a_compiler_that_hangs_is_ended(run: object, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize("said", ["section '.text' will not fit in region 'flash':", "region `flash'"])
+def test_a_memory_that_the_linker_finds_too_small_is_named(run: object, tmp_path: Path, said: str) -> None:
+    (tmp_path / "said").write_text(f"ld: {said} overflowed by 96 bytes\n")
+    fake = tmp_path / "cc"
+    fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 0\ncat {tmp_path}/said >&2\nexit 1\n')
+    fake.chmod(0o755)
+    ran = run("--cc", str(fake))
+    assert ran.code == 2
+    assert "memory flash" in ran.err
+    assert "96 bytes are missing" in ran.err
+
+
+@pytest.mark.fast
 def test_a_compiler_that_fails_is_quoted(run: object, tmp_path: Path) -> None:
     fake = tmp_path / "cc"
     fake.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "weights too heavy" >&2\nexit 1\n')

@@ -91,6 +91,7 @@ def test_ram_of_several_memories_is_the_first_that_has_so_much() -> None:
         (HEAD + FLASH, "memory", "there is none that holds both arena and stack"),
         (GOOD.replace('"stack"', '"heap"'), "memory SRAM1, holds", "is not allowed"),
         (HEAD, "memory", "is not a list of memories"),
+        (GOOD.replace('["arena", "stack"]', '"stack"'), "memory SRAM1, holds", "'stack' is not allowed"),
         ("cpu = ", "", "is not TOML"),
     ],
 )

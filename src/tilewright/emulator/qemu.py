@@ -11,7 +11,8 @@ from pathlib import Path
 from tilewright.emulator import vector_timing
 from tilewright.emulator.counting import BlockCost
 from tilewright.emulator.decoding import decoded, disassembler
-from tilewright.emulator.machine import activity_of
+from tilewright.emulator.faults import stack_overrun
+from tilewright.emulator.machine import STACK, activity_of
 from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
@@ -167,6 +168,9 @@ class Qemu:
     def _fault(self) -> CompileError:
         """The core stands in the handler of a fault, and the place of it on the stack."""
         stack = self._remote.register(STACK_POINTER)
+        start, end = (self.elf.symbols.get(name, 0) for name in STACK) if self.elf is not None else (0, 0)
+        if stack < start:
+            return stack_overrun(self._core, end - start)
         place = int.from_bytes(self._remote.read(stack + STACKED_PLACE, 4), "little")
         status, address = (int.from_bytes(self._remote.read(at, 4), "little") for at in (FAULT_STATUS, FAULT_ADDRESS))
         return CompileError(self._place(place), f"the core faulted: status {status:#010x}, address {address:#010x}", "")

@@ -102,7 +102,7 @@ class _Reader:
         found = BoardFile(
             name, self._text(given, "summary", name), self._cpu(given.get("cpu")),
             self._number(given, "", "clock_mhz", 0.001, 10_000, whole=False), memories,
-            self._texts(given, "", "sources"), self._texts(given, "", "uncertain"),
+            self._texts(given, "sources"), self._texts(given, "uncertain"),
         )  # fmt: skip
         raise_all(self.errors)
         self._check_together(memories)
@@ -162,19 +162,20 @@ class _Reader:
             self._wrong(key, f"{value!r} is not a text", 'for example summary = "my board"')
         return str(value)
 
-    def _texts(self, given: Mapping[str, Any], place: str, key: str) -> tuple[str, ...]:
+    def _texts(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = given.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            self._wrong(f"{place}{key}", f"{value!r} is not a list of texts", f'for example {key} = ["RM0432"]')
+            self._wrong(key, f"{value!r} is not a list of texts", f'for example {key} = ["RM0432"]')
             return ()
         return tuple(value)
 
     def _holds(self, given: Mapping[str, Any], place: str) -> tuple[str, ...]:
-        found = self._texts(given, f"{place}, ", "holds")
-        if not found or not set(found) <= set(USES):
-            what = "is missing" if "holds" not in given else f"{given['holds']!r} is not allowed"
+        found = given.get("holds")
+        if not isinstance(found, list) or not found or not all(one in USES for one in found):
+            what = "is missing" if "holds" not in given else f"{found!r} is not allowed"
             self._wrong(f"{place}, holds", what, f"a list of {', '.join(USES)}")
-        return found
+            return ()
+        return tuple(found)
 
     # ---- what memories are together ----
 

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -75,6 +76,7 @@ class Compiler:
                 f"compiler {self.command[0]}", f"has not finished after {LONGEST_RUN} s", "try another --cc"
             ) from None
         if done.returncode != 0:
+            _refuse_too_large(done.stderr)
             said = [line for line in done.stderr.splitlines() if line.strip()]
             first = next((at for at, line in enumerate(said) if "error" in line), 0)
             lines = said[first : first + 8]
@@ -83,6 +85,16 @@ class Compiler:
                 f"{FAILED}\n    " + "\n    ".join(lines),
                 "try another --cc, or report the lines above",
             )
+
+
+def _refuse_too_large(said: str) -> None:
+    """A memory that the linker finds too small."""
+    missing = {name: int(more) for name, more in re.findall(r"region ['`](\w+)'[^\n]* overflowed by (\d+) bytes", said)}
+    for name, more in missing.items():
+        raise CompileError(
+            f"memory {name}", f"what is linked into it does not fit: {more} bytes are missing",
+            "what may help: a smaller network, a larger --memory or --board",
+        )  # fmt: skip
 
 
 @cache

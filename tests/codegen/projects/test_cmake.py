@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.projects.made import content, program, put
+from tests.emulator.test_qemu import needs_qemu
 from tilewright import targets
 from tilewright.toolchain.compiler import cache_folder, find_cross_compiler
 
@@ -35,17 +36,26 @@ def result() -> str:
     return f"result {' '.join(map(str, found))}\nas expected\n"
 
 
-@pytest.mark.parametrize("toolchain", ["zig", "arm-none-eabi-gcc"])
-def test_a_board(tmp_path: Path, toolchain: str) -> None:
+def check_board(tmp_path: Path, toolchain: str, target: str) -> None:
     if toolchain != "zig" and not shutil.which(toolchain):
         pytest.skip(f"there is no {toolchain} here")
-    place = put(content("cmake"), tmp_path)
+    place = put(content("cmake", target), tmp_path)
     build = built(place, "--toolchain", f"cmake/{toolchain}.cmake", *([ZIG] if toolchain == "zig" else []))
-    with targets.find("cortex-m4").machine() as machine:
+    with targets.find(target).machine() as machine:
         machine.load(build / "tiny_app.elf")
         report = machine.run(10**8)
     assert report.exit_code == 0
     assert machine.stdout.startswith(result())
+
+
+@pytest.mark.parametrize("toolchain", ["zig", "arm-none-eabi-gcc"])
+def test_a_board(tmp_path: Path, toolchain: str) -> None:
+    check_board(tmp_path, toolchain, "cortex-m4")
+
+
+@needs_qemu
+def test_vectors_with_gcc(tmp_path: Path) -> None:
+    check_board(tmp_path, "arm-none-eabi-gcc", "cortex-m55")
 
 
 def test_this_machine(tmp_path: Path) -> None:

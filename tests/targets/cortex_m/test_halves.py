@@ -80,6 +80,30 @@ def test_depthwise_convolutions() -> None:
     assert run(cases) == {"depthwise_halves"}
 
 
+def apart(case: Case, distance: int) -> Case:
+    """The same layer on columns so far from each other."""
+    op, arrays = case
+    assert isinstance(op, Conv)
+    far = replace(op, dilations=(1, distance), padding=(0, 2 * distance + 1, 0, distance))
+    return far, arrays
+
+
+def test_columns_apart() -> None:
+    random = default_rng(27)
+    layers = [wide(random, conv(random, "single", depthwise=True), kind) for kind in ("single", "half_up", "none")]
+    near = [apart(layer, distance) for layer, distance in zip(layers, (2, 3, 5), strict=True)]
+    assert run(near) == {"depthwise_halves"}
+    assert run([apart(layer, 40) for layer in layers[:1]]) == {"conv_plain"}
+
+
+def test_channels_come_second() -> None:
+    random = default_rng(28)
+    requant, mul, add = to_halves(random, 8, "single", True)
+    x, w = some_bytes(random, "int16", 1, 8, 8, 8), random.integers(-128, 128, (8, 3, 3, 8)).astype(np.int8)
+    op = Conv((1, 1), (1, 1), (1, 1, 1, 1), channels_last=True, requant=requant)
+    assert "conv_pairs_apart" in run([(op, [x, w, np.zeros(8, np.int32), mul, add])])
+
+
 def on_vectors(cases: Sequence[Case]) -> set[str]:
     compiled, _ = run_on_board(cases, LARGE, target="cortex-m55")
     return set(kernels(compiled))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +29,8 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.targets.cortex_m import vector_forms as forms
 from tilewright.targets.cortex_m import vector_offers
+
+GCC = "arm-none-eabi-gcc"
 
 
 def run(cases: Sequence[Case], inputs: int = 1) -> set[str]:
@@ -170,3 +175,25 @@ def test_ties_of_wide_totals() -> None:
         op = Conv((1,), (1,), (0, 0), requant=full_range(35, "int8", 3, rounding), channels_last=True)
         cases.append((op, [values[:, :, None], weights[:, :, None], bias, np.array([1 << 29], np.int32)]))
     assert run(cases) == {"conv_mve"}
+
+
+@pytest.mark.skipif(shutil.which(GCC) is None, reason=f"{GCC} is not installed")
+@pytest.mark.parametrize("kernel", ["depthwise_mve", "requantshift_mve"])
+def test_gcc_takes_kernels(tmp_path: Path, kernel: str) -> None:
+    folder = Path(vector_offers.__file__).parent
+    places = folder / "mve/kernels", folder / "kernels", folder.parent / "generic/kernels"
+    source = str(folder / f"mve/kernels/{kernel}.c")
+    subprocess.run(
+        [
+            GCC,
+            "-mcpu=cortex-m55",
+            "-mfloat-abi=hard",
+            "-O2",
+            "-S",
+            "-o",
+            str(tmp_path / "s"),
+            *(f"-I{place}" for place in places),
+            source,
+        ],
+        check=True,
+    )

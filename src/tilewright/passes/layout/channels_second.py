@@ -20,10 +20,17 @@ MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
 
 
-def _worth(graph: Graph, node: Node) -> int:
-    types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and BLOCKED.issuperset(types) else 0
+def _worth(images: frozenset[str], graph: Graph, node: Node) -> int:
+    if not isinstance(node.op, Conv):
+        return 0
+    x, w = (graph.types[name].dtype for name in node.inputs[:2])
+    return graph.macs(node) // MACS_PER_BYTE if x in images and w in BLOCKED else 0
 
 
-SECOND = Layout(channels_last=False, worth=_worth)
-CHANNELS_SECOND = Pass("channels second", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND))
+def channels_second(images: frozenset[str]) -> Pass:
+    """For convolutions of images with these elements."""
+    layout = Layout(channels_last=False, worth=partial(_worth, images))
+    return Pass("channels second", partial(with_layout, layout), ensures=partial(all_worth_it, layout))
+
+
+CHANNELS_SECOND = channels_second(BLOCKED)

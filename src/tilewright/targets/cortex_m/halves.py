@@ -15,6 +15,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.paired import WIDE, filters_of
@@ -24,6 +25,8 @@ WAYS = ("totals", "high", "positive")
 """Of `ways` that the kernel knows."""
 BEFORE = 4
 """TW_FILTER_WORDS in C: words of a filter before its weights."""
+WORDS_OF_A_COLUMN = 3
+"""Those that take less time than the portable kernel does for a column: as far apart columns may lie."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,12 @@ class HalvesConv(RearrangedConv):
     kernel: Shape = (1, 1)
     way: Way = TOTALS_WAY
     conv: Conv = field(default_factory=Conv)
+    apart: int = 1
+    """From a column of the graph's windows to the next; those between them have weights of zero."""
+
+    def macs(self, shapes: Shapes) -> int:
+        wide = self.kernel[-1]
+        return super().macs(shapes) // wide * (1 + (wide - 1) // self.apart)
 
     def plain_shapes(self, shapes: Shapes) -> Shapes:
         result = {"Y": shapes["Y"]} if "Y" in shapes else {}
@@ -79,20 +88,31 @@ def _unpacked(packed: Array, kernel: Shape) -> tuple[Array, ...]:
     return (rows, *words[:, :BEFORE].T)
 
 
+def _side_by_side(weights: Array, apart: int) -> Array:
+    """Columns so many elements apart, with zeros between them."""
+    *high, wide = weights.shape
+    found = np.zeros((*high, reach(wide, apart)), weights.dtype)
+    found[..., ::apart] = weights
+    return found
+
+
 def halves_conv(graph: Graph, node: Node) -> Offer | None:
-    """A depthwise convolution of 16-bit elements with constants, whose windows have columns side by side."""
+    """A depthwise convolution of 16-bit elements with constants, whose windows have columns not far apart."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
     if not isinstance(op, Conv) or weights is None or op.channels_last or min(op.padding) < 0 or not weights.size:
         return None
-    if graph.types[operands["X"]].dtype != WIDE or op.groups == 1 or weights.shape[1] != 1 or op.dilations[-1] != 1:
+    if graph.types[operands["X"]].dtype != WIDE or op.groups == 1 or weights.shape[1] != 1:
         return None
-    rows = weights.reshape(len(weights), -1).astype(np.int64) - op.w_zero
+    if -(-reach(weights.shape[-1], op.dilations[-1]) // 2) > WORDS_OF_A_COLUMN * weights.shape[-1]:
+        return None
+    windows = _side_by_side(weights.astype(np.int64) - op.w_zero, op.dilations[-1])
+    rows, kernel = windows.reshape(len(windows), -1), windows.shape[2:]
     filters = filters_of(graph, operands, "B", rows, op.x_zero, WIDE)
     if filters is None:
         return None
     name = filters.way(op.requant)
     way = Way(name if name in WAYS else WAYS[0], True)
-    high, wide = math.prod(weights.shape[2:-1]), weights.shape[-1]
-    made = {f"{node.key}_halves": _packed(rows.reshape(-1, high, wide), filters, way, op)}
-    return Offer(HalvesConv(weights.shape[2:], way, replace(op, w_zero=0)), (operands["X"], *made), made)
+    made = {f"{node.key}_halves": _packed(rows.reshape(len(rows), -1, kernel[-1]), filters, way, op)}
+    conv = replace(op, w_zero=0, dilations=(*op.dilations[:-1], 1))
+    return Offer(HalvesConv(kernel, way, conv, op.dilations[-1]), (operands["X"], *made), made)

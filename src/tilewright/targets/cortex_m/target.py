@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.passes.layout.channels_second import BLOCKED, CHANNELS_SECOND, channels_second
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
@@ -15,6 +15,7 @@ from tilewright.target.memory import CHANGING, LASTING, Memory
 from tilewright.target.target import COSTS_OF_A_FAMILY, Board, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
+from tilewright.targets.cortex_m.paired import WIDE
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
@@ -32,7 +33,7 @@ KERNELS = {
 }
 """By what cores have; the first that takes an operator is preferred."""
 LAYOUTS: dict[str, tuple[Pass, ...]] = {
-    PLAIN: (CHANNELS_SECOND,), PAIRS: (CHANNELS_SECOND, READ_IMAGES_LAST), VECTORS: vectors.LAYOUTS,
+    PLAIN: (CHANNELS_SECOND,), PAIRS: (channels_second(BLOCKED | {WIDE}), READ_IMAGES_LAST), VECTORS: vectors.LAYOUTS,
 }  # fmt: skip
 FORMS = {PLAIN: linear.forms, PAIRS: paired_linear.forms, VECTORS: vector_offers.forms}
 FOLDERS = {PAIRS: (FOLDER / "pairs",), VECTORS: (FOLDER / "mve",)}

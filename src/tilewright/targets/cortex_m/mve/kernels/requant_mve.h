@@ -60,14 +60,15 @@ TW_ALWAYS int32x4_t tw_vector_shifted(const tw_requant *r, int32x4_t x, int32x4_
   if (r->rounding == TW_NATIVE) return vrshlq_s32(vaddq_s32(low, add), vdupq_n_s32(-r->shift));
   int32x4_t high = vaddq_s32(vmulhq_s32(x, mul), vshrq_n_s32(add, 31));
   low = vaddq_s32(low, add);
-  const mve_pred16_t no_carry = vcmpcsq_u32(vreinterpretq_u32_s32(low), vreinterpretq_u32_s32(add));
-  high = vaddq_m_s32(high, high, vdupq_n_s32(1), (mve_pred16_t)~no_carry);
+  const mve_pred16_t carry = vcmphiq_u32(vreinterpretq_u32_s32(add), vreinterpretq_u32_s32(low));
+  high = vaddq_m_s32(high, high, vdupq_n_s32(1), carry);
   const int32_t near = 32 - r->shift;
   const int32x4_t half = vdupq_n_s32(INT32_MIN);
   if (near < 0) {
     /* What is left of the low word decides whether there is a tie. */
-    const int32x4_t rest = vorrq_s32(veorq_s32(vshlq_s32(high, vdupq_n_s32(32 + near)), half), low);
-    return tw_vector_ties(r, vrshlq_s32(high, vdupq_n_s32(near)), high, vcmpeqq_n_s32(rest, 0));
+    const int32x4_t rest = vshlq_s32(high, vdupq_n_s32(32 + near));
+    const mve_pred16_t tie = vcmpeqq_m_s32(rest, half, vcmpeqq_n_s32(low, 0));
+    return tw_vector_ties(r, vrshlq_s32(high, vdupq_n_s32(near)), high, tie);
   }
   const uint32x4_t below = vreinterpretq_u32_s32(low);
   const int32x4_t floored = vorrq_s32(vqshlq_s32(high, vdupq_n_s32(near)),
