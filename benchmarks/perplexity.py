@@ -31,6 +31,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.levelling import levelled
 from tilewright.language.preparing import Quantising, quantiser_options, samples
+from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
@@ -54,7 +55,8 @@ def quantised(graph: Graph, folder: Path, bits: int, learned: bool) -> Graph:
     quantising = Quantising(text, bits, True if learned else None)
     pieces = samples(checkpoint.config, load_tokenizer(folder / "stories260k"), quantising, TOKENS)
     even = pipeline.import_model(decoder_model(levelled(checkpoint, graph, pieces), TOKENS))
-    return quantise(even, pieces, quantiser_options(quantising)).graph
+    made = apply(quantise(even, pieces, quantiser_options(quantising)).graph, pipeline.QUANTISING)
+    return share_words(made, quantising.learns_rounding)[0]
 
 
 def beginnings(graph: Graph, count: int) -> dict[str, Array]:

@@ -76,6 +76,13 @@ def test_integers_are_one_array(channels: Array) -> None:
 
 
 @pytest.mark.fast
+def test_rows_may_keep_their_bits() -> None:
+    graph = integers(np.ones(WIDTH))
+    assert share_words(graph, has_fine_rows=True) == (graph, True)
+    assert share_words(network(FLOATS, FLOATS.T.copy()), has_fine_rows=True)[0].constants.keys() == {"weights_2"}
+
+
+@pytest.mark.fast
 def test_other_weights_stay_apart() -> None:
     graph = integers(np.ones(WIDTH))
     others = FLOATS + 0.05 * np.sign(RANDOM.standard_normal(FLOATS.shape)).astype(np.float32)

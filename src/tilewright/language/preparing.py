@@ -43,6 +43,10 @@ class Quantising:
     """None: of weights with fewer than 8 bits, where it matters."""
     samples: int = SAMPLES
 
+    @property
+    def learns_rounding(self) -> bool:
+        return self.weight_bits < 8 if self.learn_rounding is None else self.learn_rounding
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -77,14 +81,18 @@ def prepare(
         graph = decoder.levelled(graph, pieces).graph(tokens, positions)
         options = quantiser_options(quantising, graph.outputs[0])
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
-    return both_modes(graph, tokens, context, block, greedy)
+    # A head whose roundings are learned is worth its words, but is no table of them.
+    has_fine_rows = quantising is not None and quantising.learns_rounding
+    return both_modes(graph, tokens, context, block, greedy, has_fine_rows)
 
 
-def both_modes(graph: Graph, tokens: int, context: int, block: int, greedy: bool = False) -> Prepared:
+def both_modes(
+    graph: Graph, tokens: int, context: int, block: int, greedy: bool = False, has_fine_rows: bool = False
+) -> Prepared:
     """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
-    fused, is_tied = share_words(fused)
+    fused, is_tied = share_words(fused, has_fine_rows)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
     decode = best_alone(decode, BEST) if greedy else with_best(decode)
     return Prepared(decode, without_outputs(prefill), scale, is_tied)
@@ -107,8 +115,8 @@ def quantiser_options(quantising: Quantising, scores: str = LOGITS) -> Options:
     With weights of fewer bits, keys and scores of attention have 16 bits too: they lose enough already.
     """
     widths = Widths(Width(quantising.weight_bits, "int8"), {scores: Width(8, "int16")})
-    learned = quantising.weight_bits < 8 if quantising.learn_rounding is None else quantising.learn_rounding
-    return Options(widths, wide=True, wide_attention=quantising.weight_bits < 8, learn_rounding=learned)
+    narrow = quantising.weight_bits < 8
+    return Options(widths, wide=True, wide_attention=narrow, learn_rounding=quantising.learns_rounding)
 
 
 def samples(facts: Facts, tokenizer: Tokenizer, quantising: Quantising, tokens: int, last: int = 0) -> dict[str, Array]:

@@ -37,8 +37,11 @@ class _Shared:
     shift: int = 0
 
 
-def share_words(graph: Graph) -> tuple[Graph, bool]:
-    """The graph in which lookups of words read the head's weights, where those are the same; and whether they are."""
+def share_words(graph: Graph, has_fine_rows: bool = False) -> tuple[Graph, bool]:
+    """The graph in which lookups of words read the head's weights, where those are the same; and whether they are.
+
+    With `has_fine_rows` integers that are looked up keep the bits that the head does not have.
+    """
     pairs = list(_pairs(graph))
     lookups, heads = {one.lookup.key: one for one in pairs}, {one.head.key: one for one in pairs}
     stored: dict[str, str] = {}
@@ -54,6 +57,8 @@ def share_words(graph: Graph) -> tuple[Graph, bool]:
             return None
         return {name: name for name in node.outputs}
 
+    if has_fine_rows and any(one.columns is not None for one in pairs):
+        return graph, True
     return (rewrite(graph, change), True) if pairs else (graph, False)
 
 
