@@ -1,41 +1,118 @@
-"""A head that keeps no scores: words of the vocabulary in parts, and of each part only the likeliest one.
+"""A head that keeps no scores, for programs that always take the most likely token.
 
-For programs that always take the most likely token: the scores of a large vocabulary are then never all there.
+Where cores multiply, they compare products as they come: of each block of words only the likeliest is stored. An
+accelerator stores what it multiplies: there the vocabulary is worked through in parts, each followed by its ArgMax.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.bestproducts import OF_WORDS, BestProducts
 from tilewright.ops.concat import Concat
 from tilewright.ops.gatherelements import GatherElements
+from tilewright.ops.matmul import MatMul
 from tilewright.passes.fit.split_constants import Split, add_parts
+from tilewright.passes.pack_weights import packed_product
 from tilewright.passes.rewriting import drop_unused
+from tilewright.target.kernel import Types
+from tilewright.target.target import Target
 from tilewright.tiling.tiles import Cut
+
+Compares = Callable[[Op, Types], bool]
+"""Whether a target is to compare products as they come, rather than to store them first."""
 
 PART = 16384
 """Words whose scores are there at once, at most. Each part costs the layers that find its likeliest word."""
 
 
-def best_alone(graph: Graph, name: str) -> Graph:
+BLOCK, BLOCK_BYTES = 128, 8192
+"""Words of a block, and bytes of their weights, at most: each core has blocks of its own, and near them is room for
+one of each, twice."""
+
+
+def compared_by(target: Target) -> Compares:
+    """Those that its kernels compare as fast as they multiply, where no accelerator multiplies faster."""
+    has_accelerator = any(engine.offer is not None for engine in target.engines)
+    return stored if has_accelerator else target.fuses
+
+
+def stored(op: Op, types: Types) -> bool:
+    return False
+
+
+def best_alone(graph: Graph, name: str, compares: Compares = stored) -> Graph:
     """The graph whose only output is the most likely token, under this name."""
     scores = graph.outputs[0]
-    builder, best, axis = rebuild(graph), "", len(graph.types[scores].shape) - 1
+    builder, best = rebuild(graph), ""
     for node in graph.nodes:
-        split = _split(graph, node, axis) if node is graph.producers[scores] else None
-        if split is None:
+        if node is graph.producers[scores]:
+            best = _best(graph, builder, node, name, compares)
+        else:
             builder.keep(node, graph)
-            continue
-        best = _best_of_parts(builder, add_parts(graph, node, builder, split), split, name)
-    if not best:
-        (best,) = builder.add(ArgMax(axis), [scores], name=name)
     builder.ends_like(graph, lambda tensor: best if tensor == scores else tensor)
     return drop_unused(builder.build())
+
+
+def _best(graph: Graph, builder: Builder, head: Node, name: str, compares: Compares) -> str:
+    axis = len(graph.types[head.key].shape) - 1
+    if found := _compared(graph, head, compares):
+        op, inputs = found
+        made = [builder.constant(one, f"{name}_words") if not isinstance(one, str) else one for one in inputs]
+        return builder.add(BestBlock(op.block), builder.add(op, made, name=head.name), name=name)[0]
+    if split := _split(graph, head, axis):
+        return _best_of_parts(builder, add_parts(graph, head, builder, split), split, name)
+    builder.keep(head, graph)
+    return builder.add(ArgMax(axis), [head.key], name=name)[0]
+
+
+# ---- products that are compared as they come ------------------------------------------------------------------------
+
+
+def _compared(graph: Graph, head: Node, compares: Compares) -> tuple[BestProducts, list[str | Array]] | None:
+    """The head without scores and what it reads, names or new constants; None where scores are stored.
+
+    Weights of few bits are: kernels unpack them as they multiply.
+    """
+    product = head.op
+    if not isinstance(product, MatMul) or not _is_plain(graph, head) or packed_product(graph, head) is not None:
+        return None
+    weights = graph.constants[head.inputs[1]]
+    rows = weights if product.trans_b else weights.T
+    op = BestProducts(_block(rows[0].nbytes), product.requant)
+    operands = [graph.types[tensor] if tensor else None for tensor in head.inputs]
+    types = op.bind([operands[0], TensorType(rows.dtype.name, rows.shape), *operands[2:]])
+    if not compares(op, {**types, **dict(zip(op.results, op.infer(types), strict=True))}):
+        return None
+    matrix = head.inputs[1] if product.trans_b else np.ascontiguousarray(rows)
+    return op, [head.inputs[0], matrix, *head.inputs[2:]]
+
+
+def _block(row_bytes: int) -> int:
+    """Words of a block: as many as may be, four at a time."""
+    return max(4, min(BLOCK, BLOCK_BYTES // row_bytes) // 4 * 4)
+
+
+def _is_plain(graph: Graph, head: Node) -> bool:
+    """Rows of a constant matrix, and nothing else but one value for each of them."""
+    operands = head.operands()
+    matrix = graph.constants.get(operands["B"])
+    if matrix is None or matrix.ndim != 2 or not isinstance(head.op, MatMul):
+        return False
+    words = matrix.shape[0 if head.op.trans_b else 1]
+    is_each = all(graph.types[operands[name]].shape == (words,) for name in OF_WORDS if name in operands)
+    return is_each and head.op == MatMul(trans_b=head.op.trans_b, requant=head.op.requant)
+
+
+# ---- products that are stored in parts ------------------------------------------------------------------------------
 
 
 def _split(graph: Graph, head: Node, axis: int) -> Split | None:
