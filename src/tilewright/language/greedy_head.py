@@ -133,12 +133,12 @@ def _even(words: int) -> int:
     return -(-words // -(-words // PART))
 
 
-def _best_of_parts(builder: Builder, parts: Iterable[str], split: Split, name: str) -> str:
+def _best_of_parts(builder: Builder, parts: Iterable[tuple[str, ...]], split: Split, name: str) -> str:
     """The first of the parts that has the highest score, and where it is there; one part is made after another."""
     axis = split.axis
     places: list[str] = []
     scores: list[str] = []
-    for part in parts:
+    for (part,) in parts:
         places += builder.add(ArgMax(axis), [part], name=name)
         scores += builder.add(GatherElements(axis), [part, places[-1]], name=name)
     (highest,) = builder.add(Concat(axis), scores, name=name)
