@@ -27,7 +27,7 @@ from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.types import Array, TensorType
 from tilewright.language.caching import with_cache, without_outputs
-from tilewright.language.greedy_head import compared_by
+from tilewright.language.greedy_head import Finding
 from tilewright.language.preparing import LOGITS, Quantising, both_modes, quantiser_options, with_best
 from tilewright.language.retiming import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -92,8 +92,8 @@ class Model:
 
     def decode(self, greedy: bool = False, way: str = RESIDENT) -> Graph:
         """One token, with caches; gives scores and the most likely token, or the latter alone."""
-        compares = compared_by(only_engines(targets.find(TARGET), WAYS[way].engines))
-        return both_modes(self.graph, self.tokens, self.context, 1, greedy, compares=compares).decode
+        found = only_engines(targets.find(TARGET), WAYS[way].engines)
+        return both_modes(self.graph, self.tokens, self.context, 1, Finding.by(found) if greedy else None).decode
 
     def decode_behind(self, cached: int) -> Graph:
         """The same with so many tokens read already."""

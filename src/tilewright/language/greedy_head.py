@@ -1,12 +1,13 @@
 """A head that keeps no scores, for programs that always take the most likely token.
 
-Where cores multiply, they compare products as they come: of each block of words only the likeliest is stored. An
-accelerator stores what it multiplies: there the vocabulary is worked through in parts, each followed by its ArgMax.
+Where plain cores multiply, they compare products as they come: of each block of words only the best is stored. Where
+something else multiplies faster it stores scores: the vocabulary is worked through in parts, with an ArgMax for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,47 +29,53 @@ from tilewright.target.target import Target
 from tilewright.tiling.tiles import Cut
 
 Compares = Callable[[Op, Types], bool]
-"""Whether a target is to compare products as they come, rather than to store them first."""
-
-PART = 16384
-"""Words whose scores are there at once, at most. Each part costs the layers that find its likeliest word."""
-
-
-BLOCK, BLOCK_BYTES = 128, 8192
-"""Words of a block, and bytes of their weights, at most: each core has blocks of its own, and near them is room for
-one of each, twice."""
+"""Whether products of a head are compared as they come, and not stored."""
+PART, SMALL_PART = 16384, 2048
+"""Words whose scores are there at once, at most: with a cluster, where each layer has its price, and without one."""
+BLOCK, LEAST_BLOCK, BLOCK_BYTES = 128, 8, 8192
+"""Words of a block at most and at least, and bytes of weights that are enough for one: each core of a cluster has
+blocks of its own, and near them is room for one of each, twice."""
 
 
-def compared_by(target: Target) -> Compares:
-    """Those that its kernels compare as fast as they multiply, where no accelerator multiplies faster."""
-    has_accelerator = any(engine.offer is not None for engine in target.engines)
-    return stored if has_accelerator else target.fuses
-
-
-def stored(op: Op, types: Types) -> bool:
+def never(op: Op, types: Types) -> bool:
     return False
 
 
-def best_alone(graph: Graph, name: str, compares: Compares = stored) -> Graph:
+@dataclass(frozen=True)
+class Finding:
+    """How a target finds the most likely token."""
+
+    compares: Compares = never
+    part: int = PART
+
+    @staticmethod
+    def by(target: Target) -> Finding:
+        """Products are compared as they come where no accelerator, nor vectors, multiply faster than that."""
+        multiplies_faster = target.processor != "" or any(engine.offer is not None for engine in target.engines)
+        part = SMALL_PART if target.cluster is None else PART
+        return Finding(never if multiplies_faster else target.fuses, part)
+
+
+def best_alone(graph: Graph, name: str, finding: Finding) -> Graph:
     """The graph whose only output is the most likely token, under this name."""
     scores = graph.outputs[0]
     builder, best = rebuild(graph), ""
     for node in graph.nodes:
         if node is graph.producers[scores]:
-            best = _best(graph, builder, node, name, compares)
+            best = _best(graph, builder, node, name, finding)
         else:
             builder.keep(node, graph)
     builder.ends_like(graph, lambda tensor: best if tensor == scores else tensor)
     return drop_unused(builder.build())
 
 
-def _best(graph: Graph, builder: Builder, head: Node, name: str, compares: Compares) -> str:
+def _best(graph: Graph, builder: Builder, head: Node, name: str, finding: Finding) -> str:
     axis = len(graph.types[head.key].shape) - 1
-    if found := _compared(graph, head, compares):
+    if found := _compared(graph, head, finding.compares):
         op, inputs = found
         made = [builder.constant(one, f"{name}_words") if not isinstance(one, str) else one for one in inputs]
         return builder.add(BestBlock(op.block), builder.add(op, made, name=head.name), name=name)[0]
-    if split := _split(graph, head, axis):
+    if split := _split(graph, head, axis, finding.part):
         return _best_of_parts(builder, add_parts(graph, head, builder, split), split, name)
     builder.keep(head, graph)
     return builder.add(ArgMax(axis), [head.key], name=name)[0]
@@ -98,7 +105,7 @@ def _compared(graph: Graph, head: Node, compares: Compares) -> tuple[BestProduct
 
 def _block(row_bytes: int) -> int:
     """Words of a block: as many as may be, four at a time."""
-    return max(4, min(BLOCK, BLOCK_BYTES // row_bytes) // 4 * 4)
+    return max(LEAST_BLOCK, min(BLOCK, BLOCK_BYTES // row_bytes) // 4 * 4)
 
 
 def _is_plain(graph: Graph, head: Node) -> bool:
@@ -115,22 +122,22 @@ def _is_plain(graph: Graph, head: Node) -> bool:
 # ---- products that are stored in parts ------------------------------------------------------------------------------
 
 
-def _split(graph: Graph, head: Node, axis: int) -> Split | None:
+def _split(graph: Graph, head: Node, axis: int, most: int) -> Split | None:
     """Along the words, if that is a loop which may be cut."""
     words = graph.types[head.key].shape[axis]
     shapes = graph.operand_shapes(head)
     (result,) = head.results()
     loops = head.op.index(shapes)[result][axis].loops
     fixed = head.op.unsplittable(shapes) | head.op.reductions(shapes)
-    if words <= PART or len(loops) != 1 or not fixed.isdisjoint(loops):
+    if words <= most or len(loops) != 1 or not fixed.isdisjoint(loops):
         return None
     (loop,) = loops
-    return Split(Cut(loop, words, _even(words)), axis, 0)
+    return Split(Cut(loop, words, _even(words, most)), axis, 0)
 
 
-def _even(words: int) -> int:
+def _even(words: int, most: int) -> int:
     """Of as few parts as may be, all but the last as large, and no smaller than they must be for that."""
-    return -(-words // -(-words // PART))
+    return -(-words // -(-words // most))
 
 
 def _best_of_parts(builder: Builder, parts: Iterable[tuple[str, ...]], split: Split, name: str) -> str:
