@@ -23,11 +23,11 @@ def objection(op: Op, types: Types) -> str | None:
 
 
 def block_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call; blocks of one core, their strips of four words, the bytes along these, four at a time; what each word
-    begins with; and words that are requantised in 64 bits."""
+    """The call; blocks of one core, their strips of four words, the bytes along these, four at a time; strips whose
+    totals do not begin at zero; and words that are requantised in 64 bits."""
     rows = math.prod(size for loop, size in extents.items() if loop.startswith("d"))
     blocks, strips = up(rows * extents["j"], cores), up(extents["r"], 4)
-    begun = extents["j"] * extents["r"] if "C" in types else 0
+    begun = blocks * strips if "C" in types else 0
     exact = blocks * extents["r"] if "add" in types or types["best"].dtype != "int16" else 0
     work = blocks, blocks * strips, blocks * strips * up(extents["k"], 4), begun, exact
     return 1.0, *map(float, work)

@@ -22,6 +22,7 @@
 typedef struct {
   const tw_bestproducts_params *p;
   const int32_t *c, *mul, *add;
+  uint32_t most; /* that a sum of products may be, and what words begin with where totals are known to be small */
   tw_dots_rows dots;
   tw_columns columns;
 } work;
@@ -30,17 +31,15 @@ typedef struct {
   int32_t value, at;
 } best;
 
-/* One way for all words, if their totals are known to be small with what each begins with; else one by one. */
+/* One way for all words whose totals begin with little; the others go one by one. */
 static TW_COMPACT void choose(work *k) {
-  const tw_bestproducts_params *const p = k->p;
-  const uint32_t most = (uint32_t)p->length * LARGEST_PRODUCT;
-  uint32_t begins = 0;
+  const tw_requant *const r = &k->p->requant;
+  k->most = (uint32_t)k->p->length * LARGEST_PRODUCT;
   tw_columns_plain(&k->columns);
   k->columns.mode = TW_EXACT;
-  if (k->add || sizeof(TW_BEST) != 2) return;
-  for (int32_t word = 0; k->c && word < p->words; word++) begins |= tw_magnitude(k->c[word]);
-  if (begins >> 30 || most >> 30) return;
-  const int32_t offset = tw_wide_offset(&k->columns, &p->requant, 0, most + begins);
+  k->columns.less[0] = k->columns.less[1] = 0;
+  if (k->add || sizeof(TW_BEST) != 2 || k->most >> 29) return;
+  const int32_t offset = tw_wide_offset(&k->columns, r, 0, k->c ? 2 * k->most : k->most);
   for (int f = 0; f < 4; f++) k->columns.add[f] = offset;
 }
 
@@ -61,14 +60,28 @@ static TW_COMPACT void one_word(const work *k, const TW_A *a, const TW_B *b, int
   keep(found, exact(k, total, word), word);
 }
 
+/* What is no larger before it is clipped, and before ties are looked at, is not better after that. */
+static inline void wide_word(work *k, int32_t total, int32_t word, best *found) {
+  tw_columns *const columns = &k->columns;
+  const int32_t mul = k->mul[word], wide = (int32_t)((uint32_t)total << columns->bound);
+  const int32_t sum = (int32_t)((int64_t)wide * mul >> 32) + columns->add[0];
+  if (sum >> columns->shift <= found->value) return;
+  columns->mul[0] = mul;
+  keep(found, tw_wide_finish(columns, total, 0), word);
+}
+
 static inline void four_words(work *k, const TW_A *a, const TW_B *b, int32_t word, best *found) {
   int32_t total[4] = {0, 0, 0, 0};
-  for (int f = 0; k->c && f < 4; f++) total[f] = k->c[word + f];
+  uint32_t begins = 0;
+  for (int f = 0; k->c && f < 4; f++) {
+    total[f] = k->c[word + f];
+    begins |= tw_magnitude(total[f]);
+  }
   tw_dots_row(&k->dots, a, b + word * k->p->length, total, TW_A_SIGNED, TW_B_SIGNED);
-  for (int f = 0; f < 4; f++) {
-    k->columns.mul[f] = k->mul[word + f];
-    const int32_t value = k->columns.mode == TW_WIDE ? tw_wide_finish(&k->columns, total[f], f) : exact(k, total[f], word + f);
-    keep(found, value, word + f);
+  if (k->columns.mode == TW_WIDE && begins <= k->most) {
+    for (int f = 0; f < 4; f++) wide_word(k, total[f], word + f, found);
+  } else {
+    for (int f = 0; f < 4; f++) keep(found, exact(k, total[f], word + f), word + f);
   }
 }
 
