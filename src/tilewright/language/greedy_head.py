@@ -32,7 +32,7 @@ Compares = Callable[[Op, Types], bool]
 """Whether products of a head are compared as they come, and not stored."""
 PART, SMALL_PART = 16384, 2048
 """Words whose scores are there at once, at most: with a cluster, where each layer has its price, and without one."""
-BLOCK, LEAST_BLOCK, BLOCK_BYTES = 128, 8, 8192
+BLOCK, LEAST_BLOCK, BLOCK_BYTES = 128, 8, 4096
 """Words of a block at most and at least, and bytes of weights that are enough for one: each core of a cluster has
 blocks of its own, and near them is room for one of each, twice."""
 
