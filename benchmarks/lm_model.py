@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.support.networks import ROOT
 
-from tilewright import pipeline
+from tilewright import pipeline, targets
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
@@ -27,6 +27,7 @@ from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.types import Array, TensorType
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.greedy_head import Finding
 from tilewright.language.preparing import LOGITS, Quantising, both_modes, quantiser_options, with_best
 from tilewright.language.retiming import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -37,6 +38,7 @@ from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.quantiser.quantise import quantise
 from tilewright.run.result import Result
+from tilewright.target.mapping import only_engines
 from tilewright.target.settings import Settings
 
 PEER = Config("llama", 64, 256, 8, 16, 16, 4, 32_000, 256, 1e-5)
@@ -88,9 +90,10 @@ class Model:
     context: int
     """Tokens that caches have room for."""
 
-    def decode(self, greedy: bool = False) -> Graph:
+    def decode(self, greedy: bool = False, way: str = RESIDENT) -> Graph:
         """One token, with caches; gives scores and the most likely token, or the latter alone."""
-        return both_modes(self.graph, self.tokens, self.context, 1, greedy).decode
+        found = only_engines(targets.find(TARGET), WAYS[way].engines)
+        return both_modes(self.graph, self.tokens, self.context, 1, Finding.by(found) if greedy else None).decode
 
     def decode_behind(self, cached: int) -> Graph:
         """The same with so many tokens read already."""

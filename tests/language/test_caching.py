@@ -18,9 +18,12 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language import greedy_head
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.greedy_head import Finding
 from tilewright.language.preparing import both_modes
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.bestproducts import BestProducts
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options, quantise
@@ -51,25 +54,42 @@ def in_steps(graph: Graph, ids: Array) -> Array:
 
 
 @pytest.mark.parametrize("weight", [1, 0])
-def test_a_greedy_head_names_the_first_of_the_best_words(
-    tmp_path: Path, weight: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_greedy_head_names_the_first_of_the_best_words(tmp_path: Path, weight: int) -> None:
     """In parts that do not divide the vocabulary; without weights all words are equal."""
-    monkeypatch.setattr(greedy_head, "PART", 7)
     graph = sequence("llama", tmp_path)
     head = next(name for name, value in graph.constants.items() if "head" in name or "embed" in name)
     graph = replace(graph, constants={**graph.constants, head: graph.constants[head] * np.float32(weight)})
     both = both_modes(graph, TOKENS, CONTEXT, BLOCK)
-    alone = both_modes(graph, TOKENS, CONTEXT, BLOCK, greedy=True).decode
+    alone = both_modes(graph, TOKENS, CONTEXT, BLOCK, finding=Finding(part=7)).decode
     assert len(alone.outputs) == 1
     words = max(alone.types[node.key].shape[-1] for node in alone.nodes if isinstance(node.op, ArgMax))
     assert words <= 7
-    states = initial_states(both.decode)
+    _same_tokens(both.decode, alone, 0 if weight == 0 else None)
+
+
+@pytest.mark.parametrize("weight", [1, 0])
+def test_a_head_that_compares_products_names_the_same_word(
+    tmp_path: Path, weight: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(greedy_head, "BLOCK", 8)
+    graph = sequence("llama", tmp_path)
+    head = next(name for name, value in graph.constants.items() if "head" in name or "embed" in name)
+    graph = replace(graph, constants={**graph.constants, head: graph.constants[head] * np.float32(weight)})
+    both = both_modes(graph, TOKENS, CONTEXT, BLOCK)
+    alone = both_modes(graph, TOKENS, CONTEXT, BLOCK, finding=Finding(lambda op, types: True)).decode
+    assert [type(node.op) for node in alone.nodes[-2:]] == [BestProducts, BestBlock]
+    words = both.decode.types[both.decode.outputs[0]].shape[-1]
+    assert alone.types[alone.nodes[-1].inputs[0]].shape[-1] == -(-words // 8)
+    _same_tokens(both.decode, alone, 0 if weight == 0 else None)
+
+
+def _same_tokens(both: Graph, alone: Graph, known: int | None) -> None:
+    states = initial_states(both)
     for token in range(9):
         feeds = {"ids": np.array([[token]], np.int32), "position": np.array([0], np.int32)}
-        expected = evaluate(both.decode, feeds, states)[both.decode.outputs[1]]
+        expected = evaluate(both, feeds, states)[both.outputs[1]]
         assert evaluate(alone, feeds, states)[alone.outputs[0]] == expected
-        assert weight or expected == 0
+        assert known is None or expected == known
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -24,7 +24,9 @@ from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceTalker
 from tilewright.language.sampler import Sampling
 from tilewright.language.talking import Request, Said, SocTalker
+from tilewright.ops.bestproducts import BestProducts
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
+from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
@@ -71,12 +73,17 @@ def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageMod
         assert tokens(on_siracusa, prompt, sampling) == expected
 
 
-@pytest.mark.parametrize("target", ["generic", "siracusa"])
+@pytest.mark.parametrize(("target", "engines"), [("generic", ()), ("siracusa", ()), ("siracusa", ("cluster",))])
 def test_a_greedy_program_gives_the_same_tokens_without_scores(
-    folder: Path, model: LanguageModel, target: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, model: LanguageModel, target: str, engines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An accelerator stores them in parts; cores store the best of each block."""
     monkeypatch.setattr(greedy_head, "PART", 96)
-    lm = LanguageModel.load(folder).compile(target, quantise=QUANTISING, greedy=True, **SIZES)
+    monkeypatch.setattr(greedy_head, "BLOCK", 20)
+    settings = Settings(engines=engines, time_limit=1.0) if engines else None
+    lm = LanguageModel.load(folder).compile(target, quantise=QUANTISING, greedy=True, settings=settings, **SIZES)
+    nodes = lm.compiled.modes.decode.lowered.nodes
+    assert any(isinstance(node.op, BestProducts) for node in nodes) == (target == "generic" or engines == ("cluster",))
     for prompt in PROMPTS[:2]:
         expected = tokens(model, prompt, Sampling())
         assert reference(lm, prompt, Sampling()) == expected

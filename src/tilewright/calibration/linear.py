@@ -22,6 +22,8 @@ from tilewright.ir.types import Array
 from tilewright.ops._packed import row_bytes
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
+from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -60,6 +62,28 @@ def products() -> Iterator[Sample]:
             yield replace(op, requant=None), [values("int8", m, k), values("int8", *b)]
             yield MatMul(trans_b=columns_first), [values("float32", m, k), values("float32", *b)]
             yield MatMul(trans_b=columns_first), [values("int32", m, k), values("int32", *b)]
+
+
+VOCABULARIES = (
+    # words, length, block
+    (512, 64, 64), (1024, 64, 128), (256, 128, 32), (600, 32, 64), (64, 512, 8), (100, 96, 20), (96, 20, 12),
+)  # fmt: skip
+
+
+def best_products() -> Iterator[Sample]:
+    for words, length, block in VOCABULARIES:
+        a, b = values("int8", 1, length), values("int8", words, length)
+        for bias in (summands(words), None):
+            yield BestProducts(block, TO_HALVES), [a, b, bias, large_factors(words)]
+        yield BestProducts(block, TO_BYTES), [a, b, None, factors(words)]
+        if words * length <= 16384:
+            yield BestProducts(block), [values("float32", 1, length), values("float32", words, length)]
+
+
+def best_blocks() -> Iterator[Sample]:
+    for count in (1, 8, 60, 250, 1000):
+        for dtype in ("int16", "float32"):
+            yield BestBlock(32), [values(dtype, 1, count), values("int32", 1, count)]
 
 
 def large_products() -> Iterator[Sample]:
@@ -280,7 +304,7 @@ WITH_CONSTANTS = (constant_convolutions, constant_products)
 """What forms are made of, besides being samples as they are."""
 
 OTHERS = (
-    products, large_products, scattered_products, batched_products, convolutions, long_convolutions,
-    depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools, global_pools, short_weights,
-    packed_weights, packed_convolutions, *WITH_CONSTANTS,
+    products, best_products, best_blocks, large_products, scattered_products, batched_products, convolutions,
+    long_convolutions, depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools,
+    global_pools, short_weights, packed_weights, packed_convolutions, *WITH_CONSTANTS,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from tilewright.language.arguments import callable_of, of_kind, path_of, tokens_
 from tilewright.language.decoder import Decoder
 from tilewright.language.folder import ModelC
 from tilewright.language.generation import Generation, Listener, Weights
+from tilewright.language.greedy_head import Finding
 from tilewright.language.memory_use import (
     Needs,
     check_context,
@@ -40,6 +41,7 @@ from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.stream import Progress, silent
 from tilewright.sim.simulator import Simulator
+from tilewright.target.mapping import only_engines
 from tilewright.target.settings import Settings
 
 LONGEST_CONTEXT = 512
@@ -106,7 +108,8 @@ class LanguageModel:
         block = min(block, context) if block == BLOCK else block
         self._check_sizes(context, block)
         check_context(needs, context, found, settings)
-        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress, greedy)
+        finding = Finding.by(only_engines(found, settings.engines)) if greedy else None
+        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress, finding)
         progress("planning memory", 0, 0)
         prefix = saving.model_name(name or self.name)
         # The same text everywhere: no target rounds in its own way.

@@ -13,7 +13,7 @@ from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.decoder import Decoder, Facts
-from tilewright.language.greedy_head import best_alone
+from tilewright.language.greedy_head import Finding, best_alone
 from tilewright.language.keeping import quantised
 from tilewright.language.retiming import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
@@ -62,11 +62,11 @@ class Prepared:
 
 def prepare(
     decoder: Decoder, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
-    progress: Progress = silent, greedy: bool = False,
+    progress: Progress = silent, finding: Finding | None = None,
 ) -> Prepared:  # fmt: skip
     """`block` tokens of a prompt are read at once, and `context` of them remembered.
 
-    With `greedy`, decoding gives the most likely token and no scores.
+    With `finding`, decoding gives the most likely token and no scores.
     """
     facts = decoder.facts
     tokens = unlike(min(CALIBRATION_TOKENS, facts.longest - 1), decoder.sizes(context))
@@ -83,18 +83,18 @@ def prepare(
         graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
     # A head whose roundings are learned is worth its words, but is no table of them.
     has_fine_rows = quantising is not None and quantising.learns_rounding
-    return both_modes(graph, tokens, context, block, greedy, has_fine_rows)
+    return both_modes(graph, tokens, context, block, finding, has_fine_rows)
 
 
 def both_modes(
-    graph: Graph, tokens: int, context: int, block: int, greedy: bool = False, has_fine_rows: bool = False
+    graph: Graph, tokens: int, context: int, block: int, finding: Finding | None = None, has_fine_rows: bool = False
 ) -> Prepared:
     """From a graph of `tokens` at once, a number that no other axis has."""
     fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     fused, scale = _integer_scores(fused)
     fused, is_tied = share_words(fused, has_fine_rows)
     decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
-    decode = best_alone(decode, BEST) if greedy else with_best(decode)
+    decode = with_best(decode) if finding is None else best_alone(decode, BEST, finding)
     return Prepared(decode, without_outputs(prefill), scale, is_tied)
 
 

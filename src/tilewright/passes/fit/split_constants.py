@@ -63,7 +63,7 @@ def _split(graph: Graph, found: Mapping[str, Split], node: Node, builder: Builde
 def split_of(graph: Graph, node: Node, most: int) -> Split | None:
     """How to split a layer so that no part of its largest constant has more than `most` bytes; None if in no way."""
     sizes = {name: graph.types[tensor].bytes for name, tensor in node.operands().items() if tensor in graph.constants}
-    if max(sizes.values(), default=0) <= most or len(node.outputs) != 1 or type(node.op).footprint is not Op.footprint:
+    if max(sizes.values(), default=0) <= most or not all(node.outputs) or type(node.op).footprint is not Op.footprint:
         return None
     largest = max(sizes, key=lambda name: sizes[name])
     found = [split for split in _splits(graph, node, largest, most) if _reaches(graph, node, split, largest, most)]
@@ -74,8 +74,11 @@ def _splits(graph: Graph, node: Node, largest: str, most: int) -> Iterator[Split
     shapes, constant = graph.operand_shapes(node), graph.types[node.operands()[largest]].bytes
     index, extents = node.op.index(shapes), node.op.extents(shapes)
     fixed = node.op.unsplittable(shapes) | node.op.reductions(shapes)
-    (result,) = node.results()
-    for axis, expression in enumerate(index[result]):
+    results = [index[name] for name in node.results()]
+    # Several results are joined along one axis, if they have it in common.
+    for axis, expression in enumerate(results[0]):
+        if any(one[axis : axis + 1] != (expression,) for one in results):
+            continue
         # With one loop along the axis, the windows of the parts follow each other.
         for loop in [name for name in expression.loops if extents[name] == graph.types[node.key].shape[axis]]:
             moved = {name for name, axes in index.items() if any(loop in position.loops for position in axes)}
@@ -104,21 +107,22 @@ def _grid(graph: Graph, node: Node, split: Split) -> TileGrid:
 def _parts(graph: Graph, node: Node, builder: Builder, split: Split | None) -> Mapping[str, str] | None:
     if split is None:
         return None
-    builder.add(Concat(split.axis), [*add_parts(graph, node, builder, split)], node.outputs, node.name)
-    return {node.key: node.key}
+    for whole, parts in zip(node.outputs, zip(*add_parts(graph, node, builder, split), strict=True), strict=True):
+        builder.add(Concat(split.axis), parts, [whole], node.name)
+    return {name: name for name in node.outputs}
 
 
-def add_parts(graph: Graph, node: Node, builder: Builder, split: Split) -> Iterator[str]:
+def add_parts(graph: Graph, node: Node, builder: Builder, split: Split) -> Iterator[tuple[str, ...]]:
     """The results of a layer's parts, each added when it is asked for."""
     grid = _grid(graph, node, split)
     return (_part(graph, node, builder, grid, {split.cut.loop: index}) for index in range(split.cut.count))
 
 
-def _part(graph: Graph, node: Node, builder: Builder, grid: TileGrid, indices: Mapping[str, int]) -> str:
+def _part(graph: Graph, node: Node, builder: Builder, grid: TileGrid, indices: Mapping[str, int]) -> tuple[str, ...]:
     box = grid.box(indices)
     names = iter(node.operands())
     inputs = [tensor and _window(graph, builder, grid, next(names), tensor, box) for tensor in node.inputs]
-    return builder.add(grid.local_op(indices), inputs, None, node.name)[0]
+    return builder.add(grid.local_op(indices), inputs, None, node.name)
 
 
 def _window(graph: Graph, builder: Builder, grid: TileGrid, name: str, tensor: str, box: Box) -> str:

@@ -14,6 +14,8 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed, pair, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
+from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -260,7 +262,20 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
     )  # fmt: skip
 
 
+BEST = (
+    Kernel(
+        BestProducts, "bestproducts_int8.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
+        {"A": NARROW, "B": NARROW, "best": TOTALS}, header="bestproducts.h",
+    ),
+    Kernel(
+        BestProducts, "bestproducts_f32.c", "A:float32 B:float32 C:float32 -> best:float32 place:int32", {},
+        header="bestproducts.h",
+    ),
+    Kernel(BestBlock, "bestblock.c", "best place:int32 -> Y:int64", {"best": TOTALS | FLOAT}),
+)  # fmt: skip
+
 KERNELS = (
+    *BEST,
     Kernel(
         Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h",
         activations=ACTIVATIONS, in_place=depthwise_in_place,

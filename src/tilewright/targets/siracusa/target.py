@@ -20,6 +20,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
     attention,
+    best_products,
     dialect,
     elementwise,
     functions,
@@ -42,6 +43,7 @@ KIB = 1024
 
 KERNELS = (
     *linear.KERNELS,
+    *best_products.KERNELS,
     *packed.KERNELS,
     *sum_dots.KERNELS,
     *elementwise.KERNELS,
