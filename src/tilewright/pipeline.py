@@ -100,8 +100,11 @@ class Compiled:
     files: Mapping[str, str]
 
 
-def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT) -> Iterator[Any]:
-    """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there."""
+def stages(
+    graph: Graph, target_name: str, name: str = "", settings: Settings = DEFAULT, predicts: bool = False
+) -> Iterator[Any]:
+    """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there. Where the
+    schedule only `predicts` what it takes, its events are not followed one by one, and no C is written for it."""
     target = _target(target_name, settings)
     yield graph
     quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics, target.hardware)))
@@ -122,8 +125,10 @@ def stages(graph: Graph, target_name: str, name: str = "", settings: Settings = 
     if isinstance(tiled, Allocation):
         schedule = check_board_memory(copy_weights(check_threads(make_schedule(tiled)), settings), tiled, settings)
     else:
-        schedule = check_schedule(make_cluster_schedule(tiled))
+        schedule = make_cluster_schedule(tiled) if predicts else check_schedule(make_cluster_schedule(tiled))
     yield schedule
+    if predicts:
+        return
     yield folder.files(schedule, name)
 
 
@@ -205,6 +210,12 @@ def _of_cluster(target: Target, settings: Settings) -> Settings:
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:
     """The result of one stage; those after it do not run."""
     return next(islice(stages(graph, target_name, name, settings), STAGES.index(wanted), None))
+
+
+def prediction(graph: Graph, target_name: str, settings: Settings = DEFAULT) -> Schedule:
+    """The schedule that a network would have, to look at what it takes."""
+    *_, schedule = stages(graph, target_name, settings=settings, predicts=True)
+    return instance(schedule, Schedule)
 
 
 def drawing(result: Any) -> tuple[Graph, dict[str, str]]:

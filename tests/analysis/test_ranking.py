@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright import targets
+from tilewright import pipeline, targets
+from tilewright.analysis.costs import analysis_of
 from tilewright.analysis.ranking import candidate_names, ranked
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType
@@ -51,3 +52,12 @@ def test_every_board_and_every_other_target_is_a_candidate() -> None:
     assert set(targets.board_names()) <= set(names)
     assert {"siracusa", "rv32", "generic", "cpu"} <= set(names)
     assert "cortex-m4" not in names
+
+
+def test_the_figures_are_those_of_a_checked_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ranking writes no C: it needs nobody to follow a schedule's events."""
+    checked = analysis_of(pipeline.stage(product(4), "snitch", "schedule"))
+    monkeypatch.setattr(pipeline, "check_schedule", None)
+    (found,) = ranked(product(4), Settings(), ["snitch"])
+    expected = checked.predicted_cycles, checked.peak_ram_bytes, checked.flash_bytes
+    assert (found.cycles, found.ram_bytes, found.flash_bytes) == expected

@@ -3,6 +3,8 @@ where it is cheap."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ops.max import Max
 from tilewright.pipeline import Compiled
+from tilewright.planner import strips
 from tilewright.planner.schedule import interpret
 from tilewright.program import Program
 from tilewright.target.settings import RAM, Settings
@@ -114,3 +117,20 @@ def test_engines_share_the_constants_of_strips() -> None:
     )
     assert len(strips.calls) > len(whole.calls)
     assert strips.flash_bytes <= whole.flash_bytes + 16
+
+
+@pytest.mark.fast
+def test_what_one_board_has_found_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strips of a graph are looked for once, and hold for other weights: every network keeps its own."""
+    graph = mobile()
+    other = replace(graph, constants={name: array[..., ::-1].copy() for name, array in graph.constants.items()})
+    strips._known_sketches.cache_clear()
+    fresh = pipeline.stage(other, "cortex-m7", "schedule", settings=SMALL)
+    strips._known_sketches.cache_clear()
+    pipeline.stage(graph, "cortex-m4", "fitted", settings=SMALL)
+    monkeypatch.setattr(strips, "_in_counts", None)
+    found, feeds = pipeline.stage(other, "cortex-m7", "schedule", settings=SMALL), feeds_of(other)
+    assert str(found.graph) == str(fresh.graph)
+    np.testing.assert_array_equal(
+        interpret(found, feeds)[found.graph.outputs[0]], evaluate(other, feeds)[other.outputs[0]]
+    )

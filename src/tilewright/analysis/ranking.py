@@ -56,7 +56,7 @@ def _place(one: Candidate) -> tuple[bool, bool, float, float]:
 
 def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:
     try:
-        found = analysis_of(pipeline.stage(graph, name, "schedule", settings=settings))
+        found = analysis_of(pipeline.prediction(graph, name, settings))
     except CompileError as error:
         return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])
     if found.predicted_seconds is not None:

@@ -21,10 +21,13 @@ from tilewright.planner.lifetimes import lifetimes, states_of, steps_of
 from tilewright.planner.overlap import timeline
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.solve import Decision, Task, decide, l1_buffers
-from tilewright.planner.spill import lacking, pressures
+from tilewright.planner.spill import lacking, never_fits, overfull, pressures
 from tilewright.target.mapping import Mapped, with_nodes
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
+
+HURRIED = 0.1
+"""Of the solver's work, where nothing is won by a better choice."""
 
 
 def plan(mapped: Mapped, settings: Settings) -> Plan:
@@ -49,7 +52,7 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
     """Tiling options and homes by one model, then offsets, which are checked. Where L2 does not hold it, some
     activations are spilled, and all is decided again."""
     task = _task(budget, mapped, settings)
-    decision = decide(task)
+    decision = decide(_hurried(task) if never_fits(task) else task)
     layout = _layout(task, decision)
     if layout.fits:
         return _placed(task, decision, layout)
@@ -60,6 +63,8 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
         first = spilling
         if error := lacking(task, spilling, decision, layout):
             raise error
+        if overfull(spilling, pressure):
+            break  # those that follow have less of each memory
         try:
             other = decide(spilling)
         except CompileError:
@@ -68,6 +73,11 @@ def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
         if laid_out.fits:
             return _placed(spilling, other, laid_out)
     return _placed(task, decision, layout)
+
+
+def _hurried(task: Task) -> Task:
+    """Any choice will do, to say by how much it does not fit."""
+    return replace(task, settings=replace(task.settings, time_limit=HURRIED))
 
 
 def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select.L2Pressure | None = None) -> Task:

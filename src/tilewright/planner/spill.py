@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.errors import CompileError
 from tilewright.planner import select
 from tilewright.planner.candidates import LayerOptions
-from tilewright.planner.capacity import l3_capacity, rounded, wmem_for_activations
+from tilewright.planner.capacity import (
+    constant_sizes,
+    io_bytes,
+    l2_capacity,
+    l3_capacity,
+    rounded,
+    wmem_for_activations,
+)
 from tilewright.planner.l2_buffers import staging
 from tilewright.planner.l2_layout import Layout
 from tilewright.planner.lifetimes import states_of
 from tilewright.planner.solve import Decision, Task
 from tilewright.planner.tiling_option import TilingOption
+from tilewright.target.mapping import Mapped
 
 SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
 """Parts of each memory that may be filled: offsets may not fit where sums do."""
@@ -47,6 +55,47 @@ def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> C
         f"at least {least[worst]} bytes are needed for its activations or parts of them, {budgets[worst]} are left by "
         f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
     )  # fmt: skip
+
+
+def never_fits(task: Task) -> bool:
+    """Whether the activations of a step are more than the memories have, wherever constants will be."""
+    mapped, settings = task.mapped, task.settings
+    memories, steps = mapped.target.hierarchy, len(task.found)
+    in_l2 = _always_read(mapped) if memories.wmem is None and memories.l3 is None else frozenset()
+    l2 = l2_capacity(mapped, settings) - io_bytes(mapped.graph) - constant_sizes(mapped.graph, in_l2)
+    wmem = wmem_for_activations(mapped, settings, frozenset(), frozenset())
+    spillable = frozenset(tensor.name for tensor in task.tensors)
+    l3 = l3_capacity(mapped, settings, frozenset())
+    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, wmem, l3))
+
+
+def _always_read(mapped: Mapped) -> frozenset[str]:
+    """Constants that layers read whichever kernels compute them."""
+    nodes = [node for node in mapped.graph.nodes if node.key in mapped.choices]
+    read = [set.intersection(*(set(choice.node.inputs) for choice in mapped.all_choices(node))) for node in nodes]
+    return frozenset().union(*read) & mapped.graph.constants.keys()
+
+
+def overfull(task: Task, pressure: select.L2Pressure) -> bool:
+    """Whether the activations of a step are more than all memories that they may be in have together: no choice is left
+    to look for, which a solver takes long to find out."""
+    movable = frozenset().union(*(one.layer.movable for one in task.found))
+    spillable = frozenset().union(*pressure.spillable)
+    for step, budget in enumerate(pressure.budgets):
+        live = [tensor for tensor in task.tensors if tensor.first <= step <= tensor.last]
+        elsewhere = (
+            _most_held([tensor.bytes for tensor in live if tensor.name in movable], task.budget.arena),
+            _most_held([tensor.bytes for tensor in live], pressure.wmem),
+            _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.l3),
+        )
+        if sum(tensor.bytes for tensor in live) > budget + sum(elsewhere):
+            return True
+    return False
+
+
+def _most_held(sizes: Sequence[int], capacity: int) -> int:
+    """Bytes of tensors that a memory holds at the most, each of them whole."""
+    return min(sum(size for size in sizes if size <= capacity), max(capacity, 0))
 
 
 def _least(option: TilingOption, owned: frozenset[str]) -> int:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import TensorType
 from tilewright.memory.allocator import Buffer
 from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
@@ -21,7 +23,7 @@ from tilewright.planner.board_regions import arena_rooms, beside_arena, room
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
 from tilewright.target.target import Target
-from tilewright.tiling.strips import RowLayer, carrier_of, plan_strips, row_layers
+from tilewright.tiling.strips import RowLayer, StripPlan, carrier_of, plan_strips, row_layers
 
 CALL_BYTES = 20
 """Of RAM that a call must save: it takes about 160 bytes of flash, and chips have eight times as much flash as RAM."""
@@ -33,6 +35,8 @@ EXCHANGE = 5
 """Per cent of the arena that a per cent of cycles must save where RAM does not count more."""
 MOST_TRIED, MOST_MAPPED, MOST_ROUNDS = 48, 16, 4
 """Groups of layers that are tried in a round; those of them that kernels are found for; rounds."""
+MOST_OUTLINES = 4 * MOST_ROUNDS
+"""Graphs whose strips are remembered."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,26 @@ class Group:
     layers: tuple[RowLayer, ...]
     bound: int
     """The arena cannot get smaller than this by it."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What of a graph the strips of its layers follow from: all but the values of its constants."""
+
+    nodes: tuple[Node, ...]
+    types: tuple[tuple[str, TensorType], ...]
+    ends: tuple[tuple[str, ...], ...]
+    """Names of inputs, outputs, states and constants."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Layers in strips, before any target's kernels are looked at."""
+
+    plan: StripPlan
+    score: int
+    """Without kernels."""
+    said: str
 
 
 @dataclass(frozen=True)
@@ -148,22 +172,23 @@ def _estimate(graph: Graph) -> int:
 def _best(graph: Graph, target: Target, kept: set[str], score: float, cycles: int | None) -> Stripped | None:
     """The best of the groups around the peak, if it is better than `score` and needs no more with its inputs. With the
     cycles of the graph without strips, only what is cheap."""
-    tried: list[tuple[int, Graph, str]] = []
+    tried: list[Sketch] = []
     least, before = score, _mapped(graph, target)
-    live, most = _live_of(before), _with_inputs(before)
+    live, most, known = _live_of(before), _with_inputs(before), _known_sketches(_outline(graph))
     for group in islice(_groups(graph, kept, live), MOST_TRIED):
         if group.bound >= least:
             break
         if cycles is not None and not _is_cheap(graph, group):
             continue
-        found = sorted(_in_counts(graph, group), key=lambda one: one[0])
+        found = _sketches(graph, group, known)
         tried += found if cycles is not None else found[:1]
-        least = min([least, *(one[0] for one in found)])
+        least = min([least, *(one.score for one in found)])
     ready = []
-    for _, made, said in sorted(tried, key=lambda one: one[0])[:MOST_MAPPED]:
+    for one in sorted(tried, key=lambda one: one.score)[:MOST_MAPPED]:
+        made = in_strips(graph, one.plan)
         mapped = _mapped(made, target)
         if _with_inputs(mapped) <= most:
-            ready.append(Stripped(made, _score(mapped) * _price(mapped, cycles), said))
+            ready.append(Stripped(made, _score(mapped) * _price(mapped, cycles), one.said))
     chosen = min(ready, key=lambda one: one.score, default=None)
     return chosen if chosen is not None and chosen.score < score else None
 
@@ -178,7 +203,27 @@ def _is_cheap(graph: Graph, group: Group) -> bool:
     return len(group.layers) == 2 and bool(carrier_of(graph, group.layers))
 
 
-def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
+def _outline(graph: Graph) -> Outline:
+    states = (name for state in graph.states for name in (state.before, state.after))
+    ends = (graph.inputs, graph.outputs, tuple(states), tuple(graph.constants))
+    return Outline(graph.nodes, tuple(graph.types.items()), ends)
+
+
+@lru_cache(maxsize=MOST_OUTLINES)
+def _known_sketches(outline: Outline) -> dict[tuple[str, str], list[Sketch]]:
+    """Those of a graph, by the first and the last layer of a group: another board may ask for the same."""
+    return {}
+
+
+def _sketches(graph: Graph, group: Group, known: dict[tuple[str, str], list[Sketch]]) -> list[Sketch]:
+    """A group in more and more strips, the smallest arena first."""
+    ends = group.layers[0].node.key, group.layers[-1].node.key
+    if ends not in known:
+        known[ends] = sorted(_in_counts(graph, group), key=lambda one: one.score)
+    return known[ends]
+
+
+def _in_counts(graph: Graph, group: Group) -> Iterator[Sketch]:
     """In more and more strips, for as long as that helps."""
     last, least = group.layers[-1], 1 << 62
     names = f"{named(group.layers[0].node)} to {named(last.node)}"
@@ -188,12 +233,11 @@ def _in_counts(graph: Graph, group: Group) -> Iterator[tuple[int, Graph, str]]:
         plan = plan_strips(graph, group.layers, count)
         if plan is None:
             continue
-        made = in_strips(graph, plan)
-        score = _estimate(made)
+        score = _estimate(in_strips(graph, plan))
         if score >= least:
             break
         least = score
-        yield score, made, f"{len(group.layers)} layers, {names}, in {count}"
+        yield Sketch(plan, score, f"{len(group.layers)} layers, {names}, in {count}")
 
 
 def named(node: Node) -> str:

@@ -99,7 +99,7 @@ def carrier_of(graph: Graph, layers: Sequence[RowLayer]) -> str:
     for operand, tensor in last.node.operands().items():
         same = operand in last.operands and index[operand] == index[last.node.op.results[0]]
         if same and graph.types[tensor] == graph.types[last.node.key] and tensor in graph.producers.keys() - made:
-            others = [node.key for node in graph.consumers[tensor] if node is not last.node]
+            others = [node.key for node in graph.consumers[tensor] if node.key != last.node.key]
             if tensor not in graph.sinks and not made & set(others) and _are_before(graph, others, layers[0].node):
                 return tensor
     return ""
