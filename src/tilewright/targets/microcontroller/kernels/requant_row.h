@@ -12,7 +12,7 @@
 /* TW_AS_IS: not requantised. TW_FAR: shifts of more than 32 bits, nothing added: the lower word decides only where the
  * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings.
  * TW_ONCE: its single one, behind the upper word; of results of 16 bits. */
-typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ONCE, TW_ANY_WAY } tw_way;
+typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY, TW_ONCE } tw_way;
 
 /* What is the same for all totals of a filter. */
 typedef struct {
@@ -37,7 +37,8 @@ TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t ste
 }
 
 TW_ALWAYS int tw_goes_once(const tw_requant *r, const int32_t *add, int32_t step, int32_t filters) {
-  int goes = r->rounding == TW_SINGLE && sizeof(TW_Y) == 2;
+  if (sizeof(TW_Y) != 2) return 0;
+  int goes = r->rounding == TW_SINGLE;
   for (int32_t f = 0; f < (step ? filters : 1); f++) goes = goes && add[f] < -1 && tw_has_room(r, -1 - add[f]);
   return goes;
 }
@@ -57,8 +58,9 @@ static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t 
 /* Of a filter. */
 TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, int32_t add) {
   tw_factor f = {mul, add, 0, 0, r->low, r->high};
-  if (way == TW_FAR || way == TW_TWICE || way == TW_ONCE) {
-    f.shift = way == TW_FAR ? r->shift - 32 : way == TW_TWICE ? -add : -1 - add;
+  const int once = sizeof(TW_Y) == 2 && way == TW_ONCE;
+  if (way == TW_FAR || way == TW_TWICE || once) {
+    f.shift = way == TW_FAR ? r->shift - 32 : once ? -1 - add : -add;
     f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
   }
   return f;
