@@ -49,7 +49,8 @@ TARGET = Target(
     ),
     folder=FOLDER,
     bases=(
-        FOLDER / "ita", *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
+        FOLDER / "ita", FOLDER / "ita" / "queue",
+        *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
     ),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
