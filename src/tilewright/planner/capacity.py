@@ -71,7 +71,8 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     near = stack <= cluster.near_stack
     inside = not near and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
-    dma_core = rounded(offloaded + cluster.stack, 16)
+    waiting = cluster.waiting_stack * any(kernel.in_order for kernel in kernels)
+    dma_core = rounded(offloaded + cluster.stack + waiting, 16)
     base = cluster.state + (cores * stack + dma_core) * inside
     budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, near)
     if budget.arena < ALIGNMENT:

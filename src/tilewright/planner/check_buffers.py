@@ -49,6 +49,7 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
     kernels = {layer.option.kernel for layer in schedule.layers if layer.loop != DMA_COPY}
     for kernel in kernels:
         needed = cluster.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
+        needed += cluster.waiting_stack if kernel.in_order else 0
         own = stacks.dma_core if kernel.offloaded else stacks.each
         if needed > own or stacks.each % 16 or stacks.dma_core % 16:
             raise _fault("schedule", f"{kernel.stem} needs {needed} bytes of stack, there are {own}")

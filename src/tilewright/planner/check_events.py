@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
@@ -170,13 +170,14 @@ class _Checker:
             self._held(event.target)
         else:
             self._forget(event.target.memory, event.target.start, event.target.stop)
-        self.arrivals.setdefault(event.group, []).append((event.target, where))
+        self.arrivals.setdefault(event.group, []).append((_of_layer(event.target, event.layer), where))
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
         if source.role or target.role:
-            if (source.role, source.stop - source.start) != (target.role, target.stop - target.start):
-                raise _fault(where, "moves something else than parameters")
+            expected = f"params {event.layer}", target.role, target.stop - target.start
+            if (source.memory, source.role, source.stop - source.start) != expected:
+                raise _fault(where, "moves something else than its parameters")
             return
         copies = self.schedule.layers[event.layer].prefetch
         if source.tensor != target.tensor and not (copies is not None and bool(copies.copies)):
@@ -228,7 +229,7 @@ class _Checker:
         self._check_operands(event, layer, where)
         offloaded = event.kind == "submit"
         for region in event.reads:
-            if not (offloaded and self._is_still_made(region, layer)):
+            if not (offloaded and self._is_still_made(region, layer, where)):
                 self._check_holds(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
         accesses = [self._access(*one, event.agent, not offloaded, where, offloaded) for one in regions]
@@ -240,16 +241,31 @@ class _Checker:
             return
         self._made(event, where)
 
-    def _is_still_made(self, region: Region, layer: LayerSchedule) -> bool:
-        """Whether a job before makes all of it, of an accelerator that begins none before that has ended."""
-        if not layer.option.kernel.in_order:
-            return False
-        makers = [(self.schedule.layers[call.layer].option, call) for _, _, call in self.jobs]
-        own = [call for option, call in makers if option.kernel.in_order and option.engine == layer.option.engine]
-        parts = set(self._parts(region.tensor))
-        made = [one for call in own for one in call.writes if one.tensor in parts and one.owner == region.owner]
-        whole = [one for one in made if _elements(one.spans) == self.graph.types[one.tensor].elements]
-        return bool(parts) and parts == {one.tensor for one in whole}
+    def _is_still_made(self, region: Region, layer: LayerSchedule, where: str) -> bool:
+        """Whether jobs before make all of it, of an accelerator that begins none before those have ended. What jobs
+        leave behind is known when they are waited for: till then, those are the last that write these bytes."""
+        parts = set(self._parts(region.tensor)) if region.owner else set()
+        missing = set(parts)
+        for _, _, call in reversed(self.jobs):
+            for one in call.writes:
+                if one.tensor in missing and one.owner == region.owner:
+                    missing -= {one.tensor} if self._is_made_before(call, one, layer) else set()
+                elif one.tensor not in parts and self._is_written_over(region, one, call.layer == layer.number):
+                    raise _fault(where, f"reads {_place(region)}, which layer {call.layer} writes over before")
+            if parts and not missing:
+                return True
+        return False
+
+    def _is_made_before(self, call: Call, written: Region, layer: LayerSchedule) -> bool:
+        """Whether a job of the same accelerator makes a whole tensor before it begins one of this layer's."""
+        maker = self.schedule.layers[call.layer].option
+        in_order = maker.kernel.in_order and layer.option.kernel.in_order and maker.engine == layer.option.engine
+        return in_order and _elements(written.spans) == self.graph.types[written.tensor].elements
+
+    def _is_written_over(self, read: Region, written: Region, by_itself: bool) -> bool:
+        """By an earlier job. A layer may have its results in the place of operands: tile by tile, those of its own."""
+        in_place = by_itself and bool(read.owner) and read.owner == written.owner
+        return read.memory == written.memory and not in_place and _overlap(read, written)
 
     def _made(self, event: Call, where: str) -> None:
         for region in event.writes:
@@ -347,7 +363,7 @@ class _Checker:
             self._check_given(region, where, layer)
         elif region.owner:
             self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-        elif region not in self.buffers.get(region.memory, ()):
+        elif _of_layer(region, layer) not in self.buffers.get(region.memory, ()):
             raise _fault(where, f"{_place(region)} does not hold {region.tensor}{list(region.spans)}")
 
     def _check_given(self, region: Region, where: str, layer: int) -> None:
@@ -467,6 +483,11 @@ def _extent(region: Region, element: int) -> tuple[int, int]:
     for (first, last), size in zip(reversed(region.box), reversed(region.frame), strict=True):
         low, high, stride = low + first * stride, high + (last - 1) * stride, stride * size
     return low, high
+
+
+def _of_layer(region: Region, layer: int) -> Region:
+    """Parameters of two layers are not the same though they look alike."""
+    return replace(region, spans=((layer, layer + 1),)) if region.role == PARAMS else region
 
 
 def _elements(spans: Iterable[tuple[int, int]]) -> int:

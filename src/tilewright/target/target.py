@@ -76,6 +76,9 @@ class Cluster:
     """Bytes of L1 for the runtime's variables."""
     stack: int
     """Bytes of stack for each core beyond what kernels need."""
+    waiting_stack: int = 0
+    """And for the one that drives accelerators, where kernels wait for room among jobs that end in order: transfers
+    begin meanwhile."""
     near_stack: int = 0
     """Bytes of stack that each core has beside L1, in banks of its own; 0 where it has none."""
     prefetch_slots: int = 8

@@ -49,14 +49,16 @@ TARGET = Target(
     ),
     folder=FOLDER,
     bases=(
-        FOLDER / "ita", *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
+        FOLDER / "ita", FOLDER / "ita" / "queue",
+        *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
     ),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(
-        cores=8, dma_core=8, platform="snitch", state=512, stack=224, every_layer=("pipeline.c", "per_core.c", "dma.c")
+        cores=8, dma_core=8, platform="snitch", state=512, stack=224, waiting_stack=64,
+        every_layer=("pipeline.c", "per_core.c", "dma.c"),
     ),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),

@@ -38,9 +38,14 @@ def quad_with_ita() -> Target:
         engines=(Engine(engine.name, (*KERNELS, *engine.kernels)),),
         passes=(*quad.passes, PRODUCTS_ON_ITA, STAY_IN_TILES),
         memories=(replace(l1, bytes=TCDM_BYTES, starts=128), l2),
-        bases=(Path(ita.__file__).parent, Path(targets.__file__).parent / "accelerated", *quad.bases),
+        bases=(
+            Path(ita.__file__).parent,
+            Path(ita.__file__).parent / "queue",
+            Path(targets.__file__).parent / "accelerated",
+            *quad.bases,
+        ),
         flags=(*quad.flags, "-DTW_ITA=0x10040000u", f"-DTW_ITA_MEMORY={tcdm.base:#x}u"),
-        cluster=replace(cluster, platform=platform),
+        cluster=replace(cluster, platform=platform, waiting_stack=64),
     )
 
 

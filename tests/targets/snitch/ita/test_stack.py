@@ -1,0 +1,70 @@
+"""The stack of the core that drives ITA: transfers begin while a kernel waits for room, beyond its own frames."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.targets.snitch.ita.transformers import Net
+from tilewright import targets
+from tilewright.program import Program, compile_model
+from tilewright.sim.elf import read_elf
+from tilewright.sim.simulator import Simulator
+from tilewright.target.settings import Settings
+
+PAINT = 0xA5
+CALLERS = ("tw_serve", "all_layers", "tw_offload_queued", "start", "layer_0_run")
+HOOK = ("tw_npu_room", "meanwhile", "tw_begin", "layer_0_load")
+
+
+def product() -> Program:
+    """With more jobs for a tile than wait at once, and several tiles."""
+    net = Net((1, 256, 512))
+    settings = Settings(engines=("all",), numerics="hardware", time_limit=1.0)
+    return compile_model(net.model(net.linear(net.x, "y", 512, 256)), target="snitch", settings=settings)
+
+
+def frames(assembly: str) -> dict[str, int]:
+    found, name = dict[str, int](), ""
+    for line in assembly.splitlines():
+        if label := re.match(r"([A-Za-z_]\w*):", line):
+            name = label[1]
+            found[name] = 0
+        elif grown := re.match(r"\s+addi\s+sp, sp, -(\d+)", line):
+            found[name] += int(grown[1])
+    return found
+
+
+def test_there_is_room_for_what_begins_meanwhile() -> None:
+    program = product().build_soc()
+    known: dict[str, int] = {}
+    for path in (*program.folder.glob("runtime/*.c"), *program.folder.glob("*.c")):
+        flags = [
+            *program.target.flags,
+            "-DTW_CORES=8",
+            "-I",
+            "runtime/libc",
+            "-S",
+            str(path.relative_to(program.folder)),
+        ]
+        program.compiler.run([*flags, "-o", "out.s"], program.folder)
+        known |= frames(Path(program.folder, "out.s").read_text())
+    assert {"tw_offload_queued", "meanwhile", "tw_npu_room", "layer_0_load"} <= known.keys()
+    cluster = targets.find("snitch").cluster
+    assert cluster is not None
+    assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= cluster.stack + cluster.waiting_stack
+
+
+def test_the_painted_stack_is_not_used_up() -> None:
+    program = product()
+    soc = program.build_soc()
+    stacks, cores = soc.writer.tiles.stacks, soc.writer.tiles.cores
+    with Simulator("snitch") as simulator:
+        simulator.load(read_elf(soc.build(program.random_inputs())))
+        simulator.write("tw_stacks", bytes([PAINT]) * (stacks.each * cores + stacks.dma_core))
+        simulator.run(10_000_000)
+        own = simulator.read("tw_stacks", stacks.each * cores + stacks.dma_core)[stacks.each * cores :]
+    left = next(position for position, byte in enumerate(own) if byte != PAINT)
+    cluster = targets.find("snitch").cluster
+    assert cluster is not None
+    assert cluster.waiting_stack <= left < stacks.dma_core
