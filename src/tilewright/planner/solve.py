@@ -11,7 +11,7 @@ from tilewright.memory.arena import Arena, solved
 from tilewright.memory.neighbours import Pair, side_by_side
 from tilewright.planner import select
 from tilewright.planner.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
-from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capacity, rounded, wmem_capacity
+from tilewright.planner.capacity import L1Budget, cluster_of, io_bytes, l2_capacity, option_for, rounded, wmem_capacity
 from tilewright.planner.elsewhere import Elsewhere
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.planner.l1_shortage import too_small
@@ -100,7 +100,7 @@ def decide(task: Task) -> Decision:
     raise CompileError(
         task.mapped.target.hierarchy.l1.name,
         f"no placement of its buffers in {budget.arena} bytes was found",
-        "give it more with --l1",
+        f"give it more, for example {option_for(budget.memory, budget.total + budget.total // 8)}",
     )
 
 

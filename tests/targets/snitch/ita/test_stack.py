@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.targets.snitch.ita.transformers import Net
 from tilewright import targets
 from tilewright.program import Program, compile_model
+from tilewright.run.soc import SocProgram
 from tilewright.sim.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
@@ -58,6 +59,7 @@ def test_there_is_room_for_what_begins_meanwhile() -> None:
 def test_the_painted_stack_is_not_used_up() -> None:
     program = product()
     soc = program.build_soc()
+    assert isinstance(soc, SocProgram)
     stacks, cores = soc.writer.tiles.stacks, soc.writer.tiles.cores
     with Simulator("snitch") as simulator:
         simulator.load(read_elf(soc.build(program.random_inputs())))
