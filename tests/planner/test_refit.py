@@ -46,7 +46,7 @@ def count(graph: Graph, *kinds: str) -> int:
 
 
 def on_cores(graph: Graph) -> Mapped:
-    return map_nodes(graph, without_offers(targets.find(TARGET)))
+    return map_nodes(graph, without_offers(targets.find(TARGET), graph))
 
 
 def test_sizes_of_memories_matter_to_fitted_and_not_to_lowered() -> None:
