@@ -15,6 +15,8 @@ from tests.targets.siracusa.random_cases import Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach
+from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -147,6 +149,20 @@ def qlineargather(random: Generator) -> Case:
     return op, [values(random, (rows, length), dtype), indices, *(one.astype(np.int32) for one in factors)]
 
 
+def best_products(random: Generator) -> Case:
+    rows, words, length, block = (int(random.integers(1, most)) for most in (4, 30, 20, 9))
+    a, b = values(random, (rows, length), "int8"), values(random, (words, length), "int8")
+    mul = random.integers(1 << 8, 1 << 12, words).astype(np.int32)
+    each = random.integers(-5000, 5000, words).astype(np.int32) if random.integers(0, 2) else None
+    return BestProducts(block, full_range(22, "int16", 5, "half_even")), [a, b, each, mul, each]
+
+
+def best_block(random: Generator) -> Case:
+    shape, block = tuple(int(random.integers(1, most)) for most in (4, 3, 12)), int(random.integers(1, 9))
+    places = random.integers(0, block, shape).astype(np.int32)
+    return BestBlock(block), [values(random, shape, "int16"), places]
+
+
 def qlinearfunction(random: Generator) -> Case:
     shape, to, size = (
         sizes(random, int(random.integers(1, 5)), low=1),
@@ -199,6 +215,8 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearMaskedSoftmax": qlinearmaskedsoftmax,
     "QLinearRotate": qlinearrotate,
     "QLinearGather": qlineargather,
+    "BestProducts": best_products,
+    "BestBlock": best_block,
     "TfliteAdd": lambda random: scaled_add(drawn(random)),
     "TfliteL2Norm": lambda random: row_lengths(drawn(random)),
     "TfliteSigmoid": lambda random: word_sigmoid(drawn(random)),

@@ -60,7 +60,8 @@ def _passes(target: Target, found: Sequence[Found]) -> tuple[Pass, ...]:
     wanted = next((LAYOUTS[one.own.layout] for one in found if one.own.layout), None)
     if wanted is None:
         return target.passes
-    return (wanted, *(one for one in target.passes if one not in LAYOUTS.values()))
+    layouts = {one.name for one in LAYOUTS.values()}
+    return (wanted, *(one for one in target.passes if one.name not in layouts))
 
 
 def _outside(found: Found) -> Outside:
