@@ -54,7 +54,8 @@ def test_cores_are_listed_where_one_is_unknown(command: Command, tmp_path: Path)
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     path = program("1: adds r0, #1\nb 1b", tmp_path)
     code = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 from tilewright.emulator.machine import Emulator
 from tilewright import targets
 emulator = Emulator(targets.find("cortex-m4").platform)
