@@ -6,15 +6,15 @@ write, every transfer and job is waited for, and no limit of the runtime, the li
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
+from tilewright.planner.event_regions import clipped, elements, extent, of_layer, overlap, place
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
@@ -170,7 +170,7 @@ class _Checker:
             self._held(event.target)
         else:
             self._forget(event.target.memory, event.target.start, event.target.stop)
-        self.arrivals.setdefault(event.group, []).append((_of_layer(event.target, event.layer), where))
+        self.arrivals.setdefault(event.group, []).append((of_layer(event.target, event.layer), where))
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
@@ -188,7 +188,7 @@ class _Checker:
             self._check_size(region, where)
 
     def _check_size(self, region: Region, where: str) -> None:
-        size = _elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
+        size = elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
         held = region.stop - region.start
         if not region.owner and held != size:
             raise _fault(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
@@ -251,7 +251,7 @@ class _Checker:
                 if one.tensor in missing and one.owner == region.owner:
                     missing -= {one.tensor} if self._is_made_before(call, one, layer) else set()
                 elif one.tensor not in parts and self._is_written_over(region, one, call.layer == layer.number):
-                    raise _fault(where, f"reads {_place(region)}, which layer {call.layer} writes over before")
+                    raise _fault(where, f"reads {place(region)}, which layer {call.layer} writes over before")
             if parts and not missing:
                 return True
         return False
@@ -260,12 +260,12 @@ class _Checker:
         """Whether a job of the same accelerator makes a whole tensor before it begins one of this layer's."""
         maker = self.schedule.layers[call.layer].option
         in_order = maker.kernel.in_order and layer.option.kernel.in_order and maker.engine == layer.option.engine
-        return in_order and _elements(written.spans) == self.graph.types[written.tensor].elements
+        return in_order and elements(written.spans) == self.graph.types[written.tensor].elements
 
     def _is_written_over(self, read: Region, written: Region, by_itself: bool) -> bool:
         """By an earlier job. A layer may have its results in the place of operands: tile by tile, those of its own."""
         in_place = by_itself and bool(read.owner) and read.owner == written.owner
-        return read.memory == written.memory and not in_place and _overlap(read, written)
+        return read.memory == written.memory and not in_place and overlap(read, written)
 
     def _made(self, event: Call, where: str) -> None:
         for region in event.writes:
@@ -277,7 +277,7 @@ class _Checker:
         found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
         regions = [region for region in (*event.reads, *event.writes) if not region.role]
         expected = sorted(
-            (argument.operand.tensor, _clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
+            (argument.operand.tensor, clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
             if not (argument.operand.is_result and _leaves_results(event, layer))
             if not (event.kind == "submit" and argument.operand.name in option.kernel.finished_with(grid.op))
@@ -325,8 +325,8 @@ class _Checker:
         made = Access(region, writes, agent, now, now if over else None, what, job)
         live = self.live.setdefault(region.memory, [])
         for other in live:
-            if (writes or other.writes) and not self._ordered(other, made) and _overlap(other.region, region):
-                raise _fault(what, f"{_verb(made)} {_place(region)} while {other.what} {_verb(other)} it")
+            if (writes or other.writes) and not self._ordered(other, made) and overlap(other.region, region):
+                raise _fault(what, f"{_verb(made)} {place(region)} while {other.what} {_verb(other)} it")
         live.append(made)
         return made
 
@@ -342,19 +342,19 @@ class _Checker:
     def _check_window(self, region: Region, what: str) -> None:
         """A window has the bytes that its home and its box give it."""
         home, element = self.schedule.homes[region.tensor], BYTES[self.graph.types[region.tensor].dtype]
-        first, last = _extent(region, element)
+        first, last = extent(region, element)
         base = home.offset if home.kind == ARENA else 0
         if region.owner in self.graph.constants and region.memory in self.schedule.arenas:
             base = region.start - first  # staged: checked where it is read
         if (region.start, region.stop) != (base + first, base + last):
-            raise _fault(what, f"{_place(region)} is not where {region.tensor}{list(region.spans)} is")
+            raise _fault(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
 
     def _check_inside(self, region: Region, what: str) -> None:
         if region.owner:
             self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)
         if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
-            raise _fault(what, f"{_place(region)} is outside the {size} bytes of {region.memory}")
+            raise _fault(what, f"{place(region)} is outside the {size} bytes of {region.memory}")
 
     # ---- what bytes hold --------------------------------------------------------------------------------------------
 
@@ -363,8 +363,8 @@ class _Checker:
             self._check_given(region, where, layer)
         elif region.owner:
             self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-        elif _of_layer(region, layer) not in self.buffers.get(region.memory, ()):
-            raise _fault(where, f"{_place(region)} does not hold {region.tensor}{list(region.spans)}")
+        elif of_layer(region, layer) not in self.buffers.get(region.memory, ()):
+            raise _fault(where, f"{place(region)} does not hold {region.tensor}{list(region.spans)}")
 
     def _check_given(self, region: Region, where: str, layer: int) -> None:
         """Constants and inputs are there from the beginning; outputs when they have been made."""
@@ -377,10 +377,10 @@ class _Checker:
     ) -> None:
         """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
         if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
-            base = region.start - _extent(region, BYTES[self.graph.types[tensor].dtype])[0]
+            base = region.start - extent(region, BYTES[self.graph.types[tensor].dtype])[0]
             staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
             if not any(held.start == base and region.stop <= held.stop for held in staged):
-                raise _fault(where, f"{_place(region)} does not hold {tensor}, which is staged there")
+                raise _fault(where, f"{place(region)} does not hold {tensor}, which is staged there")
             return
         home = self.schedule.homes[tensor]
         space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
@@ -406,7 +406,7 @@ class _Checker:
         if region.spans in held.written.setdefault(region.tensor, set()) and region.spans:
             raise _fault(where, f"{region.tensor}{list(region.spans)} is written twice")
         held.written[region.tensor].add(region.spans)
-        held.elements[region.tensor] = held.elements.get(region.tensor, 0) + _elements(region.spans)
+        held.elements[region.tensor] = held.elements.get(region.tensor, 0) + elements(region.spans)
         for other in held.elements:
             if other != region.tensor and other not in held.overwritten and self._share(other, region.tensor):
                 held.overwritten[other] = self.makers[region.tensor], region.tensor
@@ -443,7 +443,7 @@ class _Checker:
             found = _Held(region.owner, base, base + size)
             homes.append(found)
         if region.start < found.start or region.stop > found.stop:
-            raise _fault(region.tensor, f"{_place(region)} is outside its home {found.start}..{found.stop}")
+            raise _fault(region.tensor, f"{place(region)} is outside its home {found.start}..{found.stop}")
         return found
 
     def _is_home(self, region: Region) -> bool:
@@ -464,49 +464,9 @@ class _Checker:
         return found
 
 
-# ---- geometry -------------------------------------------------------------------------------------------------------
-
-
-def _overlap(one: Region, other: Region) -> bool:
-    if one.stop <= other.start or other.stop <= one.start:
-        return False
-    if one.owner and one.owner == other.owner and one.frame == other.frame:
-        return all(a < d and c < b for (a, b), (c, d) in zip(one.box, other.box, strict=True))
-    return True
-
-
-def _extent(region: Region, element: int) -> tuple[int, int]:
-    """Bytes from the start of a window's home to its first, and to the one behind its last."""
-    if not _elements(region.box):
-        return 0, 0
-    low, high, stride = 0, element, element
-    for (first, last), size in zip(reversed(region.box), reversed(region.frame), strict=True):
-        low, high, stride = low + first * stride, high + (last - 1) * stride, stride * size
-    return low, high
-
-
-def _of_layer(region: Region, layer: int) -> Region:
-    """Parameters of two layers are not the same though they look alike."""
-    return replace(region, spans=((layer, layer + 1),)) if region.role == PARAMS else region
-
-
-def _elements(spans: Iterable[tuple[int, int]]) -> int:
-    return math.prod(last - first for first, last in spans)
-
-
 def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
     """Whether a call writes its working memory only."""
     return event.kind == "gather" or (event.kind == "submit" and layer.finishes)
-
-
-def _clipped(footprint: dict[str, Spans] | None, name: str, shape: Sequence[int]) -> Spans:
-    if footprint is None:
-        return tuple((0, size) for size in shape)
-    return tuple((max(first, 0), min(last, size)) for (first, last), size in zip(footprint[name], shape, strict=True))
-
-
-def _place(region: Region) -> str:
-    return f"{region.memory}+{region.start}..{region.stop}"
 
 
 def _verb(access: Access) -> str:

@@ -10,14 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.depthwise import DepthwiseWords
 from tilewright.targets.cortex_m.paired import WIDE, filters_of
 from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, added_from
 
@@ -30,11 +29,9 @@ WORDS_OF_A_COLUMN = 3
 
 
 @dataclass(frozen=True)
-class HalvesConv(RearrangedConv):
-    """A convolution, channels second, one channel in each group; W has weights, what filters add and are scaled by.
-    Padding has the value `conv.x_zero`, which is not subtracted."""
+class HalvesConv(DepthwiseWords):
+    """Of 16-bit elements."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "W")
     images: ClassVar[frozenset[str]] = frozenset({WIDE})
     kernel: Shape = (1, 1)
     way: Way = TOTALS_WAY
@@ -45,21 +42,6 @@ class HalvesConv(RearrangedConv):
     def macs(self, shapes: Shapes) -> int:
         wide = self.kernel[-1]
         return super().macs(shapes) // wide * (1 + (wide - 1) // self.apart)
-
-    def plain_shapes(self, shapes: Shapes) -> Shapes:
-        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
-        return {"X": shapes["X"], "W": (shapes["W"][0], 1, *self.kernel), **result}
-
-    def index(self, shapes: Shapes) -> Index:
-        found = self.conv.index(self.plain_shapes(shapes))
-        return {"X": found["X"], "W": tuple(map(whole, shapes["W"])), "Y": found["Y"]}
-
-    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        filters = types["W"].shape[0]
-        each = TensorType("int32", (filters,))
-        scaled = {} if self.conv.requant is None else {"mul": each, "add": each}
-        kept = {name: kind for name, kind in types.items() if name in ("X", "Y")}
-        return {**kept, "W": TensorType("int8", (filters, 1, *self.kernel)), "B": each, **scaled}
 
     def numpy(self, X: Array, W: Array) -> Array:
         rows, start, factor, shift, addend = _unpacked(W, self.kernel)

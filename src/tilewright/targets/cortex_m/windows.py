@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
 from tilewright.errors import instance
-from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
-from tilewright.ir.types import Array, Shapes, TensorType, limits
+from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._linear import NARROW
-from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
+from tilewright.targets.cortex_m.depthwise import DepthwiseWords
 from tilewright.targets.cortex_m.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.paired import filters_of
 from tilewright.targets.cortex_m.ways import Filters
@@ -39,27 +37,12 @@ TWO_ROWS = 2
 
 
 @dataclass(frozen=True)
-class WindowConv(RearrangedConv):
-    """A convolution, channels second, one channel in each group; W has weights, what filters add and are scaled by.
-    Padding has the value `conv.x_zero`, which is not subtracted."""
+class WindowConv(DepthwiseWords):
+    """Of bytes, with a requantisation."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "W")
     way: str = "own"
     conv: Conv = field(default_factory=Conv)
-
-    def plain_shapes(self, shapes: Shapes) -> Shapes:
-        result = {"Y": shapes["Y"]} if "Y" in shapes else {}
-        return {"X": shapes["X"], "W": (shapes["W"][0], 1, SIDE, SIDE), **result}
-
-    def index(self, shapes: Shapes) -> Index:
-        found = self.conv.index(self.plain_shapes(shapes))
-        return {"X": found["X"], "W": tuple(map(whole, shapes["W"])), "Y": found["Y"]}
-
-    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        filters = types["W"].shape[0]
-        each = TensorType("int32", (filters,))
-        kept = {name: kind for name, kind in types.items() if name in ("X", "Y")}
-        return {**kept, "W": TensorType("int8", (filters, 1, SIDE, SIDE)), "B": each, "mul": each, "add": each}
+    kernel: Shape = (SIDE, SIDE)
 
     def numpy(self, X: Array, W: Array) -> Array:
         weights, start, scaling = _unpacked(W)
