@@ -47,22 +47,22 @@ class Made:
 
 
 def run_all(workers: int) -> Iterator[Outcome]:
-    names = list(_cases())
-    groups = [names[first : first + TOGETHER] for first in range(0, len(names), TOGETHER)]
+    cases = node_tests()
+    groups = [cases[first : first + TOGETHER] for first in range(0, len(cases), TOGETHER)]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         yield from chain.from_iterable(pool.map(run_group, groups))
 
 
-def run_group(names: Sequence[str]) -> list[Outcome]:
+def run_group(cases: Sequence[TestCase]) -> list[Outcome]:
     """All that are not refused in one program; where it cannot be built, one by one, to know whose fault it is."""
     outcomes, made = [], list[Made]()
-    for name in names:
+    for case in cases:
         try:
-            made.append(Made.of(_cases()[name], f"node_{len(made)}"))
+            made.append(Made.of(case, f"node_{len(made)}"))
         except CompileError as error:
-            outcomes.append(Outcome(name, "refused", str(error)))
+            outcomes.append(Outcome(case.name, "refused", str(error)))
         except Exception as error:
-            outcomes.append(_wrong(name, error))
+            outcomes.append(_wrong(case.name, error))
     return outcomes + (_run(made) if made else [])
 
 
@@ -81,32 +81,32 @@ def _wrong(name: str, error: Exception) -> Outcome:
 
 
 @cache
-def _cases() -> dict[str, TestCase]:
-    """All node tests; making them takes seconds, so that workers inherit them by fork."""
+def node_tests() -> list[TestCase]:
+    """All of them; making them takes seconds, so workers are sent theirs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {case.name: case for case in load_model_tests(kind="node")}
+        return list(load_model_tests(kind="node"))
 
 
 def _compare(program: HostPrograms, number: int, made: Made) -> Outcome:
     graph, outputs = made.compiled.graph, made.compiled.schedule.graph.outputs
     for inputs, wanted in made.case.data_sets:
         try:
-            ran = program.run(dict(zip(graph.inputs, map(_array, inputs), strict=True)), number=number).outputs
+            ran = program.run(dict(zip(graph.inputs, map(array_of, inputs), strict=True)), number=number).outputs
         except Exception as error:
             return _wrong(made.case.name, error)
         for position, (tensor, value) in enumerate(zip(outputs, wanted, strict=True)):
-            if problem := _difference(ran[tensor], _array(value), made.case.rtol):
+            if problem := difference(ran[tensor], array_of(value), made.case.rtol):
                 return Outcome(made.case.name, "wrong", f"output {position}: {problem}")
     return Outcome(made.case.name, "passed")
 
 
-def _array(value: object) -> Array:
+def array_of(value: object) -> Array:
     """Some cases hold their values as they would stand in a file."""
     return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
 
 
-def _difference(found: Array, wanted: Array, case_relative: float) -> str:
+def difference(found: Array, wanted: Array, case_relative: float) -> str:
     if found.shape != wanted.shape:
         return f"shape {found.shape}, wanted {wanted.shape}"
     if found.dtype != wanted.dtype:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from onnx.backend.test.case.test_case import TestCase
-from onnx.backend.test.loader import load_model_tests
 
-from tests.e2e.onnx_nodes import _array, _difference
+from tests.e2e.onnx_nodes import array_of, difference, node_tests
 from tests.export.round_trip import Feeds, run
 from tilewright import pipeline
 from tilewright.errors import CompileError
@@ -48,18 +45,12 @@ def test_node_tests_of_onnx_survive_the_way_out_and_back() -> None:
 
 
 def imported() -> Iterator[tuple[str, Graph, Feeds]]:
-    for case in cases():
+    for case in node_tests():
         try:
             graph = pipeline.import_model(case.model)
         except CompileError:
             continue
-        yield case.name, graph, dict(zip(graph.inputs, map(_array, case.data_sets[0][0]), strict=True))
-
-
-def cases() -> list[TestCase]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return list(load_model_tests(kind="node"))
+        yield case.name, graph, dict(zip(graph.inputs, map(array_of, case.data_sets[0][0]), strict=True))
 
 
 def outcome(graph: Graph, feeds: Feeds) -> str:
@@ -74,11 +65,11 @@ def outcome(graph: Graph, feeds: Feeds) -> str:
     exact = not CLOSE & {node.op.kind for node in graph.nodes}
     for tensor, value in zip(again.outputs, wanted, strict=True):
         equal = np.array_equal(found[tensor], value, equal_nan=value.dtype.kind == "f")
-        if not equal and (exact or _difference(found[tensor], value, 0.0)):
-            return f"wrong: read again, {_difference(found[tensor], value, 0.0) or 'nearly equal'}"
+        if not equal and (exact or difference(found[tensor], value, 0.0)):
+            return f"wrong: read again, {difference(found[tensor], value, 0.0) or 'nearly equal'}"
     try:
         ran = run(model, feeds)
     except Exception as error:  # ONNX Runtime has a class of its own for each of its codes
         return "no kernel" if any(words in str(error) for words in NO_KERNEL) else f"wrong: {error}"
-    problems = filter(None, (_difference(a, b, 0.0) for a, b in zip(ran.values(), wanted, strict=True)))
+    problems = filter(None, (difference(a, b, 0.0) for a, b in zip(ran.values(), wanted, strict=True)))
     return next((f"wrong: ONNX Runtime, {problem}" for problem in problems), "ran")
