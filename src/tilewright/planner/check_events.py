@@ -16,8 +16,10 @@ from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
 from tilewright.planner.event_regions import clipped, elements, extent, of_layer, overlap, place
 from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
+from tilewright.planner.held_buffers import HeldBuffers
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
+from tilewright.planner.live_accesses import Access, LiveAccesses
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
@@ -29,21 +31,6 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
-
-
-@dataclass
-class Access:
-    """Who has bytes from when to when: epochs, and positions in the order of an agent's events."""
-
-    region: Region
-    writes: bool
-    agent: str
-    start: tuple[int, int]
-    end: tuple[int, int] | None
-    """None as long as nobody has waited for it."""
-    what: str
-    job: bool = False
-    """Whether an accelerator has them, which does one job after the other."""
 
 
 @dataclass
@@ -67,7 +54,7 @@ class _Checker:
     target: Target
     epoch: int = 0
     position: int = 0
-    live: dict[str, list[Access]] = field(default_factory=dict)
+    live: dict[str, LiveAccesses] = field(default_factory=dict)
     """Memory -> accesses of this epoch, and those that are not over."""
     groups: dict[int, tuple[str, str, list[Access]]] = field(default_factory=dict)
     """Open group -> its agent, its link, its accesses."""
@@ -78,8 +65,7 @@ class _Checker:
     held: dict[tuple[str, str], int] = field(default_factory=dict)
     """(link, agent) -> groups that it had in this epoch when it began another."""
     submitted: int = 0
-    buffers: dict[str, list[Region]] = field(default_factory=dict)
-    """Memory -> buffers that hold something, which do not overlap."""
+    buffers: dict[str, HeldBuffers] = field(default_factory=dict)
     homes: dict[str, list[_Held]] = field(default_factory=dict)
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
@@ -101,8 +87,8 @@ class _Checker:
         self._check_groups()
         self.epoch += 1
         # Memories without any are left out: every constant, input and output is one, and epochs are many.
-        kept = ((memory, [a for a in accesses if a.end is None]) for memory, accesses in self.live.items())
-        self.live = {memory: accesses for memory, accesses in kept if accesses}
+        kept = ((memory, accesses.still_open()) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses.homes}
 
     def end(self) -> None:
         if self.groups:
@@ -323,11 +309,11 @@ class _Checker:
         self._check_inside(region, what)
         now = self.epoch, self.position
         made = Access(region, writes, agent, now, now if over else None, what, job)
-        live = self.live.setdefault(region.memory, [])
-        for other in live:
-            if (writes or other.writes) and not self._ordered(other, made) and overlap(other.region, region):
+        live = self.live.setdefault(region.memory, LiveAccesses())
+        for other in live.near(region, writes):
+            if not self._ordered(other, made) and overlap(other.region, region):
                 raise _fault(what, f"{_verb(made)} {place(region)} while {other.what} {_verb(other)} it")
-        live.append(made)
+        live.add(made)
         return made
 
     def _ordered(self, earlier: Access, later: Access) -> bool:
@@ -363,7 +349,7 @@ class _Checker:
             self._check_given(region, where, layer)
         elif region.owner:
             self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-        elif of_layer(region, layer) not in self.buffers.get(region.memory, ()):
+        elif of_layer(region, layer) not in self.buffers.get(region.memory, HeldBuffers()):
             raise _fault(where, f"{place(region)} does not hold {region.tensor}{list(region.spans)}")
 
     def _check_given(self, region: Region, where: str, layer: int) -> None:
@@ -400,7 +386,7 @@ class _Checker:
         """From now on these bytes hold that."""
         if not self._is_home(region):
             self._forget(region.memory, region.start, region.stop)
-            self.buffers.setdefault(region.memory, []).append(region)
+            self.buffers.setdefault(region.memory, HeldBuffers()).hold(region)
             return
         held = self._held(region)
         if region.spans in held.written.setdefault(region.tensor, set()) and region.spans:
@@ -453,7 +439,7 @@ class _Checker:
     def _forget(self, memory: str, start: int, stop: int) -> None:
         """These bytes hold nothing any more."""
         if buffers := self.buffers.get(memory):
-            self.buffers[memory] = [held for held in buffers if held.stop <= start or held.start >= stop]
+            buffers.forget(start, stop)
         if homes := self.homes.get(memory):
             self.homes[memory] = [held for held in homes if held.stop <= start or held.start >= stop]
 
