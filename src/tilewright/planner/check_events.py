@@ -48,7 +48,9 @@ class _Checker:
     graph: Graph
     target: Target
     epoch: int = 0
-    live: LiveAccesses = field(default_factory=LiveAccesses)
+    position: int = 0
+    live: dict[str, LiveAccesses] = field(default_factory=dict)
+    """Memory -> accesses of this epoch, and those that are not over."""
     groups: dict[int, tuple[str, str, list[Access]]] = field(default_factory=dict)
     """Open group -> its agent, its link, its accesses."""
     begun: set[int] = field(default_factory=set)
@@ -69,10 +71,13 @@ class _Checker:
 
     def run(self, epoch: Epoch) -> None:
         for event in epoch:
+            self.position += 1
             self._event(event)
         self._check_groups()
         self.epoch += 1
-        self.live.end_epoch()
+        # Memories without any are left out: every constant, input and output is one, and epochs are many.
+        kept = ((memory, accesses.still_open()) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses.homes}
 
     def end(self) -> None:
         if self.groups:
@@ -182,7 +187,7 @@ class _Checker:
         if agent != event.agent:
             raise _fault("schedule", f"{event.agent} waits for group {event.group} of {agent}")
         for access in accesses:
-            access.end = self.epoch
+            access.end = self._now
         for region, where in self.arrivals.pop(event.group, []):
             self.held.hold(region, where)
 
@@ -198,7 +203,7 @@ class _Checker:
             if not (offloaded and self._is_still_made(region, layer, where)):
                 self.held.check(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
-        end, engine = (None, layer.option.engine) if offloaded else (self.epoch, "")
+        end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
         accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
         if not offloaded:
             self._made(event, where)
@@ -269,7 +274,7 @@ class _Checker:
         self.jobs = [job for job in self.jobs if job not in ended]
         for job in ended:
             for access in job.accesses:
-                access.end = self.epoch
+                access.end = self._now
             self._made(job.call, f"layer {job.call.layer} tile {job.call.tile}")
 
     def _check_calls(self, layer: LayerSchedule) -> None:
@@ -289,10 +294,20 @@ class _Checker:
 
     # ---- who has which bytes when -----------------------------------------------------------------------------------
 
-    def _access(self, region: Region, writes: bool, agent: str, end: int | None, what: str, engine: str = "") -> Access:
+    @property
+    def _now(self) -> tuple[int, int]:
+        return self.epoch, self.position
+
+    def _access(
+        self, region: Region, writes: bool, agent: str, end: tuple[int, int] | None, what: str, engine: str = ""
+    ) -> Access:
         self._check_inside(region, what)
-        made = Access(region, writes, agent, self.epoch, end, what, engine)
-        self.live.add(made)
+        made = Access(region, writes, agent, self._now, end, what, engine)
+        live = self.live.setdefault(region.memory, LiveAccesses())
+        for other in live.near(region, writes):
+            if not other.comes_before(made) and overlap(other.region, region):
+                raise _fault(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
+        live.add(made)
         return made
 
     def _check_window(self, region: Region, what: str) -> None:

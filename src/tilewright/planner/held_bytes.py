@@ -11,6 +11,7 @@ from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
 from tilewright.planner.event_regions import elements, extent, of_layer, place
 from tilewright.planner.events import Region, Spans
+from tilewright.planner.held_buffers import HeldBuffers
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.tile_schedule import ClusterSchedule
@@ -34,8 +35,7 @@ class _Held:
 class HeldBytes:
     schedule: ClusterSchedule
     graph: Graph
-    buffers: dict[str, set[Region]] = field(default_factory=dict)
-    """Memory -> buffers that hold something, which do not overlap."""
+    buffers: dict[str, HeldBuffers] = field(default_factory=dict)
     homes: dict[str, list[_Held]] = field(default_factory=dict)
     makers: dict[str, int] = field(init=False)
     """Tensor -> the layer that makes it. Views, and Concats whose operands are made in place, have none."""
@@ -53,7 +53,7 @@ class HeldBytes:
             self._check_given(region, where, layer)
         elif region.owner:
             self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-        elif of_layer(region, layer) not in self.buffers.get(region.memory, ()):
+        elif of_layer(region, layer) not in self.buffers.get(region.memory, HeldBuffers()):
             raise InternalError(where, f"{place(region)} does not hold {region.tensor}{list(region.spans)}")
 
     def check_whole(self, tensor: str, owner: str, where: str) -> None:
@@ -103,7 +103,7 @@ class HeldBytes:
         """From now on these bytes hold that."""
         if not self._is_home(region):
             self._forget(region.memory, region.start, region.stop)
-            self.buffers.setdefault(region.memory, set()).add(region)
+            self.buffers.setdefault(region.memory, HeldBuffers()).hold(region)
             return
         held = self._held(region)
         if region.spans in held.written.setdefault(region.tensor, set()) and region.spans:
@@ -156,6 +156,6 @@ class HeldBytes:
     def _forget(self, memory: str, start: int, stop: int) -> None:
         """These bytes hold nothing any more."""
         if buffers := self.buffers.get(memory):
-            buffers.difference_update([held for held in buffers if held.start < stop and start < held.stop])
+            buffers.forget(start, stop)
         if homes := self.homes.get(memory):
             self.homes[memory] = [held for held in homes if held.stop <= start or held.start >= stop]
