@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-KEYWORDS = frozenset({
+SMALL_COMPILERS = frozenset({"near", "far", "huge", "interrupt"})
+"""Words that compilers for small processors have besides."""
+
+KEYWORDS = SMALL_COMPILERS | frozenset({
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
     "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
     "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
     "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t",
     "size_t", "ptrdiff_t", "wchar_t", "intmax_t", "uintmax_t", "bool", "true", "false", "complex", "imaginary", "asm",
-    "typeof", "near", "far", "huge", "interrupt", "fortran", "unix", "linux", "main",
+    "typeof", "fortran", "unix", "linux", "main",
 })  # fmt: skip
-"""Words and types of C; and words of compilers for small processors, which have some more."""
+"""Words and types of C and of its compilers."""
 
 _LIBRARY = """
     abort abs acos asin assert atan atan2 atexit atof atoi atol atoll bsearch calloc ceil clearerr clock

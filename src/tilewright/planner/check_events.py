@@ -7,17 +7,18 @@ write, every transfer and job is waited for, and no limit of the runtime, the li
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
-from tilewright.ops.concat import Concat
 from tilewright.planner.event_regions import clipped, elements, extent, of_layer, overlap, place
-from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Spans, Transfer, Wait, WaitJob
+from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
+from tilewright.planner.held_bytes import HeldBytes
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
+from tilewright.planner.live_accesses import Access, LiveAccesses
 from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
@@ -31,33 +32,14 @@ def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Grap
     checker.end()
 
 
-@dataclass
-class Access:
-    """Who has bytes from when to when: epochs, and positions in the order of an agent's events."""
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What an accelerator has been given and nobody has waited for."""
 
-    region: Region
-    writes: bool
-    agent: str
-    start: tuple[int, int]
-    end: tuple[int, int] | None
-    """None as long as nobody has waited for it."""
-    what: str
-    job: bool = False
-    """Whether an accelerator has them, which does one job after the other."""
-
-
-@dataclass
-class _Held:
-    """What a home of tensors holds."""
-
-    owner: str
-    start: int
-    stop: int
-    elements: dict[str, int] = field(default_factory=dict)
-    """Tensor -> elements that have been written."""
-    written: dict[str, set[Spans]] = field(default_factory=dict)
-    overwritten: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """Tensor -> the layer that writes over it, and what."""
+    number: int
+    engine: str
+    accesses: list[Access]
+    call: Call
 
 
 @dataclass
@@ -67,32 +49,25 @@ class _Checker:
     target: Target
     epoch: int = 0
     position: int = 0
-    live: dict[str, list[Access]] = field(default_factory=dict)
+    live: dict[str, LiveAccesses] = field(default_factory=dict)
     """Memory -> accesses of this epoch, and those that are not over."""
     groups: dict[int, tuple[str, str, list[Access]]] = field(default_factory=dict)
     """Open group -> its agent, its link, its accesses."""
     begun: set[int] = field(default_factory=set)
     arrivals: dict[int, list[tuple[Region, str]]] = field(default_factory=dict)
     """Group -> what its targets hold when it is done."""
-    jobs: list[tuple[int, list[Access], Call]] = field(default_factory=list)
-    held: dict[tuple[str, str], int] = field(default_factory=dict)
+    jobs: list[_Job] = field(default_factory=list)
+    engines: dict[int, str] = field(default_factory=dict)
+    """Job -> the accelerator that was given it."""
+    kept: dict[tuple[str, str], int] = field(default_factory=dict)
     """(link, agent) -> groups that it had in this epoch when it began another."""
     submitted: int = 0
-    buffers: dict[str, list[Region]] = field(default_factory=dict)
-    """Memory -> buffers that hold something, which do not overlap."""
-    homes: dict[str, list[_Held]] = field(default_factory=dict)
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
-    makers: dict[str, int] = field(init=False)
-    """Tensor -> the layer that makes it. Views, and Concats whose operands are made in place, have none."""
+    held: HeldBytes = field(init=False)
 
     def __post_init__(self) -> None:
-        layers = self.schedule.layers
-        self.makers = {name: layer.number for layer in layers for name in layer.option.node.outputs}
-        for state in self.graph.states:
-            home, kind = self.schedule.homes[state.before], self.graph.types[state.before]
-            kept = _Held(state.before, home.offset, home.offset + kind.bytes, {state.before: kind.elements})
-            self.homes.setdefault(home.memory, []).append(kept)
+        self.held = HeldBytes(self.schedule, self.graph)
 
     def run(self, epoch: Epoch) -> None:
         for event in epoch:
@@ -101,22 +76,22 @@ class _Checker:
         self._check_groups()
         self.epoch += 1
         # Memories without any are left out: every constant, input and output is one, and epochs are many.
-        kept = ((memory, [a for a in accesses if a.end is None]) for memory, accesses in self.live.items())
-        self.live = {memory: accesses for memory, accesses in kept if accesses}
+        kept = ((memory, accesses.still_open()) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses.homes}
 
     def end(self) -> None:
         if self.groups:
             group, (agent, _, _) = next(iter(self.groups.items()))
             raise _fault("schedule", f"nobody waits for group {group} of {agent}")
         if self.jobs:
-            raise _fault("schedule", f"nobody waits for job {self.jobs[0][0]}")
+            raise _fault("schedule", f"nobody waits for job {self.jobs[0].number}")
         for layer in self.schedule.layers:
             self._check_calls(layer)
         for name in self.graph.outputs:
             if name not in self.graph.constants and name not in self.graph.inputs:
-                self._check_available(name, self.schedule.homes[name].owner, None, f"output '{name}'", -1, ())
+                self.held.check_whole(name, self.schedule.homes[name].owner, f"output '{name}'")
         for state in self.graph.states:
-            self._check_available(state.after, state.before, None, f"state '{state.name}'", -1, ())
+            self.held.check_whole(state.after, state.before, f"state '{state.name}'")
 
     def _event(self, event: Event) -> None:
         if isinstance(event, Begin):
@@ -133,13 +108,13 @@ class _Checker:
     def _check_groups(self) -> None:
         """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
         what they have."""
-        for link in {name for name, _ in self.held}:
+        for link in {name for name, _ in self.kept}:
             opened = Counter(agent for agent, name, _ in self.groups.values() if name == link)
-            begun = Counter({agent: count for (name, agent), count in self.held.items() if name == link})
+            begun = Counter({agent: count for (name, agent), count in self.kept.items() if name == link})
             kept, there = (opened | begun).total(), self._link(link).groups
             if 1 < there <= kept:
                 raise _fault("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
-        self.held.clear()
+        self.kept.clear()
 
     # ---- transfers --------------------------------------------------------------------------------------------------
 
@@ -151,7 +126,7 @@ class _Checker:
         self._link(event.link)
         held = sum(one[:2] == (event.agent, event.link) for one in self.groups.values()) - 1
         key = event.link, event.agent
-        self.held[key] = max(held, self.held.get(key, 0))
+        self.kept[key] = max(held, self.kept.get(key, 0))
 
     def _transfer(self, event: Transfer) -> None:
         where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"
@@ -162,14 +137,10 @@ class _Checker:
             raise _fault(where, f"belongs to group {event.group} of {agent} and {link}")
         self._check_same(event, where)
         self._check_reach(event, where)
-        self._check_holds(event.source, where, event.layer)
+        self.held.check(event.source, where, event.layer)
         for region, writes in ((event.source, False), (event.target, True)):
-            accesses.append(self._access(region, writes, event.agent, False, where))
-        # Until it is waited for, its target holds nothing that anyone may rely on.
-        if self._is_home(event.target):
-            self._held(event.target)
-        else:
-            self._forget(event.target.memory, event.target.start, event.target.stop)
+            accesses.append(self._access(region, writes, event.agent, None, where))
+        self.held.spoil(event.target)
         self.arrivals.setdefault(event.group, []).append((of_layer(event.target, event.layer), where))
 
     def _check_same(self, event: Transfer, where: str) -> None:
@@ -216,9 +187,9 @@ class _Checker:
         if agent != event.agent:
             raise _fault("schedule", f"{event.agent} waits for group {event.group} of {agent}")
         for access in accesses:
-            access.end = self.epoch, self.position
+            access.end = self._now
         for region, where in self.arrivals.pop(event.group, []):
-            self._hold(region, where)
+            self.held.hold(region, where)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -230,23 +201,25 @@ class _Checker:
         offloaded = event.kind == "submit"
         for region in event.reads:
             if not (offloaded and self._is_still_made(region, layer, where)):
-                self._check_holds(region, where, event.layer)
+                self.held.check(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
-        accesses = [self._access(*one, event.agent, not offloaded, where, offloaded) for one in regions]
-        if offloaded:
-            if event.job <= self.submitted:
-                raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
-            self.submitted = event.job
-            self.jobs.append((event.job, accesses, event))
+        end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
+        accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
+        if not offloaded:
+            self._made(event, where)
             return
-        self._made(event, where)
+        if event.job <= self.submitted:
+            raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
+        self.submitted = event.job
+        self.engines[event.job] = engine
+        self.jobs.append(_Job(event.job, engine, accesses, event))
 
     def _is_still_made(self, region: Region, layer: LayerSchedule, where: str) -> bool:
         """Whether jobs before make all of it, of an accelerator that begins none before those have ended. What jobs
         leave behind is known when they are waited for: till then, those are the last that write these bytes."""
-        parts = set(self._parts(region.tensor)) if region.owner else set()
+        parts = set(self.held.parts(region.tensor)) if region.owner else set()
         missing = set(parts)
-        for _, _, call in reversed(self.jobs):
+        for call in (job.call for job in reversed(self.jobs)):
             for one in call.writes:
                 if one.tensor in missing and one.owner == region.owner:
                     missing -= {one.tensor} if self._is_made_before(call, one, layer) else set()
@@ -269,7 +242,7 @@ class _Checker:
 
     def _made(self, event: Call, where: str) -> None:
         for region in event.writes:
-            self._hold(region, where)
+            self.held.hold(region, where)
 
     def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
         """A call has the windows that the operator's own geometry says."""
@@ -293,14 +266,16 @@ class _Checker:
         return next((m.alignment for m in self.target.memories if m.name == memory), 1)
 
     def _wait_job(self, event: WaitJob) -> None:
-        if not 0 < event.job <= self.submitted:
+        """An accelerator does its jobs in order; those of another one go on."""
+        if event.job not in self.engines:
             raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
-        # Jobs are done in order.
-        while self.jobs and self.jobs[0][0] <= event.job:
-            _, accesses, call = self.jobs.pop(0)
-            for access in accesses:
-                access.end = self.epoch, self.position
-            self._made(call, f"layer {call.layer} tile {call.tile}")
+        engine = self.engines[event.job]
+        ended = [job for job in self.jobs if job.engine == engine and job.number <= event.job]
+        self.jobs = [job for job in self.jobs if job not in ended]
+        for job in ended:
+            for access in job.accesses:
+                access.end = self._now
+            self._made(job.call, f"layer {job.call.layer} tile {job.call.tile}")
 
     def _check_calls(self, layer: LayerSchedule) -> None:
         """Every tile once, in order but for cores that have tiles of their own."""
@@ -319,25 +294,21 @@ class _Checker:
 
     # ---- who has which bytes when -----------------------------------------------------------------------------------
 
-    def _access(self, region: Region, writes: bool, agent: str, over: bool, what: str, job: bool = False) -> Access:
-        self._check_inside(region, what)
-        now = self.epoch, self.position
-        made = Access(region, writes, agent, now, now if over else None, what, job)
-        live = self.live.setdefault(region.memory, [])
-        for other in live:
-            if (writes or other.writes) and not self._ordered(other, made) and overlap(other.region, region):
-                raise _fault(what, f"{_verb(made)} {place(region)} while {other.what} {_verb(other)} it")
-        live.append(made)
-        return made
+    @property
+    def _now(self) -> tuple[int, int]:
+        return self.epoch, self.position
 
-    def _ordered(self, earlier: Access, later: Access) -> bool:
-        """Whether one is over before the other begins, whatever the order between barriers. An accelerator does one
-        job after the other."""
-        if earlier.end is None:
-            return earlier.job and later.job
-        if earlier.agent == later.agent:
-            return True
-        return earlier.end[0] < later.start[0]
+    def _access(
+        self, region: Region, writes: bool, agent: str, end: tuple[int, int] | None, what: str, engine: str = ""
+    ) -> Access:
+        self._check_inside(region, what)
+        made = Access(region, writes, agent, self._now, end, what, engine)
+        live = self.live.setdefault(region.memory, LiveAccesses())
+        for other in live.near(region, writes):
+            if not other.comes_before(made) and overlap(other.region, region):
+                raise _fault(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
+        live.add(made)
+        return made
 
     def _check_window(self, region: Region, what: str) -> None:
         """A window has the bytes that its home and its box give it."""
@@ -356,107 +327,6 @@ class _Checker:
         if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
             raise _fault(what, f"{place(region)} is outside the {size} bytes of {region.memory}")
 
-    # ---- what bytes hold --------------------------------------------------------------------------------------------
-
-    def _check_holds(self, region: Region, where: str, layer: int) -> None:
-        if region.memory not in self.schedule.arenas:
-            self._check_given(region, where, layer)
-        elif region.owner:
-            self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-        elif of_layer(region, layer) not in self.buffers.get(region.memory, ()):
-            raise _fault(where, f"{place(region)} does not hold {region.tensor}{list(region.spans)}")
-
-    def _check_given(self, region: Region, where: str, layer: int) -> None:
-        """Constants and inputs are there from the beginning; outputs when they have been made."""
-        if region.role == PARAMS or region.memory.startswith(("constant ", "input ")):
-            return
-        self._check_available(region.tensor, region.owner, region, where, layer, region.spans)
-
-    def _check_available(
-        self, tensor: str, owner: str, region: Region | None, where: str, layer: int, spans: Spans
-    ) -> None:
-        """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
-        if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
-            base = region.start - extent(region, BYTES[self.graph.types[tensor].dtype])[0]
-            staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
-            if not any(held.start == base and region.stop <= held.stop for held in staged):
-                raise _fault(where, f"{place(region)} does not hold {tensor}, which is staged there")
-            return
-        home = self.schedule.homes[tensor]
-        space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
-        held = next((held for held in self.homes.get(space, ()) if held.owner == owner), None)
-        for part in self._parts(tensor):
-            if part in self.graph.inputs or part in self.graph.constants or not self.graph.types[part].elements:
-                continue
-            made = held.elements.get(part, 0) if held else 0
-            if made != self.graph.types[part].elements:
-                raise _fault(where, f"{made} of {self.graph.types[part].elements} elements of {part} are in {space}")
-            if held is not None and part in held.overwritten:
-                by, other = held.overwritten[part]
-                if by != layer or spans in held.written.get(other, ()):
-                    raise _fault(where, f"layer {by} has written over {part}")
-
-    def _hold(self, region: Region, where: str) -> None:
-        """From now on these bytes hold that."""
-        if not self._is_home(region):
-            self._forget(region.memory, region.start, region.stop)
-            self.buffers.setdefault(region.memory, []).append(region)
-            return
-        held = self._held(region)
-        if region.spans in held.written.setdefault(region.tensor, set()) and region.spans:
-            raise _fault(where, f"{region.tensor}{list(region.spans)} is written twice")
-        held.written[region.tensor].add(region.spans)
-        held.elements[region.tensor] = held.elements.get(region.tensor, 0) + elements(region.spans)
-        for other in held.elements:
-            if other != region.tensor and other not in held.overwritten and self._share(other, region.tensor):
-                held.overwritten[other] = self.makers[region.tensor], region.tensor
-
-    def _share(self, one: str, other: str) -> bool:
-        """Whether two tensors of one owner have bytes in common: parts of a Concat have none."""
-        places = [self._place_in_concat(name) for name in (one, other)]
-        return None in places or places[0][0] != places[1][0] or places[0][1] == places[1][1]  # type: ignore[index]
-
-    def _parts(self, name: str) -> Iterator[str]:
-        """The tensors whose bytes a tensor has: those that it is a view of, or a Concat that no layer makes."""
-        maker = self.graph.producers.get(name)
-        if maker is None or name in self.makers or not (maker.op.view or isinstance(maker.op, Concat)):
-            yield name
-            return
-        for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
-            yield from self._parts(operand)
-
-    def _place_in_concat(self, name: str) -> tuple[str, str] | None:
-        """The Concat without a layer that a tensor is a part of, and the tensor."""
-        readers = [node for node in self.graph.consumers.get(name, ()) if isinstance(node.op, Concat)]
-        reader = next((node for node in readers if node.key not in self.makers), None)
-        return None if reader is None else (reader.key, name)
-
-    def _held(self, region: Region) -> _Held:
-        homes = self.homes.setdefault(region.memory, [])
-        found = next((held for held in homes if held.owner == region.owner), None)
-        if found is None:
-            home = self.schedule.homes[region.owner]
-            base = home.offset if home.kind == ARENA else 0
-            size = self.graph.types[region.owner].bytes
-            self._forget(region.memory, base, base + size)
-            homes = self.homes[region.memory]
-            found = _Held(region.owner, base, base + size)
-            homes.append(found)
-        if region.start < found.start or region.stop > found.stop:
-            raise _fault(region.tensor, f"{place(region)} is outside its home {found.start}..{found.stop}")
-        return found
-
-    def _is_home(self, region: Region) -> bool:
-        """Whether it is a window of a tensor that layers make; constants in L2 are staged like buffers."""
-        return bool(region.owner) and region.owner not in self.graph.constants
-
-    def _forget(self, memory: str, start: int, stop: int) -> None:
-        """These bytes hold nothing any more."""
-        if buffers := self.buffers.get(memory):
-            self.buffers[memory] = [held for held in buffers if held.stop <= start or held.start >= stop]
-        if homes := self.homes.get(memory):
-            self.homes[memory] = [held for held in homes if held.stop <= start or held.start >= stop]
-
     def _link(self, name: str) -> Link:
         found = next((link for link in self.target.links if link.name == name), None)
         if found is None:
@@ -467,10 +337,6 @@ class _Checker:
 def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
     """Whether a call writes its working memory only."""
     return event.kind == "gather" or (event.kind == "submit" and layer.finishes)
-
-
-def _verb(access: Access) -> str:
-    return "writes" if access.writes else "reads"
 
 
 def _fault(where: str, what: str) -> InternalError:

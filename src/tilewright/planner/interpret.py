@@ -49,7 +49,7 @@ class Machine:
     late: dict[int, list[Transfer]] = field(default_factory=dict)
     """Group -> transfers that happen when it is waited for."""
     jobs: list[Call] = field(default_factory=list)
-    """What the accelerator has been given and not yet done, in order."""
+    """What accelerators have been given and not yet done, in order."""
 
     def __post_init__(self) -> None:
         graph = self.graph
@@ -93,8 +93,15 @@ class Machine:
         self._view(event.target, kind)[...] = self._view(event.source, kind)
 
     def _work_until(self, job: int) -> None:
-        while self.jobs and self.jobs[0].job <= job:
-            self._compute(self.jobs.pop(0))
+        """The accelerator of a job does it and those before; another one still waits for its last moment."""
+        engine = next((self._engine(call) for call in self.jobs if call.job == job), None)
+        due = {call.job: call for call in self.jobs if call.job <= job and self._engine(call) == engine}
+        self.jobs = [call for call in self.jobs if call.job not in due]
+        for call in due.values():
+            self._compute(call)
+
+    def _engine(self, call: Call) -> str:
+        return self.schedule.layers[call.layer].option.engine
 
     def _call(self, call: Call) -> None:
         if call.kind == "submit":

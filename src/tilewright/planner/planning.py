@@ -22,6 +22,7 @@ from tilewright.planner.overlap import timeline
 from tilewright.planner.plan import Plan, Step
 from tilewright.planner.solve import Decision, Task, decide, l1_buffers
 from tilewright.planner.spill import lacking, never_fits, overfull, pressures
+from tilewright.planner.staged_cycles import staging_of, with_staging
 from tilewright.target.mapping import Mapped, with_nodes
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
@@ -112,8 +113,11 @@ def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
     decision.l1.check()
     layout.check(mapped, task.settings)
     alone = [candidate.alone for candidate in chosen]
-    predicted = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
-    saved = decision.cycles - sum(predicted)
+    computed = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
+    types, udma = mapped.graph.types, mapped.target.hierarchy.udma
+    staging = [staging_of(layout.staged[number], types, udma) for number in range(len(chosen))]
+    predicted = with_staging(computed, staging, layout.ahead)
+    saved = decision.cycles - sum(computed)
     l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
     steps = tuple(
         Step(
@@ -129,7 +133,7 @@ def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
     constants = _constant_memories(mapped.target.hierarchy, layout)
     homes = {name: _home(mapped, task.owners[name], arenas, constants) for name in mapped.graph.types}
     estimates = {one.layer.node.key: one.estimates for one in task.found}
-    bound = min(decision.bound, decision.cycles) - saved
+    bound = max(min(decision.bound, decision.cycles) - saved, round(sum(one.link for one in staging)))
     return Plan(mapped, task.settings, task.budget, steps, homes, sum(predicted), bound, arenas, estimates)
 
 

@@ -92,10 +92,10 @@ def rotated_word(op: Op, types: Types) -> HighWord | None:
 
 def rotation_params(op: Op, types: Types) -> Params:
     rotation, length = cast(QLinearRotate, op), types["X"].shape[-1]
-    far, step = (1, 2) if rotation.interleaved else (length // 2, 1)
+    between, step = (1, 2) if rotation.interleaved else (length // 2, 1)
     return {
         "rows": cast(Params, op.params(types)["rows"]), "count": types["X"].elements // max(length, 1),
-        "length": length, "far": far, "step": step, "x_zero": rotation.x_zero,
+        "length": length, "between": between, "step": step, "x_zero": rotation.x_zero,
         "wrapped": int(rotation.requant(np.asarray(2**31), np.asarray(rotation.mul))),
         "out": present(rotated_word(op, types), op.kind, TOO_WIDE).params(),
     }  # fmt: skip

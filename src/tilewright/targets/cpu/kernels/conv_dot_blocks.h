@@ -157,13 +157,13 @@ TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at,
       TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] += k->down;
     }
     TW_FORGOTTEN(s);
-    const scaling near = *s;
+    const scaling kept = *s;
     if (TW_THEN) {
       const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
-      tw_scale_twice(TW_ROWS, &near.scaler, &near.factors, &near.then_scaler, &near.then_factors, TW_IS_UNSIGNED(TW_Y), t,
+      tw_scale_twice(TW_ROWS, &kept.scaler, &kept.factors, &kept.then_scaler, &kept.then_factors, TW_IS_UNSIGNED(TW_Y), t,
                      added, y, k->pitch);
     } else {
-      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &near.scaler, &near.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
+      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &kept.scaler, &kept.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
     }
   }
 }

@@ -32,13 +32,13 @@ static inline tw_divider tw_divider_of(float divisor, float low, float high, int
 static inline __attribute__((always_inline)) void tw_quantise_some(int sixteens, const tw_divider *d, int is_unsigned,
                                                                    const float *x, void *y) {
   const int count = 4 * sixteens;
-  float32x4_t near[8], quotient[8];
-  for (int k = 0; k < count; k++) near[k] = vld1q_f32(x + 4 * k);
-  TW_STEP_OF_ALL(count, near, near[k] = vmaxnmq_f32(near[k], d->least))
-  TW_STEP_OF_ALL(count, near, near[k] = vminnmq_f32(near[k], d->most))
-  TW_STEP_OF_ALL(count, quotient, quotient[k] = vmulq_f32(near[k], d->inverse))
-  TW_STEP_OF_ALL(count, near, near[k] = vfmsq_f32(near[k], quotient[k], d->divisor))
-  TW_STEP_OF_ALL(count, quotient, quotient[k] = vfmaq_f32(quotient[k], near[k], d->inverse))
+  float32x4_t value[8], quotient[8];
+  for (int k = 0; k < count; k++) value[k] = vld1q_f32(x + 4 * k);
+  TW_STEP_OF_ALL(count, value, value[k] = vmaxnmq_f32(value[k], d->least))
+  TW_STEP_OF_ALL(count, value, value[k] = vminnmq_f32(value[k], d->most))
+  TW_STEP_OF_ALL(count, quotient, quotient[k] = vmulq_f32(value[k], d->inverse))
+  TW_STEP_OF_ALL(count, value, value[k] = vfmsq_f32(value[k], quotient[k], d->divisor))
+  TW_STEP_OF_ALL(count, quotient, quotient[k] = vfmaq_f32(quotient[k], value[k], d->inverse))
   TW_STEP_OF_ALL(count, quotient, quotient[k] = vaddq_f32(quotient[k], d->no_fraction))
   for (int k = 0; k < count; k += 4, y = (int8_t *)y + 16) {
     const int16x8_t first = vuzp1q_s16(vreinterpretq_s16_f32(quotient[k]), vreinterpretq_s16_f32(quotient[k + 1]));

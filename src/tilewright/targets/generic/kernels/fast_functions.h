@@ -12,10 +12,10 @@ static inline float tw_sigmoid(float x) { return 1.0f / (1.0f + tw_exp(-x)); }
 /* Near 0, where 1 - 2 / (e^2x + 1) has lost its digits, x times a polynomial of its square. */
 static inline float tw_tanh(float x) {
   const float size = fabsf(x), square = x * x;
-  const float near = x * (0.999999996f + square * (-0.333332606f + square * (0.133311285f + square * (-0.0537211239f +
-                     square * (0.0205911303f + square * -0.00566011999f)))));
-  const float far = copysignf(1.0f - 2.0f / (1.0f + tw_exp(2.0f * size)), x);
-  return size < 0.625f ? near : far;
+  const float if_small = x * (0.999999996f + square * (-0.333332606f + square * (0.133311285f +
+                         square * (-0.0537211239f + square * (0.0205911303f + square * -0.00566011999f)))));
+  const float if_large = copysignf(1.0f - 2.0f / (1.0f + tw_exp(2.0f * size)), x);
+  return size < 0.625f ? if_small : if_large;
 }
 
 #endif

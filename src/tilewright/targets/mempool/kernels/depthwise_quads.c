@@ -73,10 +73,10 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   if (mine.first >= mine.end) return;
   int32_t quad = mine.first / pixels, pixel = mine.first % pixels, kept = -1;
   int32_t image = pixel / plane, line = pixel % plane / p->out_w, column = pixel % p->out_w;
-  uint32_t near[TW_MOST_TAPS];
+  uint32_t copied[TW_MOST_TAPS];
   for (int32_t n = mine.first; n < mine.end; n++) {
     if (quad != kept) {
-      for (int32_t tap = 0; tap < taps; tap++) near[tap] = words[quad * taps + tap];
+      for (int32_t tap = 0; tap < taps; tap++) copied[tap] = words[quad * taps + tap];
       kept = quad;
     }
     const int32_t top = line * p->stride_h - p->pad_top, left = column * p->stride_w - p->pad_left;
@@ -84,7 +84,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
     int32_t total[4];
     for (int32_t f = 0; f < 4; f++) total[f] = f < lanes ? first[f] : 0;
     const uint8_t *const from = (const uint8_t *)x + image * image_bytes + 4 * quad;
-    sum_window(p, from, top, left, near, is_aligned ? 0 : lanes, total);
+    sum_window(p, from, top, left, copied, is_aligned ? 0 : lanes, total);
     tw_block_results(&k, pixel, 1, 4 * quad, lanes, total);
     pixel++;
     if (++column < p->out_w) continue;

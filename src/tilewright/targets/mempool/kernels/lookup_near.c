@@ -41,16 +41,16 @@ static void look_up(const uint8_t *table, const TW_X *x, TW_Y *y, int32_t count)
 void TW_NAME(const tw_lookup_params *params, const TW_X *x, const TW_TABLE *table, TW_Y *y) {
   const tw_share mine = tw_share_in_blocks(params->outer * params->inner, 4);
   const int32_t count = mine.end - mine.first;
-  uint32_t near[TW_ENTRIES / 4];
+  uint32_t kept[TW_ENTRIES / 4];
   const uint8_t *entries = (const uint8_t *)table;
   if (count <= 0) return;
   if (count >= TW_MANY && tw_begins_word(table)) {
     const uint32_t *const words = (const uint32_t *)(const void *)table;
     for (int32_t i = 0; i < TW_ENTRIES / 4; i += 4) {
       const uint32_t w0 = words[i], w1 = words[i + 1], w2 = words[i + 2], w3 = words[i + 3];
-      near[i] = w0, near[i + 1] = w1, near[i + 2] = w2, near[i + 3] = w3;
+      kept[i] = w0, kept[i + 1] = w1, kept[i + 2] = w2, kept[i + 3] = w3;
     }
-    entries = (const uint8_t *)near;
+    entries = (const uint8_t *)kept;
   }
   look_up(entries, x + mine.first, y + mine.first, count);
 }

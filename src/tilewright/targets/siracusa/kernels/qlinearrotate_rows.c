@@ -32,7 +32,7 @@ void TW_NAME(const tw_qlinearrotate_rows_params *params, const TW_X *x, const in
              TW_Y *y) {
   const tw_qlinearrotate_rows_params *const p = params;
   tw_high_word out = p->out;
-  const int32_t far = p->far, zero = p->x_zero, length = p->length, half = length >> 1;
+  const int32_t between = p->between, zero = p->x_zero, length = p->length, half = length >> 1;
   const int32_t x_on = p->step * (int32_t)sizeof(TW_X), y_on = p->step * (int32_t)sizeof(TW_Y);
   const int32_t angle_on = p->step * (int32_t)sizeof(int16_t);
   /* Whole rows, or pairs where rows are few. */
@@ -46,16 +46,16 @@ void TW_NAME(const tw_qlinearrotate_rows_params *params, const TW_X *x, const in
   begin_at(&p->rows, rows.first, at, &row, &angles);
   y += rows.first * length + first;
   for (int32_t left = rows.end - rows.first; left > 0; left--, y += length) {
-    const TW_X *one_x = x + row, *far_x = one_x + far;
-    const int16_t *one_cosine = cosine + angles, *far_cosine = one_cosine + far;
-    const int16_t *one_sine = sine + angles, *far_sine = one_sine + far;
-    TW_Y *one_y = y, *far_y = y + far;
+    const TW_X *one_x = x + row, *second_x = one_x + between;
+    const int16_t *one_cosine = cosine + angles, *second_cosine = one_cosine + between;
+    const int16_t *one_sine = sine + angles, *second_sine = one_sine + between;
+    TW_Y *one_y = y, *second_y = y + between;
     for (int32_t pair = pairs.end - pairs.first; pair > 0; pair--) {
-      const int32_t one = TW_NEXT(TW_X, one_x, x_on) - zero, other = TW_NEXT(TW_X, far_x, x_on) - zero;
+      const int32_t one = TW_NEXT(TW_X, one_x, x_on) - zero, other = TW_NEXT(TW_X, second_x, x_on) - zero;
       const int32_t c = TW_NEXT(int16_t, one_cosine, angle_on), s = TW_NEXT(int16_t, one_sine, angle_on);
       TW_STORE_NEXT(TW_Y, one_y, turned(&out, p->wrapped, one, other, c, s), y_on);
-      const int32_t far_c = TW_NEXT(int16_t, far_cosine, angle_on), far_s = TW_NEXT(int16_t, far_sine, angle_on);
-      TW_STORE_NEXT(TW_Y, far_y, turned(&out, p->wrapped, other, one, far_c, far_s), y_on);
+      const int32_t c2 = TW_NEXT(int16_t, second_cosine, angle_on), s2 = TW_NEXT(int16_t, second_sine, angle_on);
+      TW_STORE_NEXT(TW_Y, second_y, turned(&out, p->wrapped, other, one, c2, s2), y_on);
     }
     tw_next_rows(&p->rows, at, &row, &angles);
   }

@@ -36,8 +36,8 @@ TW_ALWAYS int32x4_t tw_vector_double(int32x4_t x, int32x4_t mul, int32x4_t right
 TW_ALWAYS int32x4_t tw_vector_single(int32x4_t x, int32x4_t mul, int32x4_t exponent) {
   const int32x4_t zero = vdupq_n_s32(0), shift = vaddq_n_s32(exponent, 1);
   const int32x4_t moved = vqshlq_s32(x, vmaxq_s32(shift, zero));
-  const int32x4_t far = vrshlq_s32(vmulhq_s32(moved, mul), vminq_s32(shift, zero));
-  return vpselq_s32(far, vrmulhq_s32(moved, mul), vcmpltq_n_s32(shift, 0));
+  const int32x4_t shifted = vrshlq_s32(vmulhq_s32(moved, mul), vminq_s32(shift, zero));
+  return vpselq_s32(shifted, vrmulhq_s32(moved, mul), vcmpltq_n_s32(shift, 0));
 }
 
 TW_ALWAYS int32x4_t tw_vector_float(const tw_requant *r, int32x4_t x, int32x4_t mul) {
@@ -62,18 +62,18 @@ TW_ALWAYS int32x4_t tw_vector_shifted(const tw_requant *r, int32x4_t x, int32x4_
   low = vaddq_s32(low, add);
   const mve_pred16_t carry = vcmphiq_u32(vreinterpretq_u32_s32(add), vreinterpretq_u32_s32(low));
   high = vaddq_m_s32(high, high, vdupq_n_s32(1), carry);
-  const int32_t near = 32 - r->shift;
+  const int32_t left = 32 - r->shift;
   const int32x4_t half = vdupq_n_s32(INT32_MIN);
-  if (near < 0) {
+  if (left < 0) {
     /* What is left of the low word decides whether there is a tie. */
-    const int32x4_t rest = vshlq_s32(high, vdupq_n_s32(32 + near));
+    const int32x4_t rest = vshlq_s32(high, vdupq_n_s32(32 + left));
     const mve_pred16_t tie = vcmpeqq_m_s32(rest, half, vcmpeqq_n_s32(low, 0));
-    return tw_vector_ties(r, vrshlq_s32(high, vdupq_n_s32(near)), high, tie);
+    return tw_vector_ties(r, vrshlq_s32(high, vdupq_n_s32(left)), high, tie);
   }
   const uint32x4_t below = vreinterpretq_u32_s32(low);
-  const int32x4_t floored = vorrq_s32(vqshlq_s32(high, vdupq_n_s32(near)),
-                                      vreinterpretq_s32_u32(vshlq_u32(below, vdupq_n_s32(near - 32))));
-  const int32x4_t rest = vshlq_s32(low, vdupq_n_s32(near));
+  const int32x4_t floored = vorrq_s32(vqshlq_s32(high, vdupq_n_s32(left)),
+                                      vreinterpretq_s32_u32(vshlq_u32(below, vdupq_n_s32(left - 32))));
+  const int32x4_t rest = vshlq_s32(low, vdupq_n_s32(left));
   const int32x4_t rounded = vqaddq_s32(floored, vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(rest), 31)));
   return tw_vector_ties(r, rounded, high, vcmpeqq_s32(rest, half));
 }
