@@ -26,8 +26,8 @@ def case(x: np.ndarray, requant: Requant, zero: int = 0, centred: bool = True, e
 
 
 def test_results_are_exact() -> None:
-    """Both roundings, clipped results and others, rows without a spread or that begin between words, lengths that are no
-    multiple of eight."""
+    """Both roundings, clipped results and others, rows without a spread or that begin between words, lengths that are
+    no multiple of eight."""
     x = RNG.integers(-128, 128, (19, 128)).astype(np.int8)
     even, up = full_range(44, "int8", 0, "half_even"), full_range(43, "uint8", 77)
     cases = [
