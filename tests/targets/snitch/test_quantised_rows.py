@@ -26,12 +26,15 @@ def case(x: np.ndarray, requant: Requant, zero: int = 0, centred: bool = True, e
 
 
 def test_results_are_exact() -> None:
-    """Both roundings, clipped results and others, rows without a spread, lengths that are no multiple of four."""
+    """Both roundings, clipped results and others, rows without a spread or that begin between words, lengths that are
+    no multiple of eight."""
     x = RNG.integers(-128, 128, (19, 128)).astype(np.int8)
     even, up = full_range(44, "int8", 0, "half_even"), full_range(43, "uint8", 77)
     cases = [
         case(x, even),
         case(x.view(np.uint8)[:, :33], up, zero=100),
+        case(x[:, :30], full_range(43, "int8", -5, "half_even"), zero=-128),
+        case(x[:, :40], even, centred=False),
         case((x > 0)[:, :64].astype(np.int8), even),
         case(np.full((3, 7), 5, np.int8), even, centred=False),
         case(np.full((3, 7), 5, np.int8), up, epsilon=0),
