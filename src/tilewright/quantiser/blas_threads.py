@@ -1,7 +1,7 @@
 """Threads of matrix products: one in each process, for more of them wait for each other in a busy loop.
 
-The products of networks for small devices are small: with two threads they take twice the CPU time. numpy has no function
-for that, and what the environment says is read when it is loaded; OpenBLAS itself can be told.
+The products of networks for small devices are small: with two threads they take twice the CPU time. numpy has no
+function for that, and what the environment says is read when it is loaded; OpenBLAS itself can be told.
 """
 
 from __future__ import annotations
