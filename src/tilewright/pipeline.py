@@ -17,6 +17,7 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.adding import with_own_kernels
 from tilewright.passes import apply
+from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -74,6 +75,9 @@ PASSES = (
     SEPARATE_OUTPUTS,
 )
 
+CONVOLVING = (CONVOLVE, FOLD_ZERO_POINTS, DROP_ZERO_BIASES, DROP_IDENTITIES)
+"""What is left of transposed convolutions, and what can be said of the convolutions that they become."""
+
 DEFAULT = Settings()
 
 MOST_THREADS = 64
@@ -107,13 +111,14 @@ def stages(
     schedule only `predicts` what it takes, its events are not followed one by one, and no C is written for it."""
     target = _target(target_name, settings)
     yield graph
-    quantised = apply(graph, (*QUANTISING, *numerics_passes(settings.numerics, target.numerics, target.hardware)))
+    numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
+    quantised = apply(graph, (*QUANTISING, CONVOLVE_REQUANTISED, *numerics))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = reorder(apply(quantised, (*PASSES, *fusing, *target.suiting, *packing, *separate)))
+    lowered = reorder(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.suiting, *packing, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = refit(lowered, target, settings)

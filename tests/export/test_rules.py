@@ -31,6 +31,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fft import FFT
+from tilewright.ops.gathernd import GatherND
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
@@ -40,6 +41,7 @@ from tilewright.ops.quant import Quant
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.relu import Relu
 from tilewright.ops.resize import Resize
+from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 
 fast = pytest.mark.fast
@@ -291,3 +293,17 @@ def test_a_layer_is_a_layer_again(kind: str) -> None:
     assert kinds(made).count(kind) == 2
     assert "MatMul" not in kinds(made)
     assert "Gemm" not in kinds(made)
+
+
+@fast
+@pytest.mark.parametrize("is_known", [True, False])
+def test_tuples_of_indices_are_long_in_onnx(is_known: bool) -> None:
+    """Here they are as short as the shape allows."""
+    tuples = np.array([[0, 1], [2, 3]], np.int32)
+    inputs, constants = ([floats(3, 4)], [tuples]) if is_known else ([floats(3, 4), tuples], [])
+    check_round_trip(*one(GatherND(), inputs, constants))
+
+
+@fast
+def test_tuples_that_say_where_to_write_are_long_in_onnx() -> None:
+    check_round_trip(*one(ScatterND(), [floats(3, 4)], [np.array([[0, 1], [2, 3]], np.int32), floats(2)]))

@@ -81,11 +81,11 @@ def joined() -> ModelProto:
 def joined_after_upsampling() -> ModelProto:
     """As in a network for segmentation: what makes the Concat's operands cannot be cut."""
     nodes = [
-        node("ConvTranspose", "x w", "a", strides=[2, 2]),
+        node("ConvTranspose", "x w", "a", strides=[2, 2], dilations=[2, 2]),
         node("Concat", "a y", "c", axis=1),
         node("Relu", "c", "z"),
     ]
-    return model(nodes, {"x": (1, 4, 9, 9), "y": (1, 3, 18, 18)}, ["z"], {"w": _array("float32", 4, 5, 2, 2)})
+    return model(nodes, {"x": (1, 4, 9, 9), "y": (1, 3, 19, 19)}, ["z"], {"w": _array("float32", 4, 5, 2, 2)})
 
 
 def joined_in_little_room() -> ModelProto:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.quantiser.networks import classifier, images
-from tilewright.quantiser.blas_threads import SETTERS, _libraries
+from tilewright.quantiser.blas_threads import SETTERS, _libraries, one_thread
 from tilewright.quantiser.samples import Feeds, samples_of
 from tilewright.quantiser.stream import over_samples
 
@@ -38,4 +38,12 @@ def test_each_process_has_one_thread() -> None:
 
     samples = samples_of(classifier(), images(32))
     assert over_samples(samples, Seen, see, "counting", processes=2).counts == {1}
+    assert threads() == before
+
+
+@pytest.mark.fast
+def test_threads_are_as_they_were_afterwards() -> None:
+    before = threads()
+    with one_thread():
+        assert set(threads()) <= {1}
     assert threads() == before

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.quantiser.networks import classifier, images
+from tests.quantiser.networks import Net, classifier, images
 from tilewright import pipeline
 from tilewright.errors import instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import NATIVE
 from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.short_factors import MOST_ERROR, Ends, short_scales
@@ -48,3 +49,14 @@ def test_exact_is_what_hardware_does() -> None:
     feeds = dict.fromkeys(exact.inputs, samples[:1])
     values = evaluate(exact, feeds), evaluate(hardware, feeds)
     assert all(np.array_equal(values[0][name], values[1][name]) for name in exact.outputs)
+
+
+def test_transposed_convolutions_have_them_too() -> None:
+    net = Net(1, 3, 6, 6)
+    net.conv(8)
+    weights = net.normal(8, 4, 2, 2, size=0.2)
+    net.add(ConvTranspose(strides=(2, 2), before=(0, 0), spatial=(12, 12)), weights, net.normal(4, size=0.1), name="up")
+    net.conv(2, name="last")
+    made = quantise(net.graph(), images(8, 3, 6, 6), Options(processes=1)).graph
+    (up,) = (one for one in _quantised(made, "hardware").rounded if one.layer == "up")
+    assert (up.native, up.share) == (True, 0)

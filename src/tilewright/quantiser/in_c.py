@@ -12,8 +12,9 @@ from tilewright import pipeline
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.quantiser.measure import Metric, Noise, checked, numbers, scored, top
+from tilewright.quantiser.measure import Metric, Noise, checked, numbers, scored
 from tilewright.quantiser.samples import Feeds, Samples
+from tilewright.quantiser.scores import agreement, class_axis
 from tilewright.quantiser.stream import Progress, Walk
 from tilewright.run.host import HostProgram
 
@@ -35,13 +36,14 @@ def measured_in_c(
     """The float network against the C of the quantised one, on all samples if there is a metric, else on at most so
     many."""
     program, walk = _program(made), Walk(graph)
-    noise, agreeing, total, count = Noise(), 0, 0.0, 0
+    noise, agreeing, total, count = Noise(), 0.0, 0.0, 0
+    axis = class_axis(graph, graph.outputs[0])
     for number, wanted, got in _both(walk, program, samples, 0 if metric else most, progress):
         count += 1
         for name in scored(wanted):
             noise.add(numbers(wanted[name]), numbers(got[name]) - numbers(wanted[name]))
         first = next(iter(wanted))
-        agreeing += bool(np.array_equal(top(wanted[first]), top(got[first])))
+        agreeing += agreement(wanted[first], got[first], axis)
         total += checked(metric, got, number) if metric is not None else 0.0
     return InC(round(noise.db, 2), agreeing / count, total / count if metric else None, count)
 

@@ -36,6 +36,12 @@ class LinearLayer:
         """Whether weights are one matrix (for each group)."""
         return isinstance(self.node.op, Conv) or (isinstance(self.node.op, MatMul) and self.weights.ndim == 2)
 
+    @property
+    def has_own_scales(self) -> bool:
+        """Whether each result channel has a scale that no other has: filters of several groups share theirs if they are
+        transposed."""
+        return self.has_rows or (isinstance(self.node.op, ConvTranspose) and self.node.op.groups == 1)
+
     def rows(self, weights: Array) -> Array:
         """[channels, everything that is summed]"""
         if self.channel_axis is None:

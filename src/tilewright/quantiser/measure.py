@@ -16,6 +16,7 @@ from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.quantiser.ranges import rounded
 from tilewright.quantiser.samples import Feeds, Samples
+from tilewright.quantiser.scores import LAST, agreement, class_axis, top
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.stream import Progress, Sequences, Walk, over_samples
 
@@ -83,8 +84,8 @@ class Measured:
     """What rounded weights add, by the results of layers."""
     outputs: dict[str, Noise] = field(default_factory=dict)
     samples: int = 0
-    agreeing: int = 0
-    """Samples whose first output is largest in the same place."""
+    agreeing: float = 0.0
+    """The sum over samples of the shares of rows of the first output that are largest in the same place."""
     metric_float: float = 0.0
     metric: float = 0.0
     """Sums over samples."""
@@ -114,6 +115,7 @@ class _SideBySide:
     def __init__(self, simulation: Simulation, metric: Metric | None) -> None:
         self.simulation, self.metric, self.graph = simulation, metric, simulation.graph
         self.walk = Walk(self.graph)
+        self.axis = class_axis(self.graph, self.graph.outputs[0])
 
     def see(self, found: Measured, number: int, feeds: Feeds) -> None:
         self._call(found, number, feeds, {})
@@ -166,7 +168,7 @@ class _SideBySide:
             wanted, got = numbers(floats[names[name]]), numbers(values[names[name]])
             found.outputs.setdefault(name, Noise()).add(wanted, got - wanted)
         first = self.graph.outputs[0]
-        found.agreeing += bool(np.array_equal(top(floats[first]), top(values[first])))
+        found.agreeing += agreement(floats[first], values[first], self.axis)
         if self.metric is not None:
             given = [{name: side[tensor] for name, tensor in names.items()} for side in (floats, values)]
             found.metric_float += checked(self.metric, given[0], number)
@@ -181,12 +183,6 @@ def scored(outputs: Mapping[str, Array]) -> list[str]:
 def numbers(output: Array) -> Array:
     """Wide enough that differences are exact."""
     return output.astype(np.float64)
-
-
-def top(output: Array) -> Array:
-    """Where each row of an output is largest; what the network has decided itself is taken as it is."""
-    is_decided = output.dtype.kind in "biu"
-    return np.asarray(output if is_decided or not output.ndim else np.argmax(output, axis=-1))
 
 
 def checked(metric: Metric, outputs: Mapping[str, Array], number: int) -> float:
@@ -210,7 +206,8 @@ def accuracy(labels: Array) -> Metric:
 
     def top1(outputs: Mapping[str, Array], number: int) -> float:
         name, output = next(iter(outputs.items()))
-        found, wanted = top(output).reshape(-1), labels[number].reshape(-1)
+        axis = _axis_of_labels(output, labels[number].size)
+        found, wanted = top(output, axis).reshape(-1), labels[number].reshape(-1)
         if found.size != wanted.size:
             raise CompileError(
                 f"labels of sample {number}", f"are {wanted.size}; output '{name}' has {found.size} rows of scores",
@@ -218,12 +215,19 @@ def accuracy(labels: Array) -> Metric:
             )  # fmt: skip
         if output.dtype.kind in "biu":
             return float(np.mean(found == wanted))
-        if wanted.min() < 0 or wanted.max() >= output.shape[-1]:
+        if wanted.min() < 0 or wanted.max() >= output.shape[axis]:
             raise CompileError(
                 f"labels of sample {number}",
-                f"are {wanted.min()} to {wanted.max()}; output '{name}' has classes 0 to {output.shape[-1] - 1}",
+                f"are {wanted.min()} to {wanted.max()}; output '{name}' has classes 0 to {output.shape[axis] - 1}",
                 "number the classes as the network does",
             )
         return float(np.mean(found == wanted))
 
     return top1
+
+
+def _axis_of_labels(output: Array, count: int) -> int:
+    """The last, unless there are as many labels as pixels of a picture whose channels are the classes."""
+    is_picture = output.ndim > 2 and output.dtype.kind not in "biu"
+    sizes = [output.size // max(output.shape[axis], 1) for axis in (LAST, 1)] if is_picture else []
+    return 1 if is_picture and count == sizes[1] != sizes[0] else LAST

@@ -30,6 +30,7 @@ from tilewright.passes.quantise.masks import is_masked
 from tilewright.passes.quantise.rotation import rotation_of
 from tilewright.passes.quantise.rules import MONOTONE
 from tilewright.passes.quantise.values import MOVES, Context, Format
+from tilewright.quantiser.functions import inside_functions
 
 AFFINE = (Filters, MatMul, BatchNormalization, GroupNormalization, LayerNormalization, RMSNormalization)
 """Results that can still be scaled and shifted per channel before they are rounded."""
@@ -72,14 +73,14 @@ def places(graph: Graph, floats: Collection[str] = (), cells: Collection[str] = 
     """All quantised tensors; `floats` are those that stay as they are, `cells` the recurrent nodes in integers."""
     constant = computed_from_constants(graph)
     leaders = {name: name for name in graph.sources if graph.types[name].dtype == "float32" and name not in floats}
-    absorbed, (inside, angles) = set[str](), _inside_attentions(graph)
+    absorbed, (inside, angles), functions = set[str](), _inside_attentions(graph), inside_functions(graph)
     for node in graph.nodes:
         for tensor in filter(None, node.outputs):
             if graph.types[tensor].dtype != "float32" or tensor in constant or tensor in floats:
                 continue
             if tensor in angles or (tensor not in graph.consumers and tensor not in graph.sinks):
                 continue
-            inner = tensor in inside or _is_read_by(graph, tensor, cells)
+            inner = tensor in inside or tensor in functions or _is_read_by(graph, tensor, cells)
             if inner or (_is_absorbed(graph, node, tensor, absorbed) and not _enters(graph, tensor, inside)):
                 absorbed.add(tensor)
             elif node.key in cells:

@@ -25,6 +25,7 @@ from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.layout.channels_last import Layout, with_layout
 from tilewright.passes.rewriting import rewrite
 from tilewright.quantiser.hybrid import UNDO_HYBRID
+from tilewright.quantiser.unit_rows import FUSE_UNIT_ROWS
 
 ALWAYS = 2**40
 """More bytes than any network transposes."""
@@ -37,7 +38,9 @@ CHANNELS_SECOND = Pass(
 def prepared(graph: Graph) -> Graph:
     """A float network with the same function; what was done that changes it is said in its notes."""
     refuse_integers(graph)
-    graph = apply(graph, (DROP_IDENTITIES, UNDO_HYBRID, STRIP_QUANTISERS, FOLD_CONSTANTS, FUSE_PATTERNS))
+    graph = apply(
+        graph, (DROP_IDENTITIES, UNDO_HYBRID, STRIP_QUANTISERS, FOLD_CONSTANTS, FUSE_PATTERNS, FUSE_UNIT_ROWS)
+    )
     return apply(graph, (CHANNELS_SECOND, FOLD_CONSTANTS, FOLD_BATCHNORM, FUSE_BIAS, FUSE_FILTER_BIAS, FOLD_FACTORS))
 
 

@@ -11,6 +11,7 @@ from tilewright.ops._normalisation import RowNormalisation
 from tilewright.ops.add import Add
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
+from tilewright.quantiser.blas_threads import one_thread
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
 from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.in_c import measured_in_c
@@ -103,7 +104,8 @@ def quantise(
     graph: Graph, samples: Any, options: Options = DEFAULT, metric: Metric | None = None, progress: Progress = silent
 ) -> Quantised:
     """A float network in integers, with ranges from samples of its inputs."""
-    return finished(observed(graph, samples, options, progress), options, metric, progress)
+    with one_thread():
+        return finished(observed(graph, samples, options, progress), options, metric, progress)
 
 
 def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:

@@ -55,7 +55,7 @@ class Report:
     snr_db: float
     """At the outputs, all together."""
     agreement: float
-    """The share of samples whose top-1 is that of the float network."""
+    """The share of rows of scores, one for each sample or pixel, whose top-1 is that of the float network."""
     samples: int
     metric_float: float | None
     metric: float | None

@@ -113,7 +113,7 @@ class _Formats:
     def ends(self, layer: LinearLayer) -> Ends | None:
         """If bytes become bytes by one factor for each channel."""
         op, result = layer.node.op, self.result
-        if result is None or {self.source.dtype, result.dtype} != {"int8"} or not layer.has_rows:
+        if result is None or {self.source.dtype, result.dtype} != {"int8"} or not layer.has_own_scales:
             return None
         if isinstance(op, MatMul) and (op.alpha, op.beta) != (1.0, 1.0):
             return None

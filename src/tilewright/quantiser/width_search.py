@@ -15,6 +15,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
+from tilewright.quantiser.blas_threads import one_thread
 from tilewright.quantiser.decision import AS_PREPARED, Decision, decided
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.knapsack import Point
@@ -119,6 +120,7 @@ class Search:
         return {"target": self.target, "unit": self.unit, "front": points}
 
 
+@one_thread()
 def search(
     graph: Graph, samples: Any, target: str, settings: Settings, budget: Budget, options: Options = DEFAULT,
     metric: Metric | None = None, progress: Progress = silent,

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.export.registry import rule
+from tilewright.export.registry import attributes_of, rule
 from tilewright.export.rules.elementwise import type_code
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.types import limits
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
+from tilewright.ops.gathernd import GatherND
 from tilewright.ops.gridsample import GridSample
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.onehot import OneHot
 from tilewright.ops.pad import Pad
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
 from tilewright.ops.topk import TopK
 from tilewright.ops.trilu import Trilu
@@ -63,6 +65,18 @@ def one_hot(to: NodeWriter, op: OneHot) -> None:
         raise Refusal(f"{op.length} of {op.depth} positions from {op.start} on", "export the graph before it is tiled")
     depth = to.constant(np.asarray(op.depth, np.int64), "depth")
     to.end("OneHot", [to.operand("indices"), depth, to.operand("values")], axis=op.axis)
+
+
+@rule(GatherND, ScatterND)
+def by_tuples(to: NodeWriter, op: GatherND | ScatterND) -> None:
+    """ONNX has these tuples as int64 alone, unlike the indices of other operators."""
+    known = to.value("indices")
+    given = to.inputs[1]
+    if known is not None:
+        given = to.constant(known.astype(np.int64), "indices")
+    elif to.type("indices").dtype != "int64":
+        given = to.add("Cast", [given], to=type_code("int64"))
+    to.end(op.kind, [to.inputs[0], given, *to.inputs[2:]], **attributes_of(op))
 
 
 @rule(TopK)

@@ -19,8 +19,8 @@ OF_TWO = (
 )  # fmt: skip
 
 OTHERS = (
-    "ArgMax", "ArgMin", "Concat", "DequantizeLinear", "Gather", "GatherElements", "GatherND", "GlobalAveragePool",
-    "GlobalMaxPool", "LRN", "LogSoftmax", "QuantizeLinear", "ScatterElements", "ScatterND", "Transpose",
+    "ArgMax", "ArgMin", "Concat", "DequantizeLinear", "Gather", "GatherElements", "GlobalAveragePool",
+    "GlobalMaxPool", "LRN", "LogSoftmax", "QuantizeLinear", "ScatterElements", "Transpose",
 )  # fmt: skip
 
 

@@ -19,8 +19,10 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.div import Div
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.groupnormalization import GroupNormalization
+from tilewright.ops.grucells import GRUCells
 from tilewright.ops.identity import Identity
 from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
@@ -102,6 +104,8 @@ def _one_operand(context: Context, node: Node) -> Pending:
         return _clamped(context, node)
     if isinstance(op, (DequantizeLinear, *MOVES)):
         return _plain(context.value(node.key))
+    if isinstance(op, LSTMCells | GRUCells):
+        raise NoIntegerForm("cells between quantisers are float cells; compile(quantise=) has cells of integers")
     raise NoIntegerForm(f"{op.kind} has no integer form")
 
 
