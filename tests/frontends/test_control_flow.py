@@ -278,3 +278,15 @@ def test_loops_that_are_too_many_together_are_counted_together(monkeypatch: pyte
     says = "4 iterations of 6 nodes each, beside 24 nodes of other loops: more than the 40 nodes"
     with pytest.raises(CompileError, match=says):
         frontend.load(proto)
+
+
+# ---- definitions ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", ["2, 3, 5, 6", "1, 2, 3, 4, 5"])
+def test_branches_of_definitions_read_what_the_definition_makes(size: str) -> None:
+    """ONNX defines AffineGrid with Ifs and with several Ranges, which have definitions of their own."""
+    rank, batch = size.count(",") - 1, int(size[0])
+    theta = np.linspace(-1, 1, batch * rank * (rank + 1), dtype=np.float32).reshape(batch, rank, rank + 1)
+    text = "g (float[%d, %d, %d] x) => (float[a, b] y) <int64[%d] size = {%s}> { y = AffineGrid(x, size) }"
+    check(text % (*theta.shape, rank + 2, size), 20, x=theta)

@@ -127,6 +127,13 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "grad": (lambda x: jax.grad(lambda v: jnp.sum(jnp.tanh(v) ** 2))(x), X),
     "layer norm": (lambda x: jax.nn.standardize(x, -1), X),
     "one_hot": (lambda i: jax.nn.one_hot(i, 4), np.asarray([1, 3], np.int32)),
+    "spectrum": (lambda x: jnp.abs(jnp.fft.rfft(x, norm="ortho")) ** 2, randn(2, 32)),
+    "spectra of two axes": (lambda x: (z := jnp.fft.fft2(x, (8, 5)), (jnp.conj(z).T[1:].imag, z.sum().real))[1], X),
+    "filter": (lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * np.exp(1j * np.arange(9, dtype=np.float32)), 16), randn(16)),
+    "inverse": (lambda x: jnp.angle(jnp.fft.ifft(lax.complex(x, -x) - 1)), randn(1, 6)),
+    "reshape of a transpose": (lambda x: lax.reshape(x, (5, 12), dimensions=(2, 0, 1)), X),
+    "convolution over three axes": (lambda x: lax.conv(x, jnp.asarray(randn(2, 3, 2, 1, 3)), (1, 2, 1), "SAME"),
+                                    randn(1, 3, 4, 5, 4)),
     "resize": (lambda x: jax.image.resize(x, (1, 7, 3), "bilinear"), randn(1, 4, 5)),
     "attention": (lambda q: jax.nn.dot_product_attention(q, q, q, is_causal=True), randn(1, 4, 2, 8)),
 }  # fmt: skip
@@ -236,12 +243,17 @@ def test_equinox_modules_are_compiled_for_inference() -> None:
 def test_all_primitives_without_a_rule_are_named_with_their_lines() -> None:
     def unusual(x: Any) -> Any:
         y = lax.erf_inv(x)
-        return y + jnp.fft.fft(x).real
+        return y + jnp.cumsum(jnp.fft.fft(x)).real
 
     with pytest.raises(tw.CompileError) as error:
         tw.compile(unusual, (randn(8),))
     assert "erf_inv at test_jax.py" in str(error.value)
-    assert "primitive fft is not supported" in str(error.value)
+    assert "primitive cumsum of complex numbers is not supported" in str(error.value)
+
+
+def test_complex_results_are_refused() -> None:
+    with pytest.raises(tw.CompileError, match=r"result: is complex\n  hint: return jnp.real"):
+        tw.compile(jnp.fft.fft, (randn(8),))
 
 
 def test_random_numbers_and_endless_loops_are_refused() -> None:

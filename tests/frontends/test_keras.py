@@ -187,6 +187,23 @@ def test_argmax_and_median() -> None:
     close(found["middle"], np.median(x, 1))
 
 
+def test_spectra_and_functions_that_tf2onnx_lacks() -> None:
+    sound = keras.Input((96,))
+    mel = layers.MelSpectrogram(fft_length=32, sequence_stride=16, sampling_rate=800, num_mel_bins=4)(sound)
+    model = keras.Model(sound, [mel, keras.ops.celu(sound)])
+    result = tw.compile(model).run(randn(1, 96))
+    for found, wanted in zip(result.outputs.values(), model(randn(1, 96)), strict=True):
+        np.testing.assert_allclose(found, np.asarray(wanted), atol=1e-4)
+    spectrum = tf.function(lambda x: tf.abs(tf.signal.rfft(x, [20])))
+    close(tw.compile(spectrum, (randn(2, 16),)).run(randn(2, 16))[0], np.abs(np.fft.rfft(randn(2, 16), 20)))
+
+
+def test_complex_numbers_that_are_changed_are_refused() -> None:
+    turned = tf.function(lambda x: tf.math.real(tf.transpose(tf.signal.rfft(x))))
+    with pytest.raises(tw.CompileError, match="RFFT"):
+        tw.compile(turned, (randn(2, 16),))
+
+
 def test_variables_that_a_call_changes_are_refused() -> None:
     class Counting(keras.Model):
         def __init__(self) -> None:

@@ -168,6 +168,24 @@ def test_pools_import(opset: int) -> None:
     check_import("GlobalMaxPool", [x], opset)
 
 
+def test_convolutions_over_three_axes_import() -> None:
+    x, w = floats(2, 4, 5, 6, 4), floats(6, 2, 3, 2, 3)
+    check_import("Conv", [x, w, floats(6)], group=2, strides=[2, 1, 2], pads=[1, 0, 1, 2, 1, 0])
+    check_import("Conv", [x, floats(3, 4, 2, 1, 1)], dilations=[3, 1, 1])
+    check_import("Conv", [x, floats(4, 1, 3, 3, 3)], group=4, auto_pad="SAME_UPPER", strides=[2, 2, 2])
+    check_import("Conv", [floats(1, 1, 3, 3, 3), floats(1, 1, 3, 3, 3)])
+
+
+@pytest.mark.parametrize("depth", [(1, 1, 0, 0), (2, 1, 1, 0), (3, 2, 1, 2), (1, 3, 7, 0), (2, 1, 4, 1)])
+def test_transposed_convolutions_over_three_axes_import(depth: tuple[int, int, int, int]) -> None:
+    stride, dilation, before, after = depth
+    operands: list[Array | None] = [floats(2, 2, 4, 3, 2), floats(2, 3, 3, 2, 3), floats(3)]
+    window = {"strides": [stride, 2, 1], "dilations": [dilation, 1, 1], "pads": [before, 0, 1, after, 1, 0]}
+    check_import("ConvTranspose", operands, **window)
+    if stride > 1:
+        check_import("ConvTranspose", operands, **window, output_padding=[1, 0, 0])
+
+
 def test_batch_normalization_imports() -> None:
     arrays: list[Array | None] = [floats(2, 3, 4), floats(3), floats(3), floats(3), np.abs(floats(3)) + 1]
     check_import("BatchNormalization", arrays, epsilon=0.01)
@@ -181,8 +199,10 @@ def test_indices_that_nothing_reads_are_not_computed() -> None:
 
 
 def test_refusals_say_why() -> None:
-    assert "3 spatial axes" in refuses("Conv", [floats(1, 1, 4, 4, 4), floats(1, 1, 2, 2, 2)])
-    assert "3 spatial axes" in refuses("ConvTranspose", [floats(1, 1, 4, 4, 4), floats(1, 1, 2, 2, 2)])
+    assert "4 spatial axes" in refuses("Conv", [floats(1, 1, 4, 4, 4, 4), floats(1, 1, 2, 2, 2, 2)])
+    assert "4 spatial axes" in refuses("ConvTranspose", [floats(1, 1, 4, 4, 4, 4), floats(1, 1, 2, 2, 2, 2)])
+    assert "on 2 planes" in refuses("Conv", [floats(1, 1, 2, 4, 4), floats(1, 1, 3, 1, 1)])
+    assert "channels" in refuses("Conv", [floats(1, 3, 2, 2, 2), floats(1, 2, 2, 2, 2)])
     assert "must fit" in refuses("Conv", [floats(1, 1, 4, 4), floats(1, 1, 5, 5)])
     assert "would have -5 elements" in refuses("ConvTranspose", [floats(1, 1, 2), floats(1, 1, 2)], pads=[4, 4])
     assert "channels" in refuses("Conv", [floats(1, 3, 4, 4), floats(1, 2, 2, 2)])

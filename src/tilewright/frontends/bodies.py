@@ -88,18 +88,18 @@ def _renamed(node: onnx.NodeProto, names: Mapping[str, str], prefix: str) -> onn
     copied.input[:] = [names.get(name, name) for name in node.input]
     copied.output[:] = [names.get(name, name) for name in node.output]
     for graph in onnx_file.subgraphs(copied):
-        _rename_outer(graph, names)
+        rename_outer(graph, names)
     return copied
 
 
-def _rename_outer(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
+def rename_outer(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
     """What a nested subgraph reads from outside."""
     own = set(onnx_file.defined_names(graph))
     seen = {name: new for name, new in names.items() if name not in own}
     for node in graph.node:
         node.input[:] = [seen.get(name, name) for name in node.input]
         for nested in onnx_file.subgraphs(node):
-            _rename_outer(nested, seen)
+            rename_outer(nested, seen)
     for value in graph.output:
         value.name = seen.get(value.name, value.name)
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import onnx
 from onnx import helper
 
+from tilewright.frontends import onnx_file
+from tilewright.frontends.bodies import rename_outer
+from tilewright.frontends.renaming import free
 from tilewright.ir.types import TensorType
 
 
@@ -79,41 +82,51 @@ def _instantiate(node: onnx.NodeProto, function: onnx.FunctionProto) -> list[onn
     tensors = dict(zip(function.input, node.input, strict=False))
     tensors |= dict.fromkeys(function.input[len(node.input) :], "")
     tensors |= dict(zip(function.output, node.output, strict=False))
-    given = {item.name: item for item in (*function.attribute_proto, *node.attribute)}
     prefix = node.name or (node.output[0] if node.output else node.op_type)
+    own = {name for inner in function.node for name in inner.output if name}
+    tensors = {name: f"{prefix}/{name}" for name in own} | tensors
+    given = {item.name: item for item in (*function.attribute_proto, *node.attribute)}
+    asked = {name for name, outer in zip(function.output, node.output, strict=False) if outer}
+    taken: set[str] = set()
     return [
-        _copy(inner, tensors, given, prefix) for inner in _needed(function, {name for name in tensors if tensors[name]})
+        _copy(inner, tensors, given, free(f"{prefix}/{inner.op_type}", taken)) for inner in _needed(function, asked)
     ]
 
 
-def _needed(function: onnx.FunctionProto, wanted: set[str]) -> list[onnx.NodeProto]:
+def _needed(function: onnx.FunctionProto, asked: set[str]) -> list[onnx.NodeProto]:
     """The definition's nodes that the asked-for outputs depend on."""
-    needed = {name for name in function.output if name in wanted}
-    kept = []
+    needed, kept = set(asked), []
     for inner in reversed(function.node):
         if any(name in needed for name in inner.output):
             kept.append(inner)
-            needed.update(inner.input)
+            needed.update(onnx_file.reads(inner))
     return kept[::-1]
 
 
 def _copy(
-    inner: onnx.NodeProto, tensors: dict[str, str], given: dict[str, onnx.AttributeProto], prefix: str
+    inner: onnx.NodeProto, tensors: dict[str, str], given: dict[str, onnx.AttributeProto], name: str
 ) -> onnx.NodeProto:
     copied = onnx.NodeProto()
-    copied.op_type, copied.domain, copied.name = inner.op_type, inner.domain, f"{prefix}/{inner.op_type}"
-    copied.input.extend(_outer(name, tensors, prefix) for name in inner.input)
-    copied.output.extend(_outer(name, tensors, prefix) for name in inner.output)
-    for item in inner.attribute:
-        if not item.ref_attr_name:
-            copied.attribute.append(item)
-        elif item.ref_attr_name in given:
-            bound = onnx.AttributeProto()
-            bound.CopyFrom(given[item.ref_attr_name])
-            bound.name = item.name
-            copied.attribute.append(bound)
+    copied.CopyFrom(inner)
+    copied.name = name
+    copied.input[:] = [tensors.get(tensor, tensor) for tensor in inner.input]
+    copied.output[:] = [tensors.get(tensor, tensor) for tensor in inner.output]
+    _bind_attributes(copied, given)
+    for graph in onnx_file.subgraphs(copied):
+        rename_outer(graph, tensors)
     return copied
 
 
-def _outer(name: str, tensors: dict[str, str], prefix: str) -> str:
-    return tensors.get(name, f"{prefix}/{name}") if name else ""
+def _bind_attributes(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> None:
+    """Attributes that stand for one of the outer node get its value, or go where it has none; in subgraphs too."""
+    found = list(node.attribute)
+    del node.attribute[:]
+    for item in found:
+        if not item.ref_attr_name:
+            node.attribute.append(item)
+        elif item.ref_attr_name in given:
+            node.attribute.append(given[item.ref_attr_name])
+            node.attribute[-1].name = item.name
+    for graph in onnx_file.subgraphs(node):
+        for inner in graph.node:
+            _bind_attributes(inner, given)

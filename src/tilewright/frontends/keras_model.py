@@ -17,6 +17,7 @@ from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
 from tilewright.frontends.result_names import named_results
+from tilewright.frontends.tensorflow_operations import HANDLERS
 from tilewright.ir.arrays import Given, arrays_of
 
 OPSET = 18
@@ -185,7 +186,7 @@ def _converted(source: Source, specs: list[Any]) -> tuple[Any, list[str]]:
             function = tf.function(flat, input_signature=specs, autograph=False)
             traced = function.get_concrete_function()
             tensorflow_graphs.refuse_changed_variables(source.title, traced.graph)
-            handlers = {**handlers, **OWN_HANDLERS}
+            handlers = {**handlers, **HANDLERS}
             proto, _ = tf2onnx.convert.from_function(function, specs, opset=OPSET, custom_op_handlers=handlers)
             tensorflow_graphs.fix_captured(proto.graph, traced.graph)
     except Exception as wrapped:
@@ -204,36 +205,6 @@ def _unwrapped(error: BaseException) -> BaseException:
     """What went wrong: Keras puts one error around another for every layer on the way."""
     inner = error.__cause__ or error.__context__
     return _unwrapped(inner) if inner is not None and "Exception encountered when calling" in str(error) else error
-
-
-def _erfc(context: Any, node: Any, name: str, arguments: Any) -> None:
-    """1 - erf(x): ONNX has only that one."""
-    one = context.make_const(f"{name}_one", np.asarray(1, np.float32)).output[0]
-    erf = context.make_node("Erf", [node.input[0]], name=f"{name}_erf").output[0]
-    results, shapes, dtypes = list(node.output), node.output_shapes, node.output_dtypes
-    context.remove_node(node.name)
-    context.make_node("Sub", [one, erf], outputs=results, name=name, shapes=shapes, dtypes=dtypes)
-
-
-def _bitcast(context: Any, node: Any, name: str, arguments: Any) -> None:
-    """Keras asks for the sign of a zero in argmax; tf2onnx leaves TensorFlow's node as it is."""
-    to, results, shapes, dtypes = node.get_attr_int("type"), list(node.output), node.output_shapes, node.output_dtypes
-    context.remove_node(node.name)
-    context.make_node("BitCast", list(node.input), {"to": to}, outputs=results, name=name, shapes=shapes, dtypes=dtypes)
-
-
-def _select(context: Any, node: Any, name: str, arguments: Any) -> None:
-    """By Where: tf2onnx would multiply with 0 and 1, so that what is not selected makes NaN of the result."""
-    from tf2onnx.onnx_opset.controlflow import Select
-
-    node.set_attr("handles_nan", 1)
-    Select.version_9(context, node)
-
-
-OWN_HANDLERS: dict[str, tuple[Callable[..., None], list[Any]]] = {
-    "Erfc": (_erfc, []), "Bitcast": (_bitcast, []), "Select": (_select, []), "SelectV2": (_select, []),
-}  # fmt: skip
-"""Operations of TensorFlow that tf2onnx lacks, or takes for others."""
 
 
 def _scope(node: str, layers: Sequence[str]) -> str:

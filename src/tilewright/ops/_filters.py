@@ -90,6 +90,9 @@ def kernel_of(node: OnnxNode) -> Shape:
     kernel = node.type(1).shape[2:]
     if tuple(node.attribute("kernel_shape", kernel)) != kernel:
         raise Refusal(f"kernel_shape {node.attribute('kernel_shape')} differs from W's {kernel}")
-    if len(kernel) not in (1, 2):
-        raise Refusal(f"{len(kernel)} spatial axes; 1 and 2 are supported")
+    if len(kernel) not in (1, 2, 3):
+        raise Refusal(
+            f"{len(kernel)} spatial axes; 1 to 3 are supported",
+            "write it as one over three axes: the others as channels or batch",
+        )
     return kernel

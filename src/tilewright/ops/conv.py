@@ -12,10 +12,12 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, loops
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._compose import Compose
+from tilewright.ops._conv_planes import Depth, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
-from tilewright.ops._linear import centred
+from tilewright.ops._linear import bias_operand, centred
 from tilewright.ops._spatial import read_window
 from tilewright.ops._windows import Windowed, reach
 
@@ -52,13 +54,16 @@ class Conv(Filters, Windowed):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         x, w = types["X"].shape, types["W"].shape
+        self._check_channels(x, w)
+        self.check_window({"X": x, "W": w})
+        self.check_filters(w[0], types)
+
+    def _check_channels(self, x: Shape, w: Shape) -> None:
         if len(x) != self.rank + 2 or len(w) != self.rank + 2:
             raise Refusal(f"X has {len(x)} axes and W {len(w)}, both should have {self.rank + 2}")
         given, taken = self.channels(x), self.channels(w)
         if self.groups < 1 or w[0] % self.groups or given != taken * self.groups:
             raise Refusal(f"X has {given} channels, W {w[0]} filters of {taken} channels, in {self.groups} groups")
-        self.check_window({"X": x, "W": w})
-        self.check_filters(w[0], types)
 
     def accumulate(self, X: Array, W: Array, *rest: Array | None) -> Array:
         if X.dtype == np.float32 and self.groups == self.channels(X.shape) == W.shape[0]:
@@ -97,6 +102,27 @@ class Conv(Filters, Windowed):
         kernel = kernel_of(node)
         strides, dilations, padding = read_window(node, kernel, node.type(0).shape[2:])
         return cls(strides, dilations, padding, node.attribute("group", 1)), node.inputs
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        op, inputs = cls.from_onnx(node)
+        if op.rank != 3:
+            return super().expand(node, emit)
+        make = Compose(node, emit)
+        return make.give(op.applied(make, *inputs[:2], bias_operand(node, 2, emit)))
+
+    def applied(self, make: Compose, x: str, w: str, bias: str = "") -> str:
+        """The result; over three axes from a convolution over the last two."""
+        if self.rank != 3:
+            return make(self, x, w, bias)
+        self._check_channels(make.shape(x), make.shape(w))
+        filters, channels, taps, *kernel = make.shape(w)
+        depth = Depth(taps, self.strides[0], self.dilations[0], self.padding[0], self.padding[3])
+        planes = planes_as_channels(make, x, depth, self.groups, self.x_zero)
+        flat = make.reshape(make.transpose(w, (0, 2, 1, 3, 4)), (filters, taps * channels, *kernel))
+        padding = (*self.padding[1:3], *self.padding[4:])
+        flatter = replace(self, strides=self.strides[1:], dilations=self.dilations[1:], padding=padding)
+        return planes_back(make, make(flatter, planes, flat, bias), make.shape(x)[0])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         w = types["W"].shape

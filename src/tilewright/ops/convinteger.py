@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
+from tilewright.ops._compose import Compose
 from tilewright.ops._zero_points import without_zero
 from tilewright.ops.conv import Conv
 
@@ -21,4 +22,5 @@ class ConvInteger(Op):
         conv, _ = Conv.from_onnx(node)
         x, x_zero = without_zero(node, 0, 2, None, emit)
         w, w_zero = without_zero(node, 1, 3, 0, emit)
-        return emit(replace(conv, x_zero=x_zero, w_zero=w_zero), [x, w], node.outputs)
+        make = Compose(node, emit)
+        return make.give(replace(conv, x_zero=x_zero, w_zero=w_zero).applied(make, x, w))

@@ -10,10 +10,12 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._compose import Compose
+from tilewright.ops._conv_planes import Depth, planes_apart, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
-from tilewright.ops._linear import centred
+from tilewright.ops._linear import bias_operand, centred
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import pair, reach
 
@@ -73,12 +75,14 @@ class ConvTranspose(Filters):
         return self.before[axis] + first - start * self.strides[axis] - tap * self.dilations[axis]
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        x, w = types["X"].shape, types["W"].shape
+        self._check_channels(types["X"].shape, types["W"].shape)
+        self.check_filters(types["W"].shape[1] * self.groups, types)
+
+    def _check_channels(self, x: Shape, w: Shape) -> None:
         if len(x) != self.rank + 2 or len(w) != self.rank + 2:
             raise Refusal(f"X has {len(x)} axes and W {len(w)}, both should have {self.rank + 2}")
         if self.groups < 1 or x[1] % self.groups or x[1] != w[0]:
             raise Refusal(f"X has {x[1]} channels, W {w[0]}, in {self.groups} groups")
-        self.check_filters(w[1] * self.groups, types)
 
     def accumulate(self, X: Array, W: Array, *rest: Array | None) -> Array:
         n, channels, *ins = X.shape
@@ -104,7 +108,7 @@ class ConvTranspose(Filters):
             total[(slice(None), slice(None), *target)] += part[(slice(None), slice(None), *source)]
 
     @classmethod
-    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
+    def from_onnx(cls, node: OnnxNode) -> tuple[ConvTranspose, Sequence[str]]:
         kernel, ins = kernel_of(node), node.type(0).shape[2:]
         if len(ins) != len(kernel):
             raise Refusal(f"W has {len(kernel)} spatial axes, X has {len(ins)}")
@@ -114,6 +118,29 @@ class ConvTranspose(Filters):
             node.attribute("group", 1), strides=strides, dilations=dilations, before=before, spatial=spatial
         )  # fmt: skip
         return op, node.inputs
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        op, inputs = cls.from_onnx(node)
+        if op.rank != 3:
+            return super().expand(node, emit)
+        make = Compose(node, emit)
+        return make.give(op._over_planes(make, *inputs[:2], bias_operand(node, 2, emit)))
+
+    def _over_planes(self, make: Compose, x: str, w: str, bias: str) -> str:
+        """Along the first of three axes a convolution with the taps in reverse, over planes with zeros between them."""
+        self._check_channels(make.shape(x), make.shape(w))
+        channels, filters, taps, *kernel = make.shape(w)
+        spread = planes_apart(make, x, self.strides[0], self.x_zero)
+        last, cut = reach(taps, self.dilations[0]) - 1, self.before[0]
+        depth = Depth(taps, 1, self.dilations[0], last - cut, self.spatial[0] + cut - make.shape(spread)[2])
+        planes = planes_as_channels(make, spread, depth, self.groups, self.x_zero)
+        groups = (self.groups, channels // self.groups, filters, taps, math.prod(kernel))
+        turned = make.reshape(make.part(w, 2, -1, -taps - 1, -1), groups)
+        flat = make.reshape(make.transpose(turned, (0, 3, 1, 2, 4)), (taps * channels, filters, *kernel))
+        flatter = replace(self, strides=self.strides[1:], dilations=self.dilations[1:], before=self.before[1:],
+                          spatial=self.spatial[1:])  # fmt: skip
+        return planes_back(make, make(flatter, planes, flat, bias), make.shape(x)[0])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         x, w = types["X"].shape, types["W"].shape

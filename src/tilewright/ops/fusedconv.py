@@ -28,7 +28,7 @@ class FusedConv(Op):
         make = Compose(node, emit)
         kind, numbers = node.attribute("activation", ""), node.attribute("activation_params", ())
         op, inputs = Conv.from_onnx(replace(node, inputs=node.inputs[:3]))
-        y = make(op, *inputs)
+        y = op.applied(make, *inputs)
         if node.has(3):
             y = make.add(y, node.inputs[3])
         function = _activation(kind, numbers)

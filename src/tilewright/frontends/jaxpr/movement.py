@@ -19,10 +19,9 @@ def broadcast(em: Emitter, equation: Equation, x: Value, *_: Value) -> Value:
 
 @rule("reshape", "squeeze", "expand_dims")
 def reshape(em: Emitter, equation: Equation, *values: Value) -> Value:
-    if equation.params.get("dimensions") is not None and equation.primitive.name == "reshape":
-        raise refuse("reshapes in another order of axes")
     (x,) = whole(em, equation, values[:1])
-    return em.reshape(x, shape_out(equation))
+    order = equation.params.get("dimensions") if equation.primitive.name == "reshape" else None
+    return em.reshape(x if order is None else em.transpose(x, order), shape_out(equation))
 
 
 @rule("tile")

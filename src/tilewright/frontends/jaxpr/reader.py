@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.errors import CompileError, InternalError, Refusal, raise_all
 from tilewright.frontends.jaxpr import bits, elementwise, indexing, linear, movement, reductions
+from tilewright.frontends.jaxpr.complex_numbers import COMPLEX, Complex
 from tilewright.frontends.jaxpr.control import CALLS, Control
 from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
 from tilewright.frontends.jaxpr.rules import RULES, Equation
@@ -29,10 +30,13 @@ def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
     """The results of a jaxpr on these operands, or everything that stands in the way."""
     reader = _Reader()
     try:
-        return reader.inline(em, closed, operands)
+        found = reader.inline(em, closed, operands)
     except _Unknown:
         raise_all(list(reader.errors.values()))
         raise
+    if any(isinstance(value, Complex) or value.dtype.kind == "c" for value in found):
+        raise CompileError("result", "is complex", "return jnp.real and jnp.imag of it, or jnp.abs")
+    return found
 
 
 class _Unknown(Exception):
@@ -83,13 +87,21 @@ class _Reader:
 
     def _results(self, em: Emitter, equation: Equation, operands: list[Value]) -> Sequence[Value]:
         name = equation.primitive.name
-        if name not in BROADCASTS and name not in CALLS and not any(isinstance(x, Tensor) for x in operands):
+        if name not in BROADCASTS and name not in CALLS and not any(isinstance(x, Tensor | Complex) for x in operands):
             return _computed(equation, operands)
         rule = self.control.rule(name) or RULES.get(name)
+        if name not in CALLS and _is_complex(equation):
+            rule = COMPLEX.get(name)
         if rule is None:
-            raise Refusal(f"primitive {name} is not supported", _hint(name))
-        made = rule(em, equation, *operands)
-        return [made] if isinstance(made, Tensor | np.ndarray) else made
+            kind = " of complex numbers" if name in RULES else ""
+            raise Refusal(f"primitive {name}{kind} is not supported", _hint(name))
+        made: Any = rule(em, equation, *operands)
+        return [made] if isinstance(made, Tensor | np.ndarray | Complex) else made
+
+
+def _is_complex(equation: Equation) -> bool:
+    types = (getattr(var.aval, "dtype", None) for var in (*equation.invars, *equation.outvars))
+    return any(getattr(dtype, "kind", "") == "c" for dtype in types)
 
 
 def _needed(jaxpr: Any) -> list[Equation]:
@@ -126,8 +138,6 @@ def _known(value: Any) -> Any:
 def _hint(name: str) -> str:
     if name.startswith(("random_", "rng_", "threefry")):
         return "random numbers come from outside: give them as an input, or switch dropout off"
-    if name in ("fft", "real", "imag", "complex", "conj"):
-        return "complex numbers are not supported: write the transform as a product with its matrix"
     return "write it with other operations; docs/jax.md lists the primitives"
 
 

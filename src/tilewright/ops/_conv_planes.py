@@ -1,0 +1,68 @@
+"""Convolutions over three spatial axes, as ones over two: the planes that a result is made of become channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.errors import Refusal
+from tilewright.ops._compose import Compose
+from tilewright.ops._windows import reach
+from tilewright.ops.pad import Pad
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The window along the first of three axes; `before` and `after` are padding, or what is cut off if negative."""
+
+    taps: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+    def results(self, planes: int) -> int:
+        return (planes + self.before + self.after - reach(self.taps, self.dilation)) // self.stride + 1
+
+
+def planes_as_channels(make: Compose, x: str, depth: Depth, groups: int, fill: int) -> str:
+    """X[n, g*c, d, h, w] as [n * results, g * taps * c, h, w]."""
+    n, channels, planes, height, width = make.shape(x)
+    results = depth.results(planes)
+    if results < 1:
+        raise Refusal(
+            f"a window of {depth.taps} taps with dilation {depth.dilation} on {planes} planes and padding "
+            f"{depth.before, depth.after}",
+            "the window must fit into the padded input",
+        )
+    padded = _padded(make, make.transpose(x, (0, 2, 1, 3, 4)), depth, fill)
+    seen = []
+    for tap in range(depth.taps):
+        first = tap * depth.dilation
+        part = make.part(padded, 1, first, first + (results - 1) * depth.stride + 1, depth.stride)
+        seen.append(make.reshape(part, (n * results, groups, channels // groups, height, width)))
+    return make.reshape(make.join(2, *seen), (n * results, depth.taps * channels, height, width))
+
+
+def _padded(make: Compose, planes: str, depth: Depth, fill: int) -> str:
+    """Of [n, d, c, h, w] the planes that windows see."""
+    size = make.shape(planes)[1]
+    kept = make.part(planes, 1, max(-depth.before, 0), size + min(depth.after, 0))
+    before, after = max(depth.before, 0), max(depth.after, 0)
+    return make(Pad((0, before, 0, 0, 0, 0, after, 0, 0, 0), fill), kept) if before or after else kept
+
+
+def planes_back(make: Compose, y: str, batch: int) -> str:
+    """[n * results, f, h, w] as [n, f, results, h, w]."""
+    rows, *rest = make.shape(y)
+    return make.transpose(make.reshape(y, (batch, rows // batch, *rest)), (0, 2, 1, 3, 4))
+
+
+def planes_apart(make: Compose, x: str, stride: int, fill: int) -> str:
+    """X[n, c, d, h, w] with stride - 1 planes of zero behind each plane."""
+    n, channels, planes, height, width = make.shape(x)
+    if stride == 1:
+        return x
+    row = make.reshape(x, (n * channels * planes, height * width))
+    return make.reshape(
+        make(Pad((0, 0, 0, (stride - 1) * height * width), fill), row), (n, channels, planes * stride, height, width)
+    )
