@@ -35,8 +35,8 @@ EXTREMES = (-128, 127)
 
 
 def kinds_of(processor: str) -> tuple[str, ...]:
-    """All of them here; elsewhere one: each combination of types is compiled anew."""
-    return KINDS if processor == NATIVE else ("half_even",)
+    """All of them here; elsewhere those of one combination of types: each is compiled anew."""
+    return KINDS if processor == NATIVE else ("half_even", "double", "double_up")
 
 
 def channels_last(case: Case) -> Case:

@@ -120,8 +120,8 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
       const TW_Y *const added = TW_THEN == 2 ? added_rows(k, y, is_whole, wanted, columns, copy) : NULL;
       tw_scale_twice(rows, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t, added, to,
                      step);
-    } else if (k->way == TW_NEAR_WAY) {
-      tw_scale_rows(TW_NEAR_WAY, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+    } else if (TW_IS_NEAR(k->way)) {
+      tw_scale_near(k->way, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
     } else {
       tw_sums all[TW_ROWS];
       TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
@@ -135,11 +135,12 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
   for (int32_t r = 0; r < wanted; r++) store_any(k, f, totals + r * TW_COLUMNS, y + r * pitch);
 }
 
-/* Whole blocks of pixels and filters, the most common way; `sixteens` where windows are rows of as many bytes. All
+/* Whole blocks of pixels and filters, one of the most common ways; `sixteens` where windows are rows of as many bytes. All
  * registers are for totals and what is multiplied until all products are summed. */
 TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                            int32_t blocks) {
   const scaling own = scaling_of(k, f);
+  const tw_way way = k->way;
   const int64_t pitch = k->pitch;
   const int32_t length = k->length, *b = f->b;
   for (; blocks > 0; blocks--, at += TW_ROWS, y += TW_ROWS * pitch) {
@@ -163,7 +164,7 @@ TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at,
       tw_scale_twice(TW_ROWS, &near.scaler, &near.factors, &near.then_scaler, &near.then_factors, TW_IS_UNSIGNED(TW_Y), t,
                      added, y, k->pitch);
     } else {
-      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &near.scaler, &near.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
+      tw_scale_near(way, TW_ROWS, &near.scaler, &near.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
     }
   }
 }
@@ -180,7 +181,7 @@ TW_APART void near_fours(const work *k, const int8_t *const *at, const block *f,
 /* Whole blocks of pixels. What they share is kept where no result can lie. */
 TW_APART void many_rows(const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                         int32_t blocks) {
-  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->pieces == 1 && f->filters >= TW_COLUMNS) {
+  if (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way) && k->pieces == 1 && f->filters >= TW_COLUMNS) {
     if (k->length % 16 == 0) {
       near_sixteens(k, at, f, y, blocks);
     } else {
@@ -319,10 +320,11 @@ static block after(block f, int64_t size, int32_t blocks) {
   return f;
 }
 
-/* A row and whole blocks of filters, the most common way: weights are one stream, and little is asked between blocks. */
+/* A row and whole blocks of filters, one of the most common ways: weights are one stream, and little is asked between blocks. */
 TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
   const scaling first = scaling_of(k, f);
   const block all = *f;
+  const tw_way way = k->way;
   const int32_t length = k->length;
   const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
   const int8_t *w = f->w;
@@ -335,7 +337,7 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
       tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total,
                      added ? added + i : NULL, y + i, 0);
     } else {
-      tw_scale_rows(TW_NEAR_WAY, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y + i, 0);
+      tw_scale_near(way, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y + i, 0);
     }
   }
 }
@@ -344,7 +346,7 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
 TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
-  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
+  if (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way) && k->rows * k->pieces == 1) {
     done = k->p->out_channels / TW_COLUMNS * TW_COLUMNS;
     multiply_row(k, &f, k->at[0], y, done);
     f = after(f, size, done / TW_COLUMNS);

@@ -227,6 +227,11 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
 
 TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x, int32x4_t mul, int32x4_t shift) {
   if (way == TW_NEAR_WAY || way == TW_HIGH_WAY) return vrshlq_s32(vqdmulhq_s32(x, mul), shift);
+  if (way == TW_NEAR_DOUBLE_UP_WAY) return vrshlq_s32(vqrdmulhq_s32(x, mul), shift);
+  if (way == TW_NEAR_DOUBLE_WAY) {
+    const int32x4_t high = vqrdmulhq_s32(x, mul);
+    return vrshlq_s32(vsraq_n_s32(high, high, 31), shift);
+  }
   if (way == TW_FLOAT_WAY) {
     const float32x4_t product = vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(mul));
     return vcvtnq_s32_f32(vminq_f32(vmaxq_f32(product, s->least), s->most));
@@ -242,7 +247,7 @@ TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x,
 TW_ALWAYS int16x8_t tw_scaled_row(tw_way way, const tw_scaler *s, const tw_factors *f, tw_sums sums) {
   const int32x4_t x0 = tw_scaled_lanes(way, s, sums.v[0], f->mul[0], f->shift[0]);
   const int32x4_t x1 = tw_scaled_lanes(way, s, sums.v[1], f->mul[1], f->shift[1]);
-  if (way == TW_NEAR_WAY) return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), s->zero);
+  if (TW_IS_NEAR(way)) return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), s->zero);
   return vqaddq_s16(vcombine_s16(vqmovn_s32(x0), vqmovn_s32(x1)), s->zero);
 }
 

@@ -118,6 +118,16 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
   return made;
 }
 
+TW_ALWAYS uint8_t tw_limited(const tw_requant *r, int32_t value) {
+  return (uint8_t)(value < r->low ? r->low : value > r->high ? r->high : value);
+}
+
+/* TW_NEAR_DOUBLE_WAY, TW_NEAR_DOUBLE_UP_WAY: without a branch, so that it is computed in vectors. */
+TW_ALWAYS int32_t tw_scaled_double(tw_way way, int32_t total, int32_t mul, int32_t exponent) {
+  const int32_t high = tw_high_product(total, mul), half = (int32_t)((1u << -exponent) >> 1);
+  return (high + half - (way == TW_NEAR_DOUBLE_WAY && high < 0)) >> -exponent;
+}
+
 /* A row of bytes from a row of totals. */
 TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, tw_sums sums,
                             void *y) {
@@ -127,8 +137,13 @@ TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f,
   if ((way == TW_NEAR_WAY || way == TW_HIGH_WAY) && !f->add) {
     const int64_t half = (int64_t)1 << (r.shift - 1);
     for (int i = 0; i < TW_COLUMNS; i++) {
-      const int32_t value = (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point;
-      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+      to[i] = tw_limited(&r, (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point);
+    }
+    return;
+  }
+  if (way == TW_NEAR_DOUBLE_WAY || way == TW_NEAR_DOUBLE_UP_WAY) {
+    for (int i = 0; i < TW_COLUMNS; i++) {
+      to[i] = tw_limited(&r, tw_scaled_double(way, sums.v[i], f->mul[i], f->add[i]) + r.zero_point);
     }
     return;
   }
@@ -186,8 +201,7 @@ TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f,
     if (added) memcpy(more, (const uint8_t *)added + row * pitch, TW_COLUMNS);
     for (int i = 0; i < TW_COLUMNS; i++) {
       const int32_t sum = tw_byte(is_unsigned, bytes[i]) * again->mul[i] + tw_byte(is_unsigned, more[i]) * factor + again->add[i];
-      const int32_t value = ((sum + half) >> r.shift) + r.zero_point;
-      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+      to[i] = tw_limited(&r, ((sum + half) >> r.shift) + r.zero_point);
     }
   }
 }
