@@ -1,6 +1,6 @@
 /* Convolution of bytes, channels last, and product of rows with a constant matrix; weights are packed as dot.h says.
  * Needs TW_X and TW_Y, and TW_THEN where something follows: 1 if results are requantised once more, 2 if they are added
- * to another tensor of the same bytes and requantised. Both only the most common way.
+ * to another tensor of the same bytes and requantised. Both only the most common ways.
  *
  * An image with padding is copied first, so that all windows lie inside. Pieces of a window that are long enough, and a
  * multiple of four bytes, are read where they are; other windows are gathered: they are then a single piece. Every block
@@ -73,6 +73,17 @@ TW_ALWAYS scaling scaling_of(const work *k, const block *f) {
   return made;
 }
 
+/* One of the most common ways, and what follows; totals stay in registers. */
+TW_ALWAYS void scale_near(tw_way way, int rows, const scaling *s, const tw_sums *t, const TW_Y *added, TW_Y *y,
+                          int64_t pitch) {
+  if (TW_THEN) {
+    tw_scale_near_twice(way, rows, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t,
+                        added, y, pitch);
+  } else {
+    tw_scale_near(way, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, y, pitch);
+  }
+}
+
 /* Another way than the most common: totals have left their registers. */
 TW_APART void scale_rows(tw_way way, int rows, const scaling *s, const tw_sums *t, TW_Y *y, int64_t pitch) {
   for (int r = 0; r < rows; r++, y += pitch) {
@@ -114,14 +125,11 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     TW_Y some[TW_ROWS * TW_COLUMNS];
     TW_Y *const to = is_whole ? y : some;
     const int64_t step = is_whole ? pitch : TW_COLUMNS;
-    if (TW_THEN) {
+    if (TW_THEN || TW_IS_NEAR(k->way)) {
       TW_Y copy[TW_ROWS * TW_COLUMNS];
       const int32_t columns = tw_min(f->filters, TW_COLUMNS);
       const TW_Y *const added = TW_THEN == 2 ? added_rows(k, y, is_whole, wanted, columns, copy) : NULL;
-      tw_scale_twice(rows, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t, added, to,
-                     step);
-    } else if (TW_IS_NEAR(k->way)) {
-      tw_scale_near(k->way, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+      scale_near(k->way, rows, s, t, added, to, step);
     } else {
       tw_sums all[TW_ROWS];
       TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
@@ -159,13 +167,7 @@ TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at,
     }
     TW_FORGOTTEN(s);
     const scaling near = *s;
-    if (TW_THEN) {
-      const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
-      tw_scale_twice(TW_ROWS, &near.scaler, &near.factors, &near.then_scaler, &near.then_factors, TW_IS_UNSIGNED(TW_Y), t,
-                     added, y, k->pitch);
-    } else {
-      tw_scale_near(way, TW_ROWS, &near.scaler, &near.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
-    }
+    scale_near(way, TW_ROWS, &near, t, TW_THEN == 2 ? k->added + (y - k->y) : NULL, y, k->pitch);
   }
 }
 
@@ -322,23 +324,18 @@ static block after(block f, int64_t size, int32_t blocks) {
 
 /* A row and whole blocks of filters, one of the most common ways: weights are one stream, and little is asked between blocks. */
 TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
-  const scaling first = scaling_of(k, f);
   const block all = *f;
+  scaling own = scaling_of(k, f);
   const tw_way way = k->way;
   const int32_t length = k->length;
   const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
   const int8_t *w = f->w;
   for (int32_t i = 0; i < filters; i += TW_COLUMNS) {
-    const tw_factors factors = tw_factors_of(&first.scaler, all.mul + i, all.add ? all.add + i : NULL);
+    own.factors = tw_factors_of(&own.scaler, all.mul + i, all.add ? all.add + i : NULL);
+    if (TW_THEN) own.then_factors = tw_then_factors_of(&own.then_scaler, all.then_mul + i, all.then_add + i);
     tw_sums total = tw_sums_load(all.b + i);
     w = tw_multiply(1, &total, &x, length, w, TW_FLIP);
-    if (TW_THEN) {
-      const tw_then_factors then = tw_then_factors_of(&first.then_scaler, all.then_mul + i, all.then_add + i);
-      tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total,
-                     added ? added + i : NULL, y + i, 0);
-    } else {
-      tw_scale_near(way, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y + i, 0);
-    }
+    scale_near(way, 1, &own, &total, added ? added + i : NULL, y + i, 0);
   }
 }
 

@@ -64,4 +64,17 @@ TW_ALWAYS void tw_scale_near(tw_way way, int rows, const tw_scaler *s, const tw_
   }
 }
 
+/* The same, and then once more. */
+TW_ALWAYS void tw_scale_near_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f,
+                                   const tw_then_scaler *then, const tw_then_factors *again, int is_unsigned,
+                                   const tw_sums *t, const void *added, void *y, int64_t pitch) {
+  if (way == TW_NEAR_WAY) {
+    tw_scale_twice(TW_NEAR_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  } else if (way == TW_NEAR_DOUBLE_UP_WAY) {
+    tw_scale_twice(TW_NEAR_DOUBLE_UP_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  } else {
+    tw_scale_twice(TW_NEAR_DOUBLE_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  }
+}
+
 #endif

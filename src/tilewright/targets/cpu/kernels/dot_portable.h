@@ -189,15 +189,15 @@ TW_ALWAYS tw_then_factors tw_then_factors_of(const tw_then_scaler *s, const int3
 
 TW_ALWAYS int32_t tw_byte(int is_unsigned, uint8_t byte) { return is_unsigned ? byte : (int8_t)byte; }
 
-/* Rows of bytes from rows of totals, TW_NEAR_WAY and then once more; rows of what is added lie as results do. */
-TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
+/* Rows of bytes from rows of totals, a way of which TW_IS_NEAR and then once more; rows of what is added lie as results do. */
+TW_ALWAYS void tw_scale_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
                               const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
                               int64_t pitch) {
   const tw_requant r = then->then->requant;
   const int32_t factor = then->then->factor, half = 1 << (r.shift - 1);
   for (int row = 0; row < rows; row++) {
     uint8_t bytes[TW_COLUMNS], more[TW_COLUMNS] = {0}, *const to = (uint8_t *)y + row * pitch;
-    tw_scale_row(TW_NEAR_WAY, s, f, is_unsigned, t[row], bytes);
+    tw_scale_row(way, s, f, is_unsigned, t[row], bytes);
     if (added) memcpy(more, (const uint8_t *)added + row * pitch, TW_COLUMNS);
     for (int i = 0; i < TW_COLUMNS; i++) {
       const int32_t sum = tw_byte(is_unsigned, bytes[i]) * again->mul[i] + tw_byte(is_unsigned, more[i]) * factor + again->add[i];
