@@ -21,21 +21,21 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 BYTES = ("int8", "uint8")
-NEAR = 12
-"""How far from the nearest factors others are tried."""
 CLOSEST = 1024
 """Sums that are nearest to a tie: factors that suit these are tried on all."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What a kernel computes sums in: bits of the largest, without its sign, and the largest shift."""
+    """What a kernel computes sums in: bits of the largest, without its sign, and the largest shift; and how far from the
+    nearest factors others are tried."""
 
     bits: int
     shift: int
+    near: int
 
 
-REGISTER = Reach(31, 30)
+REGISTER = Reach(31, 30, 12)
 
 
 def run(graph: Graph) -> Graph:
@@ -101,7 +101,7 @@ def _factors(ratios: tuple[float, float], reach: Reach) -> Iterator[tuple[int, i
     if not 0 < largest < 2**16:
         return
     most = reach.bits - 10 - int(np.floor(np.log2(largest)))
-    steps = sorted(range(-NEAR, NEAR + 1), key=abs)
+    steps = sorted(range(-reach.near, reach.near + 1), key=abs)
     nearby = sorted(((i, j) for i in steps for j in steps), key=lambda pair: abs(pair[0]) + abs(pair[1]))
     for shift in range(min(most, reach.shift), max(most - 2, 0), -1):
         first, second = (round(ratio * 2.0**shift) for ratio in ratios)

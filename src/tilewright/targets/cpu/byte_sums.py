@@ -24,7 +24,7 @@ LOW_BITS = 15
 """TW_LOW_BITS in C: of a multiplier, below its upper part."""
 LARGEST_FACTOR = 1 << 30
 LARGEST_SUM = 1 << 39
-REACH = Reach(39, 45)
+REACH = Reach(39, 45, 2)
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte."""
 EXACT = ("half_up", "half_even", "half_away")
