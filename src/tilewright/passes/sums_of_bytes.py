@@ -27,8 +27,8 @@ CLOSEST = 1024
 
 @dataclass(frozen=True)
 class Reach:
-    """What a kernel computes sums in: bits of the largest, without its sign, and the largest shift; and how far from the
-    nearest factors others are tried."""
+    """What a kernel computes sums in: bits of the largest, without its sign, and the largest shift; and how far from
+    the nearest factors others are tried."""
 
     bits: int
     shift: int

@@ -220,7 +220,7 @@ def test_sums_of_tensorflow_lite(monkeypatch: pytest.MonkeyPatch) -> None:
     assert used == {"tfliteadd", *(["tfliteadd_bytes"] if has_own else [])}
 
 
-@pytest.mark.parametrize("processor", (NATIVE, "x86-64-v3"))
+@pytest.mark.parametrize("processor", [NATIVE, "x86-64-v3"])
 def test_sums_of_any_two_bytes(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sum of MLPerf Tiny's ResNet, which no sum in 32 bits with one rounding gives."""
     needs(processor)
