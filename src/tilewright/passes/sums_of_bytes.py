@@ -7,6 +7,7 @@ suits them if every one of these sums comes out as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,11 +21,21 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 BYTES = ("int8", "uint8")
-SUM_BITS = 31
-NEAR = 12
-"""How far from the nearest factors others are tried."""
 CLOSEST = 1024
 """Sums that are nearest to a tie: factors that suit these are tried on all."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a kernel computes sums in: bits of the largest, without its sign, and the largest shift; and how far from
+    the nearest factors others are tried."""
+
+    bits: int
+    shift: int
+    near: int
+
+
+REGISTER = Reach(31, 30, 12)
 
 
 def run(graph: Graph) -> Graph:
@@ -44,22 +55,22 @@ def _found(graph: Graph, node: Node) -> QLinearAdd | None:
     if not isinstance(node.op, TfliteAdd):
         return None
     a, b = (graph.types[name].dtype for name in node.inputs)
-    return _same_sum(node.op, a, b) if a in BYTES and b in BYTES and node.op.requant.dtype in BYTES else None
+    return same_sum(node.op, a, b, REGISTER) if a in BYTES and b in BYTES and node.op.requant.dtype in BYTES else None
 
 
 @lru_cache(maxsize=256)
-def _same_sum(op: TfliteAdd, a: str, b: str) -> QLinearAdd | None:
+def same_sum(op: TfliteAdd, a: str, b: str, reach: Reach) -> QLinearAdd | None:
     """The sum with one rounding that gives the same of any two bytes, if one is found."""
     left, right = np.meshgrid(_every(a), _every(b), indexing="ij")
     wanted = op.numpy(left, right).astype(np.int64) - op.requant.zero_point
     ratios = _ratio(op, op.first), _ratio(op, op.second)
     near = _closest(left * ratios[0] + right * ratios[1] + _middle(op, ratios))
-    for shift, first, second in _factors(ratios):
+    for shift, first, second in _factors(ratios, reach):
         totals = left * first + right * second
         if _summand(totals.flat[near], wanted.flat[near], shift, op.requant) is None:
             continue
         summand = _summand(totals, wanted, shift, op.requant)
-        if summand is not None and _fits(first, second, summand, shift):
+        if summand is not None and _fits(first, second, summand, shift, reach):
             return QLinearAdd(first, second, summand - (1 << (shift - 1)), _once(op.requant, shift))
     return None
 
@@ -84,15 +95,15 @@ def _closest(sums: Array) -> Array:
     return np.argpartition(np.abs(flat - np.round(flat)), CLOSEST)[:CLOSEST]
 
 
-def _factors(ratios: tuple[float, float]) -> Iterator[tuple[int, int, int]]:
+def _factors(ratios: tuple[float, float], reach: Reach) -> Iterator[tuple[int, int, int]]:
     """Shifts and factors, the finest and the nearest first."""
     largest = max(abs(ratio) for ratio in ratios)
     if not 0 < largest < 2**16:
         return
-    most = SUM_BITS - 10 - int(np.floor(np.log2(largest)))
-    steps = sorted(range(-NEAR, NEAR + 1), key=abs)
+    most = reach.bits - 10 - int(np.floor(np.log2(largest)))
+    steps = sorted(range(-reach.near, reach.near + 1), key=abs)
     nearby = sorted(((i, j) for i in steps for j in steps), key=lambda pair: abs(pair[0]) + abs(pair[1]))
-    for shift in range(min(most, 30), max(most - 2, 0), -1):
+    for shift in range(min(most, reach.shift), max(most - 2, 0), -1):
         first, second = (round(ratio * 2.0**shift) for ratio in ratios)
         for i, j in nearby:
             yield shift, first + i, second + j
@@ -103,13 +114,13 @@ def _summand(totals: Array, wanted: Array, shift: int, requant: Requant) -> int 
     low, high = requant.low - requant.zero_point, requant.high - requant.zero_point
     least = np.where(wanted > low, (wanted << shift) - totals, -(2**62)).max()
     most = np.where(wanted < high, ((wanted + 1) << shift) - 1 - totals, 2**62).min()
-    if least > most or abs(least) >= 2**40 or abs(most) >= 2**40:
+    if least > most or abs(least) >= 2**48 or abs(most) >= 2**48:
         return None
     return int((least + most) // 2)
 
 
-def _fits(first: int, second: int, summand: int, shift: int) -> bool:
-    return 255 * (abs(first) + abs(second)) + abs(summand) + (1 << shift) < 1 << SUM_BITS
+def _fits(first: int, second: int, summand: int, shift: int, reach: Reach) -> bool:
+    return 255 * (abs(first) + abs(second)) + abs(summand) + (1 << shift) < 1 << reach.bits
 
 
 def _once(requant: Requant, shift: int) -> Requant:

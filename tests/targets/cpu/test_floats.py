@@ -71,9 +71,11 @@ def conv(random: Generator, depthwise: bool = False, last_axes: int = 2) -> Case
     return op, [x, some(random, groups * filters, *kernel, channels), bias]
 
 
-def window_of_three(random: Generator, channels: int, size: int, stride: int, pads: tuple[int, ...]) -> Case:
+def window_of_three(
+    random: Generator, channels: int, width: int, stride: int, pads: tuple[int, ...], height: int = 5
+) -> Case:
     op = Conv((stride, stride), (1, 1), pads, channels, channels_last=True, activation=Relu())
-    return op, [some(random, 1, size, size, channels), some(random, channels, 3, 3, 1), some(random, channels)]
+    return op, [some(random, 1, height, width, channels), some(random, channels, 3, 3, 1), some(random, channels)]
 
 
 def wide_window(random: Generator, channels: int, filters: int, size: tuple[int, int]) -> Case:
@@ -101,7 +103,8 @@ def cases(random: Generator) -> list[Case]:
     found = [conv(random) for _ in range(24)] + [conv(random, depthwise=True) for _ in range(12)]
     found += [conv(random, last_axes=1) for _ in range(4)]
     found += [window_of_three(random, 16, 9, stride, pads) for stride in (1, 2) for pads in ((1,) * 4, (0, 0, 1, 1))]
-    found += [window_of_three(random, 33, size, 1, (1,) * 4) for size in range(3, 8)]
+    found += [window_of_three(random, 33, width, stride, (1,) * 4) for width in range(2, 15) for stride in (1, 2)]
+    found.append(window_of_three(random, 49, 180, 1, (1,) * 4))  # of which a cache holds some channels
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
     found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
     return [*found, beside_the_image(random), product(random, 1, 300, 33), product(random, 150, 260, 72)]

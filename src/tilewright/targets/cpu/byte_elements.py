@@ -82,6 +82,7 @@ def scaled_sum_params(op: Op, types: Types) -> Params:
 
 
 KERNELS = (
+    replace(byte_sums.KERNEL, samples=sum_samples),
     Kernel(
         QLinearAdd, "qlinearadd_wide.c", "A B -> Y", {"A": INTEGER, "B": INTEGER, "Y": INTEGER},
         objection=exact_rounding, header="qlinearadd.h",
@@ -110,8 +111,4 @@ SCALED_SUM = Kernel(
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    return (
-        (FUSED, SCALED_SUM, replace(byte_sums.KERNEL, samples=sum_samples), *KERNELS)
-        if vectors.dot in (Dot.SDOT, Dot.SMMLA)
-        else KERNELS
-    )
+    return (FUSED, SCALED_SUM, *KERNELS) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else KERNELS

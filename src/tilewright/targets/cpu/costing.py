@@ -64,7 +64,7 @@ def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     form = op.form if isinstance(op, PackedProduct) else cast(PackedForm, op)
     points, results = float(math.prod(extents.values())), float(types["Y"].elements)
     is_single = types["Y"].elements == types["Y"].shape[-1]
-    is_near, is_copied = form.way is Way.NEAR, any(form.conv.padding)
+    is_near, is_copied = form.way.is_near, any(form.conv.padding)
     return (
         1.0, 0.0 if is_single else points, points if is_single else 0.0, results if is_near else 0.0,
         0.0 if is_near else results, float(types["X"].elements) if is_copied else 0.0,
@@ -84,7 +84,7 @@ def float_features(op: Op, types: Types, extents: Mapping[str, int], cores: int)
 def computed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; products of several rows and of one; the second operand, which is packed or read; results."""
     points, is_single = float(math.prod(extents.values())), types["Y"].elements == types["Y"].shape[-1]
-    is_near = instance(op, ComputedProduct).way is Way.NEAR
+    is_near = instance(op, ComputedProduct).way.is_near
     results = float(types["Y"].elements)
     return (
         1.0, 0.0 if is_single else points, float(types["B"].elements), results if is_near else 0.0,

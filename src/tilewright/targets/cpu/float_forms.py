@@ -25,8 +25,10 @@ SMALL_BLOCK, LARGE_BLOCK = 32 * 1024, 256 * 1024
 where all weights, which pass by once for each block, are more than that."""
 FEWEST_WINDOWS, MOST_WINDOWS = 48, 1536
 """Of such a block."""
+LINE = 16
+"""Channels of a line of memory."""
 TAP_LINES = 600
-"""Of the level-1 cache, that a vector of channels goes through before the next one does."""
+"""Of the level-1 cache, that some channels go through before the next ones do."""
 WHOLE_TILES = 24
 """What tiles of any processor divide."""
 
@@ -201,11 +203,19 @@ class TapConv(FloatForm):
         names = "batch in_h in_w out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left"
         fields: Params = {name: known[name] for name in names.split()}
         first, end = _columns_inside(fields)
-        lines = number(fields, "in_w") * number(fields, "stride_h") + number(fields, "out_w")
+        lines, rows = _lines_and_rows(fields)
         return {
             **fields, "channels": self.filters, "first": first, "end": end, "three": _stride_of_three(self, fields),
-            "rows": max(1, min(TAP_LINES // lines, number(fields, "out_h"))), **activation_params(self.activation),
+            "line": LINE * lines, "rows": rows, **activation_params(self.activation),
         }  # fmt: skip
+
+
+def _lines_and_rows(fields: Params) -> tuple[int, int]:
+    """Lines of channels that rows of results are computed of at a time, as many as the rows of a window have in the
+    nearest cache; and how many rows before the next channels."""
+    in_w, out_w, kernel_h, stride_h = (number(fields, name) for name in ("in_w", "out_w", "kernel_h", "stride_h"))
+    lines = max(1, TAP_LINES // (kernel_h * in_w + out_w))
+    return lines, max(1, min(TAP_LINES // (lines * (in_w * stride_h + out_w)), number(fields, "out_h")))
 
 
 def _stride_of_three(op: TapConv, fields: Params) -> int:

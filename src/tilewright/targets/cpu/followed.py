@@ -23,8 +23,8 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
-from tilewright.targets.cpu.byte_sums import fits_bytes
-from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then, Way, in_blocks
+from tilewright.targets.cpu.byte_sums import byte_sum
+from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then, in_blocks
 from tilewright.targets.cpu.packed_offers import offers
 
 LARGEST_NEAR = 32000
@@ -123,7 +123,7 @@ def _same_results(requant: Requant, x: Array, wanted: Array, mul: Array, add: Ar
 
 def _sum(columns: int, graph: Graph, node: Node) -> Follower | None:
     op = node.op
-    if type(op) is not QLinearAdd or not fits_bytes(graph, node):
+    if type(op) is not QLinearAdd or byte_sum(graph, node) is None:
         return None
     if len({graph.types[name].dtype for name in (*node.inputs, node.key)}) > 1:
         return None
@@ -154,12 +154,7 @@ def _product_before(columns: int, graph: Graph, node: Node, tensor: str) -> Offe
         return None
     offer = next(iter(offers(columns, graph, source)), None)
     form = None if offer is None else _form(offer)
-    is_plain = form is not None and form.way is Way.NEAR and not _has_exponents(form)
-    return offer if is_plain else None
-
-
-def _has_exponents(form: PackedConvolution) -> bool:
-    return form.conv.requant is None or form.conv.requant.has_exponents
+    return offer if form is not None and form.way.is_near else None
 
 
 def _form(offer: Offer) -> PackedConvolution | None:

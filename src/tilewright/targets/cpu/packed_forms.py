@@ -39,6 +39,13 @@ class Way(IntEnum):
     DOUBLE = 3
     DOUBLE_UP = 4
     FLOAT = 5
+    NEAR_DOUBLE = 6
+    NEAR_DOUBLE_UP = 7
+
+    @property
+    def is_near(self) -> bool:
+        """Whether 16 bits hold all results, which are computed while totals are in registers."""
+        return self in (Way.NEAR, Way.NEAR_DOUBLE, Way.NEAR_DOUBLE_UP)
 
 
 # ---- arrangements ---------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ LARGEST_PRODUCT = 256 * 256
 """Of two bytes without their zero points."""
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte, and rounded up."""
+LARGEST_SHIFTED = (1 << 31) - 2
 BYTE_RESULTS = frozenset({"int8", "uint8"})
 
 
@@ -176,7 +177,15 @@ def _scaled_way(requant: Requant, mul: Array, exponents: Array | None, largest: 
     if requant.rounding == "single":
         results = largest * np.ldexp(np.abs(mul), exponents - HIGH_BITS)
         return _high_way(results) if (exponents < 0).all() else Way.ANY
-    ties_up = requant.rounding == "double_up" or requant.low >= requant.zero_point
+    return _double_way(requant.rounding == "double_up" or requant.low >= requant.zero_point, mul, exponents, largest)
+
+
+def _double_way(ties_up: bool, mul: Array, exponents: Array, largest: Array) -> Way:
+    """Near where nothing is shifted to the left, and 31 bits hold what is shifted to the right with half a unit."""
+    high, half = largest * np.ldexp(np.abs(mul), -HIGH_BITS), np.ldexp(0.5, -exponents)
+    fits = np.ldexp(high, exponents).max() <= LARGEST_NEAR and (high + half).max() < LARGEST_SHIFTED
+    if fits and exponents.max() <= (0 if ties_up else -1):
+        return Way.NEAR_DOUBLE_UP if ties_up else Way.NEAR_DOUBLE
     return Way.DOUBLE_UP if ties_up else Way.DOUBLE
 
 

@@ -1,6 +1,6 @@
 /* Convolution of bytes, channels last, and product of rows with a constant matrix; weights are packed as dot.h says.
  * Needs TW_X and TW_Y, and TW_THEN where something follows: 1 if results are requantised once more, 2 if they are added
- * to another tensor of the same bytes and requantised. Both only the most common way.
+ * to another tensor of the same bytes and requantised. Both only the most common ways.
  *
  * An image with padding is copied first, so that all windows lie inside. Pieces of a window that are long enough, and a
  * multiple of four bytes, are read where they are; other windows are gathered: they are then a single piece. Every block
@@ -73,6 +73,17 @@ TW_ALWAYS scaling scaling_of(const work *k, const block *f) {
   return made;
 }
 
+/* One of the most common ways, and what follows; totals stay in registers. */
+TW_ALWAYS void scale_near(tw_way way, int rows, const scaling *s, const tw_sums *t, const TW_Y *added, TW_Y *y,
+                          int64_t pitch) {
+  if (TW_THEN) {
+    tw_scale_near_twice(way, rows, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t,
+                        added, y, pitch);
+  } else {
+    tw_scale_near(way, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, y, pitch);
+  }
+}
+
 /* Another way than the most common: totals have left their registers. */
 TW_APART void scale_rows(tw_way way, int rows, const scaling *s, const tw_sums *t, TW_Y *y, int64_t pitch) {
   for (int r = 0; r < rows; r++, y += pitch) {
@@ -114,14 +125,11 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     TW_Y some[TW_ROWS * TW_COLUMNS];
     TW_Y *const to = is_whole ? y : some;
     const int64_t step = is_whole ? pitch : TW_COLUMNS;
-    if (TW_THEN) {
+    if (TW_THEN || TW_IS_NEAR(k->way)) {
       TW_Y copy[TW_ROWS * TW_COLUMNS];
       const int32_t columns = tw_min(f->filters, TW_COLUMNS);
       const TW_Y *const added = TW_THEN == 2 ? added_rows(k, y, is_whole, wanted, columns, copy) : NULL;
-      tw_scale_twice(rows, &s->scaler, &s->factors, &s->then_scaler, &s->then_factors, TW_IS_UNSIGNED(TW_Y), t, added, to,
-                     step);
-    } else if (k->way == TW_NEAR_WAY) {
-      tw_scale_rows(TW_NEAR_WAY, rows, &s->scaler, &s->factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+      scale_near(k->way, rows, s, t, added, to, step);
     } else {
       tw_sums all[TW_ROWS];
       TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
@@ -135,11 +143,12 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
   for (int32_t r = 0; r < wanted; r++) store_any(k, f, totals + r * TW_COLUMNS, y + r * pitch);
 }
 
-/* Whole blocks of pixels and filters, the most common way; `sixteens` where windows are rows of as many bytes. All
+/* Whole blocks of pixels and filters, one of the most common ways; `sixteens` where windows are rows of as many bytes. All
  * registers are for totals and what is multiplied until all products are summed. */
 TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                            int32_t blocks) {
   const scaling own = scaling_of(k, f);
+  const tw_way way = k->way;
   const int64_t pitch = k->pitch;
   const int32_t length = k->length, *b = f->b;
   for (; blocks > 0; blocks--, at += TW_ROWS, y += TW_ROWS * pitch) {
@@ -158,13 +167,7 @@ TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at,
     }
     TW_FORGOTTEN(s);
     const scaling kept = *s;
-    if (TW_THEN) {
-      const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
-      tw_scale_twice(TW_ROWS, &kept.scaler, &kept.factors, &kept.then_scaler, &kept.then_factors, TW_IS_UNSIGNED(TW_Y), t,
-                     added, y, k->pitch);
-    } else {
-      tw_scale_rows(TW_NEAR_WAY, TW_ROWS, &kept.scaler, &kept.factors, TW_IS_UNSIGNED(TW_Y), t, y, k->pitch);
-    }
+    scale_near(way, TW_ROWS, &kept, t, TW_THEN == 2 ? k->added + (y - k->y) : NULL, y, k->pitch);
   }
 }
 
@@ -180,7 +183,7 @@ TW_APART void near_fours(const work *k, const int8_t *const *at, const block *f,
 /* Whole blocks of pixels. What they share is kept where no result can lie. */
 TW_APART void many_rows(const work *k, const int8_t *const *at, const block *f, TW_Y *y,
                         int32_t blocks) {
-  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->pieces == 1 && f->filters >= TW_COLUMNS) {
+  if (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way) && k->pieces == 1 && f->filters >= TW_COLUMNS) {
     if (k->length % 16 == 0) {
       near_sixteens(k, at, f, y, blocks);
     } else {
@@ -319,24 +322,20 @@ static block after(block f, int64_t size, int32_t blocks) {
   return f;
 }
 
-/* A row and whole blocks of filters, the most common way: weights are one stream, and little is asked between blocks. */
+/* A row and whole blocks of filters, one of the most common ways: weights are one stream, and little is asked between blocks. */
 TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
-  const scaling first = scaling_of(k, f);
   const block all = *f;
+  scaling own = scaling_of(k, f);
+  const tw_way way = k->way;
   const int32_t length = k->length;
   const TW_Y *const added = TW_THEN == 2 ? k->added + (y - k->y) : NULL;
   const int8_t *w = f->w;
   for (int32_t i = 0; i < filters; i += TW_COLUMNS) {
-    const tw_factors factors = tw_factors_of(&first.scaler, all.mul + i, all.add ? all.add + i : NULL);
+    own.factors = tw_factors_of(&own.scaler, all.mul + i, all.add ? all.add + i : NULL);
+    if (TW_THEN) own.then_factors = tw_then_factors_of(&own.then_scaler, all.then_mul + i, all.then_add + i);
     tw_sums total = tw_sums_load(all.b + i);
     w = tw_multiply(1, &total, &x, length, w, TW_FLIP);
-    if (TW_THEN) {
-      const tw_then_factors then = tw_then_factors_of(&first.then_scaler, all.then_mul + i, all.then_add + i);
-      tw_scale_twice(1, &first.scaler, &factors, &first.then_scaler, &then, TW_IS_UNSIGNED(TW_Y), &total,
-                     added ? added + i : NULL, y + i, 0);
-    } else {
-      tw_scale_rows(TW_NEAR_WAY, 1, &first.scaler, &factors, TW_IS_UNSIGNED(TW_Y), &total, y + i, 0);
-    }
+    scale_near(way, 1, &own, &total, added ? added + i : NULL, y + i, 0);
   }
 }
 
@@ -344,7 +343,7 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
 TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
-  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
+  if (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way) && k->rows * k->pieces == 1) {
     done = k->p->out_channels / TW_COLUMNS * TW_COLUMNS;
     multiply_row(k, &f, k->at[0], y, done);
     f = after(f, size, done / TW_COLUMNS);

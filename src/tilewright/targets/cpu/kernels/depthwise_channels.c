@@ -1,4 +1,4 @@
-/* Depthwise convolution of floats, channels last. A line of memory of channels goes along rows of results; neighbouring
+/* Depthwise convolution of floats, channels last. Some channels at a time go along rows of results; neighbouring
  * results share what they read. Rows beyond the image are rows of zeros. */
 #include "depthwise_channels.h"
 
@@ -11,9 +11,7 @@
 #define TW_NAME tw_depthwise_channels
 #endif
 
-/* Pixels of many channels are so far apart that few of them are in the cache at once: all of a line of memory is used
- * when it is there. */
-enum { PIXELS = 4, LINE = TW_LANES > 16 ? TW_LANES : 16 };
+enum { PIXELS = 4, MOST_PIXELS = 6 };
 
 /* A row of results, for some channels. */
 typedef struct {
@@ -32,6 +30,7 @@ typedef struct {
   const float *w, *b;
   int64_t w_step, step; /* from tap to tap, from pixel to pixel */
   int32_t channels;     /* that are gone through at a time */
+  int32_t parts, pixels, larger; /* of a row: `larger` parts have one more than so many results */
   tw_vector low, high;
 } three;
 
@@ -44,7 +43,7 @@ TW_INLINE void three_by_three(const three *t, const int pixels, const int stride
   const tw_vector low = t->low, high = t->high;
   const float *const w = t->w, *const b = t->b;
   for (int32_t channel = 0; channel < t->channels; channel += TW_LANES) {
-    tw_vector sum[PIXELS];
+    tw_vector sum[MOST_PIXELS];
     TW_UNROLL for (int i = 0; i < pixels; i++) sum[i] = tw_load(b + channel);
     TW_UNROLL for (int r = 0; r < 3; r++) {
       tw_vector factor[3];
@@ -70,22 +69,22 @@ TW_INLINE void three_by_three(const three *t, const int pixels, const int stride
   PIXELS_CASE(COUNT, 1, 1)
 
 /* A row of results. */
-TW_INLINE void row_of_three(const three *t, const int stride, int32_t left, int32_t right, int32_t columns,
-                            const float *const first[3], float *y) {
+TW_INLINE void row_of_three(const three *t, const int stride, int32_t left, int32_t right, const float *const first[3],
+                            float *y) {
   const float *row[3] = {first[0], first[1], first[2]};
-  for (; columns > 0; columns -= PIXELS, left = 0, y += PIXELS * t->step) {
-    if (columns > PIXELS && !left) {
-      three_by_three(t, PIXELS, stride, 0, 0, row, y);
-    } else {
-      switch (4 * tw_min(columns, PIXELS) + 2 * left + (columns <= PIXELS && right)) {
-        PIXELS_CASES(1);
-        PIXELS_CASES(2);
-        PIXELS_CASES(3);
-        PIXELS_CASES(4);
-        default: break;
-      }
+  for (int32_t part = 0; part < t->parts; part++) {
+    const int32_t pixels = t->pixels + (part < t->larger);
+    switch (4 * pixels + 2 * (left && part == 0) + (right && part == t->parts - 1)) {
+      PIXELS_CASES(1);
+      PIXELS_CASES(2);
+      PIXELS_CASES(3);
+      PIXELS_CASES(4);
+      PIXELS_CASES(5);
+      PIXELS_CASES(6);
+      default: break;
     }
-    TW_UNROLL for (int r = 0; r < 3; r++) row[r] += PIXELS * stride * t->step;
+    TW_UNROLL for (int r = 0; r < 3; r++) row[r] += pixels * stride * t->step;
+    y += pixels * t->step;
   }
 }
 
@@ -93,9 +92,11 @@ TW_INLINE void row_of_three(const three *t, const int stride, int32_t left, int3
 TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, const float *zeros, int32_t row,
                              int32_t rows) {
   const tw_depthwise_channels_params *const p = k->params;
-  const int32_t left = p->first, right = p->end < p->out_w, columns = p->out_w;
+  const int32_t left = p->first, right = p->end < p->out_w, parts = (p->out_w + MOST_PIXELS - 1) / MOST_PIXELS;
   const int64_t in_row = (int64_t)p->in_w * p->channels, out_row = (int64_t)p->out_w * p->channels;
-  three t = {.w = k->w, .b = k->b, .w_step = k->w_step, .step = p->channels, .channels = k->lanes};
+  three t = {.w = k->w, .b = k->b, .w_step = k->w_step, .step = p->channels, .channels = k->lanes, .parts = parts};
+  t.pixels = parts ? p->out_w / parts : 0;
+  t.larger = p->out_w - t.pixels * parts;
   t.low = tw_all(k->bounds.raises ? k->bounds.low : -INFINITY);
   t.high = tw_all(k->bounds.lowers ? k->bounds.high : INFINITY);
   float *y = k->y;
@@ -106,7 +107,7 @@ TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, co
       const int32_t at = top + r * p->dilation_h;
       from[r] = (at < 0 || at >= p->in_h ? zeros : x + at * in_row) - p->pad_left * t.step;
     }
-    row_of_three(&t, stride, left, right, columns, from, y);
+    row_of_three(&t, stride, left, right, from, y);
   }
 }
 
@@ -176,7 +177,7 @@ static void one_block(work *k, const float *x, const float *w, const float *b, c
     k->b = b + c;
     k->y = y + c;
     if (p->three && c < whole) {
-      k->lanes = tw_min(LINE, whole - c);
+      k->lanes = tw_min(p->line, whole - c);
       if (p->three == 1) rows_of_three(k, 1, x + c, zeros, row, rows);
       else rows_of_three(k, 2, x + c, zeros, row, rows);
     } else {

@@ -13,7 +13,8 @@ typedef struct {
   int32_t dilation_h, dilation_w;
   int32_t pad_top, pad_left;
   int32_t first, end; /* columns of results whose windows lie inside the rows of the image */
-  int32_t rows;       /* of results that are computed at a time */
+  int32_t line;       /* channels that are computed at a time: lines of memory, which are used up while they are in the cache */
+  int32_t rows;       /* of results before the next of these */
   int32_t three;      /* the stride, 1 or 2, of 3 x 3 neighbouring taps of which at most one is beside the image; else 0 */
   tw_activation activation;
 } tw_depthwise_channels_params;

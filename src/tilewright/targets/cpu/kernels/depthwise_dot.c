@@ -79,7 +79,7 @@ TW_APART void store_totals(int halves, const work *k, const block *f, const scal
 
 TW_ALWAYS void store(tw_way way, int halves, const work *k, const block *f, const scaling *s, const tw_sums *t,
                      TW_Y *y) {
-  if (sizeof(TW_Y) > 1 || way != TW_NEAR_WAY) {
+  if (sizeof(TW_Y) > 1 || !TW_IS_NEAR(way)) {
     store_totals(halves, k, f, s, t, y);
   } else if (halves == 2) {
     tw_scale_wide(way, &s->scaler, s->factors, TW_IS_UNSIGNED(TW_Y), t, y);
@@ -213,23 +213,30 @@ TW_ROW_FUNCTION(wide_near_1, TW_NEAR_WAY, 2, 1, 3)
 TW_ROW_FUNCTION(wide_near_2, TW_NEAR_WAY, 2, 2, 3)
 TW_ROW_FUNCTION(half_near_1, TW_NEAR_WAY, 1, 1, 3)
 TW_ROW_FUNCTION(half_near_2, TW_NEAR_WAY, 1, 2, 3)
+TW_ROW_FUNCTION(wide_double_1, TW_NEAR_DOUBLE_WAY, 2, 1, 3)
+TW_ROW_FUNCTION(wide_double_2, TW_NEAR_DOUBLE_WAY, 2, 2, 3)
+TW_ROW_FUNCTION(half_double_1, TW_NEAR_DOUBLE_WAY, 1, 1, 3)
+TW_ROW_FUNCTION(half_double_2, TW_NEAR_DOUBLE_WAY, 1, 2, 3)
+TW_ROW_FUNCTION(wide_double_up_1, TW_NEAR_DOUBLE_UP_WAY, 2, 1, 3)
+TW_ROW_FUNCTION(wide_double_up_2, TW_NEAR_DOUBLE_UP_WAY, 2, 2, 3)
+TW_ROW_FUNCTION(half_double_up_1, TW_NEAR_DOUBLE_UP_WAY, 1, 1, 3)
+TW_ROW_FUNCTION(half_double_up_2, TW_NEAR_DOUBLE_UP_WAY, 1, 2, 3)
 TW_ROW_FUNCTION(wide_any_1, TW_ANY_WAY, 2, 1, 4)
 TW_ROW_FUNCTION(wide_any_2, TW_ANY_WAY, 2, 2, 4)
 TW_ROW_FUNCTION(half_any_1, TW_ANY_WAY, 1, 1, 4)
 TW_ROW_FUNCTION(half_any_2, TW_ANY_WAY, 1, 2, 4)
 
 static void some_rows(int halves, const work *k, const block *f, const int8_t *x, span of, TW_Y *y) {
-  const int is_near = k->p->stride_w == 1;
-  const int is_short = k->way == TW_NEAR_WAY && k->p->kernel_h <= 3;
-  if (halves == 1 && is_short) {
-    (is_near ? half_near_1 : half_near_2)(k, f, x, of, y);
-  } else if (halves == 1) {
-    (is_near ? half_any_1 : half_any_2)(k, f, x, of, y);
-  } else if (is_short) {
-    (is_near ? wide_near_1 : wide_near_2)(k, f, x, of, y);
-  } else {
-    (is_near ? wide_any_1 : wide_any_2)(k, f, x, of, y);
-  }
+  typedef void row_function(const work *, const block *, const int8_t *, span, TW_Y *);
+  static row_function *const functions[4][2][2] = {
+      {{half_any_1, half_any_2}, {wide_any_1, wide_any_2}},
+      {{half_near_1, half_near_2}, {wide_near_1, wide_near_2}},
+      {{half_double_1, half_double_2}, {wide_double_1, wide_double_2}},
+      {{half_double_up_1, half_double_up_2}, {wide_double_up_1, wide_double_up_2}},
+  };
+  const int is_near = TW_IS_NEAR(k->way) && k->p->kernel_h <= 3;
+  const int way = !is_near ? 0 : k->way == TW_NEAR_WAY ? 1 : k->way == TW_NEAR_DOUBLE_WAY ? 2 : 3;
+  functions[way][halves - 1][k->p->stride_w - 1](k, f, x, of, y);
 }
 
 /* ---- any windows ---- */

@@ -24,8 +24,22 @@
 
 /* How totals become bytes.
  * TW_ANY_WAY: by tw_requantise, one by one. TW_HIGH_WAY: the product in 31 bits fewer, rounded down, then shifted and
- * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. */
-typedef enum { TW_ANY_WAY, TW_NEAR_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY, TW_FLOAT_WAY } tw_way;
+ * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as
+ * TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. TW_NEAR_DOUBLE_WAY, TW_NEAR_DOUBLE_UP_WAY: as TW_DOUBLE and
+ * TW_DOUBLE_UP with exponents below zero (or zero, ties up), 31 bits hold what is shifted and 16 bits all results. */
+typedef enum {
+  TW_ANY_WAY,
+  TW_NEAR_WAY,
+  TW_HIGH_WAY,
+  TW_DOUBLE_WAY,
+  TW_DOUBLE_UP_WAY,
+  TW_FLOAT_WAY,
+  TW_NEAR_DOUBLE_WAY,
+  TW_NEAR_DOUBLE_UP_WAY
+} tw_way;
+
+/* Whether 16 bits hold all results. */
+#define TW_IS_NEAR(way) ((way) == TW_NEAR_WAY || (way) >= TW_NEAR_DOUBLE_WAY)
 
 #define TW_AHEAD 2048 /* bytes before weights are needed that they are asked for, where one row reads them */
 #define TW_LINE 64    /* bytes that come at once */
@@ -37,5 +51,30 @@ typedef enum { TW_ANY_WAY, TW_NEAR_WAY, TW_HIGH_WAY, TW_DOUBLE_WAY, TW_DOUBLE_UP
 #else
 #include "dot_portable.h"
 #endif
+
+/* Rows of bytes from rows of totals, one of the ways of which TW_IS_NEAR: totals stay in registers. */
+TW_ALWAYS void tw_scale_near(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
+                             const tw_sums *t, void *y, int64_t pitch) {
+  if (way == TW_NEAR_WAY) {
+    tw_scale_rows(TW_NEAR_WAY, rows, s, f, is_unsigned, t, y, pitch);
+  } else if (way == TW_NEAR_DOUBLE_UP_WAY) {
+    tw_scale_rows(TW_NEAR_DOUBLE_UP_WAY, rows, s, f, is_unsigned, t, y, pitch);
+  } else {
+    tw_scale_rows(TW_NEAR_DOUBLE_WAY, rows, s, f, is_unsigned, t, y, pitch);
+  }
+}
+
+/* The same, and then once more. */
+TW_ALWAYS void tw_scale_near_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f,
+                                   const tw_then_scaler *then, const tw_then_factors *again, int is_unsigned,
+                                   const tw_sums *t, const void *added, void *y, int64_t pitch) {
+  if (way == TW_NEAR_WAY) {
+    tw_scale_twice(TW_NEAR_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  } else if (way == TW_NEAR_DOUBLE_UP_WAY) {
+    tw_scale_twice(TW_NEAR_DOUBLE_UP_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  } else {
+    tw_scale_twice(TW_NEAR_DOUBLE_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
+  }
+}
 
 #endif

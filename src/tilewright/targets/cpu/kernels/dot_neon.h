@@ -227,6 +227,11 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
 
 TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x, int32x4_t mul, int32x4_t shift) {
   if (way == TW_NEAR_WAY || way == TW_HIGH_WAY) return vrshlq_s32(vqdmulhq_s32(x, mul), shift);
+  if (way == TW_NEAR_DOUBLE_UP_WAY) return vrshlq_s32(vqrdmulhq_s32(x, mul), shift);
+  if (way == TW_NEAR_DOUBLE_WAY) {
+    const int32x4_t high = vqrdmulhq_s32(x, mul);
+    return vrshlq_s32(vsraq_n_s32(high, high, 31), shift);
+  }
   if (way == TW_FLOAT_WAY) {
     const float32x4_t product = vmulq_f32(vcvtq_f32_s32(x), vreinterpretq_f32_s32(mul));
     return vcvtnq_s32_f32(vminq_f32(vmaxq_f32(product, s->least), s->most));
@@ -242,7 +247,7 @@ TW_ALWAYS int32x4_t tw_scaled_lanes(tw_way way, const tw_scaler *s, int32x4_t x,
 TW_ALWAYS int16x8_t tw_scaled_row(tw_way way, const tw_scaler *s, const tw_factors *f, tw_sums sums) {
   const int32x4_t x0 = tw_scaled_lanes(way, s, sums.v[0], f->mul[0], f->shift[0]);
   const int32x4_t x1 = tw_scaled_lanes(way, s, sums.v[1], f->mul[1], f->shift[1]);
-  if (way == TW_NEAR_WAY) return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), s->zero);
+  if (TW_IS_NEAR(way)) return vaddq_s16(vuzp1q_s16(vreinterpretq_s16_s32(x0), vreinterpretq_s16_s32(x1)), s->zero);
   return vqaddq_s16(vcombine_s16(vqmovn_s32(x0), vqmovn_s32(x1)), s->zero);
 }
 
@@ -316,16 +321,18 @@ TW_ALWAYS int16x8_t tw_bytes_loaded(int is_unsigned, const void *from) {
   return vmovl_s8(vld1_s8(from));
 }
 
-TW_ALWAYS int32x4_t tw_byte_lanes(const tw_scaler *s, const tw_then_scaler *then, const tw_factors *f, tw_sums sums, int i) {
-  const int32x4_t x = tw_scaled_lanes(TW_NEAR_WAY, s, sums.v[i], f->mul[i], f->shift[i]);
+TW_ALWAYS int32x4_t tw_byte_lanes(tw_way way, const tw_scaler *s, const tw_then_scaler *then, const tw_factors *f,
+                                  tw_sums sums, int i) {
+  const int32x4_t x = tw_scaled_lanes(way, s, sums.v[i], f->mul[i], f->shift[i]);
   return vminq_s32(vmaxq_s32(x, then->least), then->most);
 }
 
 /* A row of totals as bytes, and once more: in 16 bits, with the zero point. `added` may be NULL. */
-TW_ALWAYS int16x8_t tw_scaled_again(const tw_scaler *first, const tw_factors *factors, const tw_then_scaler *s,
-                                    const tw_then_factors *f, int is_unsigned, tw_sums sums, const void *added) {
-  int32x4_t x0 = vmlaq_s32(f->add[0], tw_byte_lanes(first, s, factors, sums, 0), f->mul[0]);
-  int32x4_t x1 = vmlaq_s32(f->add[1], tw_byte_lanes(first, s, factors, sums, 1), f->mul[1]);
+TW_ALWAYS int16x8_t tw_scaled_again(tw_way way, const tw_scaler *first, const tw_factors *factors,
+                                    const tw_then_scaler *s, const tw_then_factors *f, int is_unsigned, tw_sums sums,
+                                    const void *added) {
+  int32x4_t x0 = vmlaq_s32(f->add[0], tw_byte_lanes(way, first, s, factors, sums, 0), f->mul[0]);
+  int32x4_t x1 = vmlaq_s32(f->add[1], tw_byte_lanes(way, first, s, factors, sums, 1), f->mul[1]);
   if (added) {
     const int16x8_t more = tw_bytes_loaded(is_unsigned, added);
     const int32x4_t factor = vdupq_n_s32(s->factor);
@@ -336,20 +343,20 @@ TW_ALWAYS int16x8_t tw_scaled_again(const tw_scaler *first, const tw_factors *fa
   return vaddq_s16(vuzp1q_s16(low, vreinterpretq_s16_s32(vrshlq_s32(x1, s->shift))), s->zero);
 }
 
-/* Rows of bytes from rows of totals, TW_NEAR_WAY and then once more; rows of what is added lie as results do. */
-TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
+/* Rows of bytes from rows of totals, a way of which TW_IS_NEAR and then once more; rows of what is added lie as results do. */
+TW_ALWAYS void tw_scale_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
                               const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
                               int64_t pitch) {
   const int8_t *more = added;
   int8_t *to = y;
   if (rows == 1) {
-    const int16x8_t x = tw_scaled_again(s, f, then, again, is_unsigned, t[0], more);
+    const int16x8_t x = tw_scaled_again(way, s, f, then, again, is_unsigned, t[0], more);
     vst1_s8(to, vget_low_s8(tw_limited(&then->limits, is_unsigned, x, x)));
     return;
   }
   TW_UNROLLED for (int r = 0; r < rows; r += 2, to += 2 * pitch, more = more ? more + 2 * pitch : NULL) {
-    const int16x8_t x0 = tw_scaled_again(s, f, then, again, is_unsigned, t[r], more);
-    const int16x8_t x1 = tw_scaled_again(s, f, then, again, is_unsigned, t[r + 1], more ? more + pitch : NULL);
+    const int16x8_t x0 = tw_scaled_again(way, s, f, then, again, is_unsigned, t[r], more);
+    const int16x8_t x1 = tw_scaled_again(way, s, f, then, again, is_unsigned, t[r + 1], more ? more + pitch : NULL);
     const int8x16_t both = tw_limited(&then->limits, is_unsigned, x0, x1);
     vst1_s8(to, vget_low_s8(both));
     vst1_s8(to + pitch, vget_high_s8(both));

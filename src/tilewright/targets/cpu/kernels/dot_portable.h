@@ -118,6 +118,16 @@ TW_ALWAYS tw_factors tw_factors_of(const tw_scaler *s, const int32_t *mul, const
   return made;
 }
 
+TW_ALWAYS uint8_t tw_limited(const tw_requant *r, int32_t value) {
+  return (uint8_t)(value < r->low ? r->low : value > r->high ? r->high : value);
+}
+
+/* TW_NEAR_DOUBLE_WAY, TW_NEAR_DOUBLE_UP_WAY: without a branch, so that it is computed in vectors. */
+TW_ALWAYS int32_t tw_scaled_double(tw_way way, int32_t total, int32_t mul, int32_t exponent) {
+  const int32_t high = tw_high_product(total, mul), half = (int32_t)((1u << -exponent) >> 1);
+  return (high + half - (way == TW_NEAR_DOUBLE_WAY && high < 0)) >> -exponent;
+}
+
 /* A row of bytes from a row of totals. */
 TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, tw_sums sums,
                             void *y) {
@@ -127,8 +137,13 @@ TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f,
   if ((way == TW_NEAR_WAY || way == TW_HIGH_WAY) && !f->add) {
     const int64_t half = (int64_t)1 << (r.shift - 1);
     for (int i = 0; i < TW_COLUMNS; i++) {
-      const int32_t value = (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point;
-      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+      to[i] = tw_limited(&r, (int32_t)(((int64_t)sums.v[i] * f->mul[i] + half) >> r.shift) + r.zero_point);
+    }
+    return;
+  }
+  if (way == TW_NEAR_DOUBLE_WAY || way == TW_NEAR_DOUBLE_UP_WAY) {
+    for (int i = 0; i < TW_COLUMNS; i++) {
+      to[i] = tw_limited(&r, tw_scaled_double(way, sums.v[i], f->mul[i], f->add[i]) + r.zero_point);
     }
     return;
   }
@@ -174,20 +189,19 @@ TW_ALWAYS tw_then_factors tw_then_factors_of(const tw_then_scaler *s, const int3
 
 TW_ALWAYS int32_t tw_byte(int is_unsigned, uint8_t byte) { return is_unsigned ? byte : (int8_t)byte; }
 
-/* Rows of bytes from rows of totals, TW_NEAR_WAY and then once more; rows of what is added lie as results do. */
-TW_ALWAYS void tw_scale_twice(int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
+/* Rows of bytes from rows of totals, a way of which TW_IS_NEAR and then once more; rows of what is added lie as results do. */
+TW_ALWAYS void tw_scale_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
                               const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
                               int64_t pitch) {
   const tw_requant r = then->then->requant;
   const int32_t factor = then->then->factor, half = 1 << (r.shift - 1);
   for (int row = 0; row < rows; row++) {
     uint8_t bytes[TW_COLUMNS], more[TW_COLUMNS] = {0}, *const to = (uint8_t *)y + row * pitch;
-    tw_scale_row(TW_NEAR_WAY, s, f, is_unsigned, t[row], bytes);
+    tw_scale_row(way, s, f, is_unsigned, t[row], bytes);
     if (added) memcpy(more, (const uint8_t *)added + row * pitch, TW_COLUMNS);
     for (int i = 0; i < TW_COLUMNS; i++) {
       const int32_t sum = tw_byte(is_unsigned, bytes[i]) * again->mul[i] + tw_byte(is_unsigned, more[i]) * factor + again->add[i];
-      const int32_t value = ((sum + half) >> r.shift) + r.zero_point;
-      to[i] = (uint8_t)(value < r.low ? r.low : value > r.high ? r.high : value);
+      to[i] = tw_limited(&r, ((sum + half) >> r.shift) + r.zero_point);
     }
   }
 }

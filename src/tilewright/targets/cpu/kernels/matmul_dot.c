@@ -187,8 +187,8 @@ TW_ALWAYS void store_block(int rows, const work *k, const tw_sums *t, int32_t wa
     TW_Y some[TW_ROWS * TW_COLUMNS];
     TW_Y *const to = is_whole ? y : some;
     const int64_t step = is_whole ? pitch : TW_COLUMNS;
-    if (k->way == TW_NEAR_WAY) {
-      tw_scale_rows(TW_NEAR_WAY, rows, &scaler, &factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
+    if (TW_IS_NEAR(k->way)) {
+      tw_scale_near(k->way, rows, &scaler, &factors, TW_IS_UNSIGNED(TW_Y), t, to, step);
     } else {
       tw_sums all[TW_ROWS];
       TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];

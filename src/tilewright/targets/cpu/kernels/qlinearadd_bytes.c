@@ -1,7 +1,9 @@
 /* Weighted sums of two tensors of bytes, element by element. y may lie in the place of an operand. */
 #include "qlinearadd_bytes.h"
 
+#if defined(__aarch64__)
 #include "sums_neon.h"
+#endif
 #include "tw.h"
 
 #ifndef TW_NAME
@@ -13,17 +15,16 @@
 
 #define TW_IS_UNSIGNED(type) ((type)-1 > (type)0)
 
-static TW_Y add_one(const tw_qlinearadd_bytes_params *p, TW_A a, TW_B b) {
-  const int32_t sum = a * (p->high_a * 256 + p->low_a) + b * (p->high_b * 256 + p->low_b) + p->offset;
-  const int32_t value = ((sum + (1 << (p->requant.shift - 1))) >> p->requant.shift) + p->requant.zero_point;
-  return (TW_Y)tw_clamp(value, p->requant.low, p->requant.high);
-}
-
 void TW_NAME(const tw_qlinearadd_bytes_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
-  const tw_weights weights = tw_weights_of(params);
+  const tw_byte_sum sum = params->sum;
+  const int32_t count = params->count;
   int32_t i = 0;
-  for (; i + 16 <= params->count; i += 16) {
+#if defined(__aarch64__)
+  const tw_weights weights = tw_weights_of(&sum);
+  for (; i + 16 <= count; i += 16) {
     tw_weighted_sixteen(&weights, TW_IS_UNSIGNED(TW_A), a + i, TW_IS_UNSIGNED(TW_B), b + i, TW_IS_UNSIGNED(TW_Y), y + i);
   }
-  for (; i < params->count; i++) y[i] = add_one(params, a[i], b[i]);
+#endif
+  TW_INDEPENDENT
+  for (; i < count; i++) y[i] = (TW_Y)tw_byte_sum_of(&sum, a[i], b[i]);
 }
