@@ -1,6 +1,6 @@
 /* Convolution of bytes, channels last, and product of rows with a constant matrix; weights are packed as dot.h says.
  * Needs TW_X and TW_Y, and TW_THEN where something follows: 1 if results are requantised once more, 2 if they are added
- * to another tensor of the same bytes and requantised. Both only the most common way.
+ * to another tensor of the same bytes and requantised. Both only the most common way. With TW_FLOATS results are floats.
  *
  * An image with padding is copied first, so that all windows lie inside. Pieces of a window that are long enough, and a
  * multiple of four bytes, are read where they are; other windows are gathered: they are then a single piece. Every block
@@ -13,6 +13,11 @@
 
 #ifndef TW_THEN
 #define TW_THEN 0
+#endif
+#ifdef TW_FLOATS
+#include "totals_as_floats.h"
+#else
+typedef struct tw_floats tw_floats;
 #endif
 
 #define TW_FLIP (TW_IS_UNSIGNED(TW_X) ? 0x80 : 0)
@@ -35,6 +40,7 @@ typedef struct {
   const int32_t *b, *mul, *add;
   const int32_t *then_mul, *then_add;
   int32_t filters; /* that are wanted */
+  const tw_floats *floats;
 } block;
 
 /* ---- totals and results ---- */
@@ -53,6 +59,29 @@ TW_APART void store_any(const work *k, const block *f, const int32_t *total, TW_
 TW_APART void copy_rows(TW_Y *y, int64_t pitch, const TW_Y *from, int32_t rows, int32_t columns) {
   for (int32_t r = 0; r < rows; r++, y += pitch, from += TW_COLUMNS) memcpy(y, from, (size_t)columns * sizeof(TW_Y));
 }
+
+#ifdef TW_FLOATS
+
+TW_ALWAYS void store_floats(int rows, const work *k, const block *f, const tw_sums *t, float *y, int32_t wanted) {
+  const tw_floats floats = *f->floats;
+  const int64_t at = f->b - floats.start, pitch = k->pitch, first = (y - k->y) / pitch;
+  const int32_t columns = tw_min(f->filters, TW_COLUMNS);
+  TW_UNROLLED for (int r = 0; r < rows; r++) {
+    tw_vector_bits total[2];
+    tw_vector made[2];
+    memcpy(total, &t[r], sizeof total);
+    if (r >= wanted) return;
+    tw_totals_as_floats(&floats, at, first + r, total, made);
+    if (columns == TW_COLUMNS) {
+      tw_store(y + r * pitch, made[0]);
+      tw_store(y + r * pitch + TW_LANES, made[1]);
+    } else {
+      memcpy(y + r * pitch, made, (size_t)columns * sizeof *y);
+    }
+  }
+}
+
+#endif
 
 /* What turns totals of a block of filters into bytes. */
 typedef struct {
@@ -110,6 +139,10 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     if (--row == 0) break;
     TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
   }
+#ifdef TW_FLOATS
+  store_floats(rows, k, f, t, y, wanted);
+  return;
+#endif
   if (sizeof(TW_Y) == 1 && k->way != TW_ANY_WAY) {
     TW_Y some[TW_ROWS * TW_COLUMNS];
     TW_Y *const to = is_whole ? y : some;
