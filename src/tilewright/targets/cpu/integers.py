@@ -26,7 +26,8 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_range, quantised_slices
+from tilewright.targets.cpu.byte_differences import BYTE_DIFFERENCES
 from tilewright.targets.cpu.costing import (
     computed_features,
     computed_samples,
@@ -47,6 +48,7 @@ from tilewright.targets.cpu.packed_forms import (
 )
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
+from tilewright.targets.cpu.quantised_range import QUANTISED_RANGES
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 from tilewright.targets.cpu.scaled_products import scaled_pass, without_zero
@@ -79,6 +81,7 @@ def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
+    BYTE_DIFFERENCES,
     QUANTISE_EARLY,
     QUANTISED_CONCATS,
     QUANTISED_SLICES,
@@ -91,7 +94,7 @@ LAYOUTS: tuple[Pass, ...] = (
 
 def passes(vectors: Vectors) -> tuple[Pass, ...]:
     columns = block_columns(vectors)
-    return (*LAYOUTS, scaled_pass(columns), followed_pass(columns))
+    return (*LAYOUTS, QUANTISED_RANGES, scaled_pass(columns), followed_pass(columns))
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -282,6 +285,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         *byte_elements.kernels(vectors),
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
+        quantised_range.KERNEL,
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.types import Shape
 from tilewright.ops._linear import NARROW
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
@@ -21,6 +22,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
 from tilewright.ops.sub import Sub
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
@@ -42,6 +44,8 @@ class Found:
     row_scale: str = ""
     bias: str = ""
     activation: Op | None = None
+    perm: Shape = ()
+    """How the totals were turned before they were scaled."""
 
     @property
     def is_scaled(self) -> bool:
@@ -120,7 +124,7 @@ def _with(columns: int, graph: Graph, node: Node, step: Step, position: int) -> 
     found = _before(columns, graph, node, node.inputs[position])
     if found is None or found.activation is not None or found.bias:
         return None
-    is_spread = graph.types[node.key].shape != graph.types[found.product.key].shape
+    is_spread = graph.types[node.key].elements != graph.types[found.product.key].elements
     return None if is_spread else step(graph, found, node.inputs[1 - position])
 
 
@@ -137,19 +141,25 @@ def _biased(graph: Graph, found: Found, other: str) -> Found | None:
 
 
 def _is_by_filter(graph: Graph, found: Found, tensor: str) -> bool:
-    kind = graph.types[tensor]
-    return kind.elements == 1 or (kind.elements == found.form.filters == kind.shape[-1])
+    kind, filters = graph.types[tensor], found.form.filters
+    if kind.elements == 1:
+        return True
+    behind = len(found.perm) - 1 - found.perm.index(max(found.perm)) if found.perm else 0
+    return kind.elements == filters and len(kind.shape) > behind and kind.shape[-1 - behind] == filters
 
 
 def _is_by_row(graph: Graph, found: Found, tensor: str) -> bool:
     kind, rows = graph.types[tensor], (*graph.types[found.product.inputs[0]].shape[:-1], 1)
-    return kind.elements == 1 or (kind.shape == rows and isinstance(found.packed, PackedProduct))
+    return kind.elements == 1 or (kind.shape == rows and isinstance(found.packed, PackedProduct) and not found.perm)
 
 
 def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
     """A product of bytes whose totals become floats."""
-    product = graph.producers.get(cast.inputs[0])
-    if graph.types[cast.key].dtype != "float32" or product is None or not is_only_reader(graph, cast, product.key):
+    product, reader = graph.producers.get(cast.inputs[0]), cast
+    perm: Shape = ()
+    if product is not None and isinstance(product.op, Transpose) and is_only_reader(graph, cast, product.key):
+        product, perm, reader = graph.producers.get(product.inputs[0]), product.op.perm, product
+    if graph.types[cast.key].dtype != "float32" or product is None or not is_only_reader(graph, reader, product.key):
         return None
     if not isinstance(product.op, Conv | MatMul) or product.op.requant is not None or len(product.inputs) > 2:
         return None
@@ -158,7 +168,7 @@ def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
     offer = next(iter(offers(columns, graph, plain)), None) if graph.types[bytes_].dtype in NARROW else None
     if offer is None or not isinstance(offer.op, PackedConvolution | PackedProduct):
         return None
-    found = Found(plain, offer, zero)
+    found = Found(plain, offer, zero, perm=perm)
     conv = found.form.conv
     if conv.groups > 1 or conv.x_zero:
         return None
@@ -187,4 +197,7 @@ def _add(graph: Graph, builder: Builder, node: Node, found: Found) -> None:
         x, builder.constant(packed, name), builder.constant(in_blocks(sums, 1, form.columns), f"{node.key}_sums"),
         scale, zero, found.row_scale, found.bias,
     )  # fmt: skip
-    builder.add(ScaledProduct(found.packed, found.activation), inputs, node.outputs, found.product.name)
+    outputs = None if found.perm else node.outputs
+    made = builder.add(ScaledProduct(found.packed, found.activation), inputs, outputs, found.product.name)
+    if found.perm:
+        builder.add(Transpose(found.perm), made, node.outputs)

@@ -14,7 +14,10 @@
 #ifndef TW_THEN
 #define TW_THEN 0
 #endif
-#ifdef TW_FLOATS
+#ifndef TW_FLOATS
+#define TW_FLOATS 0
+#endif
+#if TW_FLOATS
 #include "totals_as_floats.h"
 #else
 typedef struct tw_floats tw_floats;
@@ -60,11 +63,12 @@ TW_APART void copy_rows(TW_Y *y, int64_t pitch, const TW_Y *from, int32_t rows, 
   for (int32_t r = 0; r < rows; r++, y += pitch, from += TW_COLUMNS) memcpy(y, from, (size_t)columns * sizeof(TW_Y));
 }
 
-#ifdef TW_FLOATS
+#if TW_FLOATS
 
 TW_ALWAYS void store_floats(int rows, const work *k, const block *f, const tw_sums *t, float *y, int32_t wanted) {
   const tw_floats floats = *f->floats;
-  const int64_t at = f->b - floats.start, pitch = k->pitch, first = (y - k->y) / pitch;
+  const int64_t at = f->b - floats.start, pitch = k->pitch;
+  const int64_t first = floats.row_zero || floats.is_row_scale ? (y - k->y) / pitch : 0;
   const int32_t columns = tw_min(f->filters, TW_COLUMNS);
   TW_UNROLLED for (int r = 0; r < rows; r++) {
     tw_vector_bits total[2];
@@ -139,7 +143,7 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     if (--row == 0) break;
     TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
   }
-#ifdef TW_FLOATS
+#if TW_FLOATS
   store_floats(rows, k, f, t, y, wanted);
   return;
 #endif
@@ -353,6 +357,27 @@ static block after(block f, int64_t size, int32_t blocks) {
 }
 
 /* A row and whole blocks of filters, the most common way: weights are one stream, and little is asked between blocks. */
+#if TW_FLOATS
+
+TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
+  const tw_floats floats = *f->floats;
+  const int64_t first = f->b - floats.start, row = (y - k->y) / k->pitch;
+  const int32_t length = k->length, *const b = f->b;
+  const int8_t *w = f->w;
+  for (int32_t i = 0; i < filters; i += TW_COLUMNS) {
+    tw_sums sums = tw_sums_load(b + i);
+    tw_vector_bits total[2];
+    tw_vector made[2];
+    w = tw_multiply(1, &sums, &x, length, w, TW_FLIP);
+    memcpy(total, &sums, sizeof total);
+    tw_totals_as_floats(&floats, first + i, row, total, made);
+    tw_store(y + i, made[0]);
+    tw_store(y + i + TW_LANES, made[1]);
+  }
+}
+
+#else
+
 TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
   const scaling first = scaling_of(k, f);
   const block all = *f;
@@ -373,11 +398,13 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
   }
 }
 
+#endif
+
 /* The filters of a group on a single pixel. */
 TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
-  if (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY && k->rows * k->pieces == 1) {
+  if ((TW_FLOATS || (sizeof(TW_Y) == 1 && k->way == TW_NEAR_WAY)) && k->rows * k->pieces == 1) {
     done = k->p->out_channels / TW_COLUMNS * TW_COLUMNS;
     multiply_row(k, &f, k->at[0], y, done);
     f = after(f, size, done / TW_COLUMNS);

@@ -5,7 +5,7 @@
 #include "bounds.h"
 
 /* A product that is rounded before anything is added to it, as if it were stored in between. */
-#if defined(__aarch64__)
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
 #define TW_ROUNDED(vector) __asm__("" : "+w"(vector))
 #elif defined(__x86_64__) && (TW_VECTOR_BYTES == 16 || (TW_VECTOR_BYTES == 32 && defined(__AVX__)) || defined(__AVX512F__))
 #define TW_ROUNDED(vector) __asm__("" : "+x"(vector))
