@@ -39,8 +39,12 @@ class Model:
         name, is_image = f"n{len(self.outputs)}", kind == "ConvInteger"
         filters = w.shape[0] if is_image else w.shape[-1]
         self.inputs[name] = x
-        scale = self.constant(f"{name}_scale", np.asarray(random.uniform(0.001, 0.02, () if is_image else filters), np.float32))
-        bias = self.constant(f"{name}_bias", random.normal(size=(1, filters, 1, 1) if is_image else filters).astype(np.float32))
+        scale = self.constant(
+            f"{name}_scale", np.asarray(random.uniform(0.001, 0.02, () if is_image else filters), np.float32)
+        )
+        bias = self.constant(
+            f"{name}_bias", random.normal(size=(1, filters, 1, 1) if is_image else filters).astype(np.float32)
+        )
         self._add("DynamicQuantizeLinear", [name], [f"{name}_q", f"{name}_s", f"{name}_z"])
         operands = [f"{name}_q", self.constant(f"{name}_w", w), f"{name}_z"]
         self._add(kind, operands, [f"{name}_total"], **attributes)
@@ -95,7 +99,9 @@ def test_each_layer_becomes_two_operators() -> None:
     made = model(default_rng(5))
     nodes = pipeline.stage(made.graph(), "cpu", "lowered").nodes
     layers = len(made.outputs)
-    assert [sum(isinstance(node.op, kind) for node in nodes) for kind in (QuantisedRange, ScaledProduct)] == [layers] * 2
+    assert [sum(isinstance(node.op, kind) for node in nodes) for kind in (QuantisedRange, ScaledProduct)] == [
+        layers
+    ] * 2
     assert not {node.op.kind for node in nodes} & {"MatMul", "Conv", "Relu", "Cast", "ReduceMin", "Sub"}
 
 

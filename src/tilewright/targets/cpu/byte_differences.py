@@ -62,7 +62,7 @@ def _is_byte(graph: Graph, tensor: str) -> bool:
     if source is None or not isinstance(source.op, Clip) or not _is_whole(graph, tensor):
         return False
     low, high = source.op.bounds("float32")
-    return LOW <= low and high <= HIGH
+    return low >= LOW and high <= HIGH
 
 
 def _is_whole(graph: Graph, tensor: str) -> bool:

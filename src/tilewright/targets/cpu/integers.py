@@ -34,6 +34,8 @@ from tilewright.targets.cpu.costing import (
     packed_features,
     packed_samples,
     quantised_concat_samples,
+    range_samples,
+    scaled_samples,
 )
 from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
@@ -256,15 +258,6 @@ PACKED = (
         )
     ),
     Kernel(
-        ScaledProduct,
-        "conv_dot_scaled.c",
-        "X W:int8 sums:int32 scale:float32 zero row_scale:float32 bias:float32 -> Y:float32",
-        {"X": NARROW, "zero": NARROW},
-        scaled_params,
-        scaled_scratch,
-        activations=(Relu, Clip),
-    ),
-    Kernel(
         PackedDepthwise,
         "depthwise_dot.c",
         SIGNATURE,
@@ -277,15 +270,28 @@ PACKED = (
 )
 
 
+SCALED = Kernel(
+    ScaledProduct,
+    "conv_dot_scaled.c",
+    "X W:int8 sums:int32 scale:float32 zero row_scale:float32 bias:float32 -> Y:float32",
+    {"X": NARROW, "zero": NARROW},
+    scaled_params,
+    scaled_scratch,
+    activations=(Relu, Clip),
+    features=packed_features,
+)
+
+
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     columns = block_columns(vectors)
     return (
         replace(PACKED[0], samples=partial(packed_samples, columns)),
         *PACKED[1:],
+        replace(SCALED, samples=partial(scaled_samples, columns)),
         *byte_elements.kernels(vectors),
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
-        quantised_range.KERNEL,
+        replace(quantised_range.KERNEL, samples=range_samples),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

@@ -25,9 +25,11 @@ BY_ROW = ("zero", "row_scale")
 
 @dataclass(frozen=True)
 class ScaledProduct(Internal):
-    """activation(float((X - zero) * W) * scale * row_scale + bias), each step rounded. `scale` and `bias` are one value,
-    or one for each filter; `zero` and `row_scale` one, or one for each row of X. `sums` has each filter's weights
-    added up."""
+    """activation(float((X - zero) * W) * scale * row_scale + bias), each step rounded.
+
+    `scale` and `bias` are one value, or one for each filter; `zero` and `row_scale` one, or one for each row of X.
+    `sums` has each filter's weights added up.
+    """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "sums", "scale", "zero", "row_scale?", "bias?")
     multiplies: ClassVar[bool] = True

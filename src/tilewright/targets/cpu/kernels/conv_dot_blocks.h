@@ -65,22 +65,37 @@ TW_APART void copy_rows(TW_Y *y, int64_t pitch, const TW_Y *from, int32_t rows, 
 
 #if TW_FLOATS
 
-TW_ALWAYS void store_floats(int rows, const work *k, const block *f, const tw_sums *t, float *y, int32_t wanted) {
+/* Not all rows or columns, or rows with scales of their own: totals have left their registers. */
+TW_APART void store_some_floats(const work *k, const block *f, const tw_sums *t, float *y, int32_t rows) {
   const tw_floats floats = *f->floats;
-  const int64_t at = f->b - floats.start, pitch = k->pitch;
-  const int64_t first = floats.row_zero || floats.is_row_scale ? (y - k->y) / pitch : 0;
+  const int64_t at = f->b - floats.start, first = (y - k->y) / k->pitch;
   const int32_t columns = tw_min(f->filters, TW_COLUMNS);
-  TW_UNROLLED for (int r = 0; r < rows; r++) {
+  for (int32_t r = 0; r < rows; r++, y += k->pitch) {
     tw_vector_bits total[2];
     tw_vector made[2];
-    memcpy(total, &t[r], sizeof total);
-    if (r >= wanted) return;
+    memcpy(total, t + r, sizeof total);
     tw_totals_as_floats(&floats, at, first + r, total, made);
-    if (columns == TW_COLUMNS) {
-      tw_store(y + r * pitch, made[0]);
-      tw_store(y + r * pitch + TW_LANES, made[1]);
-    } else {
-      memcpy(y + r * pitch, made, (size_t)columns * sizeof *y);
+    memcpy(y, made, (size_t)columns * sizeof *y);
+  }
+}
+
+TW_ALWAYS void store_floats(int rows, const work *k, const block *f, const tw_sums *t, float *y, int32_t wanted) {
+  const tw_floats *const floats = f->floats;
+  if (floats->row_zero || floats->row_scale || wanted < rows || f->filters < TW_COLUMNS) {
+    tw_sums all[TW_ROWS];
+    TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
+    store_some_floats(k, f, all, y, wanted);
+    return;
+  }
+  const int64_t at = f->b - floats->start, pitch = k->pitch;
+  const tw_vector low = tw_all(floats->low), high = tw_all(floats->high);
+  TW_UNROLLED for (int v = 0; v < 2; v++) {
+    const tw_vector scale = tw_load(floats->scale + at + v * TW_LANES), bias = tw_load(floats->bias + at + v * TW_LANES);
+    TW_UNROLLED for (int r = 0; r < rows; r++) {
+      tw_vector_bits total[2];
+      memcpy(total, &t[r], sizeof total);
+      const tw_vector made = tw_rounded(__builtin_convertvector(total[v], tw_vector) * scale) + bias;
+      tw_store(y + r * pitch + v * TW_LANES, tw_at_most(tw_at_least(made, low), high));
     }
   }
 }
