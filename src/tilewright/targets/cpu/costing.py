@@ -23,9 +23,11 @@ from tilewright.targets.cpu import float_offers, followed
 from tilewright.targets.cpu.byte_sums import ByteSum
 from tilewright.targets.cpu.concat_slices import ConcatSlices
 from tilewright.targets.cpu.float_forms import FloatForm
-from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedForm, PackedProduct, Way
+from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedConvolution, PackedForm, PackedProduct, Way
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QuantisedConcat
+from tilewright.targets.cpu.quantised_range import QuantisedRange
+from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
 Sample = tuple[Op, list[Array | None]]
 REQUANT = full_range(40, "int8", -3, "half_even")
@@ -61,7 +63,7 @@ COUNTS = (64, 2048, 16384, 150528)
 def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; products of several pixels and of one, which waits for weights; results that are near, and others;
     elements of an image that may be copied."""
-    form = op.form if isinstance(op, PackedProduct) else cast(PackedForm, op)
+    form = op.form if isinstance(op, PackedProduct | ScaledProduct) else cast(PackedForm, op)
     points, results = float(math.prod(extents.values())), float(types["Y"].elements)
     is_single = types["Y"].elements == types["Y"].shape[-1]
     is_near, is_copied = form.way.is_near, any(form.conv.padding)
@@ -156,6 +158,38 @@ def _sample(graph: Graph, node: Node) -> Sample:
 
 def _random(graph: Graph, name: str) -> Array | None:
     return values(graph.types[name].dtype, *graph.types[name].shape) if name else None
+
+
+def scaled_samples(columns: int) -> Iterator[Sample]:
+    """Totals that become floats."""
+    images = [
+        (Conv((stride, stride), padding=(kernel // 2,) * 4, channels_last=True), (1, height, width, channels),
+         (filters, kernel, kernel, channels))
+        for height, width, channels, filters, kernel, stride in IMAGES
+    ]  # fmt: skip
+    products = [(MatMul(), (rows, length), (length, wide)) for rows, length, wide in PRODUCTS]
+    for op, x, w in (*images, *products):
+        builder = Builder("sample")
+        given = [builder.input("x", type_of(values("int8", *x))), builder.constant(values("int8", *w))]
+        builder.output(*builder.add(op, given))
+        graph = builder.build()
+        (offer,) = offers(columns, graph, graph.nodes[0])
+        packed = cast(PackedConvolution | PackedProduct, offer.op)
+        weights, sums = offer.constants.values()
+        scale, zero, bias = (
+            np.float32(0.01),
+            np.int8(3),
+            values("float32", sums.size)[: graph.types[graph.outputs[0]].shape[-1]],
+        )
+        yield (
+            ScaledProduct(packed),
+            [values("int8", *x), weights, sums, np.asarray(scale), np.asarray(zero), None, bias],
+        )
+
+
+def range_samples() -> Iterator[Sample]:
+    for count in COUNTS:
+        yield QuantisedRange(), [values("float32", 1, count)]
 
 
 def float_samples(vectors: Vectors) -> Iterator[Sample]:

@@ -11,9 +11,12 @@ from typing import cast
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
+from tilewright.ops._activation import activation_params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import reach
+from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.relu import Relu
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
@@ -23,13 +26,16 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_slices
+from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_range, quantised_slices
+from tilewright.targets.cpu.byte_differences import BYTE_DIFFERENCES
 from tilewright.targets.cpu.costing import (
     computed_features,
     computed_samples,
     packed_features,
     packed_samples,
     quantised_concat_samples,
+    range_samples,
+    scaled_samples,
 )
 from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
@@ -44,7 +50,10 @@ from tilewright.targets.cpu.packed_forms import (
 )
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
+from tilewright.targets.cpu.quantised_range import QUANTISED_RANGES
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
+from tilewright.targets.cpu.scaled_forms import ScaledProduct
+from tilewright.targets.cpu.scaled_products import scaled_pass, without_zero
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -65,13 +74,16 @@ SPARE = 16
 
 
 def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
-    types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and of.issuperset(types) else 0
+    if not isinstance(node.op, Conv):
+        return 0
+    types = [graph.types[name].dtype for name in (without_zero(graph, node.inputs[0])[0], node.inputs[1])]
+    return graph.macs(node) // MACS_PER_BYTE if of.issuperset(types) else 0
 
 
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
 LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
+    BYTE_DIFFERENCES,
     QUANTISE_EARLY,
     QUANTISED_CONCATS,
     QUANTISED_SLICES,
@@ -83,7 +95,8 @@ LAYOUTS: tuple[Pass, ...] = (
 
 
 def passes(vectors: Vectors) -> tuple[Pass, ...]:
-    return (*LAYOUTS, followed_pass(block_columns(vectors)))
+    columns = block_columns(vectors)
+    return (*LAYOUTS, QUANTISED_RANGES, scaled_pass(columns), followed_pass(columns))
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -98,6 +111,8 @@ def block_columns(vectors: Vectors) -> int:
 
 def conv_of(op: Op, types: Types) -> tuple[PackedConvolution, Types]:
     """A product as the convolution that it is."""
+    if isinstance(op, ScaledProduct):
+        return conv_of(op.packed, op.packed_types(types))
     if isinstance(op, PackedProduct):
         return op.form, op.as_image(types)
     return instance(op, PackedConvolution), types
@@ -126,6 +141,21 @@ def conv_params(op: Op, types: Types) -> Params:
         **form.params(image), "strip": strip_pixels(form, image), "pieces": form.pieces,
         "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
     }  # fmt: skip
+
+
+def scaled_params(op: Op, types: Types) -> Params:
+    scaled = instance(op, ScaledProduct)
+    return {
+        "dot": conv_params(op, types), "filters": types["sums"].elements, "scales": types["scale"].elements,
+        "biases": types["bias"].elements if "bias" in types else 0, "is_row_zero": int(types["zero"].elements > 1),
+        "is_row_scale": int("row_scale" in types and types["row_scale"].elements > 1),
+        **activation_params(scaled.activation),
+    }  # fmt: skip
+
+
+def scaled_scratch(op: Op, types: Types) -> int:
+    """What totals begin with, scales and biases, of whole blocks; and what the convolution needs."""
+    return 3 * 4 * types["sums"].elements + conv_scratch(op, types)
 
 
 def padded_bytes(op: PackedConvolution, types: Types) -> int:
@@ -240,14 +270,28 @@ PACKED = (
 )
 
 
+SCALED = Kernel(
+    ScaledProduct,
+    "conv_dot_scaled.c",
+    "X W:int8 sums:int32 scale:float32 zero row_scale:float32 bias:float32 -> Y:float32",
+    {"X": NARROW, "zero": NARROW},
+    scaled_params,
+    scaled_scratch,
+    activations=(Relu, Clip),
+    features=packed_features,
+)
+
+
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     columns = block_columns(vectors)
     return (
         replace(PACKED[0], samples=partial(packed_samples, columns)),
         *PACKED[1:],
+        replace(SCALED, samples=partial(scaled_samples, columns)),
         *byte_elements.kernels(vectors),
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
+        replace(quantised_range.KERNEL, samples=range_samples),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

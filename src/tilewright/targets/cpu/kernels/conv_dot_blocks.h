@@ -1,6 +1,6 @@
 /* Convolution of bytes, channels last, and product of rows with a constant matrix; weights are packed as dot.h says.
  * Needs TW_X and TW_Y, and TW_THEN where something follows: 1 if results are requantised once more, 2 if they are added
- * to another tensor of the same bytes and requantised. Both only the most common ways.
+ * to another tensor of the same bytes and requantised. Both only the most common ways. With TW_FLOATS results are floats.
  *
  * An image with padding is copied first, so that all windows lie inside. Pieces of a window that are long enough, and a
  * multiple of four bytes, are read where they are; other windows are gathered: they are then a single piece. Every block
@@ -13,6 +13,14 @@
 
 #ifndef TW_THEN
 #define TW_THEN 0
+#endif
+#ifndef TW_FLOATS
+#define TW_FLOATS 0
+#endif
+#if TW_FLOATS
+#include "totals_as_floats.h"
+#else
+typedef struct tw_floats tw_floats;
 #endif
 
 #define TW_FLIP (TW_IS_UNSIGNED(TW_X) ? 0x80 : 0)
@@ -35,6 +43,7 @@ typedef struct {
   const int32_t *b, *mul, *add;
   const int32_t *then_mul, *then_add;
   int32_t filters; /* that are wanted */
+  const tw_floats *floats;
 } block;
 
 /* ---- totals and results ---- */
@@ -53,6 +62,45 @@ TW_APART void store_any(const work *k, const block *f, const int32_t *total, TW_
 TW_APART void copy_rows(TW_Y *y, int64_t pitch, const TW_Y *from, int32_t rows, int32_t columns) {
   for (int32_t r = 0; r < rows; r++, y += pitch, from += TW_COLUMNS) memcpy(y, from, (size_t)columns * sizeof(TW_Y));
 }
+
+#if TW_FLOATS
+
+/* Not all rows or columns, or rows with scales of their own: totals have left their registers. */
+TW_APART void store_some_floats(const work *k, const block *f, const tw_sums *t, float *y, int32_t rows) {
+  const tw_floats floats = *f->floats;
+  const int64_t at = f->b - floats.start, first = (y - k->y) / k->pitch;
+  const int32_t columns = tw_min(f->filters, TW_COLUMNS);
+  for (int32_t r = 0; r < rows; r++, y += k->pitch) {
+    tw_vector_bits total[2];
+    tw_vector made[2];
+    memcpy(total, t + r, sizeof total);
+    tw_totals_as_floats(&floats, at, first + r, total, made);
+    memcpy(y, made, (size_t)columns * sizeof *y);
+  }
+}
+
+TW_ALWAYS void store_floats(int rows, const work *k, const block *f, const tw_sums *t, float *y, int32_t wanted) {
+  const tw_floats *const floats = f->floats;
+  if (floats->row_zero || floats->row_scale || wanted < rows || f->filters < TW_COLUMNS) {
+    tw_sums all[TW_ROWS];
+    TW_UNROLLED for (int r = 0; r < rows; r++) all[r] = t[r];
+    store_some_floats(k, f, all, y, wanted);
+    return;
+  }
+  const int64_t at = f->b - floats->start, pitch = k->pitch;
+  const tw_vector low = tw_all(floats->low), high = tw_all(floats->high);
+  TW_UNROLLED for (int v = 0; v < 2; v++) {
+    const tw_vector scale = tw_load(floats->scale + at + v * TW_LANES), bias = tw_load(floats->bias + at + v * TW_LANES);
+    TW_UNROLLED for (int r = 0; r < rows; r++) {
+      tw_vector_bits total[2];
+      memcpy(total, &t[r], sizeof total);
+      const tw_vector made = tw_rounded(__builtin_convertvector(total[v], tw_vector) * scale) + bias;
+      tw_store(y + r * pitch + v * TW_LANES, tw_at_most(tw_at_least(made, low), high));
+    }
+  }
+}
+
+#endif
 
 /* What turns totals of a block of filters into bytes. */
 typedef struct {
@@ -121,6 +169,10 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     if (--row == 0) break;
     TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
   }
+#if TW_FLOATS
+  store_floats(rows, k, f, t, y, wanted);
+  return;
+#endif
   if (sizeof(TW_Y) == 1 && k->way != TW_ANY_WAY) {
     TW_Y some[TW_ROWS * TW_COLUMNS];
     TW_Y *const to = is_whole ? y : some;
@@ -322,7 +374,28 @@ static block after(block f, int64_t size, int32_t blocks) {
   return f;
 }
 
-/* A row and whole blocks of filters, one of the most common ways: weights are one stream, and little is asked between blocks. */
+/* A row and whole blocks of filters, one of the most common ways: weights are one stream, little is asked between blocks. */
+#if TW_FLOATS
+
+TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
+  const tw_floats floats = *f->floats;
+  const int64_t first = f->b - floats.start, row = (y - k->y) / k->pitch;
+  const int32_t length = k->length, *const b = f->b;
+  const int8_t *w = f->w;
+  for (int32_t i = 0; i < filters; i += TW_COLUMNS) {
+    tw_sums sums = tw_sums_load(b + i);
+    tw_vector_bits total[2];
+    tw_vector made[2];
+    w = tw_multiply(1, &sums, &x, length, w, TW_FLIP);
+    memcpy(total, &sums, sizeof total);
+    tw_totals_as_floats(&floats, first + i, row, total, made);
+    tw_store(y + i, made[0]);
+    tw_store(y + i + TW_LANES, made[1]);
+  }
+}
+
+#else
+
 TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y *y, int32_t filters) {
   const block all = *f;
   scaling own = scaling_of(k, f);
@@ -339,11 +412,13 @@ TW_APART void multiply_row(const work *k, const block *f, const int8_t *x, TW_Y 
   }
 }
 
+#endif
+
 /* The filters of a group on a single pixel. */
 TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length * TW_COLUMNS;
   int32_t done = 0;
-  if (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way) && k->rows * k->pieces == 1) {
+  if ((TW_FLOATS || (sizeof(TW_Y) == 1 && TW_IS_NEAR(k->way))) && k->rows * k->pieces == 1) {
     done = k->p->out_channels / TW_COLUMNS * TW_COLUMNS;
     multiply_row(k, &f, k->at[0], y, done);
     f = after(f, size, done / TW_COLUMNS);

@@ -10,6 +10,6 @@
 
 void TW_NAME(const tw_conv_dot_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, const int32_t *then_mul, const int32_t *then_add, TW_Y *y, void *scratch) {
-  const block all = {w, b, mul, add, then_mul, then_add, 0};
+  const block all = {w, b, mul, add, then_mul, then_add, 0, NULL};
   convolve(params, (const int8_t *)x, &all, NULL, y, scratch);
 }

@@ -1,0 +1,174 @@
+"""Floats that are quantised by their own range, as DynamicQuantizeLinear is defined in ten operators, become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.affine import axis_loops
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._internal import Internal
+from tilewright.ops.cast import Cast
+from tilewright.ops.clip import Clip
+from tilewright.ops.div import Div
+from tilewright.ops.max import Max
+from tilewright.ops.min import Min
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.reducemin import ReduceMin
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.round import Round
+from tilewright.ops.sub import Sub
+from tilewright.ops.transpose import Transpose
+from tilewright.passes import Complaint, Pass
+from tilewright.passes.rewriting import rewrite
+from tilewright.target.kernel import Kernel
+
+STEPS = 255.0
+
+
+@dataclass(frozen=True)
+class QuantisedRange(Internal):
+    """Bytes, their scale and their zero point: a range with 0 in it has 255 steps."""
+
+    results: ClassVar[tuple[str, ...]] = ("Y", "scale", "zero")
+
+    def index(self, shapes: Shapes) -> Index:
+        loops = axis_loops(len(shapes["X"]))
+        return {"X": loops, "Y": loops, "scale": (), "zero": ()}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset(self.extents(shapes))
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        if types["X"].dtype != "float32" or not types["X"].elements:
+            raise Refusal(f"X is {types['X']}; floats are expected")
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return "uint8", "float32", "uint8"
+
+    def numpy(self, X: Array) -> tuple[Array, Array, Array]:
+        nothing = np.float32(0.0)
+        low, high = np.minimum(X.min(), nothing), np.maximum(X.max(), nothing)
+        scale = np.asarray((high - low) / np.float32(STEPS))
+        zero = np.asarray(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))).astype(np.uint8))
+        return QuantizeLinear().numpy(X, scale, zero), scale, zero
+
+    def params(self, types: Mapping[str, TensorType]) -> Params:
+        return {"count": types["X"].elements}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The nodes that quantise a tensor."""
+
+    x: str
+    scale: Node
+    zero: Node
+    quantise: Node
+
+
+def run(graph: Graph) -> Graph:
+    found = {one.scale.key: one for node in graph.nodes if (one := _found(graph, node)) is not None}
+    replaced = {key for one in found.values() for key in (one.zero.key, one.quantise.key)}
+
+    def quantise_at_once(node: Node, builder: Builder) -> Mapping[str, str] | None:
+        if node.key in replaced:
+            return {node.key: node.key}
+        if node.key not in found:
+            return None
+        one = found[node.key]
+        builder.add(QuantisedRange(), [one.x], [one.quantise.key, one.scale.key, one.zero.key], one.quantise.name)
+        return {node.key: node.key}
+
+    return rewrite(graph, quantise_at_once)
+
+
+def all_at_once(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _found(graph, node) is not None:
+            yield node.where, "quantises by a range that is computed apart"
+
+
+def _found(graph: Graph, node: Node) -> Found | None:
+    if not isinstance(node.op, QuantizeLinear) or graph.types[node.key].dtype != "uint8":
+        return None
+    x, scale, zero = node.inputs
+    width = _made(graph, scale, Div, STEPS)
+    ends = _both(graph, width, Sub) if width else None
+    if ends is None or not graph.types[x].elements:
+        return None
+    high, low = ends
+    is_range = _is_end(graph, high, x, Max, ReduceMax) and _is_end(graph, low, x, Min, ReduceMin)
+    if not is_range or not _is_zero_point(graph, zero, low, scale):
+        return None
+    found = Found(x, graph.producers[scale], graph.producers[zero], node)
+    return found if _is_there(graph, x, found.scale) else None
+
+
+def _is_there(graph: Graph, tensor: str, node: Node) -> bool:
+    """Whether a tensor is made before a node."""
+    source = graph.producers.get(tensor)
+    return source is None or graph.nodes.index(source) < graph.nodes.index(node)
+
+
+def _is_zero_point(graph: Graph, zero: str, low: str, scale: str) -> bool:
+    """round(clip(0 - low / scale))"""
+    rounded = _one(graph, zero, Cast)
+    clipped = _one(graph, rounded, Round)
+    clip = graph.producers.get(clipped)
+    if clip is None or not isinstance(clip.op, Clip) or clip.op.bounds("float32") != (0.0, STEPS):
+        return False
+    turned = _both(graph, clip.inputs[0], Sub)
+    if turned is None or not _is_number(graph, turned[0], 0.0):
+        return False
+    return _both(graph, turned[1], Div) == (low, scale)
+
+
+def _is_end(graph: Graph, tensor: str, x: str, limit: type[Op], reduction: type[Op]) -> bool:
+    """The least or greatest element of x, or 0."""
+    of = _made(graph, tensor, limit, 0.0)
+    reduced = graph.producers.get(of)
+    if reduced is None or type(reduced.op) is not reduction or graph.types[of].elements != 1:
+        return False
+    return _unmoved(graph, reduced.inputs[0]) == _unmoved(graph, x)
+
+
+def _unmoved(graph: Graph, tensor: str) -> str:
+    """What has the same elements in any order."""
+    while (source := graph.producers.get(tensor)) is not None and isinstance(source.op, Transpose | Reshape):
+        tensor = source.inputs[0]
+    return tensor
+
+
+def _one(graph: Graph, tensor: str, kind: type[Op]) -> str:
+    """The operand of what makes a tensor; empty where that is something else."""
+    source = graph.producers.get(tensor)
+    return source.inputs[0] if source is not None and isinstance(source.op, kind) else ""
+
+
+def _both(graph: Graph, tensor: str, kind: type[Op]) -> tuple[str, str] | None:
+    source = graph.producers.get(tensor)
+    is_it = source is not None and isinstance(source.op, kind) and len(source.inputs) == 2
+    return (source.inputs[0], source.inputs[1]) if source is not None and is_it else None
+
+
+def _made(graph: Graph, tensor: str, kind: type[Op], number: float) -> str:
+    """The other operand of what makes a tensor with a number."""
+    operands = _both(graph, tensor, kind)
+    return operands[0] if operands is not None and _is_number(graph, operands[1], number) else ""
+
+
+def _is_number(graph: Graph, tensor: str, number: float) -> bool:
+    value = graph.constants.get(tensor)
+    return value is not None and value.size == 1 and float(value.reshape(-1)[0]) == number
+
+
+QUANTISED_RANGES = Pass("floats are quantised by their range at once", run, ensures=all_at_once)
+KERNEL = Kernel(QuantisedRange, "quantised_range.c", "X:float32 -> Y:uint8 scale:float32 zero:uint8", {})

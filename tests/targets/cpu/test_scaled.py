@@ -1,0 +1,127 @@
+"""Networks whose activations are quantised when they run: products of bytes are scaled to floats in one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+import pytest
+from numpy.random import Generator, default_rng
+from onnx import helper, numpy_helper
+
+from tests.support.tflite_cases import HYBRID
+from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_graph
+from tilewright import pipeline
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
+from tilewright.targets.cpu.quantised_range import QuantisedRange
+from tilewright.targets.cpu.scaled_forms import ScaledProduct
+
+KERNELS = {"quantised_range", "conv_dot_scaled"}
+
+
+class Model:
+    """An ONNX model with one dynamically quantised layer after another, each an output too."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.inputs: dict[str, Array] = {}
+        self.outputs: list[str] = []
+
+    def constant(self, name: str, value: Array) -> str:
+        self.constants.append(numpy_helper.from_array(value, name))
+        return name
+
+    def layer(self, random: Generator, kind: str, x: Array, w: Array, relu: bool = False, **attributes: object) -> None:
+        """As onnxruntime.quantization.quantize_dynamic writes it."""
+        name, is_image = f"n{len(self.outputs)}", kind == "ConvInteger"
+        filters = w.shape[0] if is_image else w.shape[-1]
+        self.inputs[name] = x
+        scale = self.constant(
+            f"{name}_scale", np.asarray(random.uniform(0.001, 0.02, () if is_image else filters), np.float32)
+        )
+        bias = self.constant(
+            f"{name}_bias", random.normal(size=(1, filters, 1, 1) if is_image else filters).astype(np.float32)
+        )
+        self._add("DynamicQuantizeLinear", [name], [f"{name}_q", f"{name}_s", f"{name}_z"])
+        operands = [f"{name}_q", self.constant(f"{name}_w", w), f"{name}_z"]
+        self._add(kind, operands, [f"{name}_total"], **attributes)
+        self._add("Cast", [f"{name}_total"], [f"{name}_float"], to=onnx.TensorProto.FLOAT)
+        self._add("Mul", [f"{name}_s", scale], [f"{name}_scales"])
+        self._add("Mul", [f"{name}_float", f"{name}_scales"], [f"{name}_scaled"])
+        self._add("Add", [bias, f"{name}_scaled"], [f"{name}_sum" if relu else f"{name}_y"])
+        if relu:
+            self._add("Relu", [f"{name}_sum"], [f"{name}_y"])
+        self.outputs.append(f"{name}_y")
+
+    def _add(self, kind: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: object) -> None:
+        self.nodes.append(helper.make_node(kind, inputs, outputs, outputs[0], **attributes))
+
+    def graph(self) -> Graph:
+        ends = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, x.shape) for n, x in self.inputs.items()]
+        results = [helper.make_empty_tensor_value_info(name) for name in self.outputs]
+        graph = helper.make_graph(self.nodes, "scaled", ends, results, self.constants)
+        return pipeline.import_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+
+
+def weights(random: Generator, *shape: int) -> Array:
+    return random.integers(-127, 128, shape).astype(np.int8)
+
+
+def model(random: Generator) -> Model:
+    made = Model()
+    for rows, length, columns in ((11, 40, 19), (1, 64, 24), (1, 20, 5), (2, 16, 8)):
+        x = random.normal(0.4, 3.0, (rows, length)).astype(np.float32)
+        made.layer(random, "MatMulInteger", x, weights(random, length, columns), relu=rows > 1)
+    for batch, channels, filters, stride in ((1, 3, 8, 2), (2, 16, 11, 1)):
+        x = random.normal(-0.5, 2.0, (batch, channels, 9, 7)).astype(np.float32)
+        w = weights(random, filters, channels, 3, 3)
+        made.layer(random, "ConvInteger", x, w, stride == 1, strides=[stride, stride], pads=[1, 1, 0, 2])
+    below_zero = -abs(random.normal(size=(1, 64, 6, 6))).astype(np.float32)
+    made.layer(random, "ConvInteger", below_zero, weights(random, 24, 64, 1, 1))
+    made.layer(random, "MatMulInteger", np.zeros((3, 12), np.float32), weights(random, 12, 4))
+    return made
+
+
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_layers_equal_numpy(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs(processor)
+    made = model(default_rng(3))
+    used = run_graph(made.graph(), made.inputs, processor, monkeypatch)
+    assert used >= KERNELS
+    assert not used & {"matmul_plain", "conv_plain", "quantizelinear", "reducemin"}
+
+
+@pytest.mark.fast
+def test_each_layer_becomes_two_operators() -> None:
+    made = model(default_rng(5))
+    nodes = pipeline.stage(made.graph(), "cpu", "lowered").nodes
+    layers = len(made.outputs)
+    assert [sum(isinstance(node.op, kind) for node in nodes) for kind in (QuantisedRange, ScaledProduct)] == [
+        layers
+    ] * 2
+    assert not {node.op.kind for node in nodes} & {"MatMul", "Conv", "Relu", "Cast", "ReduceMin", "Sub"}
+
+
+@pytest.mark.fast
+def test_totals_that_others_read_stay() -> None:
+    """A product whose totals are an output is no part of what scales them."""
+    made = Model()
+    made.layer(default_rng(1), "MatMulInteger", np.ones((4, 8), np.float32), np.ones((8, 8), np.int8))
+    made.outputs.append("n0_scaled")
+    (scaled,) = [n.op for n in pipeline.stage(made.graph(), "cpu", "lowered").nodes if isinstance(n.op, ScaledProduct)]
+    assert scaled.activation is None
+    made.outputs.append("n0_total")
+    nodes = pipeline.stage(made.graph(), "cpu", "lowered").nodes
+    assert not any(isinstance(node.op, ScaledProduct) for node in nodes)
+
+
+@pytest.mark.parametrize("name", ["conv", "conv_per_channel", "connected"])
+def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow Lite's: rows have a scale each, images a zero point."""
+    random = default_rng(8)
+    graph = pipeline.import_model(HYBRID[name](random))
+    x = random.normal(size=graph.types[graph.inputs[0]].shape).astype(np.float32)
+    assert "conv_dot_scaled" in run_graph(graph, {graph.inputs[0]: x}, "native", monkeypatch)
