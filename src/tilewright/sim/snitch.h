@@ -46,7 +46,8 @@ typedef struct {
     fpu_traits of;
     u16 op;
     u8 kind, rm, lanes_repeat, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
-    u8 spare[16];        /* up to a power of two */
+    u8 regularity, gap[STREAM_MOVERS], phase[STREAM_MOVERS]; /* first of a sequence: what steady.c found out about it */
+    u8 spare[9];         /* up to a power of two */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */

@@ -6,6 +6,7 @@
  * and before the core steps aside. */
 #include "semantics.h"
 #include "snitch.h"
+#include "steady.h"
 
 #define X(field) c->x[ip->field]
 #define B_NONE 0u
@@ -210,15 +211,16 @@ static int still_waits(sim *s, core *c, u64 horizon) {
     return 1;
 }
 
-/* Is it the turn of another core in the present cycle, without a debugger that holds some? */
+/* Is it the turn of another core in the present cycle, without a debugger that holds some, or units that act beside the queue? */
 static inline int more_in_this_cycle(const sim *s) {
     const queue *q = &s->queue;
-    return q->ready && !q->is_wide && (u32)__builtin_ctzll(q->ready) < s->cores && !s->is_locked;
+    return q->ready && !(q->is_wide | s->is_locked | s->steady_units) && (u32)__builtin_ctzll(q->ready) < s->cores;
 }
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
+        if (s->steady_units) steady_advance(s);
         int actor = queue_pop(&s->queue);
         u64 now = s->queue.now;
         if (UNLIKELY(actor < 0)) {
@@ -250,7 +252,7 @@ static core *next_core(sim *s) {
     }
 }
 
-void snitch_run(sim *s) {
+static void run_cores(sim *s) {
     static const void *const plain[SN_COUNT] = {
         [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
         [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
@@ -303,11 +305,13 @@ pick:
         return;
     } else {
         f = c->snitch;
+        if (s->steady_units) goto beside_steady;
     }
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
+chosen:
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
     if (f->waits_for_unit && still_waits(s, c, horizon)) {
-        queue_push(&s->queue, c->rank, pending(c));
+        if (!steady_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
         goto pick;
     }
     ip = c->ip;
@@ -316,6 +320,11 @@ pick:
     table = c->hooked ? hooked : plain;
     if (UNLIKELY(!c->resume)) goto check_jump;
     goto *c->resume;
+
+beside_steady: /* units that are not in the queue act in each cycle */
+    if (UNLIKELY(steady_holds(s, c))) steady_end(s, c);
+    horizon = s->horizon = earlier(s->queue.now + 1, stop);
+    goto chosen;
 
 block: /* somebody wakes this core */
     n++;
@@ -371,6 +380,7 @@ L_LINE:
 
 L_PROBE: /* what the platform has done by now is noted too */
     if (t >= horizon) SUSPEND(&&L_PROBE);
+    if (s->steady_units) steady_end_all(s);
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t, n);
@@ -389,4 +399,14 @@ L_FALL_THROUGH:
 #define RV(name, mask, match, form, kind, ...) L_##name: HANDLE_##kind(form, __VA_ARGS__)
 #include "snitch.def"
 #undef RV
+}
+
+void snitch_run(sim *s) {
+    steady y;
+    s->steady_units = 0;
+    for (u32 r = 0; r < STEADY_UNITS; r++) y.unit[r].is_on = 0;
+    s->steady = &y;
+    run_cores(s);
+    steady_end_all(s);
+    s->steady = NULL;
 }
