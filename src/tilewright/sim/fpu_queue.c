@@ -77,7 +77,7 @@ void fpu_push(core *c, const insn *ip, u64 now) {
         e->is_shared = is_seen(e, e->registers, e->reads);
     }
     if (n->frep_left) join_body(n, e, ip->dep);
-    n->due = earlier(n->due, e->when);
+    n->due = earlier(n->due, e->when | n->is_steady);
 }
 
 /* The instruction at `position` is done: what comes next, and what leaves the queue. */

@@ -47,6 +47,13 @@ static inline void queue_push(queue *q, u32 actor, u64 when) {
     }
 }
 
+/* The opposite, for actors below 64; what waits in `far` stays there. */
+static inline void queue_remove(queue *q, u32 actor, u64 when) {
+    if (when == q->now) q->ready &= ~(1ull << actor);
+    if (when - q->now - 1 >= WHEEL - 1) return;
+    if (!(q->slot[when % WHEEL] &= ~(1ull << actor))) q->occupied &= ~(1ull << when % WHEEL);
+}
+
 /* Cycles from now to the next one of the wheel that has an actor. */
 static inline u32 queue_distance(const queue *q) {
     u32 turn = (u32)q->now % WHEEL;

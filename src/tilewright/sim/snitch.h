@@ -63,6 +63,7 @@ typedef struct {
 typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
+    u64 is_steady;                /* all ones while steady.c drives the unit and the data movers, which are due NEVER then; else 0 */
     u32 first, used, position;    /* position: of the next instruction, from the first */
     u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */

@@ -96,9 +96,13 @@
 #define WAIT_FOR_UNIT(wanted) do { f->waits_for_unit = (wanted); \
     if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
     RETRY(); } while (0)
+/* ... while steady.c drives it: until that is over. */
+#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); c->ip = ip, c->t = t, c->instructions = n; \
+    c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \
-    if (f->used) { c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
+    if (f->used) { if (f->is_steady) WAIT_STEADY(1); \
+        c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
@@ -119,6 +123,7 @@
 /* Floating point: into the queue, or past it. */
 #define QUEUE(form, ...) { SETTLE(); \
     if (UNLIKELY(f->used == FPU_QUEUE)) { \
+        if (f->is_steady) WAIT_STEADY(FPU_QUEUE); \
         c->ip = ip; fpu_make_room(s, c, horizon, FPU_QUEUE); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
         if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE); \
     } \
@@ -288,6 +293,7 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     {
         u64 own = pending_core(c), turn = earlier(horizon, own);
         if (f->due < turn) fpu_run(s, c, turn);
+        if (steady_may_begin(f)) steady_begin(s, c);
         u64 next = earlier(own, f->due);
         if (next != NEVER) queue_push(&s->queue, c->rank, later(next, s->queue.now));
     }
@@ -311,7 +317,7 @@ pick:
 chosen:
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
     if (f->waits_for_unit && still_waits(s, c, horizon)) {
-        if (!steady_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
+        if (!steady_may_begin(f) || !steady_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
         goto pick;
     }
     ip = c->ip;
@@ -322,7 +328,7 @@ chosen:
     goto *c->resume;
 
 beside_steady: /* units that are not in the queue act in each cycle */
-    if (UNLIKELY(steady_holds(s, c))) steady_end(s, c);
+    if (UNLIKELY(f->waits_for_unit && f->is_steady)) goto pick;
     horizon = s->horizon = earlier(s->queue.now + 1, stop);
     goto chosen;
 
@@ -380,7 +386,7 @@ L_LINE:
 
 L_PROBE: /* what the platform has done by now is noted too */
     if (t >= horizon) SUSPEND(&&L_PROBE);
-    if (s->steady_units) steady_end_all(s);
+    if (s->steady_units) steady_end_all(s, c);
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t, n);
@@ -404,9 +410,8 @@ L_FALL_THROUGH:
 void snitch_run(sim *s) {
     steady y;
     s->steady_units = 0;
-    for (u32 r = 0; r < STEADY_UNITS; r++) y.unit[r].is_on = 0;
     s->steady = &y;
     run_cores(s);
-    steady_end_all(s);
+    steady_end_all(s, NULL);
     s->steady = NULL;
 }

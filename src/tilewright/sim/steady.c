@@ -2,8 +2,6 @@
 #include "steady.h"
 #include "float32_host.h"
 
-enum { NOT_KNOWN, REGULAR, IRREGULAR };
-
 static inline const fpu_entry *entry(const snitch *n, u32 position) { return &n->queue[(n->first + position) % FPU_QUEUE]; }
 static inline u32 has_register(u32 all, u32 number) { return number == (all >> 8 & 63) || number == (all >> 16 & 63) || number == all >> 24; }
 
@@ -78,7 +76,7 @@ static u32 first_read(const snitch *n, const fpu_entry *head, u32 i) {
 }
 
 /* The plan of a data mover, if the elements that it has come in time and there is a place for the next ones when they are planned. */
-static int plan_mover(steady *y, const core *c, const snitch *n, const fpu_entry *head, u32 i, steady_unit *u) {
+static int plan_mover(const core *c, const snitch *n, const fpu_entry *head, u32 i, steady_unit *u) {
     const data_mover *m = &n->mover[i];
     if (!head->gap[i]) return m->due == NEVER;
     if (m->is_write) return 0;
@@ -102,15 +100,14 @@ static int plan_mover(steady *y, const core *c, const snitch *n, const fpu_entry
     else if (due >= p->needed) return 0;
     p->ready = m->next, p->step = step;
     p->offset = m->address - c->local_base, p->stride = m->stride[0], p->left = m->bound[0] - m->count[0];
-    p->begun = p->logged = m->used, p->number = i, p->unit = u;
+    p->begun = p->logged = m->used, p->number = i, p->rank = c->rank, p->unit = u;
     for (u32 e = 0; e < m->used; e++) p->log[e] = m->fifo[(m->head + e) % STREAM_FIFO];
-    (void)y;
     return 1;
 }
 
 /* Of the body's last time, in which instructions leave the queue: those after which the core still waits. */
 static u32 last_time(const snitch *n, const fpu_entry *head) {
-    if (n->waits_for_unit > 1) return 0;
+    if (n->waits_for_unit != 1) return 0;
     return n->used > head->body ? head->body : head->body - 1;
 }
 
@@ -118,28 +115,37 @@ static int plan(steady *y, core *c) {
     snitch *n = c->snitch;
     steady_unit *u = &y->unit[c->rank];
     fpu_entry *head = &n->queue[n->first];
-    if (n->repetition >= head->repeats || n->used < head->body) return 0;
+    if (n->repetition >= head->repeats || n->used < head->body || n->used < n->waits_for_unit) return 0;
     u64 count = (u64)(head->repeats - n->repetition) * head->body - n->position + last_time(n, head);
     if (count < STEADY_LEAST || !is_regular(n, head)) return 0;
     u64 from = first_begin(n);
     if (from == NEVER || from > y->now + STEADY_LEAST || !is_ready(n, head->body, from)) return 0;
     u->from = from, u->until = earlier(from + count, y->now + STEADY_LONGEST), u->movers = 0;
     for (u32 i = 0; i < STREAM_MOVERS; i++)
-        if (!plan_mover(y, c, n, head, i, u)) return 0;
+        if (!plan_mover(c, n, head, i, u)) return 0;
     return u->until >= from + STEADY_LEAST;
 }
 
 /* Who is steady, in the order of acting. */
-static void note_units(sim *s, steady *y) {
+static void note_units(sim *s) {
+    steady *y = s->steady;
     s->steady_units = y->movers = 0;
     y->first_end = NEVER;
     for (u32 r = 0; r < s->cores && r < STEADY_UNITS; r++) {
         steady_unit *u = &y->unit[r];
-        if (!u->is_on) continue;
-        s->steady_units++;
+        if (!s->by_rank[r]->snitch->is_steady) continue;
+        y->steady[s->steady_units++] = u;
         y->first_end = earlier(y->first_end, u->until);
         for (u32 i = 0; i < u->movers; i++) y->mover[y->movers++] = &u->mover[i];
     }
+}
+
+static int begin(sim *s, core *c) {
+    if (!plan(s->steady, c)) return 0;
+    c->snitch->is_steady = c->snitch->due = NEVER;
+    s->steady->unit[c->rank].c = c;
+    note_units(s);
+    return 1;
 }
 
 int steady_begin(sim *s, core *c) {
@@ -150,11 +156,7 @@ int steady_begin(sim *s, core *c) {
         y->local = c->local, y->size = c->local_size, y->free = c->local_free;
         y->bank_shift = c->snitch->bank_shift, y->bank_mask = c->bank_mask;
     }
-    if (y->local != c->local || !plan(y, c)) return 0;
-    steady_unit *u = &y->unit[c->rank];
-    u->c = c, u->is_on = 1;
-    note_units(s, y);
-    return 1;
+    return y->local == c->local && begin(s, c);
 }
 
 /* ---- the end of a plan ---- */
@@ -211,7 +213,6 @@ static void settle_mover(snitch *n, const core *c, const steady_mover *p, const 
     m->head = (m->head + taken) % STREAM_FIFO, m->used = p->logged - taken, m->delivered = d->delivered;
     m->next = m->used < STREAM_FIFO && p->due != NEVER ? p->due : p->ready;
     if (m->is_running) m->address = p->offset + c->local_base, m->count[0] = m->bound[0] - p->left;
-    if (!p->number && p->logged > p->begun) n->port_free = later(n->port_free, p->last + 1);
     n->moved += p->logged - p->begun;
     mover_plan(n, m);
     mover_show(n, m, p->number);
@@ -265,33 +266,29 @@ static void settle(steady_unit *u, u64 end) {
     if (count) settle_unit(n, c, head, u->from, count);
     for (u32 i = 0; i < u->movers; i++) settle_mover(n, c, &u->mover[i], &d[u->mover[i].number]);
     n->due = later(earlier(movers_due(n), n->next), end);
-    if (n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
-    u->is_on = 0;
+    n->is_steady = 0;
 }
 
-static void leave(sim *s, steady_unit *u, u64 end) {
-    settle(u, end);
-    queue_push(&s->queue, u->c->rank, end);
-    note_units(s, s->steady);
+/* Back to the queue: with the next that the core or its unit does, in the place of what the core does next. */
+static void back_to_queue(sim *s, core *c, u64 now) {
+    snitch *n = c->snitch;
+    if (c->status == CORE_RUNNING && !n->waits_for_unit) queue_remove(&s->queue, c->rank, c->t);
+    if (c->status == CORE_RUNNING && n->waits_for_unit && n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
+    queue_push(&s->queue, c->rank, now);
 }
 
-void steady_end(sim *s, core *c) {
-    settle(&s->steady->unit[c->rank], s->queue.now);
-    note_units(s, s->steady);
-}
-
-void steady_end_all(sim *s) {
+void steady_end_all(sim *s, const core *running) {
     steady *y = s->steady;
-    for (u32 r = 0; r < STEADY_UNITS && s->steady_units; r++) {
-        steady_unit *u = &y->unit[r];
-        if (!u->is_on) continue;
-        u64 end = y->now + (r < y->rank);
-        settle(u, end);
-        fpu_make_room(s, u->c, end, u->c->snitch->waits_for_unit);
-        if (u->c->snitch->due != NEVER && u->c->snitch->due > u->c->t) u->c->stall[STALL_FPU] += u->c->snitch->due - u->c->t, u->c->t = u->c->snitch->due;
-        queue_push(&s->queue, r, end);
+    for (u32 i = 0; i < s->steady_units; i++) {
+        core *c = y->steady[i]->c;
+        u64 end = y->now + (c->rank < y->rank);
+        settle(y->steady[i], end);
+        if (c == running) continue;
+        if (c->snitch->waits_for_unit) fpu_make_room(s, c, end, c->snitch->waits_for_unit);
+        else fpu_run(s, c, end);
+        back_to_queue(s, c, end);
     }
-    note_units(s, y);
+    note_units(s);
 }
 
 /* ---- what happens in plans ---- */
@@ -312,11 +309,11 @@ static __attribute__((noinline)) void next_row(steady *y, steady_mover *p) {
 /* One access, as mover_step(). */
 static inline __attribute__((always_inline)) void step(steady *y, steady_mover *p, u64 now) {
     const u32 offset = p->offset;
+    const u64 port = p->number ? 0 : snitch_port_wait(p->unit->c->snitch, now);
     u64 *free = &y->free[offset >> y->bank_shift & y->bank_mask];
-    const u64 wait = excess(*free, now), ready = now + 1 + excess(wait, STREAM_HIDDEN_WAIT), needed = p->needed;
+    const u64 bank = excess(*free, now + port), wait = port + bank, ready = now + 1 + excess(wait, STREAM_HIDDEN_WAIT), needed = p->needed;
     *free = now + wait + 1;
     memcpy(&p->log[p->logged++], y->local + offset, STREAM_ELEMENT);
-    p->last = now;
     p->ready = ready;
     p->needed = needed + p->step;
     p->opens += p->step;
@@ -331,52 +328,40 @@ static inline __attribute__((always_inline)) void step(steady *y, steady_mover *
 
 static inline int is_outside(const steady *y, const steady_mover *p) { return p->offset > y->size - STREAM_ELEMENT; }
 
-/* Whole cycles, in which no plan ends. Returns 0 where an access is none to TCDM. */
-static int make_cycles(steady *y, u64 end) {
-    for (u64 now = y->now; now < earlier(end, y->first_end); now++) {
-        for (u32 i = 0; i < y->movers; i++) {
-            steady_mover *p = y->mover[i];
-            if (p->due != now) continue;
-            if (UNLIKELY(is_outside(y, p))) {
-                y->now = now;
-                return 0;
-            }
-            step(y, p, now);
-        }
-        y->now = now + 1;
+/* A cycle, up to a rank. Returns 0 where an access is none to TCDM. */
+static inline int make_accesses(steady *y, u64 now, u32 below) {
+    for (u32 i = 0; i < y->movers; i++) {
+        steady_mover *p = y->mover[i];
+        if (p->rank >= below) break;
+        if (p->due != now) continue;
+        if (UNLIKELY(is_outside(y, p))) return 0;
+        step(y, p, now);
     }
     return 1;
 }
 
 /* Accesses of a unit in a cycle, and the end of its plan. Returns 0 where it has none any more. */
 static int act(sim *s, steady *y, steady_unit *u, u64 now) {
-    for (u32 i = 0; i < u->movers; i++) {
+    int is_outside_tcdm = 0;
+    for (u32 i = 0; i < u->movers && !is_outside_tcdm; i++) {
         if (u->mover[i].due != now) continue;
-        if (UNLIKELY(is_outside(y, &u->mover[i]))) {
-            leave(s, u, now);
-            return 0;
-        }
-        step(y, &u->mover[i], now);
+        is_outside_tcdm = is_outside(y, &u->mover[i]);
+        if (!is_outside_tcdm) step(y, &u->mover[i], now);
     }
-    if (u->until != now) return 1;
+    if (u->until != now && !is_outside_tcdm) return 1;
     settle(u, now);
-    if (plan(y, u->c)) {
-        u->is_on = 1;
-        note_units(s, y);
-        return 1;
-    }
-    queue_push(&s->queue, u->c->rank, now);
-    note_units(s, y);
+    if (!is_outside_tcdm && begin(s, u->c)) return 1;
+    back_to_queue(s, u->c, now);
+    note_units(s);
     return 0;
 }
 
-/* A cycle up to a rank. Returns 0 where a core whose plan has ended comes first. */
-static int make_ranks(sim *s, steady *y, u32 below) {
-    for (u32 r = 0; r < STEADY_UNITS && r < below; r++) {
+/* ... where a plan may end. Returns 0 where a core whose unit is steady no longer comes first. */
+static int act_all(sim *s, steady *y, u64 now, u32 below) {
+    for (u32 r = 0; r < STEADY_UNITS && r < s->cores && r < below; r++) {
         y->rank = r;
-        if (y->unit[r].is_on && !act(s, y, &y->unit[r], y->now)) return 0;
+        if (s->by_rank[r]->snitch->is_steady && !act(s, y, &y->unit[r], now)) return 0;
     }
-    y->rank = below;
     return 1;
 }
 
@@ -385,13 +370,13 @@ void steady_advance(sim *s) {
     u64 when;
     u32 actor = queue_first(&s->queue, &when);
     if (when >= s->stop) when = s->stop, actor = 0;
-    while (s->steady_units && y->now < when) {
-        make_cycles(y, when);
+    for (; y->now < when; y->now++) {
+        while (y->now < earlier(when, y->first_end) && make_accesses(y, y->now, STEADY_UNITS)) y->now++;
         if (y->now == when) break;
-        if (!make_ranks(s, y, STEADY_UNITS)) return;
-        y->now++;
-        y->rank = 0;
+        if (!act_all(s, y, y->now, STEADY_UNITS)) return;
     }
-    if (!s->steady_units || y->now > when || !make_ranks(s, y, actor)) return;
-    if (when == s->stop) steady_end_all(s);
+    if (y->first_end > when && make_accesses(y, when, actor)) y->rank = actor;
+    else if (!act_all(s, y, when, actor)) return;
+    y->rank = actor;
+    if (when == s->stop) steady_end_all(s, NULL);
 }
