@@ -45,10 +45,20 @@ static inline int f32_pair_is_within_range(u64 r) {
     return !(((exponents + two) | ~((exponents | signs) - two)) & signs);
 }
 /* ... to nearest. Returns 0 where more than the flag for inexact, which is up, may have to be raised. */
+typedef float f32_pair __attribute__((vector_size(8)));
+static inline f32_pair f32_pair_of(u64 a) {
+    f32_pair pair;
+    memcpy(&pair, &a, sizeof pair);
+    return pair;
+}
 static inline int f32_fma_pair_quick(u64 a, u64 b, u64 c, u64 *result) {
-    u32 low = f32_bits(__builtin_fmaf(f32_value((u32)a), f32_value((u32)b), f32_value((u32)c)));
-    u32 high = f32_bits(__builtin_fmaf(f32_value((u32)(a >> 32)), f32_value((u32)(b >> 32)), f32_value((u32)(c >> 32))));
-    *result = (u64)high << 32 | low;
+    const f32_pair x = f32_pair_of(a), y = f32_pair_of(b), z = f32_pair_of(c);
+#if defined __has_builtin && __has_builtin(__builtin_elementwise_fma)
+    const f32_pair r = __builtin_elementwise_fma(x, y, z);
+#else
+    const f32_pair r = {__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1])};
+#endif
+    memcpy(result, &r, sizeof r);
     return LIKELY(f32_pair_is_within_range(*result));
 }
 static inline u64 f32_fma_pair(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {

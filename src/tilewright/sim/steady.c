@@ -6,11 +6,23 @@ static inline const fpu_entry *entry(const snitch *n, u32 position) { return &n-
 static inline u32 has_register(u32 all, u32 number) { return number == (all >> 8 & 63) || number == (all >> 16 & 63) || number == all >> 24; }
 
 /* Is it arithmetic that needs none of the results before it that are not there yet? */
-static int is_free(const snitch *n, u32 body, u32 position) {
-    const fpu_entry *e = entry(n, position);
+static int is_free(const fpu_entry *e, const u32 *results) {
     if (e->of.latency != FPU_ARITHMETIC || e->of.interval != 1 || e->stagger || (e->registers & 63) > NO_REGISTER) return 0;
-    for (u32 back = 1; back < FPU_ARITHMETIC; back++)
-        if (has_register(e->registers, entry(n, (position + FPU_ARITHMETIC * body - back) % body)->registers & 63)) return 0;
+    return !has_register(e->registers, results[0]) && !has_register(e->registers, results[1]) && !has_register(e->registers, results[2]);
+}
+
+/* ... all of a body, time after time? */
+static int are_free(const snitch *n, u32 body) {
+    u32 results[FPU_ARITHMETIC - 1], at = body;
+    for (u32 i = 0; i < FPU_ARITHMETIC - 1; i++) {
+        at = (at ? at : body) - 1;
+        results[i] = entry(n, at)->registers & 63;
+    }
+    for (u32 p = 0; p < body; p++) {
+        const fpu_entry *e = entry(n, p);
+        if (!is_free(e, results)) return 0;
+        results[2] = results[1], results[1] = results[0], results[0] = e->registers & 63;
+    }
     return 1;
 }
 
@@ -31,8 +43,7 @@ static int find_gap(const snitch *n, fpu_entry *head, u32 i) {
 
 static int is_regular(const snitch *n, fpu_entry *head) {
     if (head->regularity != NOT_KNOWN) return head->regularity == REGULAR;
-    int found = 1;
-    for (u32 p = 0; p < head->body && found; p++) found = is_free(n, head->body, p);
+    int found = are_free(n, head->body);
     for (u32 i = 0; i < STREAM_MOVERS && found; i++) found = find_gap(n, head, i);
     found = found && (head->gap[0] || head->gap[1] || head->gap[2]);
     head->regularity = found ? REGULAR : IRREGULAR;
@@ -100,7 +111,7 @@ static int plan_mover(const core *c, const snitch *n, const fpu_entry *head, u32
     else if (due >= p->needed) return 0;
     p->ready = m->next, p->step = step;
     p->offset = m->address - c->local_base, p->stride = m->stride[0], p->left = m->bound[0] - m->count[0];
-    p->begun = p->logged = m->used, p->number = i, p->rank = c->rank, p->unit = u;
+    p->begun = p->logged = m->used, p->number = i, p->unit = u;
     for (u32 e = 0; e < m->used; e++) p->log[e] = m->fifo[(m->head + e) % STREAM_FIFO];
     return 1;
 }
@@ -131,13 +142,20 @@ static void note_units(sim *s) {
     steady *y = s->steady;
     s->steady_units = y->movers = 0;
     y->first_end = NEVER;
-    for (u32 r = 0; r < s->cores && r < STEADY_UNITS; r++) {
+    u32 r = 0;
+    for (; r < s->cores && r < STEADY_RANKS; r++) {
         steady_unit *u = &y->unit[r];
+        y->first_of[r] = (u8)y->movers;
         if (!s->by_rank[r]->snitch->is_steady) continue;
         y->steady[s->steady_units++] = u;
         y->first_end = earlier(y->first_end, u->until);
-        for (u32 i = 0; i < u->movers; i++) y->mover[y->movers++] = &u->mover[i];
+        for (u32 i = 0; i < u->movers; i++) {
+            u->mover[i].index = y->movers;
+            y->due[y->movers] = u->mover[i].due;
+            y->mover[y->movers++] = &u->mover[i];
+        }
     }
+    for (; r < STEADY_UNITS; r++) y->first_of[r] = (u8)y->movers;
 }
 
 static int begin(sim *s, core *c) {
@@ -150,7 +168,7 @@ static int begin(sim *s, core *c) {
 
 int steady_begin(sim *s, core *c) {
     steady *y = s->steady;
-    if (c->rank >= STEADY_UNITS || !c->local_size || s->queue.is_wide || s->is_locked) return 0;
+    if (c->rank >= STEADY_RANKS || !c->local_size || s->queue.is_wide || s->is_locked) return 0;
     if (!s->steady_units) {
         y->now = s->queue.now, y->rank = c->rank;
         y->local = c->local, y->size = c->local_size, y->free = c->local_free;
@@ -320,6 +338,7 @@ static inline __attribute__((always_inline)) void step(steady *y, steady_mover *
     p->due = later(ready, p->opens);
     if (LIKELY(p->left)) p->left--, p->offset = offset + p->stride;
     else next_row(y, p);
+    y->due[p->index] = p->due;
     if (UNLIKELY(ready > needed)) {
         p->unit->until = earlier(p->unit->until, needed);
         y->first_end = earlier(y->first_end, needed);
@@ -328,14 +347,22 @@ static inline __attribute__((always_inline)) void step(steady *y, steady_mover *
 
 static inline int is_outside(const steady *y, const steady_mover *p) { return p->offset > y->size - STREAM_ELEMENT; }
 
-/* A cycle, up to a rank. Returns 0 where an access is none to TCDM. */
-static inline int make_accesses(steady *y, u64 now, u32 below) {
-    for (u32 i = 0; i < y->movers; i++) {
-        steady_mover *p = y->mover[i];
-        if (p->rank >= below) break;
-        if (p->due != now) continue;
-        if (UNLIKELY(is_outside(y, p))) return 0;
-        step(y, p, now);
+/* Accesses of some data movers in a cycle. Returns 0 where one is none to TCDM. */
+static inline __attribute__((always_inline)) int make_accesses(steady *y, u64 now, u32 first, u32 end) {
+    for (u32 i = first; i < end; i++) {
+        if (y->due[i] != now) continue;
+        if (UNLIKELY(is_outside(y, y->mover[i]))) return 0;
+        step(y, y->mover[i], now);
+    }
+    return 1;
+}
+
+/* Whole cycles in which no plan ends, after the rest of the present one. Returns 0 before one in which more is to be done. */
+static int make_cycles(steady *y, u64 end) {
+    for (u32 first = y->first_of[y->rank]; y->now < end; first = 0) {
+        if (y->now >= y->first_end || !make_accesses(y, y->now, first, y->movers)) return 0;
+        y->now++;
+        y->rank = 0;
     }
     return 1;
 }
@@ -358,7 +385,7 @@ static int act(sim *s, steady *y, steady_unit *u, u64 now) {
 
 /* ... where a plan may end. Returns 0 where a core whose unit is steady no longer comes first. */
 static int act_all(sim *s, steady *y, u64 now, u32 below) {
-    for (u32 r = 0; r < STEADY_UNITS && r < s->cores && r < below; r++) {
+    for (u32 r = 0; r < s->cores && r < below; r++) {
         y->rank = r;
         if (s->by_rank[r]->snitch->is_steady && !act(s, y, &y->unit[r], now)) return 0;
     }
@@ -370,13 +397,14 @@ void steady_advance(sim *s) {
     u64 when;
     u32 actor = queue_first(&s->queue, &when);
     if (when >= s->stop) when = s->stop, actor = 0;
-    for (; y->now < when; y->now++) {
-        while (y->now < earlier(when, y->first_end) && make_accesses(y, y->now, STEADY_UNITS)) y->now++;
-        if (y->now == when) break;
-        if (!act_all(s, y, y->now, STEADY_UNITS)) return;
+    if (actor > STEADY_RANKS) actor = STEADY_RANKS;
+    while (!make_cycles(y, when)) {
+        if (!act_all(s, y, y->now, STEADY_RANKS)) return;
+        y->now++;
+        y->rank = 0;
     }
-    if (y->first_end > when && make_accesses(y, when, actor)) y->rank = actor;
-    else if (!act_all(s, y, when, actor)) return;
+    if (y->first_end <= when || !make_accesses(y, when, y->first_of[y->rank], y->first_of[actor]))
+        if (!act_all(s, y, when, actor)) return;
     y->rank = actor;
     if (when == s->stop) steady_end_all(s, NULL);
 }

@@ -9,7 +9,7 @@
 #include "ssr.h"
 
 enum { NOT_KNOWN, REGULAR, IRREGULAR };
-enum { STEADY_UNITS = 16, STEADY_LOG = 128, STEADY_LONGEST = STEADY_LOG - 2 * STREAM_FIFO, STEADY_LEAST = 8 };
+enum { STEADY_UNITS = 16, STEADY_RANKS = STEADY_UNITS - 1, STEADY_LOG = 128, STEADY_LONGEST = STEADY_LOG - 2 * STREAM_FIFO, STEADY_LEAST = 8 };
 
 struct steady_unit;
 /* A data mover that feeds such a body. */
@@ -18,7 +18,7 @@ typedef struct {
     u64 opens, needed, step;     /* when there is a place for the next element; when that is needed; cycles from element to element */
     u32 offset, stride, left;    /* in TCDM; elements of the row beyond the next one */
     u32 begun, logged;           /* elements that were there, and that are now, from the present one on */
-    u32 number, rank;            /* which data mover, of which core */
+    u32 number, index;           /* which data mover; which of all that are here */
     struct steady_unit *unit;
     u64 log[STEADY_LOG];
 } steady_mover;
@@ -37,7 +37,9 @@ typedef struct steady {
     u32 size, bank_shift, bank_mask;
     u8 *local;
     u64 *free;
+    u64 due[STEADY_UNITS * STREAM_MOVERS];             /* of each of these: */
     steady_mover *mover[STEADY_UNITS * STREAM_MOVERS]; /* by rank */
+    u8 first_of[STEADY_UNITS];                         /* the first of those of each rank, or of higher ones */
     steady_unit *steady[STEADY_UNITS];                 /* by rank, too */
     steady_unit unit[STEADY_UNITS];                    /* of each rank */
 } steady;
