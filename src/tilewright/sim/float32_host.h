@@ -40,12 +40,30 @@ static inline u32 f32_fma_quick(u32 a, u32 b, u32 c, u32 mode, u32 *flags) {
 }
 
 /* Two at once, the second in the upper halves. */
+static inline int f32_pair_is_within_range(u64 r) {
+    const u64 both = 0x100000001ull, signs = both << 31, two = both << 24, exponents = r & 255 * (both << 23);
+    return !(((exponents + two) | ~((exponents | signs) - two)) & signs);
+}
+/* ... to nearest. Returns 0 where more than the flag for inexact, which is up, may have to be raised. */
+typedef float f32_pair __attribute__((vector_size(8)));
+static inline f32_pair f32_pair_of(u64 a) {
+    f32_pair pair;
+    memcpy(&pair, &a, sizeof pair);
+    return pair;
+}
+static inline int f32_fma_pair_quick(u64 a, u64 b, u64 c, u64 *result) {
+    const f32_pair x = f32_pair_of(a), y = f32_pair_of(b), z = f32_pair_of(c);
+#if defined __has_builtin && __has_builtin(__builtin_elementwise_fma)
+    const f32_pair r = __builtin_elementwise_fma(x, y, z);
+#else
+    const f32_pair r = {__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1])};
+#endif
+    memcpy(result, &r, sizeof r);
+    return LIKELY(f32_pair_is_within_range(*result));
+}
 static inline u64 f32_fma_pair(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
-    if (LIKELY(mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT))) {
-        u32 low = f32_bits(__builtin_fmaf(f32_value((u32)a), f32_value((u32)b), f32_value((u32)c)));
-        u32 high = f32_bits(__builtin_fmaf(f32_value((u32)(a >> 32)), f32_value((u32)(b >> 32)), f32_value((u32)(c >> 32))));
-        if (LIKELY(f32_is_within_range(low) && f32_is_within_range(high))) return (u64)high << 32 | low;
-    }
+    u64 result;
+    if (LIKELY(mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT)) && f32_fma_pair_quick(a, b, c, &result)) return result;
     u32 low = f32_fma((u32)a, (u32)b, (u32)c, mode, flags);
     return (u64)f32_fma((u32)(a >> 32), (u32)(b >> 32), (u32)(c >> 32), mode, flags) << 32 | low;
 }

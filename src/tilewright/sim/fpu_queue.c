@@ -23,6 +23,7 @@ int fpu_conflicts(const snitch *n, u32 address) {
 /* The sequence that frep announced: an outer one is repeated as a whole, of an inner one each instruction by itself. */
 static void join_body(snitch *n, fpu_entry *e, u32 use) {
     int is_first = n->frep_left-- == n->frep_body, accumulates = e->of.is_packed && (use & READS_F3);
+    e->regularity = 0;
     if (!n->frep_repeats) return;
     u32 mask = n->frep_mask, third = accumulates ? mask & 1 : mask >> 3 & 1;
     e->stagger_max = (u8)n->frep_max, e->stagger = (mask & 1) | (mask >> 1 & 1) << 8 | (mask >> 2 & 1) << 16 | third << 24;
@@ -76,7 +77,7 @@ void fpu_push(core *c, const insn *ip, u64 now) {
         e->is_shared = is_seen(e, e->registers, e->reads);
     }
     if (n->frep_left) join_body(n, e, ip->dep);
-    n->due = earlier(n->due, e->when);
+    n->due = earlier(n->due, e->when | n->is_steady);
 }
 
 /* The instruction at `position` is done: what comes next, and what leaves the queue. */

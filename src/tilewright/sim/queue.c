@@ -76,6 +76,15 @@ int queue_advance(queue *q) {
     return 1;
 }
 
+u32 queue_first_far(const queue *q, u64 *when) {
+    u64 near = q->occupied ? q->now + queue_distance(q) : NEVER;
+    u64 actors = near <= q->far_first ? q->slot[near % WHEEL] : 0;
+    *when = earlier(near, q->far_first);
+    for (u64 bits = q->far_first <= near ? q->far[0] : 0; bits; bits &= bits - 1)
+        if (q->far_time[__builtin_ctzll(bits)] == *when) actors |= bits & -bits;
+    return (u32)__builtin_ctzll(actors);
+}
+
 void queue_take_all(queue *q, u64 *words) {
     memcpy(words, q->ready_words, sizeof q->ready_words);
     memset(q->ready_words, 0, sizeof q->ready_words);

@@ -28,6 +28,7 @@ void queue_push_wide(queue *q, u32 actor, u64 when);
 int queue_pop_wide(queue *q);
 u64 queue_horizon_wide(const queue *q, u32 actor);
 int queue_advance(queue *q);
+u32 queue_first_far(const queue *q, u64 *when);
 /* All actors of the present cycle leave the queue: 64 in a word. */
 void queue_take_all(queue *q, u64 *words);
 /* `actor`, which must not be scheduled, becomes number 0; those before it move up by one. Actors below 64 only. */
@@ -46,10 +47,28 @@ static inline void queue_push(queue *q, u32 actor, u64 when) {
     }
 }
 
+/* The opposite, for actors below 64; what waits in `far` stays there. */
+static inline void queue_remove(queue *q, u32 actor, u64 when) {
+    if (when == q->now) q->ready &= ~(1ull << actor);
+    if (when - q->now - 1 >= WHEEL - 1) return;
+    if (!(q->slot[when % WHEEL] &= ~(1ull << actor))) q->occupied &= ~(1ull << when % WHEEL);
+}
+
 /* Cycles from now to the next one of the wheel that has an actor. */
 static inline u32 queue_distance(const queue *q) {
     u32 turn = (u32)q->now % WHEEL;
     return (u32)__builtin_ctzll(q->occupied >> turn | q->occupied << ((WHEEL - turn) % WHEEL));
+}
+
+/* The first actor and its cycle, NEVER where there is none. Actors below 64 only. */
+static inline u32 queue_first(const queue *q, u64 *when) {
+    if (q->ready) {
+        *when = q->now;
+        return (u32)__builtin_ctzll(q->ready);
+    }
+    if (UNLIKELY(q->far_count)) return queue_first_far(q, when);
+    *when = q->occupied ? q->now + queue_distance(q) : NEVER;
+    return q->occupied ? (u32)__builtin_ctzll(q->slot[*when % WHEEL]) : 0;
 }
 
 /* Takes the first actor out and moves time to it. Returns -1 when nobody is left. */

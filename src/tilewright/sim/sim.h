@@ -226,6 +226,7 @@ typedef struct sim {
     queue queue;
     u64 horizon, stop, now;
     u32 running;                 /* actor */
+    u32 steady_units;            /* floating-point units of Snitch cores that steady.c drives */
     u32 exit_code, exited;
     fault fault;
     u32 tohost, has_tohost, fromhost, pad;
@@ -239,6 +240,7 @@ typedef struct sim {
     struct device *event_unit;   /* the one that lines go to */
     struct device *dma, *hyper, *npu, *xdma, *ita, *itapool;
     struct mempool *pool;        /* what only MemPool has */
+    struct steady *steady;       /* of Snitch cores, during a run */
     u32 out_used, out_size;
     char *out;
     platform description;        /* last, because it is large and the rest is used all the time */

@@ -46,7 +46,8 @@ typedef struct {
     fpu_traits of;
     u16 op;
     u8 kind, rm, lanes_repeat, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
-    u8 spare[16];        /* up to a power of two */
+    u8 regularity, gap[STREAM_MOVERS], phase[STREAM_MOVERS]; /* first of a sequence: what steady.c found out about it */
+    u8 spare[9];         /* up to a power of two */
 } fpu_entry;
 
 /* One of the streams behind ft0..ft2. */
@@ -62,6 +63,7 @@ typedef struct {
 typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
+    u64 is_steady;                /* all ones while steady.c drives the unit and the data movers, which are due NEVER then; else 0 */
     u32 first, used, position;    /* position: of the next instruction, from the first */
     u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */

@@ -6,6 +6,7 @@
  * and before the core steps aside. */
 #include "semantics.h"
 #include "snitch.h"
+#include "steady.h"
 
 #define X(field) c->x[ip->field]
 #define B_NONE 0u
@@ -95,9 +96,13 @@
 #define WAIT_FOR_UNIT(wanted) do { f->waits_for_unit = (wanted); \
     if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
     RETRY(); } while (0)
+/* ... while steady.c drives it: until that is over. */
+#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); c->ip = ip, c->t = t, c->instructions = n; \
+    c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \
-    if (f->used) { c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
+    if (f->used) { if (f->is_steady) WAIT_STEADY(1); \
+        c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
@@ -118,6 +123,7 @@
 /* Floating point: into the queue, or past it. */
 #define QUEUE(form, ...) { SETTLE(); \
     if (UNLIKELY(f->used == FPU_QUEUE)) { \
+        if (f->is_steady) WAIT_STEADY(FPU_QUEUE); \
         c->ip = ip; fpu_make_room(s, c, horizon, FPU_QUEUE); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
         if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE); \
     } \
@@ -210,15 +216,16 @@ static int still_waits(sim *s, core *c, u64 horizon) {
     return 1;
 }
 
-/* Is it the turn of another core in the present cycle, without a debugger that holds some? */
+/* Is it the turn of another core in the present cycle, without a debugger that holds some, or units that act beside the queue? */
 static inline int more_in_this_cycle(const sim *s) {
     const queue *q = &s->queue;
-    return q->ready && !q->is_wide && (u32)__builtin_ctzll(q->ready) < s->cores && !s->is_locked;
+    return q->ready && !(q->is_wide | s->is_locked | s->steady_units) && (u32)__builtin_ctzll(q->ready) < s->cores;
 }
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
+        if (s->steady_units) steady_advance(s);
         int actor = queue_pop(&s->queue);
         u64 now = s->queue.now;
         if (UNLIKELY(actor < 0)) {
@@ -250,7 +257,7 @@ static core *next_core(sim *s) {
     }
 }
 
-void snitch_run(sim *s) {
+static void run_cores(sim *s) {
     static const void *const plain[SN_COUNT] = {
         [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
         [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
@@ -286,6 +293,7 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     {
         u64 own = pending_core(c), turn = earlier(horizon, own);
         if (f->due < turn) fpu_run(s, c, turn);
+        if (steady_may_begin(f)) steady_begin(s, c);
         u64 next = earlier(own, f->due);
         if (next != NEVER) queue_push(&s->queue, c->rank, later(next, s->queue.now));
     }
@@ -303,11 +311,13 @@ pick:
         return;
     } else {
         f = c->snitch;
+        if (s->steady_units) goto beside_steady;
     }
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
+chosen:
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
     if (f->waits_for_unit && still_waits(s, c, horizon)) {
-        queue_push(&s->queue, c->rank, pending(c));
+        if (!steady_may_begin(f) || !steady_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
         goto pick;
     }
     ip = c->ip;
@@ -316,6 +326,11 @@ pick:
     table = c->hooked ? hooked : plain;
     if (UNLIKELY(!c->resume)) goto check_jump;
     goto *c->resume;
+
+beside_steady: /* units that are not in the queue act in each cycle */
+    if (UNLIKELY(f->waits_for_unit && f->is_steady)) goto pick;
+    horizon = s->horizon = earlier(s->queue.now + 1, stop);
+    goto chosen;
 
 block: /* somebody wakes this core */
     n++;
@@ -371,6 +386,7 @@ L_LINE:
 
 L_PROBE: /* what the platform has done by now is noted too */
     if (t >= horizon) SUSPEND(&&L_PROBE);
+    if (s->steady_units) steady_end_all(s, c);
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t, n);
@@ -389,4 +405,13 @@ L_FALL_THROUGH:
 #define RV(name, mask, match, form, kind, ...) L_##name: HANDLE_##kind(form, __VA_ARGS__)
 #include "snitch.def"
 #undef RV
+}
+
+void snitch_run(sim *s) {
+    steady y;
+    s->steady_units = 0;
+    s->steady = &y;
+    run_cores(s);
+    steady_end_all(s, NULL);
+    s->steady = NULL;
 }

@@ -1,0 +1,58 @@
+/* Bodies of frep whose instructions begin one each cycle, with operands from streams. While a unit is at such a body, all that others can
+ * see of it are the accesses of its data movers. Those are made here, for all such units together, in the order of cycles and cores; what
+ * the unit computes is made up for when that ends. Its core goes on meanwhile, and waits as long as it needs the unit.
+ *
+ * Instruction k is planned for cycle `from` + k. A stream is read at regular distances, so it is known when each of its elements is needed
+ * and when its place in the FIFO is free again. An element that comes later than it is needed ends the plan. */
+#ifndef TW_STEADY_H
+#define TW_STEADY_H
+#include "ssr.h"
+
+enum { NOT_KNOWN, REGULAR, IRREGULAR };
+enum { STEADY_UNITS = 16, STEADY_RANKS = STEADY_UNITS - 1, STEADY_LOG = 128, STEADY_LONGEST = STEADY_LOG - 2 * STREAM_FIFO, STEADY_LEAST = 8 };
+
+struct steady_unit;
+/* A data mover that feeds such a body. */
+typedef struct {
+    u64 due, ready;              /* its next access; when the element of the last one is there */
+    u64 opens, needed, step;     /* when there is a place for the next element; when that is needed; cycles from element to element */
+    u32 offset, stride, left;    /* in TCDM; elements of the row beyond the next one */
+    u32 begun, logged;           /* elements that were there, and that are now, from the present one on */
+    u32 number, index;           /* which data mover; which of all that are here */
+    struct steady_unit *unit;
+    u64 log[STEADY_LOG];
+} steady_mover;
+
+typedef struct steady_unit {
+    core *c;
+    u64 from, until;             /* cycles of the first instruction and after the last one */
+    u32 movers, pad;
+    steady_mover mover[STREAM_MOVERS];
+} steady_unit;
+
+typedef struct steady {
+    u32 movers, pad;
+    u64 now, first_end;          /* accesses before this cycle are made; when the first plan ends */
+    u32 rank;                    /* in that cycle, too, those of cores of lower rank */
+    u32 size, bank_shift, bank_mask;
+    u8 *local;
+    u64 *free;
+    u64 due[STEADY_UNITS * STREAM_MOVERS];             /* of each of these: */
+    steady_mover *mover[STEADY_UNITS * STREAM_MOVERS]; /* by rank */
+    u8 first_of[STEADY_UNITS];                         /* the first of those of each rank, or of higher ones */
+    steady_unit *steady[STEADY_UNITS];                 /* by rank, too */
+    steady_unit unit[STEADY_UNITS];                    /* of each rank */
+} steady;
+
+/* Where a body is being repeated: */
+static inline int steady_may_begin(const snitch *n) {
+    const fpu_entry *head = &n->queue[n->first];
+    return head->repeats > n->repetition && n->used && head->regularity != IRREGULAR && !n->is_steady;
+}
+/* Is the unit of a core, whose turn it is, steady from now on? If the core waits for it, it is not in the queue until that ends. */
+int steady_begin(sim *s, core *c);
+/* Makes the accesses that come before the first actor of the queue; there may be another one then. */
+void steady_advance(sim *s);
+/* Ends all plans: units and data movers are where they are in the present cycle. `running`: a core that is not in the queue, or NULL. */
+void steady_end_all(sim *s, const core *running);
+#endif
