@@ -15,7 +15,7 @@ from tilewright.tiling.tiles import TileGrid
 
 pytestmark = pytest.mark.fast
 COSTS = Costs(tile=10.0, fetch=30.0)
-"""A layer that is handed over takes 20 more than what the accelerator does not hide."""
+"""A layer that is submitted takes 20 more than what the accelerator does not hide."""
 
 
 def option(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> TilingOption:
@@ -52,7 +52,7 @@ def test_time_that_cores_fill_is_hidden() -> None:
 
 
 def test_an_accelerator_does_one_layer_after_the_other() -> None:
-    # The second is handed over after 220, and has to wait for the first until 290.
+    # The second is submitted after 220, and has to wait for the first until 290.
     assert times([option(300, 200), option(300, 200)], [1, 0]) == [120, 370]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tilewright.codegen import cluster_program, example
+from tilewright.codegen import cluster_cmake, example
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.folder import needs_math, write
 from tilewright.codegen.network import symbol_prefix
@@ -45,7 +45,7 @@ def files(model: ModelC) -> Texts:
     if model.is_cluster:
         texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
         writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
-        made = cluster_program.cmake_of(model.name, library, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
+        made = cluster_cmake.cmake_of(model.name, library, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
     else:
         made = example.cmake_of(model.name, library, texts, _needs_math(model, texts), (EXAMPLE, TALK))
         texts |= {EXAMPLE: (FOLDER / EXAMPLE).read_text()}

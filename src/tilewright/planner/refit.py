@@ -94,11 +94,11 @@ def split_recurrences(found: Refitting) -> Refitting:
     if not nodes:
         return found
     limits = _limits(found.mapped, found.settings)
-    tight = [node for node, layers in _layers(found.mapped, found.settings, nodes) if not fits(layers[0], limits)]
-    sizes = {node.key: steps_at_once(found.graph, node, limits.l1_bytes) for node in tight}
+    oversized = [node for node, layers in _layers(found.mapped, found.settings, nodes) if not fits(layers[0], limits)]
+    sizes = {node.key: steps_at_once(found.graph, node, limits.l1_bytes) for node in oversized}
     wanted = {
         node.key: sizes[node.key]
-        for node in tight
+        for node in oversized
         if (can_be_split(found.graph, node) if sizes[node.key] else can_multiply_apart(found.graph, node))
     }
     return found.rewritten(splitting_steps(wanted)) if wanted else found

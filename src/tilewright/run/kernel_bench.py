@@ -40,6 +40,8 @@ GUARD = 64
 PARAMS = 4096
 """Bytes for a kernel's parameters."""
 MAX_CYCLES = 1_000_000_000
+CALLS = Path(__file__).parent / "c" / "bench_calls.h"
+"""Calls the case that was asked for, twice."""
 CODE = 1 << 20
 """Bytes of the weight memory before the constants that accelerators read there."""
 
@@ -256,7 +258,7 @@ def _surroundings(target: Target) -> dict[str, str]:
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
     runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
-    return texts | runtime | {f"kernels/{PREFIX_FILE}": ""}
+    return texts | runtime | {CALLS.name: CALLS.read_text(), f"kernels/{PREFIX_FILE}": ""}
 
 
 def _runtime_sources(target: Target, offloads: bool) -> list[str]:
@@ -307,9 +309,10 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout], target: Target) -> s
         "  int cooperative;",
         "} entry;",
         f"static const entry entries[] = {{{table}}};",
-        _CLUSTER if target.cluster else _ALONE,
-        _OFFLOADED if _has_runtime_jobs(cases, target) else _NOT_OFFLOADED,
-        _TAIL,
+        f"#define TW_BENCH_ON_CLUSTER {int(target.cluster is not None)}",
+        f"#define TW_BENCH_OFFLOADS {int(_has_runtime_jobs(cases, target))}",
+        f'#include "{CALLS.name}"',
+        "",
     ]
     return "\n".join(lines)
 
@@ -362,76 +365,6 @@ def _value(index: int, name: str, value: Param) -> str:
     if isinstance(value, Mapping):
         return f"{{{_fields(index, value)}}}"
     return number(value)
-
-
-_CLUSTER = """\
-static void open_barriers(void) {
-#ifdef TW_EVENT_UNIT
-  volatile uint32_t *const unit = (uint32_t *)TW_EVENT_UNIT;
-  unit[0x200 / 4] = unit[0x20c / 4] = (1u << TW_CORES) - 1;
-#endif
-}
-"""
-
-_ALONE = """\
-static void open_barriers(void) {}
-static void tw_barrier(void) {}
-"""
-
-_OFFLOADED = """\
-void tw_npu_init(void);
-uint32_t tw_npu_mark(void);
-void tw_npu_wait(uint32_t mark);
-static void before_all(void) { tw_npu_init(); }
-static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
-"""
-
-_NOT_OFFLOADED = """\
-static void before_all(void) {}
-static void wait_for_jobs(void) {}
-"""
-
-_TAIL = """\
-volatile uint32_t tw_case;
-volatile uint32_t tw_cycles_cold, tw_cycles_warm;
-void tw_bench(uint32_t core);
-
-static __attribute__((noinline)) uint32_t one_call(const entry *e, uint32_t core) {
-  void (*const call)(void) = e->call;
-  const int takes_part = core == 0 || e->cooperative;
-  tw_barrier();
-  const uint32_t start = tw_bench_now();
-  if (e->gather) {
-    e->gather();
-    tw_barrier();
-  }
-  if (takes_part) call();
-  if (core == 0) wait_for_jobs();
-  tw_barrier();
-  if (e->finish) {
-    e->finish();
-    tw_barrier();
-  }
-  return tw_bench_now() - start;
-}
-
-void tw_bench(uint32_t core) {
-  if (core == 0) {
-    open_barriers();
-    entries[tw_case].prepare();
-    before_all();
-  }
-  tw_barrier();
-  const uint32_t cold = one_call(&entries[tw_case], core);
-  const uint32_t warm = one_call(&entries[tw_case], core);
-  if (core == 0) {
-    tw_cycles_cold = cold;
-    tw_cycles_warm = warm;
-    tw_bench_end();
-  }
-  for (;;) __asm__ volatile("wfi");
-}
-"""
 
 
 def check(cases: Sequence[Case], target: Target, cores: int = 8, tolerance: float = 1e-5) -> list[Measured]:
