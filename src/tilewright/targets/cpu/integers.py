@@ -18,6 +18,7 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
 from tilewright.passes import Pass
+from tilewright.passes.late_zero_points import LATE_ZERO_POINTS, bytes_and_zero
 from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
 from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
 from tilewright.passes.merge_equal import MERGE_EQUAL
@@ -53,7 +54,7 @@ from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
 from tilewright.targets.cpu.quantised_range import QUANTISED_RANGES
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
-from tilewright.targets.cpu.scaled_products import scaled_pass, without_zero
+from tilewright.targets.cpu.scaled_products import scaled_pass
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -76,7 +77,7 @@ SPARE = 16
 def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
     if not isinstance(node.op, Conv):
         return 0
-    types = [graph.types[name].dtype for name in (without_zero(graph, node.inputs[0])[0], node.inputs[1])]
+    types = [graph.types[name].dtype for name in (bytes_and_zero(graph, node.inputs[0])[0], node.inputs[1])]
     return graph.macs(node) // MACS_PER_BYTE if of.issuperset(types) else 0
 
 
@@ -96,7 +97,7 @@ LAYOUTS: tuple[Pass, ...] = (
 
 def passes(vectors: Vectors) -> tuple[Pass, ...]:
     columns = block_columns(vectors)
-    return (*LAYOUTS, QUANTISED_RANGES, scaled_pass(columns), followed_pass(columns))
+    return (*LAYOUTS, QUANTISED_RANGES, scaled_pass(columns), LATE_ZERO_POINTS, followed_pass(columns))
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:

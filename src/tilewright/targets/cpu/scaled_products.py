@@ -21,10 +21,10 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
-from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.passes.late_zero_points import bytes_and_zero
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, in_blocks
@@ -153,17 +153,25 @@ def _is_by_row(graph: Graph, found: Found, tensor: str) -> bool:
     return kind.elements == 1 or (kind.shape == rows and isinstance(found.packed, PackedProduct) and not found.perm)
 
 
+def _turned(graph: Graph, cast: Node) -> tuple[Node | None, Shape]:
+    """What makes totals that nothing else reads, and how they are turned afterwards."""
+    source = graph.producers.get(cast.inputs[0])
+    if source is None or not is_only_reader(graph, cast, source.key):
+        return None, ()
+    if not isinstance(source.op, Transpose):
+        return source, ()
+    product = graph.producers.get(source.inputs[0])
+    return (product if is_only_reader(graph, source, source.inputs[0]) else None), source.op.perm
+
+
 def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
     """A product of bytes whose totals become floats."""
-    product, reader = graph.producers.get(cast.inputs[0]), cast
-    perm: Shape = ()
-    if product is not None and isinstance(product.op, Transpose) and is_only_reader(graph, cast, product.key):
-        product, perm, reader = graph.producers.get(product.inputs[0]), product.op.perm, product
-    if graph.types[cast.key].dtype != "float32" or product is None or not is_only_reader(graph, reader, product.key):
+    product, perm = _turned(graph, cast)
+    if product is None or graph.types[cast.key].dtype != "float32":
         return None
     if not isinstance(product.op, Conv | MatMul) or product.op.requant is not None or len(product.inputs) > 2:
         return None
-    bytes_, zero = without_zero(graph, product.inputs[0])
+    bytes_, zero = bytes_and_zero(graph, product.inputs[0])
     plain = replace(product, inputs=(bytes_, *product.inputs[1:]))
     offer = next(iter(offers(columns, graph, plain)), None) if graph.types[bytes_].dtype in NARROW else None
     if offer is None or not isinstance(offer.op, PackedConvolution | PackedProduct):
@@ -173,17 +181,6 @@ def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
     if conv.groups > 1 or conv.x_zero:
         return None
     return found if not zero or _is_by_row(graph, found, zero) else None
-
-
-def without_zero(graph: Graph, tensor: str) -> tuple[str, str]:
-    """Bytes that a zero point is subtracted from, and that."""
-    source = graph.producers.get(tensor)
-    if source is None or not isinstance(source.op, Sub) or not source.op.wide:
-        return tensor, ""
-    types = [graph.types[name] for name in source.inputs]
-    are_bytes = types[0].dtype == types[1].dtype and types[0].dtype in NARROW
-    keeps_shape = types[0].shape == graph.types[tensor].shape
-    return source.inputs if are_bytes and keeps_shape else (tensor, "")  # type: ignore[return-value]
 
 
 def _add(graph: Graph, builder: Builder, node: Node, found: Found) -> None:
