@@ -30,13 +30,13 @@ typedef struct steady_unit {
     steady_mover mover[STREAM_MOVERS];
 } steady_unit;
 
+typedef struct { const u8 *data; u64 *free; u32 size, shift, mask; } banks; /* free: from when on, per bank */
+
 typedef struct steady {
     u32 movers, pad;
     u64 now, first_end;          /* accesses before this cycle are made; when the first plan ends */
     u32 rank;                    /* in that cycle, too, those of cores of lower rank */
-    u32 size, bank_shift, bank_mask;
-    u8 *local;
-    u64 *free;
+    banks tcdm;
     u64 due[STEADY_UNITS * STREAM_MOVERS];             /* of each of these: */
     steady_mover *mover[STEADY_UNITS * STREAM_MOVERS]; /* by rank */
     u8 first_of[STEADY_UNITS];                         /* the first of those of each rank, or of higher ones */
