@@ -202,23 +202,40 @@ static u32 quick_ones(const core *c, const snitch *n, u32 body) {
     return bits;
 }
 
+static inline void deliver_all(snitch *n, u32 reads, delivery *d) {
+    if (reads & 1) deliver(n, 0, &d[0]);
+    if (reads & 2) deliver(n, 1, &d[1]);
+    if (reads & 4) deliver(n, 2, &d[2]);
+}
+
+/* Quick ones, as many as there are; without calls, so that all stays in registers of the host. Returns how many are left. */
+static u64 compute_quick(snitch *n, u32 quick, u32 body, u32 *position, u64 count, delivery *deliveries) {
+    delivery d[STREAM_MOVERS] = {deliveries[0], deliveries[1], deliveries[2]};
+    u32 p = *position;
+    for (; count && quick >> p & 1; count--) {
+        const fpu_entry *e = entry(n, p);
+        const u32 all = e->registers;
+        u64 result;
+        if (!f32_fma_pair_quick(n->f[all >> 8 & 63], n->f[all >> 16 & 63], n->f[all >> 24], &result)) break;
+        n->f[all & 63] = result;
+        deliver_all(n, e->reads, d);
+        p = p + 1 == body ? 0 : p + 1;
+    }
+    *position = p;
+    memcpy(deliveries, d, sizeof d);
+    return count;
+}
+
 static void compute(core *c, snitch *n, u32 body, u64 count, delivery *d) {
     u32 position = n->position;
     const u32 quick = quick_ones(c, n, body);
-    delivery d0 = d[0], d1 = d[1], d2 = d[2]; /* in registers of the host */
-    for (u64 k = 0; k < count; k++) {
+    for (; count; count--) {
+        if (quick >> position & 1 && !(count = compute_quick(n, quick, body, &position, count, d))) return;
         const fpu_entry *e = entry(n, position);
-        const u32 all = e->registers, reads = e->reads;
-        u64 result;
-        if (!(quick >> position & 1 && f32_fma_pair_quick(n->f[all >> 8 & 63], n->f[all >> 16 & 63], n->f[all >> 24], &result)))
-            result = result_of(c, n, e, all);
-        n->f[all & 63] = result;
-        if (reads & 1) deliver(n, 0, &d0);
-        if (reads & 2) deliver(n, 1, &d1);
-        if (reads & 4) deliver(n, 2, &d2);
-        if (++position == body) position = 0;
+        n->f[e->registers & 63] = result_of(c, n, e, e->registers);
+        deliver_all(n, e->reads, d);
+        position = position + 1 == body ? 0 : position + 1;
     }
-    d[0] = d0, d[1] = d1, d[2] = d2;
 }
 
 /* The FIFO and the place in memory of a data mover; elements before the last one have been there for some time. */
