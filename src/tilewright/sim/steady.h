@@ -47,7 +47,7 @@ typedef struct steady {
 /* Where a body is being repeated: */
 static inline int steady_may_begin(const snitch *n) {
     const fpu_entry *head = &n->queue[n->first];
-    return head->repeats > n->repetition && n->used && head->regularity != IRREGULAR && !n->is_steady;
+    return n->streams_on && head->repeats > n->repetition && n->used && head->regularity != IRREGULAR && !n->is_steady;
 }
 /* Is the unit of a core, whose turn it is, steady from now on? If the core waits for it, it is not in the queue until that ends. */
 int steady_begin(sim *s, core *c);
