@@ -309,8 +309,16 @@ static void settle(steady_unit *u, u64 end) {
 static void back_to_queue(sim *s, core *c, u64 now) {
     snitch *n = c->snitch;
     if (c->status == CORE_RUNNING && !n->waits_for_unit) queue_remove(&s->queue, c->rank, c->t);
-    if (c->status == CORE_RUNNING && n->waits_for_unit && n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
+    if (c->status == CORE_RUNNING && n->waits_for_unit && n->due != NEVER && n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
     queue_push(&s->queue, c->rank, now);
+}
+
+/* Instructions that others do not see begin as early as they can. */
+static void go_ahead(sim *s, core *c, u64 end) {
+    snitch *n = c->snitch;
+    if (n->next >= end && entry(n, n->position)->is_shared) return;
+    if (n->waits_for_unit) fpu_make_room(s, c, end, n->waits_for_unit);
+    else fpu_run(s, c, end);
 }
 
 void steady_end_all(sim *s, const core *running) {
@@ -320,8 +328,7 @@ void steady_end_all(sim *s, const core *running) {
         u64 end = y->now + (c->rank < y->rank);
         settle(y->steady[i], end);
         if (c == running) continue;
-        if (c->snitch->waits_for_unit) fpu_make_room(s, c, end, c->snitch->waits_for_unit);
-        else fpu_run(s, c, end);
+        go_ahead(s, c, end);
         back_to_queue(s, c, end);
     }
     note_units(s);
