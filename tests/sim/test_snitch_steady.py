@@ -1,5 +1,5 @@
-"""Bodies of frep with streams, on eight cores at once: a run in one go, in which plans of many cycles are made for them, is the same as
-one that is stopped after every cycle or so."""
+"""Bodies of frep with streams, on eight cores at once: a run in one go, with plans of many cycles, is the same as one
+that is stopped after every cycle or so."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _state(simulator: Simulator) -> tuple[object, ...]:
 def test_a_run_in_one_go_is_the_same_as_one_in_steps(seed: int) -> None:
     with _loaded(seed) as whole, _loaded(seed) as steps:
         chosen = random.Random(seed)
-        for stop in sorted(chosen.sample(range(LIMIT // 2), 5)) + [LIMIT]:
+        for stop in [*sorted(chosen.sample(range(LIMIT // 2), 5)), LIMIT]:
             while steps.cycle < stop - 60:
                 steps.run_until(cycle=steps.cycle + chosen.choice([1, 1, 2, 7]))
             for simulator in (steps, whole):
