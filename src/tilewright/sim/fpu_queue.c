@@ -61,7 +61,7 @@ void fpu_push(core *c, const insn *ip, u64 now) {
     snitch *n = c->snitch;
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
     u32 kind = KIND_OF[ip->real];
-    e->when = now + FPU_HAND_OVER;
+    u64 due = e->when = now + FPU_HAND_OVER;
     e->registers = e->named = ip->floats;
     e->stagger = e->repeats = 0;
     e->body = 1;
@@ -75,9 +75,10 @@ void fpu_push(core *c, const insn *ip, u64 now) {
     if (UNLIKELY(n->streams_on)) {
         e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
         e->is_shared = is_seen(e, e->registers, e->reads);
+        due |= n->is_steady;
     }
     if (n->frep_left) join_body(n, e, ip->dep);
-    n->due = earlier(n->due, e->when | n->is_steady);
+    n->due = earlier(n->due, due);
 }
 
 /* The instruction at `position` is done: what comes next, and what leaves the queue. */

@@ -171,10 +171,9 @@ int steady_begin(sim *s, core *c) {
     if (c->rank >= STEADY_RANKS || !c->local_size || s->queue.is_wide || s->is_locked) return 0;
     if (!s->steady_units) {
         y->now = s->queue.now, y->rank = c->rank;
-        y->local = c->local, y->size = c->local_size, y->free = c->local_free;
-        y->bank_shift = c->snitch->bank_shift, y->bank_mask = c->bank_mask;
+        y->tcdm = (banks){c->local, c->local_free, c->local_size, c->snitch->bank_shift, c->bank_mask};
     }
-    return y->local == c->local && begin(s, c);
+    return y->tcdm.data == c->local && begin(s, c);
 }
 
 /* ---- the end of a plan ---- */
@@ -203,20 +202,39 @@ static u32 quick_ones(const core *c, const snitch *n, u32 body) {
     return bits;
 }
 
+static inline void deliver_all(snitch *n, u32 reads, delivery *d) {
+    if (reads & 1) deliver(n, 0, &d[0]);
+    if (reads & 2) deliver(n, 1, &d[1]);
+    if (reads & 4) deliver(n, 2, &d[2]);
+}
+
+/* Quick ones, as many as there are; without calls, so that all stays in registers of the host. Returns how many are left. */
+static u64 compute_quick(snitch *n, u32 quick, u32 body, u32 *position, u64 count, delivery *deliveries) {
+    delivery d[STREAM_MOVERS] = {deliveries[0], deliveries[1], deliveries[2]};
+    u32 p = *position;
+    for (; count && quick >> p & 1; count--) {
+        const fpu_entry *e = entry(n, p);
+        const u32 all = e->registers;
+        u64 result;
+        if (!f32_fma_pair_quick(n->f[all >> 8 & 63], n->f[all >> 16 & 63], n->f[all >> 24], &result)) break;
+        n->f[all & 63] = result;
+        deliver_all(n, e->reads, d);
+        p = p + 1 == body ? 0 : p + 1;
+    }
+    *position = p;
+    memcpy(deliveries, d, sizeof d);
+    return count;
+}
+
 static void compute(core *c, snitch *n, u32 body, u64 count, delivery *d) {
     u32 position = n->position;
     const u32 quick = quick_ones(c, n, body);
-    for (u64 k = 0; k < count; k++) {
+    for (; count; count--) {
+        if (quick >> position & 1 && !(count = compute_quick(n, quick, body, &position, count, d))) return;
         const fpu_entry *e = entry(n, position);
-        const u32 all = e->registers, reads = e->reads;
-        u64 result;
-        if (!(quick >> position & 1 && f32_fma_pair_quick(n->f[all >> 8 & 63], n->f[all >> 16 & 63], n->f[all >> 24], &result)))
-            result = result_of(c, n, e, all);
-        n->f[all & 63] = result;
-        if (reads & 1) deliver(n, 0, &d[0]);
-        if (reads & 2) deliver(n, 1, &d[1]);
-        if (reads & 4) deliver(n, 2, &d[2]);
-        if (++position == body) position = 0;
+        n->f[e->registers & 63] = result_of(c, n, e, e->registers);
+        deliver_all(n, e->reads, d);
+        position = position + 1 == body ? 0 : position + 1;
     }
 }
 
@@ -274,7 +292,7 @@ static void settle(steady_unit *u, u64 end) {
     snitch *n = c->snitch;
     const fpu_entry *head = &n->queue[n->first];
     const u64 count = excess(earlier(end, u->until), u->from);
-    delivery d[STREAM_MOVERS];
+    delivery d[STREAM_MOVERS] = {{0}};
     for (u32 i = 0; i < u->movers; i++) {
         const steady_mover *p = &u->mover[i];
         d[p->number] = (delivery){p->log, n->mover[p->number].delivered, n->mover[p->number].repeat};
@@ -291,8 +309,16 @@ static void settle(steady_unit *u, u64 end) {
 static void back_to_queue(sim *s, core *c, u64 now) {
     snitch *n = c->snitch;
     if (c->status == CORE_RUNNING && !n->waits_for_unit) queue_remove(&s->queue, c->rank, c->t);
-    if (c->status == CORE_RUNNING && n->waits_for_unit && n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
+    if (c->status == CORE_RUNNING && n->waits_for_unit && n->due != NEVER && n->due > c->t) c->stall[STALL_FPU] += n->due - c->t, c->t = n->due;
     queue_push(&s->queue, c->rank, now);
+}
+
+/* Instructions that others do not see begin as early as they can. */
+static void go_ahead(sim *s, core *c, u64 end) {
+    snitch *n = c->snitch;
+    if (n->next >= end && entry(n, n->position)->is_shared) return;
+    if (n->waits_for_unit) fpu_make_room(s, c, end, n->waits_for_unit);
+    else fpu_run(s, c, end);
 }
 
 void steady_end_all(sim *s, const core *running) {
@@ -302,8 +328,7 @@ void steady_end_all(sim *s, const core *running) {
         u64 end = y->now + (c->rank < y->rank);
         settle(y->steady[i], end);
         if (c == running) continue;
-        if (c->snitch->waits_for_unit) fpu_make_room(s, c, end, c->snitch->waits_for_unit);
-        else fpu_run(s, c, end);
+        go_ahead(s, c, end);
         back_to_queue(s, c, end);
     }
     note_units(s);
@@ -325,13 +350,13 @@ static __attribute__((noinline)) void next_row(steady *y, steady_mover *p) {
 }
 
 /* One access, as mover_step(). */
-static inline __attribute__((always_inline)) void step(steady *y, steady_mover *p, u64 now) {
+static inline __attribute__((always_inline)) void step(steady *y, const banks at, steady_mover *p, u64 now) {
     const u32 offset = p->offset;
     const u64 port = p->number ? 0 : snitch_port_wait(p->unit->c->snitch, now);
-    u64 *free = &y->free[offset >> y->bank_shift & y->bank_mask];
+    u64 *free = &at.free[offset >> at.shift & at.mask];
     const u64 bank = excess(*free, now + port), wait = port + bank, ready = now + 1 + excess(wait, STREAM_HIDDEN_WAIT), needed = p->needed;
     *free = now + wait + 1;
-    memcpy(&p->log[p->logged++], y->local + offset, STREAM_ELEMENT);
+    memcpy(&p->log[p->logged++], at.data + offset, STREAM_ELEMENT);
     p->ready = ready;
     p->needed = needed + p->step;
     p->opens += p->step;
@@ -345,22 +370,23 @@ static inline __attribute__((always_inline)) void step(steady *y, steady_mover *
     }
 }
 
-static inline int is_outside(const steady *y, const steady_mover *p) { return p->offset > y->size - STREAM_ELEMENT; }
+static inline int is_outside(const banks at, const steady_mover *p) { return p->offset > at.size - STREAM_ELEMENT; }
 
 /* Accesses of some data movers in a cycle. Returns 0 where one is none to TCDM. */
-static inline __attribute__((always_inline)) int make_accesses(steady *y, u64 now, u32 first, u32 end) {
+static inline __attribute__((always_inline)) int make_accesses(steady *y, const banks at, u64 now, u32 first, u32 end) {
     for (u32 i = first; i < end; i++) {
         if (y->due[i] != now) continue;
-        if (UNLIKELY(is_outside(y, y->mover[i]))) return 0;
-        step(y, y->mover[i], now);
+        if (UNLIKELY(is_outside(at, y->mover[i]))) return 0;
+        step(y, at, y->mover[i], now);
     }
     return 1;
 }
 
 /* Whole cycles in which no plan ends, after the rest of the present one. Returns 0 before one in which more is to be done. */
 static int make_cycles(steady *y, u64 end) {
+    const banks at = y->tcdm;
     for (u32 first = y->first_of[y->rank]; y->now < end; first = 0) {
-        if (y->now >= y->first_end || !make_accesses(y, y->now, first, y->movers)) return 0;
+        if (y->now >= y->first_end || !make_accesses(y, at, y->now, first, y->movers)) return 0;
         y->now++;
         y->rank = 0;
     }
@@ -369,11 +395,12 @@ static int make_cycles(steady *y, u64 end) {
 
 /* Accesses of a unit in a cycle, and the end of its plan. Returns 0 where it has none any more. */
 static int act(sim *s, steady *y, steady_unit *u, u64 now) {
+    const banks at = y->tcdm;
     int is_outside_tcdm = 0;
     for (u32 i = 0; i < u->movers && !is_outside_tcdm; i++) {
         if (u->mover[i].due != now) continue;
-        is_outside_tcdm = is_outside(y, &u->mover[i]);
-        if (!is_outside_tcdm) step(y, &u->mover[i], now);
+        is_outside_tcdm = is_outside(at, &u->mover[i]);
+        if (!is_outside_tcdm) step(y, at, &u->mover[i], now);
     }
     if (u->until != now && !is_outside_tcdm) return 1;
     settle(u, now);
@@ -403,7 +430,7 @@ void steady_advance(sim *s) {
         y->now++;
         y->rank = 0;
     }
-    if (y->first_end <= when || !make_accesses(y, when, y->first_of[y->rank], y->first_of[actor]))
+    if (y->first_end <= when || !make_accesses(y, y->tcdm, when, y->first_of[y->rank], y->first_of[actor]))
         if (!act_all(s, y, when, actor)) return;
     y->rank = actor;
     if (when == s->stop) steady_end_all(s, NULL);

@@ -30,13 +30,13 @@ typedef struct steady_unit {
     steady_mover mover[STREAM_MOVERS];
 } steady_unit;
 
+typedef struct { const u8 *data; u64 *free; u32 size, shift, mask; } banks; /* free: from when on, per bank */
+
 typedef struct steady {
     u32 movers, pad;
     u64 now, first_end;          /* accesses before this cycle are made; when the first plan ends */
     u32 rank;                    /* in that cycle, too, those of cores of lower rank */
-    u32 size, bank_shift, bank_mask;
-    u8 *local;
-    u64 *free;
+    banks tcdm;
     u64 due[STEADY_UNITS * STREAM_MOVERS];             /* of each of these: */
     steady_mover *mover[STEADY_UNITS * STREAM_MOVERS]; /* by rank */
     u8 first_of[STEADY_UNITS];                         /* the first of those of each rank, or of higher ones */
@@ -47,7 +47,7 @@ typedef struct steady {
 /* Where a body is being repeated: */
 static inline int steady_may_begin(const snitch *n) {
     const fpu_entry *head = &n->queue[n->first];
-    return head->repeats > n->repetition && n->used && head->regularity != IRREGULAR && !n->is_steady;
+    return n->streams_on && head->repeats > n->repetition && n->used && head->regularity != IRREGULAR && !n->is_steady;
 }
 /* Is the unit of a core, whose turn it is, steady from now on? If the core waits for it, it is not in the queue until that ends. */
 int steady_begin(sim *s, core *c);
