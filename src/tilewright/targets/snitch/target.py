@@ -13,6 +13,7 @@ from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.snitch import (
+    byte_sums,
     depthwise,
     elementwise,
     functions,
@@ -34,7 +35,7 @@ KIB = 1024
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 KERNELS = (
     *linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
-    *quantised_rows.KERNELS, *requantising.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
+    *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
 )  # fmt: skip
 
 TARGET = Target(
