@@ -32,6 +32,7 @@ def test_results_are_exact() -> None:
     even, up = full_range(44, "int8", 0, "half_even"), full_range(43, "uint8", 77)
     cases = [
         case(x, even),
+        case(x[:, :32], full_range(45, "int8", -18, "half_even")),
         case(x.view(np.uint8)[:, :33], up, zero=100),
         case(x[:, :30], full_range(43, "int8", -5, "half_even"), zero=-128),
         case(x[:, :40], even, centred=False),
@@ -46,7 +47,7 @@ def test_results_are_exact() -> None:
 @pytest.mark.parametrize(
     ("length", "mul", "requant", "reason"),
     [
-        (64, 64, full_range(50, "int8", 0, "half_even"), "more than 43 fraction bits"),
+        (64, 64, full_range(50, "int8", 0, "half_even"), "more than 44 fraction bits"),
         (64, 1, full_range(40, "int8"), "its factors are not those of one row"),
         (64, 64, full_range(40, "int8", 0, "half_away"), "it rounds half_away"),
     ],

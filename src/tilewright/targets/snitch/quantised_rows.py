@@ -16,8 +16,8 @@ CORES = 8
 """At most; each has a row of its own in working memory."""
 LONGEST = 1024
 """Elements of a row: their number, times a byte, times a root's inverse, stays below 2**53."""
-MOST_SHIFT = 43
-"""Fraction bits of a result that is not clipped, beside the 9 above them and one for ties."""
+MOST_SHIFT = 44
+"""Fraction bits of a result that is not clipped, beside the 8 above them and one for ties."""
 CALL, COLUMN, ROW, ELEMENT = 500, 5, 340, 13
 """Cycles: of a call, of each column of its tables, and of the core that has most rows."""
 

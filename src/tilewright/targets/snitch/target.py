@@ -12,7 +12,17 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
-from tilewright.targets.snitch import depthwise, elementwise, functions, linear, quantised_rows, reductions, rows
+from tilewright.targets.snitch import (
+    byte_sums,
+    depthwise,
+    elementwise,
+    functions,
+    linear,
+    quantised_rows,
+    reductions,
+    requantising,
+    rows,
+)
 from tilewright.targets.snitch.ita.engine import ENGINE as ITA
 from tilewright.targets.snitch.ita.gelu import GELU_BY_TABLES
 from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
@@ -25,7 +35,7 @@ KIB = 1024
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 KERNELS = (
     *linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
-    *quantised_rows.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
+    *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
 )  # fmt: skip
 
 TARGET = Target(

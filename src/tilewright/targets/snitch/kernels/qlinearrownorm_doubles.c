@@ -10,20 +10,18 @@
 #endif
 
 #include "cluster.h"
-#include "exact_doubles.h"
-#include "streams.h"
+
+/* The streams are the row, factors and summands. */
+#define TW_BLOCK_STEPS                                                                                      \
+  TW_ALL_EIGHT("x3", "fmadd.d f8, ft0, ft3, ft4")     /* n * x - sum */                                     \
+  TW_ALL_EIGHT("x7", "fmadd.d f8, f8, ft5, ft6, rmm") /* times the inverse, rounded: halves go up */        \
+  TW_ALL_EIGHT("x7", "fsub.d f8, f8, ft6")                                                                  \
+  TW_ALL_EIGHT("x7", "fmadd.d f8, f8, ft1, ft2")                                                            \
+  TW_ALL_EIGHT("x7", "fadd.d f8, f8, ft7")
+#include "byte_blocks.h"
 
 #define UNIT_BITS 20 /* fraction bits of a normalised element */
 #define ROOT_BITS 31
-#define BLOCK 8
-
-/* A byte that is stored as this one of the bytes of 4096.0 is added to it. */
-#define BASE 4096.0
-#define BYTE_IN_BASE 5
-/* Bytes with a sign are stored with 128 added. */
-#define IS_SIGNED ((TW_X)-1 < 0)
-#define OFFSET (BASE + (IS_SIGNED ? 128.0 : 0.0))
-
 /* What all rows share, and room for one row of each core and for two blocks of results. */
 typedef struct {
   double *factor, *summand, *row, *results;
@@ -46,29 +44,6 @@ static void fill(const tables *t, const tw_qlinearrownorm_params *p, const int32
     t->summand[i] = (double)add[i] * lifted + tie;
   }
   for (int32_t i = 0; i < p->length; i++) t->row[i] = BASE;
-}
-
-static inline void put_byte(double *to, uint32_t byte) { ((volatile uint8_t *)to)[BYTE_IN_BASE] = (uint8_t)byte; }
-
-static inline void put_four(double *to, uint32_t bytes) {
-  put_byte(to, bytes);
-  put_byte(to + 1, bytes >> 8);
-  put_byte(to + 2, bytes >> 16);
-  put_byte(to + 3, bytes >> 24);
-}
-
-/* Bytes as doubles, OFFSET more than they are. */
-static void spread_bytes(double *row, const TW_X *x, int32_t length) {
-  const uint32_t flip = IS_SIGNED ? 0x80808080u : 0;
-  if (((uintptr_t)x & 3) == 0) {
-    for (; length >= 8; length -= 8, x += 8, row += 8) {
-      const uint32_t *const words = (const uint32_t *)(const void *)x;
-      const uint32_t first = words[0], second = words[1];
-      put_four(row, first ^ flip);
-      put_four(row + 4, second ^ flip);
-    }
-  }
-  for (; length > 0; length--) put_byte(row++, (uint32_t)*x++ ^ flip);
 }
 
 typedef struct {
@@ -110,12 +85,6 @@ typedef struct {
   double tie;
 } row_scale;
 
-/* As much of the zero point as sums may have without being rounded to another neighbour: an even number where halves go to
- * that. */
-static inline int32_t zero_in_sums(const tw_requant *r) {
-  return r->rounding == TW_HALF_EVEN ? r->zero_point & ~1 : r->zero_point;
-}
-
 /* From the moments of elements that are more by what stands for zero than they mean. */
 static row_scale scale_of(const tw_qlinearrownorm_params *p, const moments *m) {
   const uint64_t one = (uint64_t)1 << p->fraction;
@@ -130,38 +99,6 @@ static row_scale scale_of(const tw_qlinearrownorm_params *p, const moments *m) {
   const double unit = tw_power(-(2 * ROOT_BITS - 1 - UNIT_BITS - p->fraction / 2 - pairs));
   const row_scale scale = {n, -sum - n * zero, (double)inverse * unit, TW_ROUNDER, TW_ROUNDER + (double)zero_in_sums(&p->requant), unit * 0.5};
   return scale;
-}
-
-static inline int32_t clipped(const tw_requant *r, int32_t value) {
-  const int32_t low = r->low - r->zero_point, high = r->high - r->zero_point;
-  return (value < low ? low : value > high ? high : value) + r->zero_point;
-}
-
-/* Eight elements go side by side: each step of one takes as long as four. The streams are the row, factors and summands. */
-#define ALL_EIGHT(counted, instruction) ".insn i 0x0b, 7, " counted ", %[seven], 0\n" instruction "\n"
-static inline void scale_block(double *results) {
-  __asm__ volatile(
-      ALL_EIGHT("x3", "fmadd.d f8, ft0, ft3, ft4")          /* n * x - sum */
-      ALL_EIGHT("x7", "fmadd.d f8, f8, ft5, ft6, rmm")      /* times the inverse, rounded: halves go up */
-      ALL_EIGHT("x7", "fsub.d f8, f8, ft6")
-      ALL_EIGHT("x7", "fmadd.d f8, f8, ft1, ft2")
-      ALL_EIGHT("x7", "fadd.d f8, f8, ft7")
-      "fsd f8, 0(%[to])\n fsd f9, 8(%[to])\n fsd f10, 16(%[to])\n fsd f11, 24(%[to])\n"
-      "fsd f12, 32(%[to])\n fsd f13, 40(%[to])\n fsd f14, 48(%[to])\n fsd f15, 56(%[to])\n"
-      :
-      : [seven] "r"(BLOCK - 1), [to] "r"(results)
-      : "ft0", "ft1", "ft2", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15", "memory");
-}
-
-/* The integer core waits only for what is not stored yet. `rest` is what sums lack of the zero point. */
-static inline void store_block(const double *results, TW_Y *y, int32_t low, int32_t high, int32_t rest) {
-  int32_t v[BLOCK];
-  for (int32_t j = 0; j < BLOCK; j++) v[j] = tw_rounded(results + j);
-  for (int32_t j = 0; j < BLOCK; j++) {
-    if (v[j] < low) v[j] = low;
-    if (v[j] > high) v[j] = high;
-  }
-  for (int32_t j = 0; j < BLOCK; j++) y[j] = (TW_Y)(v[j] + rest);
 }
 
 static inline void begin_scaling(const tables *t, int32_t count, const row_scale *s) {
@@ -179,30 +116,11 @@ static inline void begin_scaling(const tables *t, int32_t count, const row_scale
   tw_streams_on();
 }
 
-/* Results of one block are stored while the unit computes the next one. */
-static inline void scale_blocks(double *results, TW_Y *y, int32_t blocks, int32_t low, int32_t high, int32_t rest) {
-  double *made = results, *next = results + BLOCK;
-  scale_block(made);
-  for (; blocks > 1; blocks--, y += BLOCK) {
-    scale_block(next);
-    store_block(made, y, low, high, rest);
-    double *const other = made;
-    made = next;
-    next = other;
-  }
-  store_block(made, y, low, high, rest);
-}
-
 static void scale_row(const tables *t, const tw_qlinearrownorm_params *p, const row_scale *s, TW_Y *y) {
-  const int32_t blocks = p->length / BLOCK, rest = p->requant.zero_point - zero_in_sums(&p->requant);
-  const int32_t low = p->requant.low - rest, high = p->requant.high - rest;
+  const int32_t blocks = p->length / BLOCK;
   if (blocks > 0) {
     begin_scaling(t, BLOCK * blocks, s);
-    if (rest == 0) {
-      scale_blocks(t->results, y, blocks, low, high, 0);
-    } else {
-      scale_blocks(t->results, y, blocks, low, high, rest);
-    }
+    scale_blocks(&p->requant, t->results, y, blocks);
     tw_streams_off();
   }
   for (int32_t i = BLOCK * blocks; i < p->length; i++) {

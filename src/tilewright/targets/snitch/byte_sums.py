@@ -1,0 +1,51 @@
+"""Sums of bytes with three requantisations, by tables: one of them takes 70 cycles, and they have few values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tilewright.errors import instance
+from tilewright.ir.op import Op
+from tilewright.ops._linear import NARROW
+from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
+
+BYTES = 256
+FEWEST = 512
+"""Elements for which tables are worth making."""
+CALL, ENTRY, ELEMENT = 400, 72, 11
+"""Cycles: of a call, of an entry of a table, and of an element on one core."""
+
+
+def objection(op: Op, types: Types) -> str | None:
+    if types["A"].shape != types["B"].shape:
+        return "an operand is broadcast"
+    added = instance(op, RequantizedAdd)
+    if any(one.requant.high - one.requant.low >= BYTES for one in (added.first, added.second)):
+        return "a summand has more than a byte"
+    return f"it has less than {FEWEST} elements" if types["Y"].elements < FEWEST else None
+
+
+def _sums(op: Op) -> int:
+    """How many values the sum of both summands may have."""
+    added = instance(op, RequantizedAdd)
+    return sum(one.requant.high - one.requant.low for one in (added.first, added.second)) + 1
+
+
+def scratch_bytes(op: Op, types: Types) -> int:
+    """Of the three tables."""
+    return 2 * BYTES + _sums(op)
+
+
+def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    own = -(-math.prod(extents[f"d{i}"] for i in range(len(types["Y"].shape))) // cores)
+    return CycleEstimate(cores=CALL + ENTRY * (2 * BYTES + _sums(op)) / cores + ELEMENT * own)
+
+
+KERNELS = (
+    Kernel(
+        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
+        scratch=scratch_bytes, objection=objection, cooperative=True, header="requantizedadd.h", cycles=cycles,
+    ),
+)  # fmt: skip
