@@ -75,7 +75,7 @@ PASSES = (
     SEPARATE_OUTPUTS,
 )
 
-CONVOLVING = (CONVOLVE, FOLD_ZERO_POINTS, DROP_ZERO_BIASES, DROP_IDENTITIES)
+CONVOLVING = (CONVOLVE, FOLD_ZERO_POINTS, DROP_ZERO_BIASES)
 """What is left of transposed convolutions, and what can be said of the convolutions that they become."""
 
 DEFAULT = Settings()

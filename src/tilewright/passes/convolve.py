@@ -63,7 +63,7 @@ def _emitted(graph: Graph, requantised_only: bool, node: Node, builder: Builder)
     )  # fmt: skip
     weights = builder.constant(_phases(w, op.strides, tuple(axis.taps for axis in axes), op.w_zero), node.inputs[1])
     others = [_for_all(graph, builder, name, math.prod(op.strides)) for name in node.inputs[2:]]
-    inputs, moves = [node.inputs[0], weights, *others], _side_by_side(graph.types[node.key].shape[:2], op, axes)
+    inputs, moves = (node.inputs[0], weights, *others), _side_by_side(graph.types[node.key].shape[:2], op, axes)
     for step in [conv, *moves][: len(moves)]:
         inputs = builder.add(step, inputs, name=node.name)
     builder.add([conv, *moves][-1], inputs, node.outputs, node.name)

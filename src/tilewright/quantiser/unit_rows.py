@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
@@ -61,9 +62,10 @@ def _axis_and_least(graph: Graph, node: Node) -> tuple[int, float] | None:
             return None
         least = max(least, bound)
         below = graph.producers.get(next(name for name in below.inputs if name not in graph.constants))
-    if below is None or below.inputs[0] != node.inputs[0] or not below.op.keepdims or len(below.op.axes) != 1:
+    if below is None or below.inputs[0] != node.inputs[0]:
         return None
-    return below.op.axes[0], least
+    length = instance(below.op, ReduceL2)
+    return (length.axes[0], least) if length.keepdims and len(length.axes) == 1 else None
 
 
 def _bound(graph: Graph, node: Node) -> float | None:

@@ -88,7 +88,7 @@ def _usable(scales: Array, largest: Array, bias: Array | None, x_scale: float) -
     scales = np.where(largest > 0, np.maximum(scales, typical * 1e-9), typical)
     if bias is not None:
         scales = np.maximum(scales, np.abs(bias) / (x_scale * LARGEST_BIAS))
-    return scales.astype(np.float32)
+    return np.minimum(scales, np.finfo(np.float32).max).astype(np.float32)
 
 
 def nearest(rows: Array, scales: Array, bits: int) -> Array:
