@@ -252,6 +252,30 @@ def test_pools_over_three_axes(kind: str, more: dict[str, Any]) -> None:
     same(imported(made, {"x": x})[0], run_onnxruntime(made, {"x": x})["y0"])
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"pads": [1, 0, 1, 1], "strides": [2, 1]},
+        {"dilations": [2, 1], "storage_order": 1},
+        {"ceil_mode": 1, "strides": [2, 2]},
+    ],
+)
+def test_where_the_maxima_of_windows_stand(more: dict[str, Any]) -> None:
+    x = floats(2, 3, 6, 5)
+    made = one_node_model("MaxPool", {"x": x}, 2, opset=19, kernel_shape=[3, 2], **more)
+    wanted = run_onnxruntime(made, {"x": x})
+    for found, name in zip(imported(made, {"x": x}), ("y0", "y1"), strict=True):
+        same(found, wanted[name])
+
+
+@pytest.mark.parametrize("constants", [{}, {"shape": [1, 2, 5, 5]}])
+def test_max_unpool(constants: dict[str, list[int]]) -> None:
+    indices = np.array([0, 3, 9, 14, 17, 18, 25, 31], np.int64).reshape(1, 2, 2, 2)
+    fixed = {"indices": indices, **{name: ints(*value) for name, value in constants.items()}}
+    check_import("MaxUnpool", floats(1, 2, 2, 2), fixed, kernel_shape=[2, 2], strides=[2, 2])
+
+
 @pytest.mark.parametrize("more", [{}, {"k": -1}, {"dtype": onnx.TensorProto.INT32}])
 def test_what_needs_no_more_than_a_shape_is_a_constant(more: dict[str, int]) -> None:
     assert not check_import("EyeLike", floats(3, 4), {}, **more).nodes

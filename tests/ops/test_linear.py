@@ -206,7 +206,7 @@ def test_refusals_say_why() -> None:
     assert "must fit" in refuses("Conv", [floats(1, 1, 4, 4), floats(1, 1, 5, 5)])
     assert "would have -5 elements" in refuses("ConvTranspose", [floats(1, 1, 2), floats(1, 1, 2)], pads=[4, 4])
     assert "channels" in refuses("Conv", [floats(1, 3, 4, 4), floats(1, 2, 2, 2)])
-    assert "Indices" in refuses("MaxPool", [floats(1, 1, 4)], 2, kernel_shape=[2])
+    assert "Indices" in refuses("MaxPool", [floats(1, 1, 4, 4, 4)], 2, kernel_shape=[2, 2, 2])
     assert "training_mode" in refuses(
         "BatchNormalization", [floats(2, 3), floats(3), floats(3), floats(3), floats(3)], 3, training_mode=1
     )

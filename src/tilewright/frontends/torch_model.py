@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.frontends import torch_names, torch_states
+from tilewright.frontends import torch_names, torch_operations, torch_states
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence
@@ -136,13 +137,31 @@ def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, A
     except Exception as error:
         line = user_line(error, torch)
         where = f"{type(module).__name__}{f', {line}' if line else ''}"
-        raise CompileError(where, f"cannot be exported: {reason_of(error)}", _hint(error)) from None
+        hint = _hint(error, module, positional, named)
+        raise CompileError(where, f"cannot be exported: {reason_of(error)}", hint) from None
 
 
-def _hint(error: Exception) -> str:
+def _hint(error: Exception, module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> str:
     if "data-dependent" in str(error):
         return "the way through the network may not depend on values: use torch.where, or make the size a constant"
+    if _runs(module, positional, named):
+        return (
+            "the module runs, but torch.export cannot follow it there: sizes may not depend on values (those of packed "
+            "sequences do: pad and mask instead)"
+        )
     return "the module must run on the example inputs: try module(*example_inputs)"
+
+
+def _runs(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Whether a copy of the module takes the inputs."""
+    import torch
+
+    try:
+        with torch.no_grad():
+            copy.deepcopy(module)(*positional, **named)
+    except Exception:
+        return False
+    return True
 
 
 def arguments(example_inputs: Given) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
@@ -162,7 +181,7 @@ def _converted(exported: Any) -> Any:
     import torch
 
     try:
-        return torch.onnx.export(exported, dynamo=True, verbose=False)
+        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
     except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:

@@ -9,8 +9,10 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array
+from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._pool import Pool, read_pool
+from tilewright.ops._pool_indices import positions_of_maxima
 from tilewright.ops._pool_planes import has_planes, pooled_planes
 from tilewright.ops._reduction import lowest
 from tilewright.ops.globalmaxpool import GlobalMaxPool
@@ -37,7 +39,15 @@ class MaxPool(Pool):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if node.must_give(1):
-            raise Refusal("the output Indices is not supported", "remove MaxUnpool, or compute the indices otherwise")
+            return cls._with_indices(node, emit)
         if has_planes(node):
             return pooled_planes(cls, node, emit)
         return super().expand(replace(node, outputs=node.outputs[:1]), emit)
+
+    @classmethod
+    def _with_indices(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if has_planes(node):
+            raise Refusal("the output Indices of a window over 3 axes is not supported", "pool over two axes at a time")
+        make, x = Compose(node, emit), node.inputs[0]
+        op, columns_first = cls(*read_pool(node)[:4]), bool(node.attribute("storage_order", 0))
+        return make.give(make(op, x), positions_of_maxima(make, x, op, columns_first))

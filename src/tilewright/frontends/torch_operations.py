@@ -1,0 +1,107 @@
+"""Operations of PyTorch that its ONNX exporter lacks, written with others that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def written_out(exported: Any) -> Any:
+    """The program without these operations; itself where it has none of them."""
+    known = _decompositions()
+    if not any(node.target in known for node in exported.graph.nodes):
+        return exported
+    return exported.run_decompositions(known)
+
+
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    import torch
+
+    aten = torch.ops.aten
+    return {
+        aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
+        aten.median.dim: _median, aten.adaptive_max_pool2d.default: _adaptive_maxima,
+        aten.searchsorted.Tensor: _places, aten.prod.default: _product_of_all, aten.prod.dim_int: _product,
+        aten.cumprod.default: _products_so_far,
+    }  # fmt: skip
+
+
+def _distances(a: Any, b: Any, p: float = 2.0, mode: int | None = None) -> Any:
+    """Of each row of a from each row of b."""
+    apart = (a.unsqueeze(-2) - b.unsqueeze(-3)).abs()
+    if p == 1.0:
+        return apart.sum(-1)
+    if p == 2.0:
+        return (apart * apart).sum(-1).sqrt()
+    if p == float("inf"):
+        return apart.amax(-1)
+    return (apart**p).sum(-1) ** (1 / p)
+
+
+def _median(x: Any, dim: int, keepdim: bool = False) -> Any:
+    """The lower one of two, and where it stands."""
+    values, indices = x.sort(dim)
+    middle = (x.shape[dim] - 1) // 2
+    found = values.narrow(dim, middle, 1), indices.narrow(dim, middle, 1)
+    return found if keepdim else tuple(value.squeeze(dim) for value in found)
+
+
+def _product_of_all(x: Any, *, dtype: Any = None) -> Any:
+    return _product(x.flatten(), 0, dtype=dtype)
+
+
+def _product(x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """One half with the other, until one element is left."""
+    import torch
+
+    x = x if dtype is None else x.to(dtype)
+    while (size := x.shape[dim]) > 1:
+        half = x.narrow(dim, 0, size // 2) * x.narrow(dim, size // 2, size // 2)
+        x = torch.cat([half, x.narrow(dim, size - 1, 1)], dim) if size % 2 else half
+    return x if keepdim else x.squeeze(dim)
+
+
+def _products_so_far(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Each element with the one before it, then with what is two before, four before, ..."""
+    import torch
+
+    x = x if dtype is None else x.to(dtype)
+    size, shift = x.shape[dim], 1
+    while shift < size:
+        before = torch.cat([torch.ones_like(x.narrow(dim, 0, shift)), x.narrow(dim, 0, size - shift)], dim)
+        x, shift = x * before, 2 * shift
+    return x
+
+
+def _adaptive_maxima(x: Any, size: list[int]) -> Any:
+    """Windows of several sizes, each of them a slice; and where the maxima stand in their planes."""
+    import torch
+
+    height, width = x.shape[-2:]
+    values, places = [], []
+    for top, bottom in _spans(height, size[0]):
+        for left, right in _spans(width, size[1]):
+            found, at = x[..., top:bottom, left:right].flatten(-2).max(-1)
+            across = right - left
+            values.append(found)
+            places.append((at // across + top) * width + at % across + left)
+    shape = (*x.shape[:-2], *size)
+    return torch.stack(values, -1).reshape(shape), torch.stack(places, -1).reshape(shape)
+
+
+def _spans(size: int, parts: int) -> list[tuple[int, int]]:
+    return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
+
+
+def _places(
+    sorted_sequence: Any, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Any = None,
+) -> Any:  # fmt: skip
+    """How many of the sorted numbers come before each value."""
+    import torch
+
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    edges, each = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)
+    before = edges <= each if right or side == "right" else edges < each
+    return before.to(torch.int32 if out_int32 else torch.int64).sum(-1, dtype=None if not out_int32 else torch.int32)
