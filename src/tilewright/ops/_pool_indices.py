@@ -24,7 +24,7 @@ def positions_of_maxima(make: Compose, x: str, pool: Pool, columns_first: bool) 
     n, channels, *spatial = make.shape(x)
     walk = zip(spatial, pad_spans(pool.padding), pool.kernel, pool.dilations, pool.strides, strict=True)
     outs = tuple((size + sum(pads) - reach(taps, d)) // stride + 1 for size, pads, taps, d, stride in walk)
-    steps = tuple(row_major(tuple(spatial[::-1]))[::-1]) if columns_first else row_major(tuple(spatial))
+    steps = tuple(row_major(tuple(spatial[::-1]))[::-1]) if columns_first else tuple(row_major(tuple(spatial)))
     taps = list(itertools.product(*map(range, pool.kernel)))
     seen = make.join(0, *(_seen_by(make, _padded(make, x, pool), pool, tap, outs) for tap in taps))
     jumps = [sum(t * d * step for t, d, step in zip(tap, pool.dilations, steps, strict=True)) for tap in taps]

@@ -109,7 +109,7 @@ class Conv(Filters, Windowed):
         if op.rank != 3:
             return super().expand(node, emit)
         make = Compose(node, emit)
-        return make.give(op.applied(make, *inputs[:2], bias_operand(node, 2, emit)))
+        return make.give(op.applied(make, inputs[0], inputs[1], bias_operand(node, 2, emit)))
 
     def applied(self, make: Compose, x: str, w: str, bias: str = "") -> str:
         """The result; over three axes from a convolution over the last two."""

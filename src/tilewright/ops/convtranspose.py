@@ -125,7 +125,7 @@ class ConvTranspose(Filters):
         if op.rank != 3:
             return super().expand(node, emit)
         make = Compose(node, emit)
-        return make.give(op._over_planes(make, *inputs[:2], bias_operand(node, 2, emit)))
+        return make.give(op._over_planes(make, inputs[0], inputs[1], bias_operand(node, 2, emit)))
 
     def _over_planes(self, make: Compose, x: str, w: str, bias: str) -> str:
         """Along the first of three axes a convolution with the taps in reverse, over planes with zeros between them."""

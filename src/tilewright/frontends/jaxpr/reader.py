@@ -85,11 +85,11 @@ class _Reader:
             em.scope = outer
             del self.around[depth:]
 
-    def _results(self, em: Emitter, equation: Equation, operands: list[Value]) -> Sequence[Value]:
+    def _results(self, em: Emitter, equation: Equation, operands: list[Value]) -> Sequence[Any]:
         name = equation.primitive.name
         if name not in BROADCASTS and name not in CALLS and not any(isinstance(x, Tensor | Complex) for x in operands):
             return _computed(equation, operands)
-        rule = self.control.rule(name) or RULES.get(name)
+        rule: Any = self.control.rule(name) or RULES.get(name)
         if name not in CALLS and _is_complex(equation):
             rule = COMPLEX.get(name)
         if rule is None:
