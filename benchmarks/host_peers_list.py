@@ -44,11 +44,16 @@ def the_module(network: Network, threads: int, cache: Path, limit: float) -> Pat
 def our_library(network: Network, threads: int, cache: Path, limit: float) -> Path:
     """A shared library, made anew: it is ours that changes."""
     place = cache / "made" / "tilewright" / f"{network.name}_{network.kind}_{threads}"
+    return library_of(network.onnx, threads, place)
+
+
+def library_of(model: Path, threads: int, place: Path) -> Path:
+    """A folder with the library of a model, and with what its outputs are."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     settings = replace(pipeline.DEFAULT, threads=threads)
     try:
-        program = compile_model(network.onnx, target="cpu", settings=settings)
+        program = compile_model(model, target="cpu", settings=settings)
         shutil.copyfile(program.load().library, place / "network.so")
     except CompileError as error:
         raise Failed(str(error)) from None
@@ -85,12 +90,13 @@ CONVERTER = (
     "tensorflow==2.21.0", "jax==0.10.2", "torch==2.9.1", "absl-py", "immutabledict", "ml_dtypes", "multipledispatch",
     "safetensors", "scipy", "tabulate",
 )  # fmt: skip
+LITERT = ("ai-edge-litert", "numpy")
 CONVERTER_ALONE = ("ai-edge-torch==0.7.0", "ai-edge-quantizer==0.4.2", "ai-edge-litert==2.1.2", "torch-xla2")
 """The last that convert by TensorFlow, which has packages for Arm; what they ask for by name has none."""
 LIST = (
     Peer("onnxruntime", "with_onnxruntime", ("onnxruntime", "numpy"), the_model),
     Peer(
-        "litert", "with_litert", ("ai-edge-litert", "numpy"),
+        "litert", "with_litert", LITERT,
         made_by("make_litert.py", ".tflite", CONVERTER, CONVERTER_ALONE),
     ),
     Peer("openvino", "with_openvino", ("openvino", "numpy"), the_model),
