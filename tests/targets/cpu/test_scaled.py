@@ -13,8 +13,17 @@ from onnx import helper, numpy_helper
 from tests.support.tflite_cases import HYBRID
 from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_graph
 from tilewright import pipeline
-from tilewright.ir.graph import Graph
-from tilewright.ir.types import Array
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import Array, TensorType
+from tilewright.ops.abs import Abs
+from tilewright.ops.add import Add
+from tilewright.ops.cast import Cast
+from tilewright.ops.div import Div
+from tilewright.ops.floor import Floor
+from tilewright.ops.max import Max
+from tilewright.ops.mul import Mul
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.sign import Sign
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
 KERNELS = {"quantised_range", "conv_dot_scaled"}
@@ -131,3 +140,32 @@ def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -
     x = random.normal(size=graph.types[graph.inputs[0]].shape).astype(np.float32)
     used = run_graph(graph, {graph.inputs[0]: x}, "native", monkeypatch)
     assert ("depthwise_dot" if name == "depthwise" else "conv_dot_scaled") in used
+    assert ("symmetric_range" in used) == (name in ("conv", "connected"))
+
+
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_ties_go_away_from_zero(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halves of steps, a row of zeros, and one where everything is tiny."""
+    needs(processor)
+    random = default_rng(9)
+    b = Builder("ties")
+    rows = TensorType("float32", (4, 75))
+    b.input("x", rows)
+    values = (random.integers(-254, 255, rows.shape) / 2).astype(np.float32)
+    values[:, 0], values[2], values[3] = -127.0, 0.0, values[3] * np.float32(1e-36)
+    made = symmetric(b, "x")
+    for tensor in made:
+        b.output(tensor)
+    used = run_graph(b.build(), {"x": values}, processor, monkeypatch)
+    assert used == {"symmetric_range"}
+
+
+def symmetric(b: Builder, x: str) -> tuple[str, str]:
+    """As the front end writes it: bytes, and the scale of each row."""
+    number = {value: b.constant(np.asarray(value, np.float32), "number") for value in (0.5, 127.0, 1e-30)}
+    (most,) = b.add(Max(), [*b.add(ReduceMax((1,), True), b.add(Abs(), [x])), number[1e-30]])
+    (exact,) = b.add(Mul(), [x, *b.add(Div(), [number[127.0], most])])
+    up = b.add(Floor(), b.add(Add(), [*b.add(Abs(), [exact]), number[0.5]]))
+    (integers,) = b.add(Cast("int8"), b.add(Mul(), [*b.add(Sign(), [exact]), *up]))
+    (scale,) = b.add(Div(), [most, number[127.0]])
+    return integers, scale

@@ -28,6 +28,7 @@ from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QuantisedConcat
 from tilewright.targets.cpu.quantised_range import QuantisedRange
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
+from tilewright.targets.cpu.symmetric_range import SymmetricRange
 
 Sample = tuple[Op, list[Array | None]]
 REQUANT = full_range(40, "int8", -3, "half_even")
@@ -190,6 +191,11 @@ def scaled_samples(columns: int) -> Iterator[Sample]:
 def range_samples() -> Iterator[Sample]:
     for count in COUNTS:
         yield QuantisedRange(), [values("float32", 1, count)]
+
+
+def symmetric_samples() -> Iterator[Sample]:
+    for count in COUNTS:
+        yield SymmetricRange(1, 1e-30), [values("float32", 1, count)]
 
 
 def float_samples(vectors: Vectors) -> Iterator[Sample]:

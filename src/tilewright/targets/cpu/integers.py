@@ -27,7 +27,14 @@ from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import byte_elements, byte_sums, quantised_concat, quantised_range, quantised_slices
+from tilewright.targets.cpu import (
+    byte_elements,
+    byte_sums,
+    quantised_concat,
+    quantised_range,
+    quantised_slices,
+    symmetric_range,
+)
 from tilewright.targets.cpu.byte_differences import BYTE_DIFFERENCES
 from tilewright.targets.cpu.costing import (
     computed_features,
@@ -37,6 +44,7 @@ from tilewright.targets.cpu.costing import (
     quantised_concat_samples,
     range_samples,
     scaled_samples,
+    symmetric_samples,
 )
 from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
@@ -55,6 +63,7 @@ from tilewright.targets.cpu.quantised_range import QUANTISED_RANGES
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 from tilewright.targets.cpu.scaled_products import scaled_pass
+from tilewright.targets.cpu.symmetric_range import SYMMETRIC_RANGES
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -97,7 +106,14 @@ LAYOUTS: tuple[Pass, ...] = (
 
 def passes(vectors: Vectors) -> tuple[Pass, ...]:
     columns = block_columns(vectors)
-    return (*LAYOUTS, QUANTISED_RANGES, scaled_pass(columns), LATE_ZERO_POINTS, followed_pass(columns))
+    return (
+        *LAYOUTS,
+        QUANTISED_RANGES,
+        SYMMETRIC_RANGES,
+        scaled_pass(columns),
+        LATE_ZERO_POINTS,
+        followed_pass(columns),
+    )
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -293,6 +309,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
         replace(quantised_range.KERNEL, samples=range_samples),
+        replace(symmetric_range.KERNEL, samples=symmetric_samples),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

@@ -29,6 +29,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Kernel
+from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 255.0
 
@@ -100,8 +101,8 @@ def _found(graph: Graph, node: Node) -> Found | None:
     if not isinstance(node.op, QuantizeLinear) or graph.types[node.key].dtype != "uint8":
         return None
     x, scale, zero = node.inputs
-    width = _made(graph, scale, Div, STEPS)
-    ends = _both(graph, width, Sub) if width else None
+    width = other_operand(graph, scale, Div, STEPS)
+    ends = operands_of(graph, width, Sub) if width else None
     if ends is None or not graph.types[x].elements:
         return None
     high, low = ends
@@ -120,20 +121,20 @@ def _is_there(graph: Graph, tensor: str, node: Node) -> bool:
 
 def _is_zero_point(graph: Graph, zero: str, low: str, scale: str) -> bool:
     """round(clip(0 - low / scale))"""
-    rounded = _one(graph, zero, Cast)
-    clipped = _one(graph, rounded, Round)
+    rounded = operand_of(graph, zero, Cast)
+    clipped = operand_of(graph, rounded, Round)
     clip = graph.producers.get(clipped)
     if clip is None or not isinstance(clip.op, Clip) or clip.op.bounds("float32") != (0.0, STEPS):
         return False
-    turned = _both(graph, clip.inputs[0], Sub)
-    if turned is None or not _is_number(graph, turned[0], 0.0):
+    turned = operands_of(graph, clip.inputs[0], Sub)
+    if turned is None or not is_number(graph, turned[0], 0.0):
         return False
-    return _both(graph, turned[1], Div) == (low, scale)
+    return operands_of(graph, turned[1], Div) == (low, scale)
 
 
 def _is_end(graph: Graph, tensor: str, x: str, limit: type[Op], reduction: type[Op]) -> bool:
     """The least or greatest element of x, or 0."""
-    of = _made(graph, tensor, limit, 0.0)
+    of = other_operand(graph, tensor, limit, 0.0)
     reduced = graph.producers.get(of)
     if reduced is None or type(reduced.op) is not reduction or graph.types[of].elements != 1:
         return False
@@ -145,29 +146,6 @@ def _unmoved(graph: Graph, tensor: str) -> str:
     while (source := graph.producers.get(tensor)) is not None and isinstance(source.op, Transpose | Reshape):
         tensor = source.inputs[0]
     return tensor
-
-
-def _one(graph: Graph, tensor: str, kind: type[Op]) -> str:
-    """The operand of what makes a tensor; empty where that is something else."""
-    source = graph.producers.get(tensor)
-    return source.inputs[0] if source is not None and isinstance(source.op, kind) else ""
-
-
-def _both(graph: Graph, tensor: str, kind: type[Op]) -> tuple[str, str] | None:
-    source = graph.producers.get(tensor)
-    is_it = source is not None and isinstance(source.op, kind) and len(source.inputs) == 2
-    return (source.inputs[0], source.inputs[1]) if source is not None and is_it else None
-
-
-def _made(graph: Graph, tensor: str, kind: type[Op], number: float) -> str:
-    """The other operand of what makes a tensor with a number."""
-    operands = _both(graph, tensor, kind)
-    return operands[0] if operands is not None and _is_number(graph, operands[1], number) else ""
-
-
-def _is_number(graph: Graph, tensor: str, number: float) -> bool:
-    value = graph.constants.get(tensor)
-    return value is not None and value.size == 1 and float(value.reshape(-1)[0]) == number
 
 
 QUANTISED_RANGES = Pass("floats are quantised by their range at once", run, ensures=all_at_once)
