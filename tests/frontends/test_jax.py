@@ -251,6 +251,14 @@ def test_all_primitives_without_a_rule_are_named_with_their_lines() -> None:
     assert "primitive cumsum of complex numbers is not supported" in str(error.value)
 
 
+def test_control_flow_over_complex_numbers_is_refused_as_such() -> None:
+    def chosen(x: Any) -> Any:
+        return lax.cond(x.sum() > 0, lambda z: z, lambda z: -z, jnp.fft.fft(x)).real
+
+    with pytest.raises(tw.CompileError, match="primitive cond of complex numbers is not supported"):
+        tw.compile(chosen, (randn(8),))
+
+
 def test_complex_results_are_refused() -> None:
     with pytest.raises(tw.CompileError, match=r"result: is complex\n  hint: return jnp.real"):
         tw.compile(jnp.fft.fft, (randn(8),))

@@ -169,6 +169,29 @@ def test_operations_that_the_exporter_lacks_are_written_with_others() -> None:
     assert "memory" in program.analysis.layers[0].name
 
 
+class RareOfOtherKinds(nn.Module):
+    def forward(self, x: Any, counts: Any) -> list[Any]:
+        products = [
+            counts.prod(1),
+            counts.prod(),
+            counts.cumprod(1),
+            (x > 0).prod(1),
+            counts.prod(1, dtype=torch.int32),
+        ]
+        places = torch.searchsorted(x[0].sort()[0], x.sum())
+        rows = nn.functional.adaptive_max_pool1d(x, 2, return_indices=True)
+        return [*products, places, *rows, x.median(), torch.cdist(x, x, 0.0)]
+
+
+def test_rare_operations_keep_the_types_and_shapes_of_pytorch() -> None:
+    torch.manual_seed(0)
+    module, inputs = RareOfOtherKinds().eval(), (torch.randn(3, 5), torch.randint(40, 99, (3, 7), dtype=torch.int32))
+    outputs = tw.compile(module, inputs).run(*inputs).outputs.values()
+    for found, wanted in zip(outputs, module(*inputs), strict=True):
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.numpy().dtype)
+        close(found, wanted)
+
+
 def test_sizes_that_values_decide_are_refused_with_what_to_do() -> None:
     class Packed(nn.Module):
         def __init__(self) -> None:

@@ -269,6 +269,13 @@ def test_where_the_maxima_of_windows_stand(more: dict[str, Any]) -> None:
         same(found, wanted[name])
 
 
+@pytest.mark.parametrize(("dtype", "least"), [("uint8", 0), ("int8", -128), ("float32", -np.inf)])
+def test_maxima_never_stand_in_the_padding(dtype: str, least: float) -> None:
+    x = np.full((1, 2, 4, 4), least, dtype)
+    made = one_node_model("MaxPool", {"x": x}, 2, opset=19, kernel_shape=[2, 2], strides=[2, 2], pads=[1, 1, 1, 1])
+    same(imported(made, {"x": x})[1], run_onnxruntime(made, {"x": x})["y1"])
+
+
 @pytest.mark.parametrize("constants", [{}, {"shape": [1, 2, 5, 5]}])
 def test_max_unpool(constants: dict[str, list[int]]) -> None:
     indices = np.array([0, 3, 9, 14, 17, 18, 25, 31], np.int64).reshape(1, 2, 2, 2)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
 from tests.support import linear_cases
-from tests.support.checks import Case, one_node_model, same
+from tests.support.checks import Case, imported, one_node_model, same
 from tests.support.examples import examples
+from tests.support.quantiser import run_onnxruntime
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
@@ -104,6 +105,15 @@ def test_conv_transpose_geometry() -> None:
     assert transposed(output_shape=[8]).before == (2,)
     assert transposed(output_shape=[8], auto_pad="SAME_UPPER").before == (1,)
     assert transposed(auto_pad="SAME_LOWER").spatial == (10,)
+
+
+def test_conv_transpose_pads_no_result_to_the_same_size() -> None:
+    """What onnxruntime and ONNX's shape inference give where windows are shorter than strides."""
+    operands = {"x": floats(1, 2, 5), "w": floats(2, 2, 1)}
+    model = one_node_model("ConvTranspose", operands, opset=19, strides=[2], auto_pad="SAME_UPPER")
+    (found,) = imported(model, operands)
+    assert found.shape == (1, 2, 9)
+    same(found, run_onnxruntime(model, operands)["y0"], 1e-6)
 
 
 def test_conv_transpose_reads_no_more_than_it_needs() -> None:

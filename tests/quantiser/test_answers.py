@@ -15,7 +15,9 @@ from tests.quantiser.networks import Net, classifier, images
 from tests.support.command import Command
 from tilewright.errors import CompileError
 from tilewright.export import save
-from tilewright.ir.types import TensorType
+from tilewright.ir.graph import Builder
+from tilewright.ir.types import TensorType, type_of
+from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.maxpool import MaxPool
 from tilewright.quantiser.histogram import Histogram
 from tilewright.quantiser.measure import EXACT_DB, Noise, accuracy, checked, scored
@@ -123,3 +125,15 @@ def test_decisions_of_the_network_are_compared_as_they_are() -> None:
     assert agreement(np.array([1]), np.array([2])) == 0.0
     assert scored({"class": np.array([1]), "scores": np.zeros(2, np.float16)}) == ["scores"]
     assert scored({"class": np.array([1])}) == ["class"]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_transposed_filters_of_groups_share_their_scales(bias: bool) -> None:
+    random = np.random.default_rng(3)
+    x, w = (random.standard_normal(shape).astype(np.float32) for shape in ((4, 4, 6), (4, 2, 3)))
+    builder = Builder("groups")
+    names = [builder.input("x", type_of(x[:1])), builder.constant(w)]
+    names += [builder.constant(np.array([1, -2, 3, 0.5], np.float32))] if bias else []
+    op = ConvTranspose(2, strides=(2,), dilations=(1,), before=(0,), spatial=(13,))
+    builder.output(builder.add(op, names)[0])
+    assert quantise(builder.build(), {"x": x[:, None]}).report.snr_db > 25

@@ -20,15 +20,18 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
-        aten.median.dim: _median, aten.adaptive_max_pool2d.default: _adaptive_maxima,
-        aten.searchsorted.Tensor: _places, aten.prod.default: _product_of_all, aten.prod.dim_int: _product,
-        aten.cumprod.default: _products_so_far,
+        aten.median.dim: _median, aten.median.default: _median_of_all,
+        aten.adaptive_max_pool1d.default: _adaptive_maxima_of_rows,
+        aten.adaptive_max_pool2d.default: _adaptive_maxima, aten.searchsorted.Tensor: _places,
+        aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
     }  # fmt: skip
 
 
 def _distances(a: Any, b: Any, p: float = 2.0, mode: int | None = None) -> Any:
     """Of each row of a from each row of b."""
     apart = (a.unsqueeze(-2) - b.unsqueeze(-3)).abs()
+    if p == 0.0:
+        return (apart > 0).to(apart.dtype).sum(-1)
     if p == 1.0:
         return apart.sum(-1)
     if p == 2.0:
@@ -46,6 +49,19 @@ def _median(x: Any, dim: int, keepdim: bool = False) -> Any:
     return found if keepdim else tuple(value.squeeze(dim) for value in found)
 
 
+def _median_of_all(x: Any) -> Any:
+    return _median(x.flatten(), 0)[0]
+
+
+def _for_products(x: Any, dtype: Any) -> Any:
+    """Products of integers are 64 bits wide where nothing else is said."""
+    import torch
+
+    if dtype is not None:
+        return x.to(dtype)
+    return x if x.is_floating_point() or x.is_complex() else x.to(torch.int64)
+
+
 def _product_of_all(x: Any, *, dtype: Any = None) -> Any:
     return _product(x.flatten(), 0, dtype=dtype)
 
@@ -54,7 +70,7 @@ def _product(x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None) -> A
     """One half with the other, until one element is left."""
     import torch
 
-    x = x if dtype is None else x.to(dtype)
+    x = _for_products(x, dtype)
     while (size := x.shape[dim]) > 1:
         half = x.narrow(dim, 0, size // 2) * x.narrow(dim, size // 2, size // 2)
         x = torch.cat([half, x.narrow(dim, size - 1, 1)], dim) if size % 2 else half
@@ -65,7 +81,7 @@ def _products_so_far(x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Each element with the one before it, then with what is two before, four before, ..."""
     import torch
 
-    x = x if dtype is None else x.to(dtype)
+    x = _for_products(x, dtype)
     size, shift = x.shape[dim], 1
     while shift < size:
         before = torch.cat([torch.ones_like(x.narrow(dim, 0, shift)), x.narrow(dim, 0, size - shift)], dim)
@@ -89,6 +105,11 @@ def _adaptive_maxima(x: Any, size: list[int]) -> Any:
     return torch.stack(values, -1).reshape(shape), torch.stack(places, -1).reshape(shape)
 
 
+def _adaptive_maxima_of_rows(x: Any, size: list[int]) -> Any:
+    values, places = _adaptive_maxima(x.unsqueeze(-2), [1, *size])
+    return values.squeeze(-2), places.squeeze(-2)
+
+
 def _spans(size: int, parts: int) -> list[tuple[int, int]]:
     return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
 
@@ -102,6 +123,7 @@ def _places(
 
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
-    edges, each = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)
+    edges = sorted_sequence.unsqueeze(-2) if values.dim() else sorted_sequence
+    each = values.unsqueeze(-1)
     before = edges <= each if right or side == "right" else edges < each
     return before.to(torch.int32 if out_int32 else torch.int64).sum(-1, dtype=None if not out_int32 else torch.int32)

@@ -16,6 +16,7 @@ from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import reach
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.gather import Gather
+from tilewright.ops.max import Max
 from tilewright.ops.pad import Pad
 
 
@@ -26,7 +27,8 @@ def positions_of_maxima(make: Compose, x: str, pool: Pool, columns_first: bool) 
     outs = tuple((size + sum(pads) - reach(taps, d)) // stride + 1 for size, pads, taps, d, stride in walk)
     steps = tuple(row_major(tuple(spatial[::-1]))[::-1]) if columns_first else tuple(row_major(tuple(spatial)))
     taps = list(itertools.product(*map(range, pool.kernel)))
-    seen = make.join(0, *(_seen_by(make, _padded(make, x, pool), pool, tap, outs) for tap in taps))
+    padded = _padded(make, x, pool)
+    seen = make.join(0, *(_seen_by(make, padded, pool, tap, outs) for tap in taps))
     jumps = [sum(t * d * step for t, d, step in zip(tap, pool.dilations, steps, strict=True)) for tap in taps]
     table = make.constant(np.asarray(jumps, np.int64), "jumps")
     jump = make(Gather(0), table, make.reshape(make(ArgMax(0), seen), (n, channels, *outs)))
@@ -40,7 +42,17 @@ def _padded(make: Compose, x: str, pool: Pool) -> str:
     if not any(pool.padding):
         return x
     starts, ends = pool.padding[: pool.rank], pool.padding[pool.rank :]
-    return make(Pad((0, 0, *starts, 0, 0, *ends), lowest(make.kind(x).element)), x)
+    above = _above_padding(make, x)
+    return make(Pad((0, 0, *starts, 0, 0, *ends), lowest(make.kind(above).element)), above)
+
+
+def _above_padding(make: Compose, x: str) -> str:
+    """The elements in a type that has a value below all of them: padding is never where the maximum is."""
+    element = make.kind(x).element
+    if np.issubdtype(element, np.integer):
+        return make.cast(x, "int32" if element.itemsize < np.dtype(np.int32).itemsize else "int64")
+    wide = make.cast(x, "float64" if element == np.float64 else "float32")
+    return make(Max(), wide, make.like(float(np.finfo(make.kind(wide).element).min), wide))
 
 
 def _seen_by(make: Compose, padded: str, pool: Pool, tap: Shape, outs: Shape) -> str:

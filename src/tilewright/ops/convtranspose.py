@@ -167,7 +167,7 @@ def _geometry(
     if mode == "VALID":
         pads = (0,) * (2 * rank)
     if not wanted and mode in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = tuple(size * stride for size, stride in zip(ins, strides, strict=True))
+        wanted = tuple(min(size * stride, most) for size, stride, most in zip(ins, strides, full, strict=True))
     if not wanted:
         return pads[:rank], tuple(size - pads[i] - pads[rank + i] for i, size in enumerate(full))
     total = [max(size - out, 0) for size, out in zip(full, wanted[-rank:], strict=True)]

@@ -48,7 +48,7 @@ class QuantisedWeights:
 
     def bias_scales(self, x_scale: float) -> Array:
         unit, bias = np.asarray(self.scales.astype(np.float32) * np.float32(x_scale), np.float32), self._known_bias
-        return np.broadcast_to(unit, bias.shape) if bias.size != unit.size else unit
+        return np.tile(unit, bias.size // unit.size) if bias.size != unit.size else unit
 
     @property
     def _known_bias(self) -> Array:
@@ -87,7 +87,8 @@ def _usable(scales: Array, largest: Array, bias: Array | None, x_scale: float) -
     typical = float(scales[largest > 0].max(initial=0.0)) or 1.0
     scales = np.where(largest > 0, np.maximum(scales, typical * 1e-9), typical)
     if bias is not None:
-        scales = np.maximum(scales, np.abs(bias) / (x_scale * LARGEST_BIAS))
+        of_groups = np.abs(bias).reshape(-1, scales.size) if bias.size > scales.size else np.abs(bias)[None]
+        scales = np.maximum(scales, of_groups.max(0) / (x_scale * LARGEST_BIAS))
     return np.minimum(scales, np.finfo(np.float32).max).astype(np.float32)
 
 

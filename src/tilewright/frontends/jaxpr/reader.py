@@ -89,11 +89,10 @@ class _Reader:
         name = equation.primitive.name
         if name not in BROADCASTS and name not in CALLS and not any(isinstance(x, Tensor | Complex) for x in operands):
             return _computed(equation, operands)
-        rule: Any = self.control.rule(name) or RULES.get(name)
-        if name not in CALLS and _is_complex(equation):
-            rule = COMPLEX.get(name)
+        of_reals: Any = self.control.rule(name) or RULES.get(name)
+        rule = COMPLEX.get(name) if name not in CALLS and _is_complex(equation) else of_reals
         if rule is None:
-            kind = " of complex numbers" if name in RULES else ""
+            kind = " of complex numbers" if of_reals is not None else ""
             raise Refusal(f"primitive {name}{kind} is not supported", _hint(name))
         made: Any = rule(em, equation, *operands)
         return [made] if isinstance(made, Tensor | np.ndarray | Complex) else made
