@@ -19,8 +19,8 @@ LONGEST = 1024
 MOST_SHIFT = 44
 """Fraction bits of a result that is not clipped, beside the 8 above them and one for ties."""
 LEAST_SHIFT = 27
-"""Products of normalised elements, 20 bits below their point and 5 above it, and factors of 31 bits stay within half a word
-after it."""
+"""Products of normalised elements, 20 bits below their point and 5 above it, and factors of 31 bits stay within half a
+word after it."""
 MOST_LIFT = 21
 """A summand of 31 bits, and half a unit for ties: 53 bits hold both."""
 CALL, COLUMN, ROW, ELEMENT = 500, 5, 340, 13
