@@ -11,6 +11,7 @@ from numpy.random import Generator, default_rng
 from tests.support.checks import Case
 from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_graph, run_on
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
+from tilewright import pipeline
 from tilewright.errors import instance, present
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant, full_range
@@ -167,6 +168,20 @@ def followed(
     axis = len(shape) - 1
     given = [made, *(builder.constant(array.astype(np.int32), "f") for array in factors)]
     builder.output(builder.add(RequantShift(requantised, axis), given)[0])
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("shift", "factor", "joined"), [(0, 1, False), (3, 8, True)])
+def test_sums_that_are_not_shifted_stay(shift: int, factor: int, joined: bool) -> None:
+    """Half a unit is a shift by one bit less."""
+    builder = Builder("sum")
+    x, more = (builder.input(name, TensorType("int8", (4, 16))) for name in ("x", "more"))
+    arrays = some_bytes(default_rng(1), "int8", 16, 16), np.zeros(16, np.int32), np.full(16, (1 << 28) + 1, np.int32)
+    constants = [builder.constant(array, "c") for array in arrays]
+    (made,) = builder.add(MatMul(requant=full_range(40, "int8", 3, "half_even")), [x, *constants])
+    builder.output(builder.add(QLinearAdd(factor, factor, 0, full_range(shift, "int8")), [more, made])[0])
+    nodes = pipeline.stage(builder.build(), "cpu", "lowered").nodes
+    assert any(isinstance(node.op, QLinearAdd) for node in nodes) != joined
 
 
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)

@@ -132,6 +132,18 @@ def test_totals_that_others_read_stay() -> None:
     assert not any(isinstance(node.op, ScaledProduct) for node in nodes)
 
 
+@pytest.mark.fast
+def test_scales_with_more_axes_stay() -> None:
+    """Totals of a matrix that a bias gives a third axis."""
+    made = Model()
+    made.layer(default_rng(1), "MatMulInteger", np.ones((4, 8), np.float32), np.ones((8, 8), np.int8))
+    (bias,) = [one for one in made.constants if one.name == "n0_bias"]
+    bias.dims[:] = [1, 1, 8]
+    graph = pipeline.stage(made.graph(), "cpu", "lowered")
+    assert graph.types[graph.outputs[0]].shape == (1, 4, 8)
+    assert [node.op.kind for node in graph.nodes].count("ScaledProduct") == 1
+
+
 @pytest.mark.parametrize("name", HYBRID)
 def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """TensorFlow Lite's: rows have a scale each, images a zero point."""

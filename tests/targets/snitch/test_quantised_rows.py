@@ -58,3 +58,22 @@ def test_what_it_does_not_take(length: int, mul: int, requant: Requant, reason: 
     objection = norm_objection(made.op, made.types)
     assert objection is not None
     assert reason in objection
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("shift", "lift", "rounding", "reason"),
+    [
+        (26, 0, "half_even", "less than 27 bits"),
+        (27, 26, "half_even", "less than 28 bits"),
+        (40, 22, "half_up", "more than 21 bits"),
+        (40, 22, "half_even", None),
+    ],
+)
+def test_sums_that_doubles_and_words_hold(shift: int, lift: int, rounding: str, reason: str | None) -> None:
+    ones = np.ones((1, 64), np.int32)
+    op = QLinearRowNorm(1, lift=lift, requant=full_range(shift, "int8", 0, rounding))
+    made = Case(NORM, op, [np.zeros((2, 64), np.int8), ones, ones])
+    objection = norm_objection(made.op, made.types)
+    assert (reason is None) == (objection is None)
+    assert objection is None or (reason or "") in objection

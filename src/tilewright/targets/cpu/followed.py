@@ -123,7 +123,7 @@ def _same_results(requant: Requant, x: Array, wanted: Array, mul: Array, add: Ar
 
 def _sum(columns: int, graph: Graph, node: Node) -> Follower | None:
     op = node.op
-    if type(op) is not QLinearAdd or byte_sum(graph, node) is None:
+    if type(op) is not QLinearAdd or op.requant.shift == 0 or byte_sum(graph, node) is None:
         return None
     if len({graph.types[name].dtype for name in (*node.inputs, node.key)}) > 1:
         return None

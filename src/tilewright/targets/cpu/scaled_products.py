@@ -124,7 +124,7 @@ def _with(columns: int, graph: Graph, node: Node, step: Step, position: int) -> 
     found = _before(columns, graph, node, node.inputs[position])
     if found is None or found.activation is not None or found.bias:
         return None
-    is_spread = graph.types[node.key].elements != graph.types[found.product.key].elements
+    is_spread = graph.types[node.key].shape != graph.types[node.inputs[position]].shape
     return None if is_spread else step(graph, found, node.inputs[1 - position])
 
 

@@ -18,6 +18,11 @@ LONGEST = 1024
 """Elements of a row: their number, times a byte, times a root's inverse, stays below 2**53."""
 MOST_SHIFT = 44
 """Fraction bits of a result that is not clipped, beside the 8 above them and one for ties."""
+LEAST_SHIFT = 27
+"""Products of normalised elements, 20 bits below their point and 5 above it, and factors of 31 bits stay within half a
+word after it."""
+MOST_LIFT = 21
+"""A summand of 31 bits, and half a unit for ties: 53 bits hold both."""
 CALL, COLUMN, ROW, ELEMENT = 500, 5, 340, 13
 """Cycles: of a call, of each column of its tables, and of the core that has most rows."""
 
@@ -31,6 +36,10 @@ def norm_objection(op: Op, types: Types) -> str | None:
         return f"rows have more than {LONGEST} elements, or results more than {MOST_SHIFT} fraction bits"
     if norm.requant.rounding not in ("half_even", "half_up", NATIVE):
         return f"it rounds {norm.requant.rounding}"
+    if norm.requant.shift < max(LEAST_SHIFT, norm.lift + 2):
+        return f"shifts by less than {max(LEAST_SHIFT, norm.lift + 2)} bits: results may be beyond a word"
+    if norm.lift > MOST_LIFT and norm.requant.rounding != "half_even":
+        return f"summands are lifted by more than {MOST_LIFT} bits, ties are not to even"
     return None
 
 
