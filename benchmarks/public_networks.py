@@ -274,6 +274,8 @@ def _all(given: argparse.Namespace) -> dict[str, dict[str, Any]]:
     paths = sorted(
         p for p in given.folder.iterdir() if p.suffix in (".onnx", ".tflite") and re.search(given.only, p.name)
     )
+    if not paths:
+        raise SystemExit(f"{given.folder}: no .onnx or .tflite file; copy them out of the packages' folders")
 
     def one(path: Path) -> dict[str, Any]:
         found = apart(path, given.target, given.only_import, given.limit)
