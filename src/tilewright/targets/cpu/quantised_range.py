@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
-from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
@@ -26,9 +26,8 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Complaint, Pass
-from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Kernel
+from tilewright.targets.cpu.at_once import Found, at_once
 from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 255.0
@@ -65,38 +64,6 @@ class QuantisedRange(Internal):
         return {"count": types["X"].elements}
 
 
-@dataclass(frozen=True)
-class Found:
-    """The nodes that quantise a tensor."""
-
-    x: str
-    scale: Node
-    zero: Node
-    quantise: Node
-
-
-def run(graph: Graph) -> Graph:
-    found = {one.scale.key: one for node in graph.nodes if (one := _found(graph, node)) is not None}
-    replaced = {key for one in found.values() for key in (one.zero.key, one.quantise.key)}
-
-    def quantise_at_once(node: Node, builder: Builder) -> Mapping[str, str] | None:
-        if node.key in replaced:
-            return {node.key: node.key}
-        if node.key not in found:
-            return None
-        one = found[node.key]
-        builder.add(QuantisedRange(), [one.x], [one.quantise.key, one.scale.key, one.zero.key], one.quantise.name)
-        return {node.key: node.key}
-
-    return rewrite(graph, quantise_at_once)
-
-
-def all_at_once(graph: Graph) -> Iterator[Complaint]:
-    for node in graph.nodes:
-        if _found(graph, node) is not None:
-            yield node.where, "quantises by a range that is computed apart"
-
-
 def _found(graph: Graph, node: Node) -> Found | None:
     if not isinstance(node.op, QuantizeLinear) or graph.types[node.key].dtype != "uint8":
         return None
@@ -109,14 +76,7 @@ def _found(graph: Graph, node: Node) -> Found | None:
     is_range = _is_end(graph, high, x, Max, ReduceMax) and _is_end(graph, low, x, Min, ReduceMin)
     if not is_range or not _is_zero_point(graph, zero, low, scale):
         return None
-    found = Found(x, graph.producers[scale], graph.producers[zero], node)
-    return found if _is_there(graph, x, found.scale) else None
-
-
-def _is_there(graph: Graph, tensor: str, node: Node) -> bool:
-    """Whether a tensor is made before a node."""
-    source = graph.producers.get(tensor)
-    return source is None or graph.nodes.index(source) < graph.nodes.index(node)
+    return Found(QuantisedRange(), x, (node, graph.producers[scale], graph.producers[zero]))
 
 
 def _is_zero_point(graph: Graph, zero: str, low: str, scale: str) -> bool:
@@ -148,5 +108,7 @@ def _unmoved(graph: Graph, tensor: str) -> str:
     return tensor
 
 
-QUANTISED_RANGES = Pass("floats are quantised by their range at once", run, ensures=all_at_once)
+QUANTISED_RANGES = at_once(
+    "floats are quantised by their range at once", "quantises by a range that is computed apart", _found
+)
 KERNEL = Kernel(QuantisedRange, "quantised_range.c", "X:float32 -> Y:uint8 scale:float32 zero:uint8", {})

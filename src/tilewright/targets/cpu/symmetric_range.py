@@ -4,7 +4,7 @@ read, become one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
-from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
@@ -25,9 +25,8 @@ from tilewright.ops.max import Max
 from tilewright.ops.mul import Mul
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sign import Sign
-from tilewright.passes import Complaint, Pass
-from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Kernel
+from tilewright.targets.cpu.at_once import Found, at_once
 from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 127.0
@@ -67,38 +66,6 @@ class SymmetricRange(Internal):
         return {"rows": math.prod(shape[: self.rows]), "count": math.prod(shape[self.rows :]), "least": self.least}
 
 
-@dataclass(frozen=True)
-class Found:
-    """The nodes that give bytes and their scale."""
-
-    x: str
-    op: SymmetricRange
-    scale: Node
-    cast: Node
-
-
-def run(graph: Graph) -> Graph:
-    found = [one for node in graph.nodes if (one := _found(graph, node)) is not None]
-    place = {node.key: i for i, node in enumerate(graph.nodes)}
-    first = {min(one.scale.key, one.cast.key, key=place.__getitem__): one for one in found}
-    replaced = {key for one in found for key in (one.scale.key, one.cast.key)}
-
-    def quantise_at_once(node: Node, builder: Builder) -> Mapping[str, str] | None:
-        if node.key not in replaced:
-            return None
-        if (one := first.get(node.key)) is not None:
-            builder.add(one.op, [one.x], [one.cast.key, one.scale.key], one.cast.name)
-        return {node.key: node.key}
-
-    return rewrite(graph, quantise_at_once)
-
-
-def all_at_once(graph: Graph) -> Iterator[Complaint]:
-    for node in graph.nodes:
-        if _found(graph, node) is not None:
-            yield node.where, "quantises by a size that is computed apart"
-
-
 def _found(graph: Graph, cast: Node) -> Found | None:
     if not isinstance(cast.op, Cast) or graph.types[cast.key].dtype != "int8":
         return None
@@ -116,7 +83,7 @@ def _found(graph: Graph, cast: Node) -> Found | None:
         return None
     most = quotient[1]
     op, scale = _sizes(graph, x, most), _scale(graph, most)
-    return Found(x, op, scale, cast) if op is not None and scale is not None else None
+    return Found(op, x, (cast, scale)) if op is not None and scale is not None else None
 
 
 def _rounded_away(graph: Graph, tensor: str) -> str:
@@ -146,5 +113,7 @@ def _scale(graph: Graph, most: str) -> Node | None:
     return next((node for node in readers if other_operand(graph, node.key, Div, STEPS) == most), None)
 
 
-SYMMETRIC_RANGES = Pass("floats are quantised by their largest size at once", run, ensures=all_at_once)
+SYMMETRIC_RANGES = at_once(
+    "floats are quantised by their largest size at once", "quantises by a size that is computed apart", _found
+)
 KERNEL = Kernel(SymmetricRange, "symmetric_range.c", "X:float32 -> Y:int8 scale:float32", {})

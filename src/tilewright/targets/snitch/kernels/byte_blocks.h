@@ -16,6 +16,18 @@
 #define IS_SIGNED ((TW_X)-1 < 0)
 #define OFFSET (BASE + (IS_SIGNED ? 128.0 : 0.0))
 
+/* What all rows share, and of each core the room for elements that are at work and for two blocks of results. */
+typedef struct {
+  double *factor, *summand, *row, *results;
+} tables;
+
+/* `shared` factors and as many summands; `length` elements of each core, which begin in different banks. */
+static inline tables tables_in(double *scratch, int32_t shared, int32_t length) {
+  double *const own = scratch + 2 * shared + tw_core() * (length + 2 * BLOCK + 1);
+  const tables t = {scratch, scratch + shared, own, own + length};
+  return t;
+}
+
 static inline void put_byte(double *to, uint32_t byte) { ((volatile uint8_t *)to)[BYTE_IN_BASE] = (uint8_t)byte; }
 
 static inline void put_four(double *to, uint32_t bytes) {

@@ -22,17 +22,6 @@
 
 #define UNIT_BITS 20 /* fraction bits of a normalised element */
 #define ROOT_BITS 31
-/* What all rows share, and room for one row of each core and for two blocks of results. */
-typedef struct {
-  double *factor, *summand, *row, *results;
-} tables;
-
-static tables tables_in(double *scratch, int32_t length) {
-  /* Rows of cores begin in different banks. */
-  double *const own = scratch + 2 * length + tw_core() * (length + 2 * BLOCK + 1);
-  const tables t = {scratch, scratch + length, own, own + length};
-  return t;
-}
 
 /* Halves go up where they would go to the even neighbour otherwise: by less than the smallest difference. */
 static void fill(const tables *t, const tw_qlinearrownorm_params *p, const int32_t *mul, const int32_t *add) {
@@ -133,7 +122,7 @@ static void scale_row(const tables *t, const tw_qlinearrownorm_params *p, const 
 void TW_NAME(const tw_qlinearrownorm_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y,
              void *scratch) {
   const tw_qlinearrownorm_params p = *params;
-  const tables t = tables_in(scratch, p.length);
+  const tables t = tables_in(scratch, p.length, p.length);
   const tw_share share = tw_share_of(p.rows);
   fill(&t, &p, mul, add);
   tw_barrier();

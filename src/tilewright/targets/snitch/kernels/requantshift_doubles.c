@@ -18,16 +18,6 @@
 
 #define RUN 128 /* elements that a core takes at a time */
 
-typedef struct {
-  double *factor, *summand, *row, *results;
-} tables;
-
-static tables tables_in(double *scratch, int32_t channels) {
-  double *const own = scratch + 2 * channels + tw_core() * (RUN + 2 * BLOCK + 1);
-  const tables t = {scratch, scratch + channels, own, own + RUN};
-  return t;
-}
-
 /* Halves go up where they would go to the even neighbour otherwise: by less than the smallest difference. */
 static void fill(const tables *t, const tw_requant *r, const int32_t *mul, const int32_t *add) {
   const double unit = tw_power(-r->shift), tie = r->rounding == TW_HALF_EVEN ? 0.0 : unit * 0.5;
@@ -72,7 +62,7 @@ void TW_NAME(const tw_requantshift_params *params, const TW_X *x, const int32_t 
              void *scratch) {
   const tw_requant r = params->requant;
   const int32_t inner = params->inner, channels = r.channels;
-  const tables t = tables_in(scratch, channels);
+  const tables t = tables_in(scratch, channels, RUN);
   const tw_share share = tw_share_in_blocks(params->outer * channels * inner, BLOCK);
   fill(&t, &r, mul, add);
   tw_barrier();
