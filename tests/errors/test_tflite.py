@@ -100,6 +100,13 @@ def test_a_buffer_of_another_size() -> None:
     assert "tensor 't1' of shape (2, 3) has 20 bytes" in refusal(one(O("ADD", [0, 1], [2]), X, short, X)).what
 
 
+def test_floats_beside_integers_with_scales() -> None:
+    """Also with a scale of their own, which says nothing."""
+    integers, floats = T("int8", (2, 3), 0.1), T("float32", (2, 3), 0.1)
+    error = refusal(write([integers, floats, integers], [O("MAXIMUM", [0, 1], [2])], [0, 1], [2]))
+    assert "input 1 is float32, beside integers with scales" in error.what
+
+
 def test_types_that_contradict_the_operator() -> None:
     error = refusal(one(O("RELU", [0], [1]), X, T("float32", (2, 4))))
     assert error.what == "gives f32[2x3], but 't1' is declared f32[2x4]"

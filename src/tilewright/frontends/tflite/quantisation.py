@@ -11,7 +11,7 @@ from tilewright.frontends.tflite.file import Quantisation
 from tilewright.frontends.tflite.node import Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import factors
-from tilewright.ir.types import Array, limits
+from tilewright.ir.types import Array, is_integer, limits
 
 NONE, RELU, RELU_N1_TO_1, RELU6 = range(4)
 """Fused activations, by their numbers in the schema."""
@@ -34,10 +34,13 @@ def one_scale(given: Quantisation, what: str) -> tuple[float, int]:
 
 
 def operand(node: Node, position: int) -> tuple[float, int]:
+    dtype = node.dtype(position)
+    if not is_integer(dtype):
+        raise Refusal(f"input {position} is {dtype}, beside integers with scales", "quantise the model again")
     scale, zero = one_scale(node.quantisation(position), f"input {position}")
-    low, high = limits(node.dtype(position))
+    low, high = limits(dtype)
     if not low <= zero <= high:
-        raise Refusal(f"input {position} is {node.dtype(position)} with zero point {zero}", "quantise the model again")
+        raise Refusal(f"input {position} is {dtype} with zero point {zero}", "quantise the model again")
     return scale, zero
 
 
