@@ -32,35 +32,35 @@ static inline tw_down tw_down_of(int32_t pitch, int32_t across, int32_t rows, in
   return d;
 }
 
-/* %0: the plane; %1: its word; %2: y; %3 to %6: totals. */
-#define TW_A_DOWN_WORD TW_A_LW_STEP("%1", "%0", "%[pitch]")
+/* %0: the plane; %1 and %2: its words in turn; %3: y; %4 to %7: totals. The last total to begin with a word does so behind
+ * the load of the next one, whose value takes a cycle more: `old` is the word before `new`. */
+#define TW_A_DOWN_WORD(word) TW_A_LW_STEP(word, "%0", "%[pitch]")
 #define TW_A_DOWN_BYTE(t, step)                                                                           \
-  TW_A_R(TW_E_ADDN, t, "%[add]", "%[shift]") TW_A_CLIP_BYTE(t, "%[high]") TW_A_SB_STEP(t, "%2", step)
+  TW_A_R(TW_E_ADDN, t, "%[add]", "%[shift]") TW_A_CLIP_BYTE(t, "%[high]") TW_A_SB_STEP(t, "%3", step)
 #define TW_A_DOWN_LESS(t) TW_A_R(TW_E_MAC, t, t, "%[less]")
 
 /* The last row of the filter for one or two results that end, and the middle one for those that have begun. */
-#define TW_A_END_TWO(p0, p1)                                                                              \
-  TW_A_DOWN_WORD TW_A_DOT(p0, "%1", "%[w2]") TW_A_DOT(p1, "%1", "%[v2]") TW_A_DOWN_LESS(p0) TW_A_DOWN_LESS(p1) \
+#define TW_A_LAST_TWO(p0, p1, new)                                                                        \
+  TW_A_DOT(p0, new, "%[w2]") TW_A_DOT(p1, new, "%[v2]") TW_A_DOWN_LESS(p0) TW_A_DOWN_LESS(p1)              \
   TW_A_DOWN_BYTE(p0, "%[y_step]") TW_A_DOWN_BYTE(p1, "%[y_next]")
-#define TW_A_TURN_TWO(p0, p1, q0, q1)                                                                     \
-  TW_A_END_TWO(p0, p1) TW_A_DOT(q0, "%1", "%[w1]") TW_A_DOT(q1, "%1", "%[v1]")                            \
-  TW_A_DOT_FIRST(p0, "%1", "%[w0]") TW_A_DOT_FIRST(p1, "%1", "%[v0]")
+#define TW_A_END_TWO(p0, p1, new) TW_A_DOWN_WORD(new) TW_A_LAST_TWO(p0, p1, new)
+#define TW_A_TURN_TWO(p0, p1, q0, q1, old, new)                                                           \
+  TW_A_DOWN_WORD(new) TW_A_DOT_FIRST(q1, old, "%[v0]") TW_A_LAST_TWO(p0, p1, new)                          \
+  TW_A_DOT(q0, new, "%[w1]") TW_A_DOT(q1, new, "%[v1]") TW_A_DOT_FIRST(p0, new, "%[w0]")
 #define TW_A_BEGIN_TWO                                                                                    \
-  TW_A_DOWN_WORD TW_A_DOT_FIRST("%3", "%1", "%[w0]") TW_A_DOT_FIRST("%4", "%1", "%[v0]") TW_A_DOWN_WORD    \
-  TW_A_DOT("%3", "%1", "%[w1]") TW_A_DOT("%4", "%1", "%[v1]")                                             \
-  TW_A_DOT_FIRST("%5", "%1", "%[w0]") TW_A_DOT_FIRST("%6", "%1", "%[v0]")
-#define TW_A_END_ONE(p) TW_A_DOWN_WORD TW_A_DOT(p, "%1", "%[w2]") TW_A_DOWN_LESS(p) TW_A_DOWN_BYTE(p, "%[y_next]")
-#define TW_A_TURN_ONE(p, q)                                                                               \
-  TW_A_DOWN_WORD TW_A_DOT(p, "%1", "%[w2]") TW_A_DOT(q, "%1", "%[w1]") TW_A_DOWN_LESS(p)                   \
-  TW_A_DOWN_BYTE(p, "%[y_next]") TW_A_DOT_FIRST(p, "%1", "%[w0]")
+  TW_A_DOWN_WORD("%1") TW_A_DOWN_WORD("%2") TW_A_DOT_FIRST("%4", "%1", "%[w0]") TW_A_DOT_FIRST("%5", "%1", "%[v0]") \
+  TW_A_DOT("%4", "%2", "%[w1]") TW_A_DOT("%5", "%2", "%[v1]") TW_A_DOT_FIRST("%6", "%2", "%[w0]")
+#define TW_A_LAST_ONE(p, new) TW_A_DOT(p, new, "%[w2]") TW_A_DOWN_LESS(p) TW_A_DOWN_BYTE(p, "%[y_next]")
+#define TW_A_END_ONE(p, new) TW_A_DOWN_WORD(new) TW_A_LAST_ONE(p, new)
+#define TW_A_TURN_ONE(p, q, old, new)                                                                     \
+  TW_A_DOWN_WORD(new) TW_A_DOT_FIRST(q, old, "%[w0]") TW_A_LAST_ONE(p, new) TW_A_DOT(q, new, "%[w1]")
 #define TW_A_BEGIN_ONE                                                                                    \
-  TW_A_DOWN_WORD TW_A_DOT_FIRST("%3", "%1", "%[w0]") TW_A_DOWN_WORD TW_A_DOT("%3", "%1", "%[w1]")          \
-  TW_A_DOT_FIRST("%4", "%1", "%[w0]")
+  TW_A_DOWN_WORD("%1") TW_A_DOWN_WORD("%2") TW_A_DOT_FIRST("%4", "%1", "%[w0]") TW_A_DOT("%4", "%2", "%[w1]")
 
 /* All columns: `begin`, `turn` and `end` are the numbers of instructions of each. */
 #define TW_A_DOWN(BEGIN, begin, TURNS, turns, END, end)                                                   \
   TW_A_BEGIN TW_A_OUTER_LOOP("%[across]", (begin + 1 + turns + 1 + end + 2)) BEGIN TW_A_LOOP("%[pairs]", turns) TURNS \
-  "beqz %[odd], 1f\n" END "1:\nadd %0, %0, %[back]\nadd %2, %2, %[y_back]\n" TW_A_END
+  "beqz %[odd], 1f\n" END "1:\nadd %0, %0, %[back]\nadd %3, %3, %[y_back]\n" TW_A_END
 #define TW_DOWN_OPERANDS                                                                                  \
   [pitch] "r"(d->pitch), [pairs] "r"(d->pairs), [odd] "r"(d->odd), [across] "r"(d->across), [y_next] "r"(d->y_next), \
       [back] "r"(d->back), [y_back] "r"(d->y_back), [w0] "r"(taps[0]), [w1] "r"(taps[1]), [w2] "r"(taps[2]),   \
@@ -71,10 +71,12 @@ static inline tw_down tw_down_of(int32_t pitch, int32_t across, int32_t rows, in
  * has those of two results. */
 static __attribute__((noinline)) void tw_down_two(const tw_columns *c, const uint32_t *taps, int f, const uint8_t *plane,
                                                   const tw_down *d, TW_Y *y) {
-  uint32_t word, p0, p1, q0, q1;
-  __asm__ volatile(TW_A_DOWN(TW_A_BEGIN_TWO, 8, TW_A_TURN_TWO("%3", "%4", "%5", "%6") TW_A_TURN_TWO("%5", "%6", "%3", "%4"),
-                             30, TW_A_END_TWO("%3", "%4"), 11)
-                   : "+r"(plane), "=&r"(word), "+r"(y), "=&r"(p0), "=&r"(p1), "=&r"(q0), "=&r"(q1)
+  uint32_t old, new, p0, p1, q0, q1;
+  __asm__ volatile(TW_A_DOWN(TW_A_BEGIN_TWO, 7,
+                             TW_A_TURN_TWO("%4", "%5", "%6", "%7", "%2", "%1")
+                             TW_A_TURN_TWO("%6", "%7", "%4", "%5", "%1", "%2"),
+                             30, TW_A_END_TWO("%4", "%5", "%1"), 11)
+                   : "+r"(plane), "=&r"(old), "=&r"(new), "+r"(y), "=&r"(p0), "=&r"(p1), "=&r"(q0), "=&r"(q1)
                    : TW_DOWN_OPERANDS, [y_step] "r"(d->y_step), [v0] "r"(taps[0] << 8), [v1] "r"(taps[1] << 8),
                      [v2] "r"(taps[2] << 8)
                    : "memory");
@@ -83,10 +85,11 @@ static __attribute__((noinline)) void tw_down_two(const tw_columns *c, const uin
 /* The same for at most four taps in a row, and one result. */
 static __attribute__((noinline)) void tw_down_one(const tw_columns *c, const uint32_t *taps, int f, const uint8_t *plane,
                                                   const tw_down *d, TW_Y *y) {
-  uint32_t word, p, q;
-  __asm__ volatile(TW_A_DOWN(TW_A_BEGIN_ONE, 5, TW_A_TURN_ONE("%3", "%4") TW_A_TURN_ONE("%4", "%3"), 16,
-                             TW_A_END_ONE("%3"), 6)
-                   : "+r"(plane), "=&r"(word), "+r"(y), "=&r"(p), "=&r"(q)
+  uint32_t old, new, p, q;
+  __asm__ volatile(TW_A_DOWN(TW_A_BEGIN_ONE, 4,
+                             TW_A_TURN_ONE("%4", "%5", "%2", "%1") TW_A_TURN_ONE("%5", "%4", "%1", "%2"), 16,
+                             TW_A_END_ONE("%4", "%1"), 6)
+                   : "+r"(plane), "=&r"(old), "=&r"(new), "+r"(y), "=&r"(p), "=&r"(q)
                    : TW_DOWN_OPERANDS
                    : "memory");
 }
