@@ -3,7 +3,7 @@
 #define TW_ATTENTION_SHARES_H
 
 #include "attention_own.h"
-#include "divide64.h"
+#include "unit_share.h"
 
 static inline uint32_t exponential(const int32_t *table, int32_t distance) {
   return tw_x_word_at((const uint32_t *)table, distance);
@@ -72,17 +72,6 @@ static __attribute__((noinline)) uint64_t fine_exponential_row(const params_type
   return total;
 }
 
-/* What a share is of an exponential: the upper half of its product with `unit`, which is never negative. */
-typedef struct {
-  uint32_t upper, lower;
-  int32_t half, shift, high;
-} unit_share;
-
-static inline int32_t shared(const unit_share *u, int32_t exponential) {
-  const uint32_t e = (uint32_t)exponential, more = (uint32_t)((uint64_t)e * u->lower >> 32);
-  return tw_x_min((int32_t)((uint32_t)tw_x_mac_words(u->half, e, u->upper) + more) >> u->shift, u->high);
-}
-
 /* The last word of a row's shares is filled up with none. */
 static inline void end_of_shares(const own_row *o) {
   uint8_t *const shares = (uint8_t *)o->row;
@@ -93,8 +82,7 @@ static inline void end_of_shares(const own_row *o) {
  * with `unit` only the upper half matters, but for ties. */
 static __attribute__((noinline)) int32_t share_row(const params_type *p, const own_row *o, uint64_t unit) {
   const tw_requant *const r = &p->exact.share;
-  const int32_t shift = r->shift - 32;
-  const unit_share u = {(uint32_t)(unit >> 32), (uint32_t)unit, (1 << shift) >> 1, shift, r->high - r->zero_point};
+  const unit_share u = unit_share_of(r, unit);
   const int32_t *x = o->row, *const end = x + o->seen;
   uint8_t *y = (uint8_t *)o->row;
   int32_t sum = 0;
@@ -146,23 +134,9 @@ static TW_COMPACT int32_t share_row_exactly(const params_type *p, const own_row 
   return sum;
 }
 
-/* Whether a product of an exponential and this number may lie between two shares: no exponential has more than 30
- * factors of 2. */
-static inline int may_tie(uint64_t unit, int32_t shift) {
-  const uint32_t lower = (uint32_t)unit;
-  return (lower ? tw_x_ff1(lower) : 32 + tw_x_ff1((uint32_t)(unit >> 32))) + 30 >= shift - 1;
-}
-
-static inline uint64_t unit_of(const params_type *p, uint64_t total) {
-  const uint64_t numerator = (uint64_t)p->exact.numerator;
-  if (total >> 32) return numerator / total;
-  return total ? tw_divide_by_word(numerator, (uint32_t)total) : 0;
-}
-
 static inline int32_t share_out(const params_type *p, const own_row *o) {
-  const uint64_t unit = unit_of(p, o->total);
-  const int32_t shift = p->exact.share.shift;
-  return shift < 33 || may_tie(unit, shift) ? share_row_exactly(p, o, (int64_t)unit) : share_row(p, o, unit);
+  const uint64_t unit = unit_of((uint64_t)p->exact.numerator, o->total);
+  return may_tie(unit, p->exact.share.shift) ? share_row_exactly(p, o, (int64_t)unit) : share_row(p, o, unit);
 }
 
 #endif
