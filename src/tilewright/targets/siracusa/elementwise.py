@@ -14,6 +14,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
+from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
@@ -24,6 +25,7 @@ from tilewright.targets.siracusa.features import Extents, binary_features, repea
 from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
+SHORT = NARROW | {"int16", "uint16"}
 TOO_WIDE = "its requantisation needs more than 32 bits"
 
 
@@ -227,6 +229,10 @@ KERNELS = (
     Kernel(
         QuantizeLinear, "quantizelinear_products.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
         objection=several_scales, cooperative=True, header="quantizelinear.h",
+    ),
+    Kernel(
+        DequantizeLinear, "dequantizelinear_shared.c", "X scale:float32 zero -> Y:float32",
+        {"X": SHORT, "zero": SHORT}, objection=several_scales, cooperative=True, header="dequantizelinear.h",
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, piece_starts,
