@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright.errors import instance
-from tilewright.ir.op import Op
+from tilewright.ir.op import Op, Params
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._linear import NARROW
 from tilewright.ops._reduction import Reduction
@@ -24,6 +25,10 @@ from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
 
+BYTE = 255
+"""How far from its zero point a byte may be."""
+MEAN_FRACTION, LEAST_FRACTION = 20, 6
+"""Bits of a mean's fraction at most, and at least for it to be worth while."""
 MANY = 2**23
 """Bytes whose sum may not fit 31 bits."""
 
@@ -41,6 +46,30 @@ def rows_objection(op: Op, types: Types) -> str | None:
 def columns(op: type[Reduction], source: str, header: str = "reduce.h") -> Kernel:
     types = {"X": NARROW, "Y": NARROW}
     return Kernel(op, source, "X -> Y", types, objection=rows_objection, cooperative=True, header=header)
+
+
+def upper_mean(op: QLinearReduceMean, count: int) -> tuple[int, int, int]:
+    """Factor, shift to the left before it, and bits of a mean's fraction in the upper word of the product. A shift of 0
+    leaves every mean to the exact way."""
+    largest = max(1, BYTE * count)
+    up = 31 - largest.bit_length()
+    divisor = max(1, count) << op.requant.shift
+    room = (2**28 * divisor) // max(1, largest * abs(op.mul))
+    shift = min(MEAN_FRACTION, room.bit_length() - 1)
+    if shift < LEAST_FRACTION:
+        return 0, 0, 0
+    numerator = op.mul << (32 + shift)
+    return round_half_up(numerator, divisor << up), up, shift
+
+
+def round_half_up(numerator: int, divisor: int) -> int:
+    return (2 * numerator + divisor) // (2 * divisor)
+
+
+def mean_params(op: Op, types: Types) -> Params:
+    mean = instance(op, QLinearReduceMean)
+    mul, up, shift = upper_mean(mean, mean.count({"X": types["X"].shape}))
+    return {"exact": op.params(types), "quick": {"mul": mul, "up": up, "shift": shift}}
 
 
 def floats(op: type[Op], source: str) -> Kernel:
@@ -81,7 +110,7 @@ KERNELS = (
     ),
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),
-    columns(QLinearReduceMean, "qlinearreducemean_columns.c", "qlinearreducemean.h"),
+    replace(columns(QLinearReduceMean, "qlinearreducemean_columns.c", ""), params=mean_params),
     Kernel(
         QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
         objection=channels_last, cooperative=True, header="qlinearaveragepool.h",

@@ -1,6 +1,8 @@
 /* Four neighbouring columns of bytes, element by element. A kernel includes this after it has said what it does:
  *   state start(void)                  of four columns without elements
- *   state with(state, uint32_t word)   with one more element in each of them */
+ *   state with(state, uint32_t word)   with one more element in each of them
+ * and, with TW_HAS_WITH_PAIRS, how it takes twice as many elements as `pairs`, `step` bytes apart; x is behind them then:
+ *   state with_pairs(state, const uint8_t **x, int32_t pairs, int32_t step) */
 #ifndef TW_FOUR_COLUMNS_H
 #define TW_FOUR_COLUMNS_H
 
@@ -8,6 +10,10 @@
 #include "xpulp.h"
 
 static inline state with_words(state total, const uint8_t *x, int32_t count, int32_t step) {
+#ifdef TW_HAS_WITH_PAIRS
+  total = with_pairs(total, &x, count >> 1, step);
+  return count & 1 ? with(total, tw_x_load(x)) : total;
+#else
   for (; count >= 4; count -= 4, x += 4 * step) {
     const uint32_t x0 = tw_x_load(x), x1 = tw_x_load(x + step);
     const uint32_t x2 = tw_x_load(x + 2 * step), x3 = tw_x_load(x + 3 * step);
@@ -15,6 +21,7 @@ static inline state with_words(state total, const uint8_t *x, int32_t count, int
   }
   for (; count > 0; count--, x += step) total = with(total, tw_x_load(x));
   return total;
+#endif
 }
 
 /* The same where fewer than four columns are left. */
