@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 
 from tilewright import pipeline
@@ -15,6 +15,8 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
 from tilewright.ops._scaling import Scaling
+from tilewright.ops.ceil import Ceil
+from tilewright.ops.floor import Floor
 from tilewright.ops.irmsnorm import iRMSNorm
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.lookup import ENTRIES, Lookup
@@ -44,9 +46,11 @@ class Overheads:
     layer: float
     tile: float
     latency: float
+    own_layer: float = 0.0
+    own_transfer: float = 0.0
 
     def as_dict(self) -> dict[str, float]:
-        return {"layer": self.layer, "tile": self.tile, "latency": self.latency}
+        return asdict(self)
 
 
 def network() -> Graph:
@@ -90,7 +94,8 @@ def overheads(target: Target, code_in_l1: bool = False) -> Overheads:
     cases = (replace(settings, code_in_l1=code_in_l1) for settings in SETTINGS)
     found = [row for settings in cases for row in _rows(target, settings)]
     coefficients = fit([features for features, _ in found], [max(cycles, 1.0) for _, cycles in found])
-    return Overheads(*(round(value, 1) for value in (*coefficients, latency(target, code_in_l1))))
+    own = own_tiles(target, code_in_l1, coefficients[1])
+    return Overheads(*(round(value, 1) for value in (*coefficients, latency(target, code_in_l1), *own)))
 
 
 def latency(target: Target, code_in_l1: bool) -> float:
@@ -101,10 +106,43 @@ def latency(target: Target, code_in_l1: bool) -> float:
     return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
 
 
+def own_tiles(target: Target, code_in_l1: bool, tile: float) -> tuple[float, float]:
+    """What a layer takes whose cores have tiles of their own, and each of their transfers: layers in L1 that have a tile
+    for each core, and layers that load and store many. Nothing of it where a target has no such layers."""
+    near, far = (
+        [layer for layer in _profiled(target, own_network(size), settings).profile.layers[1:-1] if layer.mode == PER_CORE]
+        for size, settings in (
+            (LENGTH, Settings(code_in_l1=code_in_l1)),
+            (ROWS * LENGTH // 4, Settings(l1=20_000, buffering="double", code_in_l1=code_in_l1)),
+        )
+    )
+    moving = [layer for layer in far if layer.bytes_in and layer.bytes_out]
+    if not near or not moving:
+        return 0.0, 0.0
+    layer = max(0.0, median(_beside_kernels(one, tile) for one in near))
+    each = (max(0.0, _beside_kernels(one, tile) - layer) / (2 * _one_after_the_other(one)[0]) for one in moving)
+    return layer, median(each)
+
+
+def _beside_kernels(layer: LayerProfile, tile: float) -> float:
+    rounds, kernels = _one_after_the_other(layer)
+    return layer.cycles - kernels - rounds * tile
+
+
+def own_network(size: int) -> Graph:
+    """Layers that clusters leave to portable kernels."""
+    builder = Builder("overheads")
+    tensor = builder.input("x", TensorType("float32", (size,)))
+    for number in range(LAYERS):
+        (tensor,) = builder.add((Floor, Ceil)[number % 2](), [tensor])
+    builder.output(tensor)
+    return builder.build()
+
+
 def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
     compiled = pipeline.Compiled(*pipeline.stages(graph, target.name, "", settings))
     writer = ClusterWriter(compiled.schedule, symbol_prefix("overheads"))
-    inputs = {"x": values("int8", *graph.types["x"].shape)}
+    inputs = {"x": values(graph.types["x"].dtype, *graph.types["x"].shape)}
     return profile_program(SocProgram(writer, compiled.files, None), inputs, "overheads")
 
 

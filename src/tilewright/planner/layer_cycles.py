@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tilewright.planner.tile_params import scratch_of
 from tilewright.planner.tiling_option import Layer, Limits
 from tilewright.target.cost_model import busiest_core_cycles, cold_cycles, grid_cycles, overlapped
+from tilewright.target.costs import Costs
 from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import cost
@@ -142,15 +143,24 @@ def predicted(
         else:
             incoming, first = incoming + once * loads, first + (0 if is_ready else once)
     fixed = costs.layer + facts.cold + rounds * costs.tile + commands
-    latency = ((first > 0) + (last > 0)) * costs.latency
+    waits = ((first > 0) + (last > 0)) * _latency(manner, tiles, rounds, costs)
+    if manner.mode == "per_core":
+        fixed += costs.own_layer
     if manner.double or tiles == 1:
         moving = max(incoming - first, outgoing - last)
         # Cores that gather wait for operands; only what else they do goes on meanwhile.
         hidden = computing + moving if manner.kernel.gathers else max(computing, moving)
-        total = fixed + hidden + first + last + latency + renewing
+        total = fixed + hidden + first + last + waits + renewing
     else:
-        total = fixed + computing + incoming + outgoing + rounds * latency
+        total = fixed + computing + incoming + outgoing + waits
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
+
+
+def _latency(manner: Manner, tiles: int, rounds: int, costs: Costs) -> float:
+    """Of what all tiles load, or of what they store."""
+    if manner.mode == "per_core" and costs.own_transfer:
+        return rounds * costs.own_transfer
+    return costs.latency if manner.double or tiles == 1 else rounds * costs.latency
 
 
 def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:

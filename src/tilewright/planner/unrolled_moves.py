@@ -44,8 +44,19 @@ class Moves:
         """Starts the transfers of a tile; gives their group, or None where there are none at all."""
         if not moves:
             return None
+        group = yield from self.begun(agent)
+        yield from self.into(group, layer, moves, agent, tile, turn, number)
+        return group
+
+    def begun(self, agent: str) -> Generator[Event | Barrier, None, int]:
         group = self.begin()
         yield Begin(agent, group, self.memories.dma.name)
+        return group
+
+    def into(
+        self, group: int, layer: LayerSchedule, moves: tuple[Move, ...], agent: str, tile: int, turn: int, number: int
+    ) -> Stream:
+        """The transfers of a tile, as part of a group."""
         for move in moves:
             if not move.when.holds(tile, turn):
                 continue
@@ -55,7 +66,6 @@ class Moves:
                 yield from self._store_to_l3(layer, move, agent, tile, turn, number)
             else:
                 yield from self._load_from_l3(layer, move, group, agent, tile, turn, number)
-        return group
 
     def transfer(
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int

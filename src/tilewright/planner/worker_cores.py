@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
-from tilewright.planner.events import CORES, core
+from tilewright.planner.events import CORES, Event, core
 from tilewright.planner.tile_schedule import (
     COOPERATIVE,
     COOPERATIVE_ONCE,
@@ -18,7 +19,7 @@ from tilewright.planner.tile_schedule import (
     SUBMIT_AHEAD,
     LayerSchedule,
 )
-from tilewright.planner.unrolled_moves import BARRIER, Moves, Stream, waits
+from tilewright.planner.unrolled_moves import BARRIER, Barrier, Moves, Stream, waits
 
 
 @dataclass
@@ -65,25 +66,37 @@ class WorkerCores:
         yield BARRIER
 
     def _own_tiles(self, layer: LayerSchedule, number: int) -> Stream:
-        agent, step = core(number), self.moves.schedule.cores
-        loading = storing = None
-        if number < layer.tiles:
-            loading = yield from self.moves.moves(layer, layer.loads, agent, number, 0, number)
-        for turn, tile in enumerate(range(number, layer.tiles, step)):
-            more = tile + step < layer.tiles
-            yield from waits(agent, loading)
-            loading = None
-            if layer.buffers > 1 and more:
-                loading = yield from self.moves.moves(layer, layer.loads, agent, tile + step, turn + 1, number)
-            if layer.buffers == 1:
-                yield from waits(agent, storing)
-                storing = None
-            yield self.moves.regions.call(layer, agent, "run", tile, turn, number)
-            yield from waits(agent, storing)
-            storing = yield from self.moves.moves(layer, layer.stores, agent, tile, turn, number)
-            if layer.buffers == 1 and more:
-                loading = yield from self.moves.moves(layer, layer.loads, agent, tile + step, turn + 1, number)
-        yield from waits(agent, storing)
+        step, behind = self.moves.schedule.cores, int(layer.buffers > 1)
+        tiles = range(number, layer.tiles, step)
+        moving = None
+        if tiles:
+            moving = yield from self._both(layer, number, 0, None)
+        for turn, tile in enumerate(tiles):
+            yield from waits(core(number), moving)
+            following = turn + 1 if turn + 1 < len(tiles) else None
+            if behind:
+                moving = yield from self._both(layer, number, following, turn - 1 if turn else None)
+            yield self.moves.regions.call(layer, core(number), "run", tile, turn, number)
+            if not behind:
+                moving = yield from self._both(layer, number, following, turn)
+        if behind and tiles:
+            yield from waits(core(number), moving)
+            moving = yield from self._both(layer, number, None, len(tiles) - 1)
+        yield from waits(core(number), moving)
+
+    def _both(
+        self, layer: LayerSchedule, number: int, loaded: int | None, stored: int | None
+    ) -> Generator[Event | Barrier, None, int | None]:
+        """Operands of the core's tile of one turn, and results of its tile of another, as one group."""
+        moved = (layer.loads if loaded is not None else ()) + (layer.stores if stored is not None else ())
+        if not moved:
+            return None
+        group = yield from self.moves.begun(core(number))
+        for turn, moves in ((loaded, layer.loads), (stored, layer.stores)):
+            if turn is not None:
+                tile = number + turn * self.moves.schedule.cores
+                yield from self.moves.into(group, layer, moves, core(number), tile, turn, number)
+        return group
 
     def _in_l2(self, layer: LayerSchedule) -> Stream:
         yield BARRIER

@@ -29,6 +29,11 @@ class Costs:
     """Of the DMA core, for the commands that prefetch the constants of a later layer while an accelerator works."""
     latency: float = 20.0
     """Of what a tile loads or stores, beyond the bytes and the commands."""
+    own_layer: float = 0.0
+    """What a layer takes besides whose cores have tiles of their own."""
+    own_transfer: float = 0.0
+    """The latency of such a core, which gives commands and waits itself at every tile, also with two buffers; 0 where
+    that was not measured."""
     slower: float = 1.0
     """How many times longer code takes than it was measured to."""
     stacks_outside_l1: float = 1.35
@@ -40,15 +45,14 @@ class Costs:
     """What layers and tiles take with code in L1, by the names above."""
 
     def with_l1_code(self) -> Costs:
-        own = {"layer": self.layer, "tile": self.tile, "latency": self.latency, **self.l1_code_overheads}
-        return replace(self, cold_part=self.l1_code, layer=own["layer"], tile=own["tile"], latency=own["latency"])
+        return replace(self, cold_part=self.l1_code, **self.l1_code_overheads)
 
     def with_stacks_outside_l1(self) -> Costs:
         slower = self.stacks_outside_l1
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
             cold={key: slower * one for key, one in self.cold.items()}, cold_part=1.0, layer=slower * self.layer,
-            tile=slower * self.tile, slower=slower,
+            tile=slower * self.tile, own_layer=slower * self.own_layer, slower=slower,
         )  # fmt: skip
 
     @staticmethod
