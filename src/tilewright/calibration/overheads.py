@@ -107,26 +107,33 @@ def latency(target: Target, code_in_l1: bool) -> float:
 
 
 def own_tiles(target: Target, code_in_l1: bool, tile: float) -> tuple[float, float]:
-    """What a layer takes whose cores have tiles of their own, and each of their transfers: layers in L1 that have a tile
-    for each core, and layers that load and store many. Nothing of it where a target has no such layers."""
-    near, far = (
-        [layer for layer in _profiled(target, own_network(size), settings).profile.layers[1:-1] if layer.mode == PER_CORE]
-        for size, settings in (
-            (LENGTH, Settings(code_in_l1=code_in_l1)),
-            (ROWS * LENGTH // 4, Settings(l1=20_000, buffering="double", code_in_l1=code_in_l1)),
-        )
+    """What a layer takes whose cores have tiles of their own, and each of their transfers: from layers that have a tile
+    for each core, and from layers that have many. Nothing of it where a target has no such layers."""
+    cases = (
+        (LENGTH, Settings(code_in_l1=code_in_l1)),
+        (ROWS * LENGTH // 4, Settings(l1=20_000, buffering="double", code_in_l1=code_in_l1)),
     )
-    moving = [layer for layer in far if layer.bytes_in and layer.bytes_out]
-    if not near or not moving:
+    found = [
+        row for size, settings in cases for row in _own_rows(target, own_network(size), settings, tile)
+    ]  # fmt: skip
+    if len({features for features, _ in found}) < 2:
         return 0.0, 0.0
-    layer = max(0.0, median(_beside_kernels(one, tile) for one in near))
-    each = (max(0.0, _beside_kernels(one, tile) - layer) / (2 * _one_after_the_other(one)[0]) for one in moving)
-    return layer, median(each)
+    layer, transfer = fit([features for features, _ in found], [max(cycles, 1.0) for _, cycles in found])
+    return layer, transfer
 
 
-def _beside_kernels(layer: LayerProfile, tile: float) -> float:
-    rounds, kernels = _one_after_the_other(layer)
-    return layer.cycles - kernels - rounds * tile
+def _own_rows(
+    target: Target, graph: Graph, settings: Settings, tile: float
+) -> Iterator[tuple[tuple[float, ...], float]]:
+    """Of every such layer but the first and the last: transfers one after the other, and cycles beside kernels, tiles
+    and what the first and the last tiles move."""
+    found = _profiled(target, graph, settings).profile
+    for layer in found.layers[1:-1]:
+        if layer.mode == PER_CORE:
+            rounds, kernels = _one_after_the_other(layer)
+            directions = bool(layer.bytes_in) + bool(layer.bytes_out)
+            ends = (layer.bytes_in + layer.bytes_out) / rounds * target.hierarchy.dma.read
+            yield (1.0, float(rounds * directions)), layer.cycles - kernels - rounds * tile - ends
 
 
 def own_network(size: int) -> Graph:
