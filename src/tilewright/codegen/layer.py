@@ -27,6 +27,7 @@ from tilewright.planner.tile_schedule import (
     OFFLOAD,
     OFFLOAD_ONCE,
     OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
     SUBMIT,
     SUBMIT_AHEAD,
     Argument,
@@ -92,6 +93,7 @@ class LayerWriter:
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
             OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
+            OFFLOAD_STARVED: [str(layer.tiles), load, run, store, after],
             OFFLOAD_ONCE: [run, self.finish, after], OFFLOAD_QUEUED: self._queued_arguments(load, run, store, after),
             SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
         }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip

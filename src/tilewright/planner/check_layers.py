@@ -17,6 +17,7 @@ from tilewright.planner.tile_schedule import (
     OFFLOAD,
     OFFLOAD_ONCE,
     OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -134,7 +135,8 @@ def _offloads(layer: LayerSchedule, once: bool) -> tuple[str, ...]:
     if once and kernel.prepares:
         return OFFLOAD_ONCE, SUBMIT_AHEAD
     if not kernel.in_order or (layer.buffers == 1 and layer.tiles > 1):
-        return () if held else (OFFLOAD, *[SUBMIT] * (layer.tiles == 1))
+        plain = layer.buffers > 1 and not (kernel.gathers or kernel.finishes)
+        return () if held else (OFFLOAD, *[OFFLOAD_STARVED] * plain, *[SUBMIT] * (layer.tiles == 1))
     if kernel.gathers or kernel.finishes or len(held) > 1 or not held <= kernel.held:
         return ()
     return OFFLOAD_QUEUED, *[SUBMIT] * (layer.tiles == 1)

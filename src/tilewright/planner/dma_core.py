@@ -17,6 +17,7 @@ from tilewright.planner.tile_schedule import (
     OFFLOAD,
     OFFLOAD_ONCE,
     OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -184,6 +185,28 @@ class DmaCore:
                 yield from self._start(layer, tile + 1, jobs)
         yield from waits(DMA, storing)
 
+    def _offload_starved(self, layer: LayerSchedule) -> Stream:
+        """What is loaded for the tile after the next is on its way before the next is submitted."""
+        jobs = [-1, -1]
+        yield BARRIER
+        loading = yield from self.moves.moves(layer, layer.loads, DMA, 0, 0, 0)
+        yield from self._take_turn(layer)
+        yield from waits(DMA, loading)
+        loading = storing = None
+        if layer.tiles > 1:
+            loading = yield from self.moves.moves(layer, layer.loads, DMA, 1, 1, 0)
+        yield from self._start(layer, 0, jobs)
+        for tile in range(layer.tiles):
+            yield from waits(DMA, loading, storing)
+            loading = None
+            yield WaitJob(DMA, jobs[tile % 2])
+            if tile + 2 < layer.tiles:
+                loading = yield from self.moves.moves(layer, layer.loads, DMA, tile + 2, tile + 2, 0)
+            if tile + 1 < layer.tiles:
+                yield from self._start(layer, tile + 1, jobs)
+            storing = yield from self.moves.moves(layer, layer.stores, DMA, tile, tile, 0)
+        yield from waits(DMA, storing)
+
     def _offload_queued(self, layer: LayerSchedule) -> Stream:
         """A tile ends while jobs of the next are given: here, as late as that may be."""
         jobs = [-1, -1]
@@ -258,6 +281,6 @@ class DmaCore:
 _LOOPS = {
     COOPERATIVE: DmaCore._cooperative, COOPERATIVE_ONCE: DmaCore._cooperative_once, PER_CORE: DmaCore._aside,
     IN_L2: DmaCore._aside, DMA_COPY: DmaCore._dma_copy, OFFLOAD: DmaCore._offload,
-    OFFLOAD_QUEUED: DmaCore._offload_queued,
+    OFFLOAD_QUEUED: DmaCore._offload_queued, OFFLOAD_STARVED: DmaCore._offload_starved,
     OFFLOAD_ONCE: DmaCore._offload_once, SUBMIT: DmaCore._submit, SUBMIT_AHEAD: DmaCore._describe,
 }  # fmt: skip

@@ -24,6 +24,7 @@ from tilewright.planner.tile_schedule import (
     OFFLOAD,
     OFFLOAD_ONCE,
     OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -39,6 +40,7 @@ from tilewright.planner.tile_schedule import (
     When,
 )
 from tilewright.planner.tiling_option import Operand, TilingOption
+from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 
@@ -60,7 +62,7 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     stages_next = following is not None and bool(following.staged) and following.staged_ahead > 0
     prefetch = _prefetch(plan, step)
     return LayerSchedule(
-        number, option, _loop(step, bool(loads or stores)), 2 if option.double else 1,
+        number, option, _loop(plan, step, bool(loads or stores)), 2 if option.double else 1,
         tuple(_argument(plan, step, operand) for operand in option.operands),
         _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
         prefetch, loads, stores, tuple(plan.waited_before(number)),
@@ -70,7 +72,7 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     )  # fmt: skip
 
 
-def _loop(step: Step, moves: bool) -> str:
+def _loop(plan: Plan, step: Step, moves: bool) -> str:
     option = step.option
     if option.mode == "dma_copy":
         return DMA_COPY
@@ -86,7 +88,18 @@ def _loop(step: Step, moves: bool) -> str:
         return SUBMIT_AHEAD if ahead else SUBMIT
     if option.kernel.in_order and not ahead and (option.double or option.grid.tiles == 1):
         return OFFLOAD_QUEUED
-    return OFFLOAD_ONCE if ahead else OFFLOAD
+    if ahead:
+        return OFFLOAD_ONCE
+    return OFFLOAD_STARVED if _is_starved(option, plan.memories.dma) else OFFLOAD
+
+
+def _is_starved(option: TilingOption, dma: Link) -> bool:
+    """Whether an accelerator waits for the transfers of its tiles, which nothing but itself may then put off."""
+    if not option.double or option.kernel.gathers or option.kernel.finishes or any(o.l3 for o in option.operands):
+        return False
+    tiles = option.grid.tiles
+    moved = sum(o.bytes * tiles / o.period for o in option.operands if o.streamed and not o.is_result and o.period)
+    return moved * dma.read > option.engine_cycles
 
 
 # ---- transfers ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tilewright.tiling.dma_shapes import DmaShape
 
 COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
 DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
-OFFLOAD_QUEUED = "offload_queued"
+OFFLOAD_QUEUED, OFFLOAD_STARVED = "offload_queued", "offload_starved"
 """Loops of the runtime: `tw_` before one of these is its function."""
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"

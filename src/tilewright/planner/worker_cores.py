@@ -14,6 +14,7 @@ from tilewright.planner.tile_schedule import (
     OFFLOAD,
     OFFLOAD_ONCE,
     OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
     PER_CORE,
     SUBMIT,
     SUBMIT_AHEAD,
@@ -141,6 +142,6 @@ class WorkerCores:
 _LOOPS = {
     COOPERATIVE: WorkerCores._cooperative, COOPERATIVE_ONCE: WorkerCores._cooperative_once,
     PER_CORE: WorkerCores._per_core, IN_L2: WorkerCores._in_l2, DMA_COPY: WorkerCores._dma_copy,
-    OFFLOAD: WorkerCores._offload, OFFLOAD_QUEUED: WorkerCores._offload, OFFLOAD_ONCE: WorkerCores._offload_once,
-    SUBMIT: WorkerCores._submit, SUBMIT_AHEAD: WorkerCores._submit,
+    OFFLOAD: WorkerCores._offload, OFFLOAD_QUEUED: WorkerCores._offload, OFFLOAD_STARVED: WorkerCores._offload,
+    OFFLOAD_ONCE: WorkerCores._offload_once, SUBMIT: WorkerCores._submit, SUBMIT_AHEAD: WorkerCores._submit,
 }  # fmt: skip

@@ -136,6 +136,30 @@ void tw_offload_gathered(int tiles, int buffers, tw_tile *load, tw_tile *gather,
   offload(tiles, buffers, 0, load, gather, run, finish, store, next);
 }
 
+static void lead_starved(layer *l) {
+  l->loading = tw_begin(l->load, 0, 0);
+  tw_take_turn();
+  tw_finish(&l->loading);
+  if (l->tiles > 1) l->loading = tw_begin(l->load, 1, 1);
+  start(l, 0);
+  for (int tile = 0; tile < l->tiles; tile++) {
+    tw_finish(&l->loading);
+    tw_finish(&l->storing);
+    tw_npu_wait(l->jobs[tw_odd(tile)]);
+    if (tile + 2 < l->tiles) l->loading = tw_begin(l->load, tile + 2, tile + 2);
+    if (tile + 1 < l->tiles) start(l, tile + 1);
+    l->storing = tw_begin(l->store, tile, tile);
+  }
+  tw_finish(&l->storing);
+}
+
+void tw_offload_starved(int tiles, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next) {
+  tw_barrier_all();
+  if (!tw_is_dma_core()) return;
+  layer l = {tiles, 2, load, run, store, next, TW_DMA_NONE, TW_DMA_NONE, {0, 0}};
+  lead_starved(&l);
+}
+
 /* The DMA core describes a layer's jobs, and submits the first of them when the others have come. */
 static uint32_t describe(tw_tile *run, tw_fetch *next) {
   tw_take_turn();
