@@ -18,6 +18,7 @@ from tilewright.planner.tiling_option import Layer, Limits, Operand, RuntimeSlot
 from tilewright.planner.weight_memory import may_be_resident
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Estimate, Mapped
+from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Inside
@@ -46,9 +47,9 @@ class LayerOptions:
         forms = {(option.engine, type(option.node.op)) for option in self.options}
         return len(forms) > len({engine for engine, _ in forms})
 
-    @cached_property
-    def least_warm_cycles(self) -> float:
-        return min(option.warm_cycles for option in self.options)
+    def least_idle(self, dma: Link) -> float:
+        """Cycles at least in which the DMA has time for what later layers need."""
+        return min(max(option.warm_cycles - option.loading(dma), 0.0) for option in self.options)
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def candidates_of(
     that have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
-        hidden.append(hidden[-1] + before.least_warm_cycles)
+        hidden.append(hidden[-1] + before.least_idle(slots.dma))
     new, l3_constants = _first_used(found, position), elsewhere.l3
     candidates = []
     for option in found[position].options:

@@ -147,7 +147,9 @@ def predicted(
     if manner.mode == "per_core":
         fixed += costs.own_layer
     if manner.double or tiles == 1:
-        moving = max(incoming - first, outgoing - last)
+        # Transfers of one tile begin when those of the tile before have been seen to end.
+        again = 0.0 if manner.mode == "per_core" else (rounds - 1) * costs.latency
+        moving = max(more + again if more > 0 else 0.0 for more in (incoming - first, outgoing - last))
         # Cores that gather wait for operands; only what else they do goes on meanwhile.
         hidden = computing + moving if manner.kernel.gathers else max(computing, moving)
         total = fixed + hidden + first + last + waits + renewing

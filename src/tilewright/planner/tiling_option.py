@@ -108,6 +108,12 @@ class TilingOption:
         _, runs, size = moved
         return size * dma.read + runs + dma.latency
 
+    def loading(self, dma: Link) -> float:
+        """Cycles of what its tiles load when its turn has come."""
+        tiles = self.grid.tiles
+        turns = ((o, (tiles / o.period if o.period else 1) - o.is_ready) for o in self.operands if not o.is_result)
+        return sum(o.bytes * loads for o, loads in turns if o.streamed) * dma.read
+
     @cached_property
     def held(self) -> tuple[Operand, ...]:
         """The operands that have one buffer where all else has two, though another part is needed after some tiles."""

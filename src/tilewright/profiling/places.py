@@ -11,8 +11,8 @@ from tilewright.sim.elf import Elf
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|renew|gather|run|finish|store|stage)")
 RUNNERS = frozenset({
     "tw_cooperative", "tw_cooperative_once", "tw_per_core", "tw_in_l2", "tw_dma_copy", "tw_offload", "tw_offload_once",
-    "tw_offload_early", "tw_offload_gathered", "tw_offload_queued", "tw_offload_starved", "tw_submit", "tw_submit_ahead",
-    "tw_submit_gathered",
+    "tw_offload_early", "tw_offload_gathered", "tw_offload_queued", "tw_offload_starved", "tw_submit",
+    "tw_submit_ahead", "tw_submit_gathered",
 })  # fmt: skip
 """What layers are run with."""
 STARTS = frozenset({"tw_wait_for", "tw_stage_from_l3", "tw_prefetch_now"}) | RUNNERS
