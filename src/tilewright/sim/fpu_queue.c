@@ -269,9 +269,18 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
     return 0;
 }
 
+/* Does the unit do nothing before the limit, because its next instruction cannot begin before its turn? */
+static inline int is_held(snitch *n, u64 limit) {
+    const u64 due = earlier(movers_due(n), n->next);
+    if (n->position >= n->used || due < limit || !next_of(n)->is_shared) return 0;
+    n->due = due;
+    return 1;
+}
+
 /* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
     snitch *n = c->snitch;
+    if (is_held(n, limit)) return;
     run(s, c, limit, 0);
     if (n->position < n->used) return;
     move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
@@ -280,6 +289,8 @@ void fpu_run(sim *s, core *c, u64 limit) {
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
+    snitch *n = c->snitch;
+    if (n->used >= wanted && is_held(n, limit)) return 0;
     if (run(s, c, limit, wanted)) return 1;
-    return c->snitch->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
+    return n->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
 }

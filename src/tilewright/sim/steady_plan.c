@@ -1,51 +1,54 @@
 /* Whether a body is regular, and the plan of a unit that repeats one (steady.h). */
 #include "steady.h"
 
-static inline u32 has_register(u32 all, u32 number) { return number == (all >> 8 & 63) || number == (all >> 16 & 63) || number == all >> 24; }
+/* Registers of an instruction as bits. */
+static inline u64 operands_of(const fpu_entry *e) { return 1ull << (e->registers >> 8 & 63) | 1ull << (e->registers >> 16 & 63) | 1ull << (e->registers >> 24); }
+static inline u64 result_of(const fpu_entry *e) { return 1ull << (e->registers & 63) & ~(1ull << NO_REGISTER); }
 
-/* Is it arithmetic that needs none of the results before it that are not there yet? */
-static int is_free(const fpu_entry *e, const u32 *results) {
-    if (e->of.latency != FPU_ARITHMETIC || e->of.interval != 1 || e->stagger || (e->registers & 63) > NO_REGISTER) return 0;
-    return !has_register(e->registers, results[0]) && !has_register(e->registers, results[1]) && !has_register(e->registers, results[2]);
+/* Is it arithmetic that writes no stream? */
+static inline int is_plain(const fpu_entry *e) {
+    return e->of.latency == FPU_ARITHMETIC && e->of.interval == 1 && !e->stagger && (e->registers & 63) <= NO_REGISTER;
 }
 
-/* ... all of a body, time after time? */
+/* Does all of a body, time after time, consist of such arithmetic that needs none of the results before it that are not there yet? */
 static int are_free(const snitch *n, u32 body) {
-    u32 results[FPU_ARITHMETIC - 1], at = body;
-    for (u32 i = 0; i < FPU_ARITHMETIC - 1; i++) {
+    u64 results[FPU_ARITHMETIC - 1];
+    for (u32 i = 0, at = body; i < FPU_ARITHMETIC - 1; i++) {
         at = (at ? at : body) - 1;
-        results[i] = steady_entry(n, at)->registers & 63;
+        results[i] = result_of(steady_entry(n, at));
     }
     for (u32 p = 0; p < body; p++) {
         const fpu_entry *e = steady_entry(n, p);
-        if (!is_free(e, results)) return 0;
-        results[2] = results[1], results[1] = results[0], results[0] = e->registers & 63;
+        if (!is_plain(e) || (operands_of(e) & (results[0] | results[1] | results[2]))) return 0;
+        results[2] = results[1], results[1] = results[0], results[0] = result_of(e);
     }
     return 1;
 }
 
-/* Is a stream read by every so many instructions, or by none? */
-static int find_gap(const snitch *n, fpu_entry *head, u32 i) {
-    u32 reads = 0, body = head->body, phase = 0;
-    for (u32 p = 0; p < body; p++) reads += steady_entry(n, p)->reads >> i & 1;
+/* Is a stream, which is read at some positions, read by every so many instructions, or by none? */
+static int find_gap(fpu_entry *head, u32 i, u32 positions) {
+    const u32 body = head->body, reads = (u32)__builtin_popcount(positions);
     head->gap[i] = 0;
     if (!reads) return 1;
-    u32 gap = body / reads;
-    while (!(steady_entry(n, phase)->reads >> i & 1)) phase++;
-    if (gap * reads != body || phase >= gap) return 0;
-    for (u32 p = phase; p < body; p += gap)
-        if (!(steady_entry(n, p)->reads >> i & 1)) return 0;
+    const u32 gap = body / reads, phase = (u32)__builtin_ctz(positions);
+    const u32 turned = (positions >> gap | positions << (body - gap)) & ((1u << body) - 1);
+    if (gap * reads != body || phase >= gap || turned != positions) return 0;
     head->gap[i] = (u8)gap, head->phase[i] = (u8)phase;
     return 1;
 }
 
+static int find_gaps(const snitch *n, fpu_entry *head) {
+    u32 positions[STREAM_MOVERS] = {0};
+    for (u32 p = 0; p < head->body; p++)
+        for (u32 i = 0; i < STREAM_MOVERS; i++) positions[i] |= (steady_entry(n, p)->reads >> i & 1u) << p;
+    for (u32 i = 0; i < STREAM_MOVERS; i++)
+        if (!find_gap(head, i, positions[i])) return 0;
+    return head->gap[0] || head->gap[1] || head->gap[2];
+}
+
 static int is_regular(const snitch *n, fpu_entry *head) {
-    if (head->regularity != NOT_KNOWN) return head->regularity == REGULAR;
-    int found = are_free(n, head->body);
-    for (u32 i = 0; i < STREAM_MOVERS && found; i++) found = find_gap(n, head, i);
-    found = found && (head->gap[0] || head->gap[1] || head->gap[2]);
-    head->regularity = found ? REGULAR : IRREGULAR;
-    return found;
+    if (head->regularity == NOT_KNOWN) head->regularity = are_free(n, head->body) && find_gaps(n, head) ? REGULAR : IRREGULAR;
+    return head->regularity == REGULAR;
 }
 
 /* When the next instruction begins, if an element that is fetched for it does not wait. */

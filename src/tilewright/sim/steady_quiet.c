@@ -21,31 +21,47 @@ static int is_inside(const banks at, const steady_mover *p) {
     return first <= most && last >= 0 && last <= most;
 }
 
-/* All accesses of a row before the end. Returns the cycle of the first that is the third to its bank, or the end. */
-static u64 walk_row(const stretch *w, steady_mover *p) {
-    mover_place at = p->at;
-    const u64 step = p->step;
-    const u32 stride = p->stride, all = at.left + 1;
-    u64 t = at.due, crowded = w->end;
-    u32 left = all;
-    do {
-        use_of_banks *use = &w->use[t - w->from];
-        const u64 bank = 1ull << (at.offset >> w->tcdm.shift & w->tcdm.mask), once = use->once, twice = use->twice;
-        memcpy(&p->log[at.logged++], w->tcdm.data + at.offset, STREAM_ELEMENT);
-        if (UNLIKELY(twice & bank)) crowded = earlier(crowded, t);
+/* Some accesses of a row at even distances. Returns the cycle of the first that is the third to its bank, or the end. */
+static u64 walk_evenly(const stretch *w, const steady_mover *p, u64 first, u32 offset, u32 count, u64 distance, u64 *to) {
+    const banks at = w->tcdm;
+    const u32 stride = p->stride;
+    use_of_banks *use = &w->use[first - w->from];
+    u64 crowded = w->end;
+    for (u32 k = 0; k < count; k++, use += distance, offset += stride) {
+        const u64 bank = 1ull << (offset >> at.shift & at.mask), once = use->once, twice = use->twice;
+        memcpy(&to[k], at.data + offset, STREAM_ELEMENT);
+        if (UNLIKELY(twice & bank)) crowded = earlier(crowded, first + k * distance);
         use->once = once | bank, use->twice = twice | (once & bank);
-        at.offset += stride;
-        at.opens += step;
-        at.ready = t + 1;
-        t = later(t + 1, at.opens);
-        left--;
-    } while (left && t < w->end);
-    at.due = t;
-    at.needed += (all - left) * step;
-    at.left = left - 1;
-    if (!left) at.offset -= stride;
-    p->at = at;
-    if (!left) steady_next_row(p, p->unit->c);
+    }
+    return crowded;
+}
+
+/* How many accesses follow each other at once, until there is no place for more; 0 if each one waits for its place. The very first
+ * one may have found its place early. */
+static u64 count_at_once(const mover_place *at, u64 step) {
+    if (at->due < at->opens) return 1;
+    return step == 1 ? NEVER : (at->due - at->opens + step - 2) / (step - 1);
+}
+
+/* Accesses of a row before the end, as long as they have even distances. Returns the cycle of the first that may be held up, or the end. */
+static u64 walk_row(const stretch *w, steady_mover *p) {
+    mover_place *at = &p->at;
+    const u64 at_once = count_at_once(at, p->step), distance = at_once ? 1 : p->step;
+    const u64 most = earlier(at->left + 1ull, distance == 1 ? w->end - at->due : (w->end - at->due + distance - 1) / distance);
+    const u32 count = (u32)(at_once ? earlier(most, at_once) : most);
+    const u64 crowded = walk_evenly(w, p, at->due, at->offset, count, distance, &p->log[at->logged]);
+    at->logged += count;
+    at->ready = at->due + (count - 1) * distance + 1;
+    at->opens += count * p->step;
+    at->needed += count * p->step;
+    at->due = later(at->ready, at->opens);
+    at->offset += count * p->stride;
+    if (count <= at->left) {
+        at->left -= count;
+        return crowded;
+    }
+    at->offset -= p->stride;
+    steady_next_row(p, p->unit->c);
     return crowded;
 }
 
