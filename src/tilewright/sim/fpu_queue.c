@@ -224,6 +224,15 @@ static inline void pop_all(snitch *n, u32 reads, u64 now) {
 
 static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
 
+/* Does the next instruction not begin before its turn, which is at the limit or later? Not before when, that is. */
+static inline int is_held(const snitch *n, u64 limit, u64 *when) {
+    const fpu_entry *e = next_of(n);
+    const u64 first = later(n->next, e->when);
+    if (first < limit || !e->is_shared || n->position >= n->used) return 0;
+    *when = first;
+    return 1;
+}
+
 /* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
  * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
@@ -254,10 +263,7 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
                     return 1;
                 }
                 due = movers_due(n);
-                if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
-                    held = n->next;
-                    break;
-                }
+                if (is_held(n, limit, &held)) break;
                 continue;
             }
         }
@@ -269,18 +275,18 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
     return 0;
 }
 
-/* Does the unit do nothing before the limit, because its next instruction cannot begin before its turn? */
-static inline int is_held(snitch *n, u64 limit) {
-    const u64 due = earlier(movers_due(n), n->next);
-    if (n->position >= n->used || due < limit || !next_of(n)->is_shared) return 0;
-    n->due = due;
+/* Does the unit do nothing before the limit? */
+static inline int must_wait(snitch *n, u64 limit) {
+    u64 held, due = movers_due(n);
+    if (due < limit || !is_held(n, limit, &held)) return 0;
+    n->due = earlier(due, held);
     return 1;
 }
 
 /* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
     snitch *n = c->snitch;
-    if (is_held(n, limit)) return;
+    if (must_wait(n, limit)) return;
     run(s, c, limit, 0);
     if (n->position < n->used) return;
     move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
@@ -290,7 +296,7 @@ void fpu_run(sim *s, core *c, u64 limit) {
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
     snitch *n = c->snitch;
-    if (n->used >= wanted && is_held(n, limit)) return 0;
+    if (n->used >= wanted && must_wait(n, limit)) return 0;
     if (run(s, c, limit, wanted)) return 1;
     return n->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
 }
