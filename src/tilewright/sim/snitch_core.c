@@ -97,7 +97,7 @@
     if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
     RETRY(); } while (0)
 /* ... while steady.c drives it: until that is over. */
-#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); c->ip = ip, c->t = t, c->instructions = n; \
+#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); steady_wait(s, c); c->ip = ip, c->t = t, c->instructions = n; \
     c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \

@@ -40,6 +40,13 @@ int steady_begin(sim *s, core *c) {
     return y->tcdm.data == c->local && begin(s, c);
 }
 
+void steady_wait(sim *s, core *c) {
+    steady *y = s->steady;
+    steady_extend(c, &y->unit[c->rank]);
+    y->first_end = NEVER;
+    for (u32 i = 0; i < s->steady_units; i++) y->first_end = earlier(y->first_end, y->steady[i]->until);
+}
+
 /* ---- the end of a plan ---- */
 
 /* The FIFO and the place in memory of a data mover; elements before the last one have been there for some time. */
@@ -157,6 +164,7 @@ static inline __attribute__((always_inline)) void step(steady *y, const banks at
     else steady_next_row(p, p->unit->c);
     y->due[p->index] = p->at.due;
     if (UNLIKELY(ready > needed)) {
+        p->unit->limit = earlier(p->unit->limit, needed);
         p->unit->until = earlier(p->unit->until, needed);
         y->first_end = earlier(y->first_end, needed);
     }

@@ -33,6 +33,7 @@ typedef struct {
 typedef struct steady_unit {
     core *c;
     u64 from, until;             /* cycles of the first instruction and after the last one */
+    u64 limit;                   /* up to here it could go on if there were more instructions */
     u32 movers, pad;
     steady_mover mover[STREAM_MOVERS];
 } steady_unit;
@@ -60,6 +61,8 @@ static inline int steady_may_begin(const snitch *n) {
 }
 /* Is the unit of a core, whose turn it is, steady from now on? If the core waits for it, it is not in the queue until that ends. */
 int steady_begin(sim *s, core *c);
+/* A core begins to wait for its unit, which is steady. */
+void steady_wait(sim *s, core *c);
 /* Makes the accesses that come before the first actor of the queue; there may be another one then. */
 void steady_advance(sim *s);
 /* Ends all plans: units and data movers are where they are in the present cycle. `running`: a core that is not in the queue, or NULL. */
@@ -78,6 +81,8 @@ static inline void steady_next_row(steady_mover *p, const core *c) {
 
 /* steady_plan.c: is there a plan for the unit from now on? It is in the place of the core's rank. */
 int steady_plan(steady *y, core *c);
+/* ... and for its last instructions, which leave the queue, where the core waits for them. */
+void steady_extend(const core *c, steady_unit *u);
 /* steady_quiet.c: makes whole cycles up to some end, as long as no data mover is held up. */
 void steady_quiet(steady *y, u64 end);
 /* steady_compute.c: instructions of a body from the present position on. Elements: where each stream is in its log. */

@@ -125,15 +125,20 @@ static int plan_mover(const core *c, const snitch *n, const fpu_entry *head, u32
     p->step = head->gap[i] * (m->repeat + 1ull);
     p->stride = m->stride[0], p->begun = m->used, p->number = i, p->unit = u;
     if (!place_mover(c, m, u->from + first_read(n, head, i), head->gap[i], p)) return 0;
-    u->until = earlier(u->until, p->at.needed + elements_left(m) * p->step);
+    u->limit = earlier(u->limit, p->at.needed + elements_left(m) * p->step);
     for (u32 e = 0; e < m->used; e++) p->log[e] = m->fifo[(m->head + e) % STREAM_FIFO];
     return 1;
 }
 
-/* Of the body's last time, in which instructions leave the queue: those after which the core still waits. */
-static u32 last_time(const snitch *n, const fpu_entry *head) {
-    if (n->waits_for_unit != 1) return 0;
-    return n->used > head->body ? head->body : head->body - 1;
+/* Instructions up to the body's last time, in which they leave the queue; then those after which the core still waits. */
+static u64 count_of(const snitch *n, const fpu_entry *head) {
+    const u64 last = n->waits_for_unit != 1 ? 0 : n->used > head->body ? head->body : head->body - 1;
+    return (u64)(head->repeats - n->repetition) * head->body - n->position + last;
+}
+
+void steady_extend(const core *c, steady_unit *u) {
+    const snitch *n = c->snitch;
+    u->until = earlier(u->limit, u->from + count_of(n, &n->queue[n->first]));
 }
 
 int steady_plan(steady *y, core *c) {
@@ -141,13 +146,12 @@ int steady_plan(steady *y, core *c) {
     steady_unit *u = &y->unit[c->rank];
     fpu_entry *head = &n->queue[n->first];
     if (n->repetition >= head->repeats || n->used < head->body || n->used < n->waits_for_unit) return 0;
-    u64 count = (u64)(head->repeats - n->repetition) * head->body - n->position + last_time(n, head);
-    if (count < STEADY_LEAST || !is_regular(n, head)) return 0;
+    if (count_of(n, head) < STEADY_LEAST || !is_regular(n, head)) return 0;
     u64 from = first_begin(n);
     if (from == NEVER || from > y->now + STEADY_LEAST || !is_ready(n, head->body, from)) return 0;
-    u->from = from, u->until = earlier(from + count, y->now + STEADY_LONGEST), u->movers = 0;
+    u->from = from, u->limit = y->now + STEADY_LONGEST, u->movers = 0;
     for (u32 i = 0; i < STREAM_MOVERS; i++)
         if (!plan_mover(c, n, head, i, u)) return 0;
+    steady_extend(c, u);
     return u->until >= from + STEADY_LEAST;
 }
-
