@@ -2,9 +2,16 @@
 #include "float32_host.h"
 #include "steady.h"
 
+/* Is it products of pairs of singles that are added, to nearest, while the flag for inexact is up already? */
+static inline int is_quick(const core *c, const fpu_entry *e) {
+    return e->op == SN_vfmac_s && !e->lanes_repeat && e->rm == RM_NEAREST_EVEN && (c->fcsr_flags & FLAG_INEXACT);
+}
+
 static inline u64 result_of(core *c, const snitch *n, const fpu_entry *e, u32 all) {
     const u32 rs1 = all >> 8 & 63, rs2 = all >> 16 & 63, rs3 = all >> 24;
     const u32 unchecked = (rs1 > NO_REGISTER) | (rs2 > NO_REGISTER) << 1 | (rs3 > NO_REGISTER) << 2;
+    u64 quick;
+    if (is_quick(c, e) && f32_fma_pair_quick(n->f[rs1], n->f[rs2], n->f[rs3], &quick)) return quick;
     return fpu_execute(c, e, n->f[rs1], n->f[rs2], n->f[rs3], unchecked);
 }
 
@@ -38,23 +45,17 @@ typedef struct { const u64 *at; u64 step; } operand;
 typedef struct { u32 sum, pad; operand a, b; } product;
 enum { ABREAST = 4 };
 
-/* Pairs of singles that are added to a register of its own, to nearest, while the flag for inexact is up already. */
-static int is_quick(const core *c, const fpu_entry *e) {
-    return e->op == SN_vfmac_s && !e->lanes_repeat && e->rm == RM_NEAREST_EVEN && (c->fcsr_flags & FLAG_INEXACT) && (e->registers & 63) == e->registers >> 24;
-}
-
 /* Do all elements that a body's turn reads of a stream end with it? */
-static int is_aligned(const snitch *n, u32 body, u32 i, const delivery *d, u32 *elements) {
-    u32 reads = 0;
-    for (u32 p = 0; p < body; p++) reads += steady_entry(n, p)->reads >> i & 1;
-    *elements = reads / (d->repeat + 1);
-    return !reads || (!d->delivered && *elements * (d->repeat + 1) == reads);
+static int is_aligned(const fpu_entry *head, u32 i, const delivery *d, u32 *elements) {
+    const u32 reads = head->gap[i] ? head->body / head->gap[i] : 0;
+    *elements = (u32)(reads / (d->repeat + 1ull));
+    return !reads || (!d->delivered && *elements * (d->repeat + 1ull) == reads);
 }
 
 static operand operand_of(const snitch *n, u32 number, const delivery *d, const u32 *elements, const u32 *read) {
     if (number <= NO_REGISTER) return (operand){&n->f[number], 0};
     const u32 i = number - STREAM_REGISTER;
-    return (operand){d[i].element + read[i] / (d[i].repeat + 1), elements[i]};
+    return (operand){d[i].element + read[i] / (d[i].repeat + 1ull), elements[i]};
 }
 
 /* Is a body like that, with sums that are independent of each other? */
@@ -64,7 +65,7 @@ static int find_products(const core *c, const snitch *n, u32 body, const deliver
     for (u32 p = 0; p < body; p++) {
         const fpu_entry *e = steady_entry(n, p);
         const u32 all = e->registers, rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63;
-        if (!is_quick(c, e) || (sums >> rd & 1)) return 0;
+        if (!is_quick(c, e) || rd != all >> 24 || (sums >> rd & 1)) return 0;
         sums |= 1ull << rd, factors |= 1ull << rs1 | 1ull << rs2;
         found[p] = (product){rd, 0, operand_of(n, rs1, d, elements, read), operand_of(n, rs2, d, elements, read)};
         for (u32 i = 0; i < STREAM_MOVERS; i++) read[i] += e->reads >> i & 1;
@@ -99,7 +100,7 @@ static int compute_turns(const core *c, snitch *n, u32 body, u64 turns, delivery
     u32 elements[STREAM_MOVERS];
     u64 f[NO_REGISTER];
     for (u32 i = 0; i < STREAM_MOVERS; i++)
-        if (!is_aligned(n, body, i, &d[i], &elements[i])) return 0;
+        if (!is_aligned(&n->queue[n->first], i, &d[i], &elements[i])) return 0;
     if (!find_products(c, n, body, d, elements, of)) return 0;
     memcpy(f, n->f, sizeof f);
     u32 p = 0;
