@@ -4,6 +4,7 @@
  * if it is not first. One instruction issues each cycle, and a scoreboard holds it back until its operands are there. The
  * floating-point unit has a clock of its own: fpu_run() brings it up to a cycle, before an access of the core in that cycle,
  * and before the core steps aside. */
+#include "fpu_push.h"
 #include "semantics.h"
 #include "snitch.h"
 #include "steady.h"
@@ -121,15 +122,7 @@
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; icache_flush(s, c->group); code_flush(s); n++; t++; NEXT; }
 
 /* Floating point: into the queue, or past it. */
-#define QUEUE(form, ...) { SETTLE(); \
-    if (UNLIKELY(f->used == FPU_QUEUE)) { \
-        if (f->is_steady) WAIT_STEADY(FPU_QUEUE); \
-        c->ip = ip; fpu_make_room(s, c, horizon, FPU_QUEUE); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
-        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE); \
-    } \
-    u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
-    if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
-    fpu_push(c, ip, t); n++; t++; NEXT; }
+#define QUEUE(form, ...) { APART(); goto enqueue; }
 #define HANDLE_FLOAD QUEUE
 #define HANDLE_DLOAD QUEUE
 #define HANDLE_FSTORE QUEUE
@@ -353,6 +346,24 @@ stopped:
 at_stream:
     fpu_fault(s, c, MISUSE_STREAM_BYPASS, ip->pc, t);
     goto stopped;
+
+enqueue: /* of the floating-point unit; all its instructions do the same here */
+    SETTLE();
+    if (UNLIKELY(f->used == FPU_QUEUE)) {
+        if (f->is_steady) WAIT_STEADY(FPU_QUEUE);
+        c->ip = ip;
+        fpu_make_room(s, c, horizon, FPU_QUEUE);
+        horizon = s->horizon;
+        if (UNLIKELY(s->fault.reason)) goto stopped;
+        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE);
+    }
+    {
+        u64 room = f->freed[(f->first + f->used) % FPU_QUEUE];
+        if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room;
+    }
+    fpu_push(c, ip, t);
+    n++, t++;
+    NEXT;
 
 in_body: /* an instruction that cannot be in the body of frep */
     fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t);
