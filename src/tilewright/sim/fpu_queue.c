@@ -55,7 +55,7 @@ static inline u64 loaded(core *c, snitch *n, u32 offset, u32 size) {
     return value;
 }
 
-static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now) {
+static inline __attribute__((always_inline)) void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now) {
     u32 size = e->kind == SNITCH_FLOAD ? 4 : 8;
     u64 value, wait = snitch_port_wait(n, now), latency = 0;
     if (is_tcdm(c, e->operand, size)) {
@@ -73,7 +73,7 @@ static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now
     n->idle = later(n->idle, n->next + wait);
 }
 
-static void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64 now) {
+static inline __attribute__((always_inline)) void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64 now) {
     u32 size = e->kind == SNITCH_FSTORE ? 4 : 8;
     u64 wait = snitch_port_wait(n, now);
     if (is_tcdm(c, e->operand, size)) {
@@ -226,7 +226,6 @@ static inline int must_wait(snitch *n, u64 limit) {
 /* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
     snitch *n = c->snitch;
-    if (must_wait(n, limit)) return;
     run(s, c, limit, 0);
     if (n->position < n->used) return;
     move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
