@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void load(sim *s, core *c, snitch *
         wait += tcdm_wait(c, n, offset, now + wait);
         value = loaded(c, n, offset, size);
     } else {
-        snitch_result r = snitch_access(s, c, e->pc, now, e->operand, size, 0, 0);
+        snitch_result r = snitch_access(s, c, e->pc, now + wait, e->operand, size, 0, 0);
         value = r.value, latency = r.latency, wait += r.wait;
     }
     c->counted[COUNT_FAR_LOADS]++;
@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void store(sim *s, core *c, snitch 
         else memcpy(c->local + offset, &value, 8);
         count_access(c, n, size);
     } else {
-        snitch_access(s, c, e->pc, now, e->operand, size, 1, size == 4 ? (u32)value : value);
+        snitch_access(s, c, e->pc, now + wait, e->operand, size, 1, size == 4 ? (u32)value : value);
     }
     c->counted[COUNT_FAR_STORES]++;
     n->next = now + 1;
