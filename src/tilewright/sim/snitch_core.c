@@ -107,12 +107,15 @@
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
+/* ... and what the data movers do before is done, before they are told or asked something. */
+#define WAIT_MOVERS() do { WAIT_IDLE(); if (UNLIKELY(movers_due(f) < t)) { WAIT_TURN(); \
+    fpu_run(s, c, t); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
 #define HANDLE_CSR(form, operation) { \
     SETTLE(); u32 number = (u32)ip->imm, operand = FORM_##form == FORM_CSRI ? ip->rs1 : X(rs1); \
     int writes = operation == CSR_WRITE || ip->rs1; \
-    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_IDLE(); } \
+    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_MOVERS(); } \
     if (number == CSR_BARRIER) { WAIT_TURN(); CHECK_BODY(); c->ip = ip; \
         if (!snitch_barrier(s, c, t)) { c->wait_rd = ip->rd; goto block; } horizon = s->horizon; } \
     X(rd) = snitch_csr(s, c, number, operation, operand, writes, t, n); n++; t++; NEXT; }
@@ -153,9 +156,9 @@
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
-#define HANDLE_STREAM_READ(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
+#define HANDLE_STREAM_READ(form, place) { SETTLE(); CHECK_BODY(); WAIT_MOVERS(); u32 N = (u32)ip->imm, where = place; (void)N; \
     X(rd) = stream_read_register(f, where >> 5 & 31, where & 31); n++; t++; NEXT; }
-#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
+#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_MOVERS(); u32 N = (u32)ip->imm, where = place; (void)N; \
     stream_write_register(s, c, where >> 5 & 31, where & 31, X(rs1), t); n++; t++; NEXT; }
 #define HANDLE_FREP(form, ...) { SETTLE(); CHECK_BODY(); \
     f->frep_repeats = X(rs1), f->frep_body = f->frep_left = bits_of(ip, 11, 0) + 1, f->frep_is_inner = !(ip->rd & 1); \
