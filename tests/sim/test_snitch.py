@@ -373,12 +373,28 @@ def test_what_cannot_go_on_is_told() -> None:
     assert "at most 16" in refusal(frep(FREP_O, 17, "zero"))
 
 
+def _pairs_from(address: int) -> str:
+    """The sum of eight numbers that a stream delivers."""
+    stream = f"stream_set 1, 0, 0\n stream_set 2, 0, 7\n stream_set 6, 0, 8\n stream_set 24, 0, {address}\n"
+    summed = "fcvt.d.w fa1, zero\n li t1, 7\n" + frep(FREP_O, 1, "t1") + "fadd.d fa1, fa1, ft0\n settle\n"
+    return stream + "csrsi 0x7c0, 1\n" + summed + "csrci 0x7c0, 1\n"
+
+
+@pytest.mark.parametrize("address", [TCDM, DATA])
+def test_streams_are_the_same_while_the_sanitizer_looks(address: int) -> None:
+    data = {address: struct.pack("<8d", *range(8))}
+    plain, checked = run(_pairs_from(address), data=data), run(_pairs_from(address), data=data, unwritten=True)
+    assert plain.register(0, "f11") == checked.register(0, "f11") == struct.unpack("<Q", struct.pack("<d", 28.0))[0]
+    assert plain.cycle == checked.cycle
+
+
 def test_the_sanitizer() -> None:
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n addi t0, t0, 1\n fadd.d fa0, fa0, fa0\n"
     assert "integer core in the body of frep" in refusal(body, misuse=True)
     run(body)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n lw t0, 64(s0)", unwritten=True)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n fld fa0, 64(s0)\n settle", unwritten=True)
+    assert "nobody has written" in refusal(_pairs_from(TCDM), unwritten=True)
     live = DMA + f"copy {TCDM}, {DATA}, 4096\n li s0, {TCDM + 4000}\n lw t0, 0(s0)\n wait_dma"
     assert "transfer" in refusal(live, DMA_HART, transfers=True)
     run(DMA + f"copy {TCDM}, {DATA}, 4096\n wait_dma\n li s0, {TCDM + 4000}\n lw t0, 0(s0)", DMA_HART, transfers=True)

@@ -51,16 +51,31 @@ static inline f32_pair f32_pair_of(u64 a) {
     memcpy(&pair, &a, sizeof pair);
     return pair;
 }
-static inline int f32_fma_pair_quick(u64 a, u64 b, u64 c, u64 *result) {
-    const f32_pair x = f32_pair_of(a), y = f32_pair_of(b), z = f32_pair_of(c);
+static inline f32_pair f32_fma_of_pairs(f32_pair x, f32_pair y, f32_pair z) {
 #if defined __has_builtin && __has_builtin(__builtin_elementwise_fma)
-    const f32_pair r = __builtin_elementwise_fma(x, y, z);
+    return __builtin_elementwise_fma(x, y, z);
 #else
-    const f32_pair r = {__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1])};
+    return (f32_pair){__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1])};
 #endif
+}
+static inline int f32_fma_pair_quick(u64 a, u64 b, u64 c, u64 *result) {
+    const f32_pair r = f32_fma_of_pairs(f32_pair_of(a), f32_pair_of(b), f32_pair_of(c));
     memcpy(result, &r, sizeof r);
     return LIKELY(f32_pair_is_within_range(*result));
 }
+/* Whether all of many are within range, asked once: the greatest exponents, counted from the least one that is. */
+typedef u32 f32_pair_range __attribute__((vector_size(8)));
+static inline f32_pair_range f32_pair_range_with(f32_pair_range range, f32_pair r) {
+    f32_pair_range bits;
+    memcpy(&bits, &r, sizeof r);
+    bits = (bits << 1) - (2u << 24);
+#if defined __has_builtin && __has_builtin(__builtin_elementwise_max)
+    return __builtin_elementwise_max(bits, range);
+#else
+    return (f32_pair_range){bits[0] > range[0] ? bits[0] : range[0], bits[1] > range[1] ? bits[1] : range[1]};
+#endif
+}
+static inline int f32_pair_range_is_within(f32_pair_range range) { return range[0] < 252u << 24 && range[1] < 252u << 24; }
 static inline u64 f32_fma_pair(u64 a, u64 b, u64 c, u32 mode, u32 *flags) {
     u64 result;
     if (LIKELY(mode == RM_NEAREST_EVEN && (*flags & FLAG_INEXACT)) && f32_fma_pair_quick(a, b, c, &result)) return result;

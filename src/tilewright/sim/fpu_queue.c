@@ -2,6 +2,7 @@
  *
  * One instruction begins each cycle at most, in order, when its operands are there. The unit and the data movers act in the
  * order of their cycles; fpu_run() stops before `limit`, from where on others may act first. */
+#include "fpu_registers.h"
 #include "ssr.h"
 
 static inline int is_load(u32 kind) { return kind == SNITCH_FLOAD || kind == SNITCH_DLOAD; }
@@ -18,67 +19,6 @@ int fpu_conflicts(const snitch *n, u32 address) {
         if (e->of.is_access && e->operand >> 3 == address >> 3) return 1;
     }
     return 0;
-}
-
-/* The sequence that frep announced: an outer one is repeated as a whole, of an inner one each instruction by itself. */
-static void join_body(snitch *n, fpu_entry *e, u32 use) {
-    int is_first = n->frep_left-- == n->frep_body, accumulates = e->of.is_packed && (use & READS_F3);
-    e->regularity = 0;
-    if (!n->frep_repeats) return;
-    u32 mask = n->frep_mask, third = accumulates ? mask & 1 : mask >> 3 & 1;
-    e->stagger_max = (u8)n->frep_max, e->stagger = (mask & 1) | (mask >> 1 & 1) << 8 | (mask >> 2 & 1) << 16 | third << 24;
-    if (n->frep_is_inner) e->repeats = n->frep_repeats;
-    else if (is_first) e->body = n->frep_body, e->repeats = n->frep_repeats;
-}
-
-static const fpu_traits TRAITS[SNITCH_KIND_COUNT] = {
-    [SNITCH_FLOAD] = {.is_access = 1}, [SNITCH_DLOAD] = {.is_access = 1}, [SNITCH_FSTORE] = {.is_access = 1}, [SNITCH_DSTORE] = {.is_access = 1},
-    [SNITCH_FOP] = {FPU_ARITHMETIC, 1, 0, 0}, [SNITCH_DOP] = {FPU_ARITHMETIC, 1, 0, 0}, [SNITCH_VOP] = {FPU_ARITHMETIC, 1, 0, 1},
-    [SNITCH_FPICK] = {FPU_PICK, FPU_PICK, 0, 0}, [SNITCH_DPICK] = {FPU_PICK, FPU_PICK, 0, 0}, [SNITCH_VPICK] = {FPU_PICK, FPU_PICK, 0, 1},
-    [SNITCH_FDIV] = {FPU_DIVIDE, FPU_DIVIDE, 0, 0}, [SNITCH_DDIV] = {FPU_DIVIDE, FPU_DIVIDE, 0, 0}, [SNITCH_VPACK] = {FPU_PACK, 1, 0, 1},
-};
-
-/* Streams in the place of ft0 to ft2, byte by byte. */
-static inline u32 with_streams(u32 registers) {
-    u32 is_stream = ~(registers + 0x01010101u * (128 - STREAM_MOVERS)) >> 7 & 0x01010101u;
-    return registers + is_stream * STREAM_REGISTER;
-}
-static inline u32 streams_read(u32 registers) {
-    u64 named = 1ull << (registers >> 8 & 63) | 1ull << (registers >> 16 & 63) | 1ull << (registers >> 24);
-    return (u32)(named >> STREAM_REGISTER);
-}
-
-/* Do others see when it begins? */
-static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->of.is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
-
-static const u8 KIND_OF[SN_COUNT] = {
-#define RV(name, mask, match, form, kind, ...) [SN_##name] = SNITCH_##kind,
-#include "snitch.def"
-#undef RV
-};
-
-void fpu_push(core *c, const insn *ip, u64 now) {
-    snitch *n = c->snitch;
-    fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
-    u32 kind = KIND_OF[ip->real];
-    u64 due = e->when = now + FPU_HAND_OVER;
-    e->registers = e->named = ip->floats;
-    e->stagger = e->repeats = 0;
-    e->body = 1;
-    e->pc = ip->pc;
-    e->of = TRAITS[kind];
-    e->op = ip->real, e->kind = (u8)kind, e->rm = ip->rm == 7 ? (u8)c->frm : ip->rm;
-    e->lanes_repeat = e->reads = 0;
-    e->is_shared = e->of.is_access;
-    if (e->of.is_access) e->operand = c->x[ip->rs1] + (u32)ip->imm, n->accesses++;
-    else if (e->of.is_packed) e->rm = (u8)c->frm, e->lanes_repeat = ip->rm & 4 ? lane_bits(ip->rm) : 0;
-    if (UNLIKELY(n->streams_on)) {
-        e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
-        e->is_shared = is_seen(e, e->registers, e->reads);
-        due |= n->is_steady;
-    }
-    if (n->frep_left) join_body(n, e, ip->dep);
-    n->due = earlier(n->due, due);
 }
 
 /* The instruction at `position` is done: what comes next, and what leaves the queue. */
@@ -115,7 +55,7 @@ static inline u64 loaded(core *c, snitch *n, u32 offset, u32 size) {
     return value;
 }
 
-static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now) {
+static inline __attribute__((always_inline)) void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now) {
     u32 size = e->kind == SNITCH_FLOAD ? 4 : 8;
     u64 value, wait = snitch_port_wait(n, now), latency = 0;
     if (is_tcdm(c, e->operand, size)) {
@@ -123,7 +63,7 @@ static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now
         wait += tcdm_wait(c, n, offset, now + wait);
         value = loaded(c, n, offset, size);
     } else {
-        snitch_result r = snitch_access(s, c, e->pc, now, e->operand, size, 0, 0);
+        snitch_result r = snitch_access(s, c, e->pc, now + wait, e->operand, size, 0, 0);
         value = r.value, latency = r.latency, wait += r.wait;
     }
     c->counted[COUNT_FAR_LOADS]++;
@@ -133,7 +73,7 @@ static void load(sim *s, core *c, snitch *n, const fpu_entry *e, u32 rd, u64 now
     n->idle = later(n->idle, n->next + wait);
 }
 
-static void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64 now) {
+static inline __attribute__((always_inline)) void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64 now) {
     u32 size = e->kind == SNITCH_FSTORE ? 4 : 8;
     u64 wait = snitch_port_wait(n, now);
     if (is_tcdm(c, e->operand, size)) {
@@ -143,7 +83,7 @@ static void store(sim *s, core *c, snitch *n, const fpu_entry *e, u64 value, u64
         else memcpy(c->local + offset, &value, 8);
         count_access(c, n, size);
     } else {
-        snitch_access(s, c, e->pc, now, e->operand, size, 1, size == 4 ? (u32)value : value);
+        snitch_access(s, c, e->pc, now + wait, e->operand, size, 1, size == 4 ? (u32)value : value);
     }
     c->counted[COUNT_FAR_STORES]++;
     n->next = now + 1;
@@ -224,6 +164,15 @@ static inline void pop_all(snitch *n, u32 reads, u64 now) {
 
 static inline const fpu_entry *next_of(const snitch *n) { return &n->queue[(n->first + n->position) % FPU_QUEUE]; }
 
+/* Does the next instruction not begin before its turn, which is at the limit or later? Not before when, that is. */
+static inline int is_held(const snitch *n, u64 limit, u64 *when) {
+    const fpu_entry *e = next_of(n);
+    const u64 first = later(n->next, e->when);
+    if (first < limit || !e->is_shared || n->position >= n->used) return 0;
+    *when = first;
+    return 1;
+}
+
 /* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
  * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
@@ -254,10 +203,7 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
                     return 1;
                 }
                 due = movers_due(n);
-                if (n->next >= limit && n->position < n->used && next_of(n)->is_shared) { /* it does not begin before its turn */
-                    held = n->next;
-                    break;
-                }
+                if (is_held(n, limit, &held)) break;
                 continue;
             }
         }
@@ -267,6 +213,14 @@ static int run(sim *s, core *c, u64 limit, u32 wanted) {
     }
     n->due = earlier(due, held);
     return 0;
+}
+
+/* Does the unit do nothing before the limit? */
+static inline int must_wait(snitch *n, u64 limit) {
+    u64 held, due = movers_due(n);
+    if (due < limit || !is_held(n, limit, &held)) return 0;
+    n->due = earlier(due, held);
+    return 1;
 }
 
 /* Brings the unit up to a cycle, from where on others may act first. */
@@ -280,6 +234,8 @@ void fpu_run(sim *s, core *c, u64 limit) {
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
+    snitch *n = c->snitch;
+    if (n->used >= wanted && must_wait(n, limit)) return 0;
     if (run(s, c, limit, wanted)) return 1;
-    return c->snitch->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
+    return n->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */
 }

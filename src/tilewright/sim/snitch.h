@@ -104,7 +104,6 @@ snitch_result snitch_access(sim *s, core *c, u32 pc, u64 now, u32 address, u32 s
 /* fpu_queue.c */
 void fpu_run(sim *s, core *c, u64 limit);
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
-void fpu_push(core *c, const insn *ip, u64 now);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
 /* fpu_execute.c */

@@ -4,6 +4,7 @@
  * if it is not first. One instruction issues each cycle, and a scoreboard holds it back until its operands are there. The
  * floating-point unit has a clock of its own: fpu_run() brings it up to a cycle, before an access of the core in that cycle,
  * and before the core steps aside. */
+#include "fpu_push.h"
 #include "semantics.h"
 #include "snitch.h"
 #include "steady.h"
@@ -97,7 +98,7 @@
     if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
     RETRY(); } while (0)
 /* ... while steady.c drives it: until that is over. */
-#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); c->ip = ip, c->t = t, c->instructions = n; \
+#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); steady_wait(s, c); c->ip = ip, c->t = t, c->instructions = n; \
     c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { \
@@ -106,12 +107,15 @@
     if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
         WAIT_FOR_UNIT(1); } \
     if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
+/* ... and what the data movers do before is done, before they are told or asked something. */
+#define WAIT_MOVERS() do { WAIT_IDLE(); if (UNLIKELY(movers_due(f) < t)) { WAIT_TURN(); \
+    fpu_run(s, c, t); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
 #define HANDLE_CSR(form, operation) { \
     SETTLE(); u32 number = (u32)ip->imm, operand = FORM_##form == FORM_CSRI ? ip->rs1 : X(rs1); \
     int writes = operation == CSR_WRITE || ip->rs1; \
-    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_IDLE(); } \
+    if (snitch_csr_waits(number)) { WAIT_TURN(); WAIT_MOVERS(); } \
     if (number == CSR_BARRIER) { WAIT_TURN(); CHECK_BODY(); c->ip = ip; \
         if (!snitch_barrier(s, c, t)) { c->wait_rd = ip->rd; goto block; } horizon = s->horizon; } \
     X(rd) = snitch_csr(s, c, number, operation, operand, writes, t, n); n++; t++; NEXT; }
@@ -121,15 +125,7 @@
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; icache_flush(s, c->group); code_flush(s); n++; t++; NEXT; }
 
 /* Floating point: into the queue, or past it. */
-#define QUEUE(form, ...) { SETTLE(); \
-    if (UNLIKELY(f->used == FPU_QUEUE)) { \
-        if (f->is_steady) WAIT_STEADY(FPU_QUEUE); \
-        c->ip = ip; fpu_make_room(s, c, horizon, FPU_QUEUE); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; \
-        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE); \
-    } \
-    u64 room = f->freed[(f->first + f->used) % FPU_QUEUE]; \
-    if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room; \
-    fpu_push(c, ip, t); n++; t++; NEXT; }
+#define QUEUE(form, ...) { APART(); goto enqueue; }
 #define HANDLE_FLOAD QUEUE
 #define HANDLE_DLOAD QUEUE
 #define HANDLE_FSTORE QUEUE
@@ -160,9 +156,9 @@
 #define HANDLE_FTOD CONVERT
 #define HANDLE_DTOF CONVERT
 
-#define HANDLE_STREAM_READ(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
+#define HANDLE_STREAM_READ(form, place) { SETTLE(); CHECK_BODY(); WAIT_MOVERS(); u32 N = (u32)ip->imm, where = place; (void)N; \
     X(rd) = stream_read_register(f, where >> 5 & 31, where & 31); n++; t++; NEXT; }
-#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_IDLE(); u32 N = (u32)ip->imm, where = place; (void)N; \
+#define HANDLE_STREAM_WRITE(form, place) { SETTLE(); CHECK_BODY(); WAIT_MOVERS(); u32 N = (u32)ip->imm, where = place; (void)N; \
     stream_write_register(s, c, where >> 5 & 31, where & 31, X(rs1), t); n++; t++; NEXT; }
 #define HANDLE_FREP(form, ...) { SETTLE(); CHECK_BODY(); \
     f->frep_repeats = X(rs1), f->frep_body = f->frep_left = bits_of(ip, 11, 0) + 1, f->frep_is_inner = !(ip->rd & 1); \
@@ -353,6 +349,24 @@ stopped:
 at_stream:
     fpu_fault(s, c, MISUSE_STREAM_BYPASS, ip->pc, t);
     goto stopped;
+
+enqueue: /* of the floating-point unit; all its instructions do the same here */
+    SETTLE();
+    if (UNLIKELY(f->used == FPU_QUEUE)) {
+        if (f->is_steady) WAIT_STEADY(FPU_QUEUE);
+        c->ip = ip;
+        fpu_make_room(s, c, horizon, FPU_QUEUE);
+        horizon = s->horizon;
+        if (UNLIKELY(s->fault.reason)) goto stopped;
+        if (f->used == FPU_QUEUE) WAIT_FOR_UNIT(FPU_QUEUE);
+    }
+    {
+        u64 room = f->freed[(f->first + f->used) % FPU_QUEUE];
+        if (UNLIKELY(t < room)) c->stall[STALL_FPU] += room - t, t = room;
+    }
+    fpu_push(c, ip, t);
+    n++, t++;
+    NEXT;
 
 in_body: /* an instruction that cannot be in the body of frep */
     fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t);

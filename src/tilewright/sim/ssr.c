@@ -81,7 +81,7 @@ void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
         memcpy(c->local + offset, &m->fifo[slot], STREAM_ELEMENT);
         n->moved++;
     } else {
-        wait += far_access(s, c, m, slot, now);
+        wait += far_access(s, c, m, slot, now + wait);
     }
     m->next = now + excess(wait, STREAM_HIDDEN_WAIT) + 1;
     if (m->is_write) m->head = (slot + 1) % STREAM_FIFO, m->used--;

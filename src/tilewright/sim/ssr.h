@@ -6,7 +6,7 @@
 /* What comes in is fetched ahead while streams are on; what goes out does not wait for that. */
 static inline void mover_plan(snitch *n, data_mover *m) {
     if (UNLIKELY(m->is_write)) m->due = m->used ? later(m->next, m->ready[m->head]) : NEVER;
-    else m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? m->next : NEVER;
+    else m->due = (n->streams_on & m->is_running & (m->used < STREAM_FIFO)) ? m->next : NEVER;
 }
 static inline u64 movers_due(const snitch *n) { return earlier(n->mover[0].due, earlier(n->mover[1].due, n->mover[2].due)); }
 
@@ -63,7 +63,7 @@ static inline void mover_next_address(data_mover *m) {
 static inline __attribute__((always_inline)) void mover_step(sim *s, core *c, snitch *n, u32 i, u64 now) {
     data_mover *m = &n->mover[i];
     u32 offset = m->address - c->local_base;
-    if (UNLIKELY(m->is_write | (offset > c->local_size - STREAM_ELEMENT))) {
+    if (UNLIKELY(m->is_write) || !is_tcdm(c, m->address, STREAM_ELEMENT)) {
         mover_rare_step(s, c, i, now);
         return;
     }
@@ -74,6 +74,6 @@ static inline __attribute__((always_inline)) void mover_step(sim *s, core *c, sn
     n->moved++;
     if (!m->used++) n->f[STREAM_REGISTER + i] = m->fifo[slot], n->f_ready[STREAM_REGISTER + i] = next;
     mover_next_address(m);
-    m->due = n->streams_on & m->is_running & (m->used < STREAM_FIFO) ? next : NEVER;
+    m->due = (n->streams_on & m->is_running & (m->used < STREAM_FIFO)) ? next : NEVER;
 }
 #endif
