@@ -377,6 +377,12 @@ def test_the_sanitizer() -> None:
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n addi t0, t0, 1\n fadd.d fa0, fa0, fa0\n"
     assert "integer core in the body of frep" in refusal(body, misuse=True)
     run(body)
+    read = f"stream_set 2, 0, 1\n stream_set 6, 0, 8\n stream_set 24, 0, {TCDM}\n"
+    element, plain = "fadd.d fa0, ft0, fa0\n", "fmv.d ft0, fa1\n"
+    assert "while streams are off" in refusal(read + element, misuse=True)
+    early = read + "csrsi 0x7c0, 1\n" + element + "csrci 0x7c0, 1\n" + element
+    assert "while streams are off" in refusal(early, misuse=True)
+    run(read + plain + element + "csrsi 0x7c0, 1\n" + element * 2 + "csrci 0x7c0, 1\n" + element, misuse=True)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n lw t0, 64(s0)", unwritten=True)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n fld fa0, 64(s0)\n settle", unwritten=True)
     live = DMA + f"copy {TCDM}, {DATA}, 4096\n li s0, {TCDM + 4000}\n lw t0, 0(s0)\n wait_dma"

@@ -48,6 +48,18 @@ static inline u32 streams_read(u32 registers) {
     return (u32)(named >> STREAM_REGISTER);
 }
 
+/* While streams are off, ft0 to ft2 are plain registers: does it read one whose data mover has elements for it? */
+int fpu_reads_idle_stream(snitch *n, const insn *ip) {
+    if (n->streams_on) return 0;
+    const u32 registers = with_streams(ip->floats);
+    for (u32 left = streams_read(registers) & n->unread; left; left &= left - 1) {
+        const data_mover *m = &n->mover[__builtin_ctz(left)];
+        if (m->used || m->is_running) return 1;
+    }
+    if ((registers & 63) > NO_REGISTER) n->unread &= ~(1u << ((registers & 63) - STREAM_REGISTER));
+    return 0;
+}
+
 /* Do others see when it begins? */
 static inline u8 is_seen(const fpu_entry *e, u32 registers, u32 reads) { return e->of.is_access | (reads != 0) | ((registers & 63) > NO_REGISTER); }
 
