@@ -283,6 +283,15 @@ def test_the_barrier_lets_all_go_on_together() -> None:
     assert left == {max(simulator.register(core, "s1") for core in range(9)) + 2}
 
 
+def test_who_misses_a_barrier_is_named() -> None:
+    simulator, _ = loaded("csrr t0, mhartid\n li t1, 3\n beq t0, t1, 5f\n csrr t1, 0x7c2\n 5: wfi\n j 5b", None)
+    with pytest.raises(CompileError) as caught:
+        simulator.run(1_000_000)
+    assert "all cores are asleep" in caught.value.what
+    assert "cluster 0 to cluster 2: at the barrier, pc 0x80000010" in caught.value.what
+    assert "cluster 3: asleep, pc 0x80000014" in caught.value.what
+
+
 def test_a_store_wakes_a_core() -> None:
     simulator, end = loaded(
         f"""
