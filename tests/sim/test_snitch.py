@@ -283,6 +283,15 @@ def test_the_barrier_lets_all_go_on_together() -> None:
     assert left == {max(simulator.register(core, "s1") for core in range(9)) + 2}
 
 
+def test_who_misses_a_barrier_is_named() -> None:
+    simulator, _ = loaded("csrr t0, mhartid\n li t1, 3\n beq t0, t1, 5f\n csrr t1, 0x7c2\n 5: wfi\n j 5b", None)
+    with pytest.raises(CompileError) as caught:
+        simulator.run(1_000_000)
+    assert "all cores are asleep" in caught.value.what
+    assert "cluster 0 to cluster 2: at the barrier, pc 0x80000010" in caught.value.what
+    assert "cluster 3: asleep, pc 0x80000014" in caught.value.what
+
+
 def test_a_store_wakes_a_core() -> None:
     simulator, end = loaded(
         f"""
@@ -392,6 +401,12 @@ def test_the_sanitizer() -> None:
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n addi t0, t0, 1\n fadd.d fa0, fa0, fa0\n"
     assert "integer core in the body of frep" in refusal(body, misuse=True)
     run(body)
+    read = f"stream_set 2, 0, 1\n stream_set 6, 0, 8\n stream_set 24, 0, {TCDM}\n"
+    element, plain = "fadd.d fa0, ft0, fa0\n", "fmv.d ft0, fa1\n"
+    assert "while streams are off" in refusal(read + element, misuse=True)
+    early = read + "csrsi 0x7c0, 1\n" + element + "csrci 0x7c0, 1\n" + element
+    assert "while streams are off" in refusal(early, misuse=True)
+    run(read + plain + element + "csrsi 0x7c0, 1\n" + element * 2 + "csrci 0x7c0, 1\n" + element, misuse=True)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n lw t0, 64(s0)", unwritten=True)
     assert "nobody has written" in refusal(f"li s0, {TCDM}\n fld fa0, 64(s0)\n settle", unwritten=True)
     assert "nobody has written" in refusal(_pairs_from(TCDM), unwritten=True)

@@ -160,6 +160,7 @@ EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
     out->pc = c->ip ? c->ip->pc : 0;
     memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
     if (c->snitch) out->memory_bytes[c->snitch->tcdm] += STREAM_ELEMENT * c->snitch->moved;
+    if (c->snitch && c->snitch->is_at_barrier) out->status = CORE_AT_BARRIER;
     out->cycles = c->instructions ? end - c->started : 0;
     core_stalls(c, c->started + out->cycles - asleep + c->late, c->instructions, out->stall);
     out->stall[STALL_FETCH] -= c->late; /* not paid yet */

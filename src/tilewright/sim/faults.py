@@ -68,6 +68,10 @@ MISUSES = (
         "uses a stream register while its data mover has nothing to deliver or take",
         "write its pointer, and its bounds before",
     ),
+    (
+        "reads a register whose data mover has elements for it while streams are off",
+        "switch streams on (CSR 0x7C0, bit 0) behind their set-up, and off behind the last instruction that reads them",
+    ),
     ("has in the body of frep what does not go through the queue", "only sums, products and their kin repeat"),
     ("repeats more instructions than the queue holds", "let frep repeat at most 16"),
     ("has an instruction of the integer core in the body of frep, which is not repeated", "put it before or behind"),

@@ -21,6 +21,18 @@ int fpu_conflicts(const snitch *n, u32 address) {
     return 0;
 }
 
+/* While streams are off, ft0 to ft2 are plain registers: does it read one whose data mover has elements for it? */
+int fpu_reads_idle_stream(snitch *n, const insn *ip) {
+    if (n->streams_on) return 0;
+    const u32 registers = with_streams(ip->floats);
+    for (u32 left = streams_read(registers) & n->unread; left; left &= left - 1) {
+        const data_mover *m = &n->mover[__builtin_ctz(left)];
+        if (m->used || m->is_running) return 1;
+    }
+    if ((registers & 63) > NO_REGISTER) n->unread &= ~(1u << ((registers & 63) - STREAM_REGISTER));
+    return 0;
+}
+
 /* The instruction at `position` is done: what comes next, and what leaves the queue. */
 static inline void advance(snitch *n, u64 now) {
     fpu_entry *head = &n->queue[n->first];

@@ -35,7 +35,7 @@ SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
 ADDRESSES = 1 << 32
-_STATES = {1: "running", 2: "asleep"}
+_STATES = {1: "running", 2: "asleep", 3: "at the barrier"}
 
 
 @dataclass(frozen=True)

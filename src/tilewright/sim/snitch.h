@@ -82,6 +82,7 @@ typedef struct snitch {
     u64 freed[FPU_QUEUE];         /* when a place in the queue was left */
     u32 frep_left, frep_body, frep_repeats, frep_is_inner, frep_max, frep_mask;
     data_mover mover[STREAM_MOVERS];
+    u32 unread;                   /* movers that were set up to be read, and their registers not written since; kept while misuse is checked */
     u32 fmode, mip, is_at_barrier;
     u32 line[2];                  /* lines of code at hand: the present one and the one before */
 } snitch;
@@ -106,6 +107,7 @@ void fpu_run(sim *s, core *c, u64 limit);
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted);
 int fpu_conflicts(const snitch *n, u32 address);
 void fpu_fault(sim *s, core *c, u32 misuse, u32 pc, u64 now);
+int fpu_reads_idle_stream(snitch *n, const insn *ip);
 /* fpu_execute.c */
 u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked);
 u32 fpu_to_integer(core *c, const insn *ip);

@@ -414,6 +414,10 @@ L_FALL_THROUGH:
         fpu_fault(s, c, MISUSE_FREP_INTEGER, ip->pc, t);
         goto stopped;
     }
+    if (UNLIKELY(f->unread) && (s->checker.checks & CHECK_MISUSE) && fpu_reads_idle_stream(f, ip)) {
+        fpu_fault(s, c, MISUSE_STREAM_IDLE, ip->pc, t);
+        goto stopped;
+    }
     goto *plain[ip->real];
 
 #define RV(name, mask, match, form, kind, ...) L_##name: HANDLE_##kind(form, __VA_ARGS__)

@@ -46,6 +46,7 @@ void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u6
         if (mover != i && mover != ALL_MOVERS) continue;
         write_back(s, c, i, now);
         write_one(&n->mover[i], number, value, now);
+        n->unread = (n->unread & ~(1u << i)) | (u32)(n->mover[i].is_running && !n->mover[i].is_write) << i;
         mover_plan(n, &n->mover[i]);
         mover_show(n, &n->mover[i], i);
     }

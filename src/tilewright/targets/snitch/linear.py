@@ -27,8 +27,8 @@ LEAST = 4
 
 # ---- what sums take ---------------------------------------------------------------------------------------------
 
-FLOAT_COPYING, BYTE_COPYING, POINT_COPYING, WINDOW_COPYING = 6, 10, 10, 16
-"""Cycles for each element of the first factor that is copied, as in C, roughly."""
+FLOAT_COPYING, BYTE_COPYING, POINT_COPYING, WINDOW_COPYING = 6, 10, 10, 20
+"""Cycles for each element of the first factor that is copied, roughly."""
 
 
 def column_steps(columns: int) -> int:
@@ -71,9 +71,11 @@ def times(count: int, features: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(count * feature for feature in features)
 
 
-def results(requant: Requant | None, count: float) -> tuple[float, float]:
-    """As they are, and requantised."""
-    return (0.0, count) if requant else (count, 0.0)
+def results(requant: Requant | None, count: float) -> tuple[float, float, float]:
+    """As they are, requantised in words, and as tw_requantise has them, which takes longer."""
+    if requant is None:
+        return count, 0.0, 0.0
+    return (0.0, 0.0, count) if requant.has_exponents or requant.shift == 0 else (0.0, count, 0.0)
 
 
 # ---- floats -----------------------------------------------------------------------------------------------------
@@ -149,6 +151,27 @@ def largest_product(factors: Iterable[tuple[str, int]]) -> int:
     return math.prod(max(high - zero, zero - low) for (low, high), zero in ends)
 
 
+def byte_sum_features(
+    rows: int, columns: int, inner: int, largest: int, copying: int, cores: int
+) -> tuple[float, ...]:
+    """As of floats, of all groups that a sum is taken in; sums of groups that a core adds up, where there are several."""
+    safe = LARGEST_TOTAL // largest
+    groups = [min(safe, inner - before) for before in range(0, inner, safe)]
+    of_groups = (sum_features(rows, columns, group, copying, cores) for group in groups)
+    added = len(groups) * rows * columns / cores if len(groups) > 1 else 0.0
+    return *(sum(parts) for parts in zip(*of_groups, strict=True)), added
+
+
+def largest_of_product(op: Op, types: Types) -> int:
+    product = cast(MatMul, op)
+    return largest_product(((types["A"].dtype, product.a_zero), (types["B"].dtype, product.b_zero)))
+
+
+def largest_of_conv(op: Op, types: Types) -> int:
+    conv = cast(Conv, op)
+    return largest_product(((types["X"].dtype, conv.x_zero), (types["W"].dtype, conv.w_zero)))
+
+
 def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
     """Tables, a row of what sums begin with, the second factor as floats, sums, totals of longer ones, copies."""
     width, sums = -(-columns // 2) * 2, 1 + (inner > LARGEST_TOTAL // largest)
@@ -156,16 +179,17 @@ def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
 
 
 def product_bytes(op: Op, types: Types) -> int:
-    p, product = cast("dict[str, int]", op.params(types)), cast(MatMul, op)
-    largest = largest_product(((types["A"].dtype, product.a_zero), (types["B"].dtype, product.b_zero)))
-    return byte_sums_bytes(p["rows"], max(p["inner"], LEAST), p["columns"], largest)
+    p = cast("dict[str, int]", op.params(types))
+    return byte_sums_bytes(p["rows"], max(p["inner"], LEAST), p["columns"], largest_of_product(op, types))
 
 
 def bytes_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """As of floats; elements of the second factor that a core converts, and its results, by the way to them."""
+    """The call; what sums take; elements of the second factor that a core converts, and its results, by the way to
+    them."""
     matrices = math.prod(size for name, size in extents.items() if name not in ("m", "n", "k"))
     rows, columns, inner = extents.get("m", 1), extents.get("n", 1), max(extents.get("k", 1), LEAST)
-    of_sums = times(matrices, sum_features(rows, columns, inner, BYTE_COPYING, cores))
+    largest = largest_of_product(op, types)
+    of_sums = times(matrices, byte_sum_features(rows, columns, inner, largest, BYTE_COPYING, cores))
     converted = inner * columns / cores * (1 if math.prod(types["B"].shape[:-2]) == 1 else matrices)
     return 1.0, *of_sums, converted, *results(cast(MatMul, op).requant, matrices * rows * columns / cores)
 
@@ -187,9 +211,7 @@ def conv_sizes(types: Types) -> tuple[int, int, int]:
 
 
 def conv_bytes(op: Op, types: Types) -> int:
-    conv = cast(Conv, op)
-    largest = largest_product(((types["X"].dtype, conv.x_zero), (types["W"].dtype, conv.w_zero)))
-    return byte_sums_bytes(*conv_sizes(types), largest)
+    return byte_sums_bytes(*conv_sizes(types), largest_of_conv(op, types))
 
 
 def float_conv_bytes(op: Op, types: Types) -> int:
@@ -198,13 +220,26 @@ def float_conv_bytes(op: Op, types: Types) -> int:
     return 4 * (1 + inner + pixels) * -(-filters // 2) * 2 + copies_bytes(inner)
 
 
-def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; what products are of; elements of filters that a core turns; results, by the way to them."""
+def conv_loops(extents: Mapping[str, int]) -> tuple[int, int, int, int, int]:
+    """Images, results of one filter in each of them, filters, products of a result, cycles of copying one operand."""
     images, filters = extents.get("n", 1), extents.get("f", 1)
     pixels = math.prod(size for name, size in extents.items() if name not in ("n", "g", "f", "c", "r", "s"))
     taps = extents.get("r", 1) * extents.get("s", 1)
-    inner = extents.get("c", 1) * taps
-    of_sums = times(images, sum_features(pixels, filters, inner, POINT_COPYING if taps == 1 else WINDOW_COPYING, cores))
+    return images, pixels, filters, extents.get("c", 1) * taps, POINT_COPYING if taps == 1 else WINDOW_COPYING
+
+
+def conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; what products are of; elements of filters that a core turns; results."""
+    images, pixels, filters, inner, copying = conv_loops(extents)
+    of_sums = times(images, sum_features(pixels, filters, inner, copying, cores))
+    return 1.0, *of_sums, inner * filters / cores, images * pixels * filters / cores
+
+
+def byte_conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call; what sums take; elements of filters that a core turns; results, by the way to them."""
+    images, pixels, filters, inner, copying = conv_loops(extents)
+    largest = largest_of_conv(op, types)
+    of_sums = times(images, byte_sum_features(pixels, filters, inner, largest, copying, cores))
     found = results(cast(Conv, op).requant, images * pixels * filters / cores)
     return 1.0, *of_sums, inner * filters / cores, *found
 
@@ -228,7 +263,7 @@ KERNELS = (
     Kernel(
         Conv, "conv_bytes.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
         scratch=conv_bytes, objection=conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}),
-        multiples={"f": 16}, features=conv_features, header="conv.h",
+        multiples={"f": 16}, features=byte_conv_features, header="conv.h",
     ),
     Kernel(
         Conv, "conv_streams_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_conv_bytes,
