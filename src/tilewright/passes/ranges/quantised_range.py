@@ -26,9 +26,8 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
-from tilewright.target.kernel import Kernel
-from tilewright.targets.cpu.at_once import Found, at_once
-from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
+from tilewright.passes.ranges.at_once import Found, at_once
+from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 255.0
 
@@ -111,4 +110,3 @@ def _unmoved(graph: Graph, tensor: str) -> str:
 QUANTISED_RANGES = at_once(
     "floats are quantised by their range at once", "quantises by a range that is computed apart", _found
 )
-KERNEL = Kernel(QuantisedRange, "quantised_range.c", "X:float32 -> Y:uint8 scale:float32 zero:uint8", {})
