@@ -56,7 +56,7 @@ class QuantisedRange(Internal):
         nothing = np.float32(0.0)
         low, high = np.minimum(X.min(), nothing), np.maximum(X.max(), nothing)
         scale = np.asarray((high - low) / np.float32(STEPS))
-        zero = np.asarray(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))).astype(np.uint8))
+        zero = Cast("uint8").numpy(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))))
         return QuantizeLinear().numpy(X, scale, zero), scale, zero
 
     def params(self, types: Mapping[str, TensorType]) -> Params:

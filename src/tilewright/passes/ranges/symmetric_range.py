@@ -58,7 +58,8 @@ class SymmetricRange(Internal):
         steps, axes = np.float32(STEPS), tuple(range(self.rows, X.ndim))
         most = np.maximum(np.abs(X).max(axis=axes, keepdims=True), np.float32(self.least))
         exact = X * (steps / most)
-        return (np.sign(exact) * np.floor(np.abs(exact) + np.float32(0.5))).astype(np.int8), most / steps
+        whole = np.sign(exact) * np.floor(np.abs(exact) + np.float32(0.5))
+        return Cast("int8").numpy(whole), most / steps
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         shape = types["X"].shape
