@@ -88,7 +88,7 @@ OURS = Peer("tilewright", "with_tilewright", (), our_library)
 INDUCTOR = (TORCH, "numpy", "setuptools")
 CONVERTER = (
     "tensorflow==2.21.0", "jax==0.10.2", "torch==2.9.1", "absl-py", "immutabledict", "ml_dtypes", "multipledispatch",
-    "safetensors", "scipy", "tabulate",
+    "safetensors", "scipy", "tabulate", "tqdm",
 )  # fmt: skip
 LITERT = ("ai-edge-litert", "numpy")
 CONVERTER_ALONE = ("ai-edge-torch==0.7.0", "ai-edge-quantizer==0.4.2", "ai-edge-litert==2.1.2", "torch-xla2")

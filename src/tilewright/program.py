@@ -47,6 +47,7 @@ from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
 from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.result import Check, OnComputer, Result
 from tilewright.run.rounding import Floors
+from tilewright.run.run_time_bytes import Rounded, as_made_by, joined, open_roundings, spread
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import (
@@ -327,8 +328,29 @@ class Program:
         outputs = compare_all(result.outputs, compared, self._allowed(wanted is None), tolerance, floor)
         if wanted is not None and any(found.floor is not None for found in outputs):
             outputs = self._held_to_reference(outputs, result, feeds, tolerance)
+        if tolerance and not all(found.agrees for found in outputs):
+            outputs = self._with_roundings(outputs, result, feeds, wanted, tolerance, progress)
         layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
+
+    def _with_roundings(
+        self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array],
+        wanted: Mapping[str, Array] | None, tolerance: float, progress: Progress,
+    ) -> tuple[Agreement, ...]:  # fmt: skip
+        """Compared once more with what floats that are rounded at run time may become (`run_time_bytes.py`)."""
+        meaning = joined(self.compiled.quantised)
+        if self.compiled.schedule.plan is not None or not open_roundings(meaning):
+            return outputs
+        progress("comparing roundings")
+        layers = result.layers or self.run(feeds, per_layer=True).layers
+        made = Rounded(meaning, as_made_by(self.compiled.schedule.graph, layers, meaning), tolerance)
+        ours = compare_all(result.outputs, self._by_name(meaning, made.computed(feeds)), self._allowed(True), tolerance)
+        if wanted is None:
+            return tuple(replace(found, turned=made.turned) for found in ours)
+        if not all(found.agrees for found in ours):
+            return outputs
+        spreads = self._by_name(meaning, spread(meaning, feeds, tolerance))
+        return compare_all(result.outputs, wanted, {**self._allowed(False), **spreads}, tolerance)
 
     def _held_to_reference(
         self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array], tolerance: float
@@ -367,8 +389,8 @@ class Program:
         """
         reference, lowered = self.compiled.quantised, self.compiled.schedule.graph
         same = {name for name in result.layers if reference.types.get(name) == lowered.types[name]}
-        own = evaluate(lowered, feeds) if set(result.layers) - same else {}
-        wanted, steps = evaluate(reference, feeds), rounding_steps(lowered)
+        own = self._rounded_as(result, lowered, feeds, tolerance) if set(result.layers) - same else {}
+        wanted, steps = self._rounded_as(result, reference, feeds, tolerance), rounding_steps(lowered)
         floors = {True: Floors(reference, lambda: wanted, False), False: Floors(lowered, lambda: own, False)}
         return tuple(
             compare(
@@ -377,6 +399,16 @@ class Program:
             )
             for name, array in result.layers.items()
         )  # fmt: skip
+
+    def _rounded_as(
+        self, result: Result, graph: Graph, feeds: Mapping[str, Array], tolerance: float
+    ) -> Mapping[str, Array]:
+        """All tensors of a graph; what may be rounded either way is what the C made of it."""
+        values = evaluate(graph, feeds)
+        if not tolerance or not open_roundings(meaning := joined(graph)):
+            return values
+        choose = as_made_by(self.compiled.schedule.graph, result.layers, meaning)
+        return {**values, **Rounded(meaning, choose, tolerance).computed(feeds)}
 
     def random_inputs(self, seed: int = 0) -> dict[str, Array]:
         """Reproducible inputs that suit the model's types."""

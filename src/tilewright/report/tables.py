@@ -120,12 +120,20 @@ def _layer_cells(number: int, layer: Layer) -> list[str | Text]:
 
 
 def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
-    verdict = Text("✓ agrees", "green") if agreement.agrees else Text(f"✗ {agreement.remark or 'differs'}", "bold red")
+    verdict = (
+        Text(f"✓ agrees{_turned(agreement)}", "green")
+        if agreement.agrees
+        else Text(f"✗ {agreement.remark or 'differs'}", "bold red")
+    )
     return [
         name_text(agreement.name), str(agreement.elements), str(agreement.mismatches), f"{agreement.max_abs_error:.3g}",
         f"{agreement.relative:.3g}" if floors and agreement.relative else f"{agreement.allowed:.3g}",
         *([_floor(agreement)] if floors else []), verdict,
     ]  # fmt: skip
+
+
+def _turned(agreement: Agreement) -> str:
+    return f", {count(agreement.turned)} rounded the other way" if agreement.turned else ""
 
 
 def _floor(agreement: Agreement) -> str:

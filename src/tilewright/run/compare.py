@@ -54,6 +54,9 @@ class Agreement:
     """Of `allowed`, what the tolerance is of the output's scale."""
     floor: float | None = None
     """Of `allowed`, what float32 rounding in the last operators does; None where nobody had to know."""
+    turned: int | None = None
+    """Elements next to a tie that were rounded at run time, and not as the reference does it; None where nobody had
+    to know."""
 
     @property
     def agrees(self) -> bool:
@@ -63,7 +66,8 @@ class Agreement:
         error = self.max_abs_error if math.isfinite(self.max_abs_error) else None
         found = {"name": self.name, "elements": self.elements, "mismatches": self.mismatches, "max_abs_error": error}
         limits = {"allowed": self.allowed, "relative": self.relative, "floor": self.floor}
-        return found | limits | ({"remark": self.remark} if self.remark else {})
+        turned = {} if self.turned is None else {"turned": self.turned}
+        return found | limits | turned | ({"remark": self.remark} if self.remark else {})
 
 
 def compare(
@@ -123,11 +127,12 @@ def _follow(graph: Graph, computed: set[str], unsure: set[str]) -> None:
         rounded = node.op.kind in QUANTISERS and node.inputs[0] in computed
         if rounded or any(name in unsure for name in node.inputs):
             unsure.update(node.outputs)
-        elif any(name in computed for name in node.inputs) or _computes_floats(graph, node):
+        elif any(name in computed for name in node.inputs) or computes_floats(graph, node):
             computed.update(node.outputs)
 
 
-def _computes_floats(graph: Graph, node: Node) -> bool:
+def computes_floats(graph: Graph, node: Node) -> bool:
+    """Whether the result is a float whose last bit depends on who computes it."""
     return graph.types[node.key].dtype == "float32" and not node.op.view and node.op.kind not in EXACT
 
 

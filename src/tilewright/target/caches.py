@@ -54,7 +54,10 @@ BY_PROCESSOR = {
     "cortex-a72": _caches(32, 1024, 0, 0.25, 0.0),
     "cortex-a76": _caches(64, 512, 2048, 0.05, 0.1),
     "neoverse-n1": _caches(64, 1024, 32768, 0.055, 0.03),
+    "cortex-a710": _caches(64, 512, 8192, 0.05, 0.08),
     "neoverse-v1": _caches(64, 1024, 32768, 0.055, 0.03),
+    "neoverse-n2": _caches(64, 1024, 32768, 0.055, 0.03),
+    "neoverse-v2": _caches(64, 2048, 32768, 0.055, 0.03),
 }
 """Sizes as they are common, of levels of x86-64 those of small machines that have them. The price behind the level-2
 cache was measured on a Neoverse-N1, on depthwise layers of MobileNets whole and in strips; all others are guesses from

@@ -19,6 +19,7 @@ AVX2 = SSE | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
 AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 NEON = frozenset({"asimd"})
 DOTS = NEON | {"asimddp", "asimdhp", "atomics"}
+MATRICES = DOTS | {"i8mm", "bf16", "sve"}
 
 
 class Dot(Enum):
@@ -91,7 +92,10 @@ PROCESSORS = {
         Processor("cortex-a72", ARM, "cortex_a72", NEON),
         Processor("cortex-a76", ARM, "cortex_a76", DOTS),
         Processor("neoverse-n1", ARM, "neoverse_n1", DOTS),
-        Processor("neoverse-v1", ARM, "neoverse_v1", DOTS | {"i8mm", "bf16", "sve"}),
+        Processor("cortex-a710", ARM, "cortex_a710", MATRICES | {"sve2"}),
+        Processor("neoverse-v1", ARM, "neoverse_v1", MATRICES),
+        Processor("neoverse-n2", ARM, "neoverse_n2", MATRICES | {"sve2"}),
+        Processor("neoverse-v2", ARM, "neoverse_v2", MATRICES | {"sve2"}),
     )
 }
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
-from tests.targets.cpu.machine import PROCESSORS_TESTED, needs, run_graph, run_on
+from tests.targets.cpu.machine import MATRICES, PROCESSORS_TESTED, needs, run_graph, run_on
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
 from tilewright import pipeline
 from tilewright.errors import instance, present
@@ -37,6 +37,8 @@ EXTREMES = (-128, 127)
 
 def kinds_of(processor: str) -> tuple[str, ...]:
     """All of them here; elsewhere those of one combination of types: each is compiled anew."""
+    if processor == MATRICES:
+        return ("half_even",)
     return KINDS if processor == NATIVE else ("half_even", "double", "double_up")
 
 
@@ -106,7 +108,7 @@ def test_forms_mean_what_they_stand_for() -> None:
         np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
 
 
-@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+@pytest.mark.parametrize("processor", [*PROCESSORS_TESTED, MATRICES])
 def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All kinds in one program: a compiler takes longer than they do."""
     needs(processor)
@@ -119,7 +121,7 @@ def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPat
     assert run_on(cases, processor, monkeypatch) == {"conv_dot", "depthwise_dot"}
 
 
-@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+@pytest.mark.parametrize("processor", [*PROCESSORS_TESTED, MATRICES])
 def test_products_of_what_is_computed(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needs(processor)
     random = default_rng(5)

@@ -95,6 +95,10 @@ def model(random: Generator) -> Model:
     below_zero = -abs(random.normal(size=(1, 64, 6, 6))).astype(np.float32)
     made.layer(random, "ConvInteger", below_zero, weights(random, 24, 64, 1, 1))
     made.layer(random, "MatMulInteger", np.zeros((3, 12), np.float32), weights(random, 12, 4))
+    for place in (5, -1):  # in vectors, and behind them
+        odd = random.normal(size=(3, 41)).astype(np.float32)
+        odd.reshape(-1)[place] = np.nan
+        made.layer(random, "MatMulInteger", odd, weights(random, 41, 4))
     return made
 
 
@@ -157,14 +161,15 @@ def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_ties_go_away_from_zero(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halves of steps, a row of zeros, and one where everything is tiny."""
+    """Halves of steps, a row of zeros, one where everything is tiny, and two with what is not a number."""
     needs(processor)
     random = default_rng(9)
     b = Builder("ties")
-    rows = TensorType("float32", (4, 75))
+    rows = TensorType("float32", (6, 75))
     b.input("x", rows)
     values = (random.integers(-254, 255, rows.shape) / 2).astype(np.float32)
     values[:, 0], values[2], values[3] = -127.0, 0.0, values[3] * np.float32(1e-36)
+    values[4, 9] = values[5, 74] = np.nan
     made = symmetric(b, "x")
     for tensor in made:
         b.output(tensor)

@@ -17,6 +17,8 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.requantshift import RequantShift
+from tilewright.passes.ranges.quantised_range import QuantisedRange
+from tilewright.passes.ranges.symmetric_range import SymmetricRange
 from tilewright.target.kernel import Types
 from tilewright.target.processors import Vectors
 from tilewright.targets.cpu import float_offers, followed
@@ -26,9 +28,7 @@ from tilewright.targets.cpu.float_forms import FloatForm
 from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedConvolution, PackedForm, PackedProduct, Way
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QuantisedConcat
-from tilewright.targets.cpu.quantised_range import QuantisedRange
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
-from tilewright.targets.cpu.symmetric_range import SymmetricRange
 
 Sample = tuple[Op, list[Array | None]]
 REQUANT = full_range(40, "int8", -3, "half_even")

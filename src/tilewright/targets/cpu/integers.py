@@ -23,6 +23,8 @@ from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_la
 from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.quantise_early import QUANTISE_EARLY
+from tilewright.passes.ranges.quantised_range import QUANTISED_RANGES, QuantisedRange
+from tilewright.passes.ranges.symmetric_range import SYMMETRIC_RANGES, SymmetricRange
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Vectors
@@ -31,9 +33,7 @@ from tilewright.targets.cpu import (
     byte_elements,
     byte_sums,
     quantised_concat,
-    quantised_range,
     quantised_slices,
-    symmetric_range,
 )
 from tilewright.targets.cpu.byte_differences import BYTE_DIFFERENCES
 from tilewright.targets.cpu.costing import (
@@ -59,11 +59,9 @@ from tilewright.targets.cpu.packed_forms import (
 )
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
-from tilewright.targets.cpu.quantised_range import QUANTISED_RANGES
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 from tilewright.targets.cpu.scaled_products import scaled_pass
-from tilewright.targets.cpu.symmetric_range import SYMMETRIC_RANGES
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -308,8 +306,13 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         *byte_elements.kernels(vectors),
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
-        replace(quantised_range.KERNEL, samples=range_samples),
-        replace(symmetric_range.KERNEL, samples=symmetric_samples),
+        Kernel(
+            QuantisedRange, "quantised_range.c", "X:float32 -> Y:uint8 scale:float32 zero:uint8", {},
+            samples=range_samples,
+        ),
+        Kernel(
+            SymmetricRange, "symmetric_range.c", "X:float32 -> Y:int8 scale:float32", {}, samples=symmetric_samples
+        ),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
             partial(product_scratch, columns), product_objection, header="matmul_dot.h",

@@ -160,6 +160,7 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
   tw_sums t[TW_ROWS];
   TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(f->b);
   TW_UNROLLED for (int r = 0; r < rows; r++) x[r] = at[r];
+  tw_turn_pairs(rows, t);
   for (int32_t row = k->rows;;) {
     for (int32_t piece = k->pieces;;) {
       w = tw_multiply(rows, t, x, length, w, TW_FLIP);
@@ -169,6 +170,7 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
     if (--row == 0) break;
     TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
   }
+  tw_turn_pairs(rows, t);
 #if TW_FLOATS
   store_floats(rows, k, f, t, y, wanted);
   return;
@@ -212,11 +214,13 @@ TW_ALWAYS void near_blocks(int sixteens, const work *k, const int8_t *const *at,
       t[r] = tw_sums_load(b);
     }
     TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] = at[r];
+    tw_turn_pairs(TW_ROWS, t);
     for (int32_t row = k->rows;;) {
       w = sixteens ? tw_multiply_sixteens(TW_ROWS, t, x, length, w, TW_FLIP) : tw_multiply(TW_ROWS, t, x, length, w, TW_FLIP);
       if (--row == 0) break;
       TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) x[r] += k->down;
     }
+    tw_turn_pairs(TW_ROWS, t);
     TW_FORGOTTEN(s);
     const scaling kept = *s;
     scale_near(way, TW_ROWS, &kept, t, TW_THEN == 2 ? k->added + (y - k->y) : NULL, y, k->pitch);

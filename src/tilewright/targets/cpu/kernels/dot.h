@@ -52,6 +52,11 @@ typedef enum {
 #include "dot_portable.h"
 #endif
 
+/* Products are added to totals as this leaves them; once more, and they are rows again. */
+#if !defined(TW_DOT_SMMLA)
+#define tw_turn_pairs(rows, t) ((void)0)
+#endif
+
 /* Rows of bytes from rows of totals, one of the ways of which TW_IS_NEAR: totals stay in registers. */
 TW_ALWAYS void tw_scale_near(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
                              const tw_sums *t, void *y, int64_t pitch) {

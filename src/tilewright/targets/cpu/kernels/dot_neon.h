@@ -1,4 +1,4 @@
-/* dot.h for Arm processors with sdot. */
+/* dot.h for Arm processors with sdot, and with smmla where there is TW_DOT_SMMLA. */
 #ifndef TW_DOT_NEON_H
 #define TW_DOT_NEON_H
 
@@ -76,6 +76,10 @@ TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows
   return made;
 }
 
+#if defined(TW_DOT_SMMLA)
+#include "multiply_pairs.h"
+#endif
+
 /* Weights. Those that are read once have an instruction each: one for two neighbours takes longer where both have to be
  * waited for. */
 TW_ALWAYS int8x16_t tw_weights(int rows, const int8_t *w) {
@@ -98,6 +102,9 @@ TW_ALWAYS int8x16_t tw_weights(int rows, const int8_t *w) {
  * `flip` is 0x80 for unsigned bytes. */
 TW_ALWAYS const int8_t *tw_multiply_sixteens(int rows, tw_sums *t, const int8_t *const *x, int64_t count, const int8_t *w,
                                              int flip) {
+#if defined(TW_DOT_SMMLA)
+  if (TW_IS_PAIRED(rows)) return tw_multiply_pairs_sixteens(rows, t, x, count, w, flip);
+#endif
   const int8x16_t sign = vdupq_n_s8((int8_t)flip);
   int8x16_t a[TW_ROWS];
   for (int64_t i = 0; i < count; i += 16) {
@@ -118,6 +125,9 @@ TW_ALWAYS const int8_t *tw_multiply_sixteens(int rows, tw_sums *t, const int8_t 
 /* The same of a multiple of 4. */
 TW_ALWAYS const int8_t *tw_multiply(int rows, tw_sums *t, const int8_t *const *x, int32_t count, const int8_t *w,
                                     int flip) {
+#if defined(TW_DOT_SMMLA)
+  if (TW_IS_PAIRED(rows)) return tw_multiply_pairs(rows, t, x, count, w, flip);
+#endif
   const int8x16_t sign = vdupq_n_s8((int8_t)flip);
   int8x16_t a[TW_ROWS];
   int64_t i = count / 16 * 16;

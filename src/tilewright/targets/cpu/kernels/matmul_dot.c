@@ -209,7 +209,9 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const lines *x, int32_t w
   tw_sums t[TW_ROWS];
   TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(k->start + column);
   if (k->zero_b) TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_plus(t[r], x->term[r]);
+  tw_turn_pairs(rows, t);
   tw_multiply(rows, t, x->at, k->length, k->panel + (int64_t)column * k->length, TW_FLIP_OF(TW_A));
+  tw_turn_pairs(rows, t);
   store_block(rows, k, t, wanted, column, count, y);
 }
 

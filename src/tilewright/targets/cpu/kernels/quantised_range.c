@@ -16,7 +16,10 @@ typedef struct {
   float low, high;
 } range;
 
-/* The least and the greatest, and 0. Vectors do not wait for each other. */
+static inline float smaller(float a, float b) { return a < b || a != a ? a : b; }
+static inline float larger(float a, float b) { return a > b || a != a ? a : b; }
+
+/* The least and the greatest, and 0; NaN if there is one. Vectors do not wait for each other. */
 static range range_of(const float *x, int32_t count) {
   tw_vector low[AT_ONCE], high[AT_ONCE];
   range found = {0.0f, 0.0f};
@@ -25,19 +28,16 @@ static range range_of(const float *x, int32_t count) {
   for (; i + AT_ONCE * TW_LANES <= count; i += AT_ONCE * TW_LANES) {
     TW_UNROLL for (int v = 0; v < AT_ONCE; v++) {
       const tw_vector some = tw_load(x + i + v * TW_LANES);
-      low[v] = tw_at_most(some, low[v]);
-      high[v] = tw_at_least(some, high[v]);
+      low[v] = tw_smaller(some, low[v]);
+      high[v] = tw_larger(some, high[v]);
     }
   }
-  for (int v = 1; v < AT_ONCE; v++) low[0] = tw_at_most(low[v], low[0]), high[0] = tw_at_least(high[v], high[0]);
+  for (int v = 1; v < AT_ONCE; v++) low[0] = tw_smaller(low[v], low[0]), high[0] = tw_larger(high[v], high[0]);
   for (int lane = 0; lane < TW_LANES; lane++) {
-    found.low = low[0][lane] < found.low ? low[0][lane] : found.low;
-    found.high = high[0][lane] > found.high ? high[0][lane] : found.high;
+    found.low = smaller(low[0][lane], found.low);
+    found.high = larger(high[0][lane], found.high);
   }
-  for (; i < count; i++) {
-    found.low = x[i] < found.low ? x[i] : found.low;
-    found.high = x[i] > found.high ? x[i] : found.high;
-  }
+  for (; i < count; i++) found.low = smaller(x[i], found.low), found.high = larger(x[i], found.high);
   return found;
 }
 

@@ -14,18 +14,21 @@ typedef int8_t bytes __attribute__((vector_size(ELEMENTS)));
 
 TW_INLINE tw_vector size_of(tw_vector x) { return (tw_vector)((tw_vector_bits)x & 0x7fffffff); }
 
-/* Vectors do not wait for each other. */
+/* NaN if there is one. Vectors do not wait for each other. */
 static float largest_size(const float *x, int32_t count, float least) {
   tw_vector most[AT_ONCE];
   int32_t i = 0;
   for (int v = 0; v < AT_ONCE; v++) most[v] = tw_all(least);
   for (; i + ELEMENTS <= count; i += ELEMENTS) {
-    TW_UNROLL for (int v = 0; v < AT_ONCE; v++) most[v] = tw_at_least(size_of(tw_load(x + i + v * TW_LANES)), most[v]);
+    TW_UNROLL for (int v = 0; v < AT_ONCE; v++) most[v] = tw_larger(size_of(tw_load(x + i + v * TW_LANES)), most[v]);
   }
-  for (; i < count; i++) most[0] = tw_at_least(size_of(tw_all(x[i])), most[0]);
-  for (int v = 1; v < AT_ONCE; v++) most[0] = tw_at_least(most[v], most[0]);
+  for (; i < count; i++) most[0] = tw_larger(size_of(tw_all(x[i])), most[0]);
+  for (int v = 1; v < AT_ONCE; v++) most[0] = tw_larger(most[v], most[0]);
   float found = least;
-  for (int lane = 0; lane < TW_LANES; lane++) found = most[0][lane] > found ? most[0][lane] : found;
+  for (int lane = 0; lane < TW_LANES; lane++) {
+    const float size = most[0][lane];
+    found = size > found || size != size ? size : found;
+  }
   return found;
 }
 

@@ -79,4 +79,21 @@ TW_INLINE tw_vector tw_at_most(tw_vector x, tw_vector high) {
 #endif
 }
 
+/* The smaller of both; NaN if one of them is. */
+TW_INLINE tw_vector tw_smaller(tw_vector a, tw_vector b) {
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+  return tw_at_most(a, b);
+#else
+  return tw_select((a < b) | (a != a), a, b);
+#endif
+}
+
+TW_INLINE tw_vector tw_larger(tw_vector a, tw_vector b) {
+#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
+  return tw_at_least(a, b);
+#else
+  return tw_select((a > b) | (a != a), a, b);
+#endif
+}
+
 #endif

@@ -25,9 +25,8 @@ from tilewright.ops.max import Max
 from tilewright.ops.mul import Mul
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sign import Sign
-from tilewright.target.kernel import Kernel
-from tilewright.targets.cpu.at_once import Found, at_once
-from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
+from tilewright.passes.ranges.at_once import Found, at_once
+from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 127.0
 
@@ -59,7 +58,8 @@ class SymmetricRange(Internal):
         steps, axes = np.float32(STEPS), tuple(range(self.rows, X.ndim))
         most = np.maximum(np.abs(X).max(axis=axes, keepdims=True), np.float32(self.least))
         exact = X * (steps / most)
-        return (np.sign(exact) * np.floor(np.abs(exact) + np.float32(0.5))).astype(np.int8), most / steps
+        whole = np.sign(exact) * np.floor(np.abs(exact) + np.float32(0.5))
+        return Cast("int8").numpy(whole), most / steps
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         shape = types["X"].shape
@@ -116,4 +116,3 @@ def _scale(graph: Graph, most: str) -> Node | None:
 SYMMETRIC_RANGES = at_once(
     "floats are quantised by their largest size at once", "quantises by a size that is computed apart", _found
 )
-KERNEL = Kernel(SymmetricRange, "symmetric_range.c", "X:float32 -> Y:int8 scale:float32", {})

@@ -26,9 +26,8 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
-from tilewright.target.kernel import Kernel
-from tilewright.targets.cpu.at_once import Found, at_once
-from tilewright.targets.cpu.made_from import is_number, operand_of, operands_of, other_operand
+from tilewright.passes.ranges.at_once import Found, at_once
+from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 
 STEPS = 255.0
 
@@ -57,7 +56,7 @@ class QuantisedRange(Internal):
         nothing = np.float32(0.0)
         low, high = np.minimum(X.min(), nothing), np.maximum(X.max(), nothing)
         scale = np.asarray((high - low) / np.float32(STEPS))
-        zero = np.asarray(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))).astype(np.uint8))
+        zero = Cast("uint8").numpy(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))))
         return QuantizeLinear().numpy(X, scale, zero), scale, zero
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -111,4 +110,3 @@ def _unmoved(graph: Graph, tensor: str) -> str:
 QUANTISED_RANGES = at_once(
     "floats are quantised by their range at once", "quantises by a range that is computed apart", _found
 )
-KERNEL = Kernel(QuantisedRange, "quantised_range.c", "X:float32 -> Y:uint8 scale:float32 zero:uint8", {})

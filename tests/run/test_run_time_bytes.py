@@ -1,0 +1,167 @@
+"""Floats rounded at run time: what lies next to a tie may go either way, and nothing else may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto
+
+from tests.support.models import model, node
+from tests.targets.cpu.test_scaled import symmetric
+from tilewright import pipeline
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import Array, TensorType
+from tilewright.ops.add import Add
+from tilewright.ops.cast import Cast
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.program import Program, compile_model
+from tilewright.run.compare import Agreement, compare
+from tilewright.run.run_time_bytes import Rounded, as_made_by, in_order, joined, open_roundings, spread
+
+RNG = np.random.default_rng(5)
+ROWS, LENGTH, COLUMNS = 24, 64, 12
+X = RNG.normal(size=(ROWS, LENGTH)).astype(np.float32)
+FIRST = RNG.normal(size=(LENGTH, LENGTH)).astype(np.float32)
+SECOND = RNG.integers(-127, 128, (LENGTH, COLUMNS)).astype(np.int8)
+EXACT = np.zeros((ROWS, LENGTH), np.float32)
+ROUNDED = (RNG.uniform(-1, 1, EXACT.shape) * 5e-4).astype(np.float32)
+"""What another order of sums may add to numbers of up to 30: less than the tolerance of their tensor."""
+TOLERANCE = 1e-4
+
+
+def by_range(added: Array = EXACT, second: Array = SECOND) -> ModelProto:
+    """Floats that are computed, then quantised as ONNX Runtime's dynamic quantisation does it."""
+    nodes = [
+        node("MatMul", "x w", "m"), node("Add", "m e", "a"), node("DynamicQuantizeLinear", "a", "q s z"),
+        node("MatMulInteger", "q v z", "t"), node("Cast", "t", "f", to=TensorProto.FLOAT), node("Mul", "f s", "y"),
+    ]  # fmt: skip
+    return model(nodes, {"x": X.shape}, ["y"], {"w": FIRST, "e": added, "v": second})
+
+
+def graph_by_range(added: Array = EXACT, second: Array = SECOND) -> Graph:
+    return pipeline.import_model(by_range(added, second))
+
+
+def graph_by_size(added: Array = EXACT, second: Array = SECOND) -> Graph:
+    """As TensorFlow Lite's dynamic-range models are read."""
+    b = Builder("hybrid")
+    b.input("x", TensorType("float32", X.shape))
+    product = b.add(MatMul(), ["x", b.constant(FIRST, "w")])
+    (computed,) = b.add(Add(), [*product, b.constant(added, "e")])
+    integers, scale = symmetric(b, computed)
+    totals = b.add(MatMul(), [integers, b.constant(second, "v")])
+    (y,) = b.add(Mul(), [*b.add(Cast("float32"), totals), scale])
+    b.output(y)
+    return b.build()
+
+
+GRAPHS = pytest.mark.parametrize("graph_of", [graph_by_range, graph_by_size])
+GraphOf = Callable[..., Graph]
+
+
+def held(graph: Graph, made: Mapping[str, Array]) -> tuple[Agreement, Agreement, int]:
+    """A program's tensors against the reference as it is, and against the one that rounds as the program did."""
+    (y,), meaning = graph.outputs, joined(graph)
+    rounded = Rounded(meaning, as_made_by(graph, made, meaning), TOLERANCE)
+    wanted = rounded.computed({"x": X})[y]
+    return compare(y, made[y], evaluate(graph, {"x": X})[y]), compare(y, made[y], wanted), rounded.turned
+
+
+@pytest.mark.fast
+@GRAPHS
+def test_either_side_of_a_tie_is_right(graph_of: GraphOf) -> None:
+    plain, fair, turned = held(graph_of(), evaluate(graph_of(ROUNDED), {"x": X}))
+    assert not plain.agrees, "nothing is shown: no byte has gone the other way"
+    assert fair.agrees
+    assert 0 < turned < 0.05 * EXACT.size
+
+
+@pytest.mark.fast
+@GRAPHS
+def test_what_is_equal_stays_equal(graph_of: GraphOf) -> None:
+    plain, fair, turned = held(graph_of(), evaluate(graph_of(), {"x": X}))
+    assert plain.agrees
+    assert fair.max_abs_error == 0
+    assert turned == 0
+
+
+def wrong_weight() -> Array:
+    weights = SECOND.copy()
+    weights[3, 5] ^= 4
+    return weights
+
+
+def beyond_the_tolerance() -> Array:
+    added = ROUNDED.copy()
+    added[7, 9] += np.float32(0.2)
+    return added
+
+
+@pytest.mark.fast
+@GRAPHS
+@pytest.mark.parametrize("fault", [{"second": wrong_weight()}, {"added": beyond_the_tolerance()}])
+def test_faults_are_seen(graph_of: GraphOf, fault: dict[str, Array]) -> None:
+    _, fair, _ = held(graph_of(), evaluate(graph_of(**{"added": ROUNDED, **fault}), {"x": X}))
+    assert not fair.agrees
+
+
+@pytest.mark.fast
+def test_a_byte_far_from_a_tie_is_a_fault() -> None:
+    """One of 1536 bytes by one step, and all that follows from it as it should be."""
+    graph = graph_by_range()
+    made = dict(evaluate(graph, {"x": X}))
+    exact = np.asarray(made["a"] / made["s"], np.float64)
+    place = np.unravel_index(np.argmin(np.abs(exact - np.rint(exact))), exact.shape)
+    made["q"] = made["q"].copy()
+    made["q"][place] += 1
+    totals = (made["q"].astype(np.int32) - made["z"].astype(np.int32)) @ SECOND.astype(np.int32)
+    made["y"] = totals.astype(np.float32) * made["s"]
+    _, fair, turned = held(graph, made)
+    assert turned == 0
+    assert not fair.agrees
+
+
+@pytest.mark.fast
+def test_inputs_are_exact() -> None:
+    """What is given is the same for everybody: its rounding is not open."""
+    nodes = [node("DynamicQuantizeLinear", "x", "q s z"), node("DequantizeLinear", "q s z", "y")]
+    assert not open_roundings(joined(pipeline.import_model(model(nodes, {"x": (3, 4)}, ["y"]))))
+    assert open_roundings(joined(graph_by_range())) == {"q"}
+
+
+@pytest.mark.fast
+def test_axes_in_another_order() -> None:
+    like = RNG.integers(0, 255, (1, 6, 5, 5)).astype(np.uint8)
+    made = like.copy()
+    made[0, 2, 3, 4] += 1
+    np.testing.assert_array_equal(in_order(made.transpose(0, 3, 2, 1), like), made)
+
+
+def test_a_check_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, other = compile_model(by_range()), compile_model(by_range(ROUNDED))
+    monkeypatch.setattr(Program, "run", lambda self, *given, **asked: ran(other, *given, **asked))
+    (found,) = (check := program.check([X], per_layer=True)).outputs
+    assert check.agrees
+    assert found.turned
+    assert found.as_dict()["turned"] == found.turned
+    assert not program.check([X], tolerance=1e-6).agrees
+
+
+ran = Program.run
+
+
+def test_results_of_others_may_differ_by_what_roundings_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = compile_model(by_range())
+    meaning = joined(program.compiled.quantised)
+    (allowed,) = spread(meaning, {"x": X}, TOLERANCE).values()
+    wanted = evaluate(graph_by_range(ROUNDED), {"x": X})["y"]
+    (found,) = program.check([X], [wanted]).outputs
+    assert found.agrees
+    assert found.relative < found.max_abs_error < found.allowed == allowed < 0.02 * np.abs(wanted).max()
+    wrong = wanted.copy()
+    wrong[2, 3] += 2 * allowed
+    assert not program.check([X], [wrong]).agrees
