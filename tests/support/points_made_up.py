@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 
 from tilewright.exploring import ready
-from tilewright.exploring.point import DiskFull
-from tilewright.exploring.row import AGREES, Row
+from tilewright.exploring.row import AGREES, DiskFull, Row
 from tilewright.exploring.study import Point, Study, StudyModel, Sweep
 
 COMMAND = (sys.executable, "-m", __name__ if __name__ != "__main__" else "tests.support.points_made_up")
@@ -45,6 +44,4 @@ def made_up(point: Point) -> Row:
 
 
 if __name__ == "__main__":
-    ready.row_of = made_up
-    ready.READERS = ()
-    ready.main()
+    ready.main(lambda: made_up)

@@ -124,6 +124,30 @@ def test_keys_tell_compilers_options_and_texts_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize(
+    ("text", "matters"),
+    [
+        ("int x;\n", False),
+        ("int x = TW_CORES;\n", True),
+        ("#ifdef TW_CORES\n#endif\n", True),
+        ('#include "own.h"\n', True),
+        ("#define A(x) x##_CORES\nint x = A(TW);\n", True),
+        ("#define A(x) TW_##x\nint x = A(COR);\n", False),
+        ("#define A(x) x##S\n#define B(x, y) A(x##y)\nint x = B(TW_CO, RE);\n", True),
+    ],
+)
+def test_definitions_count_where_they_may_be_named(text: str, matters: bool, tmp_path: Path) -> None:
+    (tmp_path / "x.c").write_text(text)
+    (tmp_path / "own.h").write_text("int x[TW_CORES];\n")
+
+    def keys(*words: str) -> set[str | None]:
+        return {key_of("cc", [*words, f"-DTW_CORES={count}"], tmp_path / "x.c", tmp_path) for count in (1, 8)}
+
+    assert len(keys("-g0")) == 1 + matters
+    assert len(keys("-g3")) == 2, "an object may say what was defined"
+
+
+@pytest.mark.fast
 def test_keys_do_not_tell_folders_apart(tmp_path: Path) -> None:
     assert key(sources(tmp_path / "a")) == key(sources(tmp_path / "b"))
 

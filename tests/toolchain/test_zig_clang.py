@@ -9,7 +9,7 @@ import pytest
 from tilewright.errors import CompileError
 from tilewright.toolchain.compiler import Compiler, compile_objects, find_compiler, find_cross_compiler, link_objects
 from tilewright.toolchain.object_cache import VARIABLE
-from tilewright.toolchain.zig_clang import clang_command
+from tilewright.toolchain.zig_clang import clang_options
 
 ARM = [
     "-target",
@@ -69,4 +69,4 @@ def test_what_clang_minds_is_told_by_zig(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("flag", "name"), [("-I/a folder", "x.c"), ("-O2", "x.cpp"), ("-no-such-option", "x.c")])
 def test_zig_does_what_is_not_known(flag: str, name: str, tmp_path: Path) -> None:
-    assert clang_command(find_compiler().command, [flag], tmp_path / name, "x.o", tmp_path) is None
+    assert clang_options(find_compiler().command, [flag], Path(name).suffix, tmp_path) is None

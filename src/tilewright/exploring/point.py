@@ -11,7 +11,7 @@ from typing import Any
 from tilewright.errors import CompileError, InternalError, printable
 from tilewright.exploring.axes import BITS, settings_of
 from tilewright.exploring.metrics import metrics_of
-from tilewright.exploring.row import AGREES, DISAGREES, FAULT, REFUSED, Row
+from tilewright.exploring.row import AGREES, DISAGREES, FAULT, REFUSED, DiskFull, Row
 from tilewright.exploring.study import Point
 from tilewright.program import compile_model
 from tilewright.quantiser.quantise import Options
@@ -25,10 +25,6 @@ NO_SPACE_WORDS = ("No space left", "NoSpaceLeft", "DiskQuota")
 FAULT_HINT = "this is a fault of Tilewright: `tilewright run` with the same settings says more"
 LONGEST = 300
 """Characters of an unexpected exception's text that are kept."""
-
-
-class DiskFull(Exception):
-    """Nothing can be computed any more: no row of one point, but the end of the study."""
 
 
 def row_of(point: Point) -> Row:

@@ -17,8 +17,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from tilewright import targets
-from tilewright.exploring.point import DiskFull, row_of
+from tilewright.exploring.row import DiskFull, Row
 from tilewright.exploring.study import Point
 
 FORKS = hasattr(os, "fork")
@@ -28,27 +27,33 @@ READERS = ("tilewright.frontends.onnx", "tilewright.frontends.tflite.importer")
 READY = b"ready\n"
 BLOCK = 1 << 16
 
-
-def main() -> None:
-    answers = os.dup(1)
-    os.dup2(2, 1)  # whatever else is printed is no answer
-    _load()
-    os.write(answers, READY)
-    while line := sys.stdin.buffer.readline():
-        os.write(answers, (_apart(line) if FORKS else _answer(line)) + b"\n")
-        if not FORKS:
-            return
+Compute = Callable[[Point], Row]
 
 
-def _load() -> None:
-    """What every point would import for itself."""
+def load() -> Compute:
+    """Import what every point would import for itself."""
+    from tilewright import targets
+    from tilewright.exploring.point import row_of
+
     for name in READERS:
         importlib.import_module(name)
     for name in targets.names():
         targets.find(name)
+    return row_of
 
 
-def _answer(line: bytes) -> bytes:
+def main(load: Callable[[], Compute] = load) -> None:
+    answers = os.dup(1)
+    os.dup2(2, 1)  # whatever else is printed is no answer
+    row_of = load()
+    os.write(answers, READY)
+    while line := sys.stdin.buffer.readline():
+        os.write(answers, (_apart(line, row_of) if FORKS else _answer(line, row_of)) + b"\n")
+        if not FORKS:
+            return
+
+
+def _answer(line: bytes, row_of: Compute) -> bytes:
     try:
         found: dict[str, Any] = {"row": row_of(Point.from_dict(json.loads(line))).as_dict()}
     except DiskFull as error:
@@ -56,12 +61,12 @@ def _answer(line: bytes) -> bytes:
     return json.dumps(found).encode()
 
 
-def _apart(line: bytes) -> bytes:
+def _apart(line: bytes, row_of: Compute) -> bytes:
     with tempfile.TemporaryDirectory(prefix="tilewright-point-") as folder:
         source, sink = os.pipe()
         child = os.fork()
         if child == 0:
-            _be_child(lambda: _answer(line), sink, folder)
+            _be_child(lambda: _answer(line, row_of), sink, folder)
         os.close(sink)
         answer = _read(source, child)
         _, status = os.waitpid(child, 0)

@@ -41,3 +41,7 @@ class Row:
     @staticmethod
     def from_dict(found: Mapping[str, Any]) -> Row:
         return Row(**found)
+
+
+class DiskFull(Exception):
+    """Nothing can be computed any more: no row of one point, but the end of the study."""

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
-from tilewright.toolchain.zig_clang import clang_command
+from tilewright.toolchain.read_before import begin_with
+from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
 FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -52,9 +53,12 @@ class Compiler:
 
     def _compiled_by_clang(self, source: Path, flags: Sequence[str], made: str, folder: Path) -> bool:
         """Whether zig's clang made it alone; what it complains of is zig's to tell."""
-        words = clang_command(self.command, flags, source, made, cache_folder() / "zig") if self.is_zig else None
-        if words is None:
+        options = clang_options(self.command, flags, source.suffix, cache_folder() / "zig") if self.is_zig else None
+        if options is None:
             return False
+        clang, kept = clang_of(self.command), _cache(cache_folder() / "objects", bound())
+        read = begin_with(clang, options, source, flags, folder, kept) if kept else ()
+        words = [*clang, str(source), *options, *definitions(flags), *read, "-o", made]
         try:
             done = subprocess.run(words, cwd=folder, capture_output=True, timeout=LONGEST_RUN)
         except (OSError, subprocess.TimeoutExpired):

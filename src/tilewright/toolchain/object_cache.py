@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.toolchain.includes import Unknown, contents
+from tilewright.toolchain.includes import SMALL, Unknown, contents
 
 VARIABLE = "TILEWRIGHT_OBJECT_CACHE_MB"
 DEFAULT_MB = 512
@@ -29,6 +31,11 @@ ABANDONED = 3600.0
 """Seconds after which a draft is one of a process that was killed."""
 ENTRY, DRAFT = ".object", ".draft"
 DIGEST = hashlib.sha256().digest_size
+DEFINE, OWN, PASTE = "-D", ("-DTW_", "-DTILEWRIGHT_"), b"##"
+"""Names of our own are in no header that a compiler brings."""
+WORD = re.compile(rb"\w+")
+WITHOUT_TEXTS = "-g0"
+"""Tells a compiler to leave all names of the text out of an object."""
 
 
 def bound() -> int:
@@ -44,14 +51,47 @@ def key_of(identity: str, words: Sequence[str], source: Path, folder: Path) -> s
 
     `identity` stands for the compiler and the headers that it brings, `words` are its options.
     """
-    digest = hashlib.sha256("\0".join([identity, *words, source.suffix]).encode())
     try:
-        for name, data in contents(source, words, folder):
-            digest.update(f"\0{name}\0{len(data)}\0".encode())
-            digest.update(data)
+        found = list(contents(source, words, folder))
     except Unknown:
         return None
+    seen = _seen(words, [data for _, data in found])
+    digest = hashlib.sha256("\0".join([identity, *seen, source.suffix]).encode())
+    for name, data in found:
+        digest.update(f"\0{name}\0{len(data)}\0".encode())
+        digest.update(data)
     return digest.hexdigest()
+
+
+def _seen(words: Sequence[str], texts: Sequence[bytes]) -> list[str]:
+    """The options without definitions of our own that no text names: whatever they say, the object is the same."""
+    if WITHOUT_TEXTS not in words:
+        return list(words)
+    return [word for word in words if not word.startswith(OWN) or _is_named(_macro(word), texts)]
+
+
+def _macro(definition: str) -> str:
+    return re.split(r"[=(]", definition.removeprefix(DEFINE), maxsplit=1)[0]
+
+
+def _is_named(macro: str, texts: Sequence[bytes]) -> bool:
+    """Whether texts say a macro's name, or may put it together of words of theirs."""
+    if any(macro.encode() in text for text in texts):
+        return True
+    if not any(PASTE in text for text in texts):
+        return False
+    known, places = frozenset[bytes]().union(*map(_words, texts)), range(1, len(macro))
+    begins, ends = ({macro[:at].encode() for at in places}, {macro[at:].encode() for at in places})
+    return bool(known & begins and known & ends)
+
+
+def _words(text: bytes) -> frozenset[bytes]:
+    return _remembered(text) if len(text) < SMALL else frozenset(WORD.findall(text))
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: bytes) -> frozenset[bytes]:
+    return frozenset(WORD.findall(text))
 
 
 @dataclass

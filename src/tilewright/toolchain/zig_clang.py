@@ -21,13 +21,18 @@ ALONE, WITH_VALUE = ("-MD", "-MV"), ("-MF", "-o")
 """Words that are about one file: what it depends on, and where its object goes."""
 
 
-def clang_command(
-    command: tuple[str, ...], flags: Sequence[str], source: Path, made: str, kept: Path
-) -> list[str] | None:
-    """What compiles a source with zig's options; None where zig itself is to do it. Zig's own cache is in `kept`."""
-    defined = [word for word in flags if word.startswith(DEFINED)]
-    words = _words(command, tuple(word for word in flags if word not in defined), source.suffix, kept)
-    return None if words is None else [command[0], "clang", str(source), *words, *defined, "-o", made]
+def clang_of(command: tuple[str, ...]) -> tuple[str, ...]:
+    return command[0], "clang"
+
+
+def clang_options(command: tuple[str, ...], flags: Sequence[str], suffix: str, kept: Path) -> tuple[str, ...] | None:
+    """What zig's options are for its clang, but for definitions, which are the same; None where zig itself is to
+    compile. Zig's own cache is in `kept`."""
+    return _words(command, tuple(word for word in flags if not word.startswith(DEFINED)), suffix, kept)
+
+
+def definitions(flags: Sequence[str]) -> list[str]:
+    return [word for word in flags if word.startswith(DEFINED)]
 
 
 @cache
