@@ -33,7 +33,7 @@ def test_cores_with_tiles_of_their_own_pay_for_every_transfer() -> None:
 
 
 def test_nothing_is_hidden_behind_a_layer_that_keeps_the_dma_busy() -> None:
-    """Of two products with large weights, the second is cut into tiles too: its weights cannot come during the first."""
+    """Of two products with large weights the second is cut into tiles too: its weights do not come during the first."""
     made = dialect.Model(1, {"x": _array("int8", 1, 1, 512)})
     proto = made.proto(made.linear(made.linear("x", 768), 256))
     plan = prepared(proto).plan(Settings(weight_memory=False))
