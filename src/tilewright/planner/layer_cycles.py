@@ -158,7 +158,7 @@ def predicted(
 
 
 def _waits(manner: Manner, tiles: int, costs: Costs, ends: tuple[float, float], moved: tuple[float, float]) -> float:
-    """Latencies of what is loaded and stored: of the first and the last tile, or of all of them. Cores that have tiles of
+    """Latencies of what is loaded and stored: of the first and the last tile, or of all of them. Cores with tiles of
     their own wait at each, with two buffers too."""
     rounds = -(-tiles // manner.workers)
     if manner.mode == "per_core" and costs.own_transfer:
