@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -29,19 +30,28 @@ def places(epochs: Epochs, kind: type | tuple[type, ...]) -> list[Place]:
 
 def missing_wait(epochs: Epochs, rng: random.Random) -> str | None:
     """A group that nobody waits for."""
-    return _dropped(epochs, rng, Wait)
+    return _dropped(epochs, rng, places(epochs, Wait))
 
 
 def missing_transfer(epochs: Epochs, rng: random.Random) -> str | None:
-    return _dropped(epochs, rng, Transfer)
+    """One that is made once: what another brings may be there already."""
+    made = {place: (event.source, event.target) for place, event in _transfers(epochs)}
+    times = Counter(made.values())
+    return _dropped(epochs, rng, [place for place, moved in made.items() if times[moved] == 1])
+
+
+def _transfers(epochs: Epochs) -> Iterator[tuple[Place, Transfer]]:
+    for place in places(epochs, Transfer):
+        event = epochs[place[0]][place[1]]
+        assert isinstance(event, Transfer)
+        yield place, event
 
 
 def missing_call(epochs: Epochs, rng: random.Random) -> str | None:
-    return _dropped(epochs, rng, Call)
+    return _dropped(epochs, rng, places(epochs, Call))
 
 
-def _dropped(epochs: Epochs, rng: random.Random, kind: type) -> str | None:
-    found = places(epochs, kind)
+def _dropped(epochs: Epochs, rng: random.Random, found: list[Place]) -> str | None:
     if not found:
         return None
     epoch, position = rng.choice(found)

@@ -18,18 +18,21 @@ from tilewright.codegen.slots import guarded
 from tilewright.planner.events import CORES, DMA, Begin, Call, Transfer, Wait, WaitJob, core
 from tilewright.planner.plan import Plan
 from tilewright.planner.schedule import Schedule, make_cluster_schedule
-from tilewright.planner.tile_schedule import LayerSchedule, Move
+from tilewright.planner.tile_schedule import OFFLOAD_STARVED, LayerSchedule, Move
 from tilewright.planner.unroll import unroll
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 SIRACUSA = targets.find("siracusa")
 SOURCES = ("pipeline.c", "per_core.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
+STARVED = Settings(8, 16_000, buffering="double", time_limit=1.0, weight_memory=False)
+"""Weights come from L2 more slowly than the NPU takes them."""
 CASES = (
     ("residual", Settings(8, time_limit=1.0)),
     ("residual", Settings(3, 8_000, time_limit=1.0)),
     ("gates", Settings(8, time_limit=1.0)),
     ("gates", Settings(2, 12_000, buffering="single", time_limit=1.0)),
+    ("gates", STARVED),
     ("windows", Settings(8, time_limit=1.0)),
     ("windows", Settings(3, 8_000, time_limit=1.0)),
     ("broadcasts", Settings(8, 4_000, buffering="double", time_limit=1.0)),
@@ -201,3 +204,9 @@ def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> 
     for number in (8, *range(cores)):
         done = subprocess.run([program, str(number), str(cores)], capture_output=True, text=True, check=True)
         assert done.stdout.splitlines() == expected(plan, schedule, number), f"core {number}"
+
+
+def test_an_accelerator_that_waits_for_weights_is_submitted_to_behind_loads() -> None:
+    _, schedule = scheduled("gates", STARVED)
+    assert schedule.tiles is not None
+    assert OFFLOAD_STARVED in {layer.loop for layer in schedule.tiles.layers}

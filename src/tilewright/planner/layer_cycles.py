@@ -143,9 +143,8 @@ def predicted(
         else:
             incoming, first = incoming + once * loads, first + (0 if is_ready else once)
     fixed = costs.layer + facts.cold + rounds * costs.tile + commands
-    waits = ((first > 0) + (last > 0)) * _latency(manner, tiles, rounds, costs)
-    if manner.mode == "per_core":
-        fixed += costs.own_layer
+    fixed += costs.own_layer if manner.mode == "per_core" else 0.0
+    waits = _waits(manner, tiles, costs, (first, last), (incoming, outgoing))
     if manner.double or tiles == 1:
         # Transfers of one tile begin when those of the tile before have been seen to end.
         again = 0.0 if manner.mode == "per_core" else (rounds - 1) * costs.latency
@@ -158,11 +157,14 @@ def predicted(
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
 
 
-def _latency(manner: Manner, tiles: int, rounds: int, costs: Costs) -> float:
-    """Of what all tiles load, or of what they store."""
+def _waits(manner: Manner, tiles: int, costs: Costs, ends: tuple[float, float], moved: tuple[float, float]) -> float:
+    """Latencies of what is loaded and stored: of the first and the last tile, or of all of them. Cores with tiles of
+    their own wait at each, with two buffers too."""
+    rounds = -(-tiles // manner.workers)
     if manner.mode == "per_core" and costs.own_transfer:
-        return rounds * costs.own_transfer
-    return costs.latency if manner.double or tiles == 1 else rounds * costs.latency
+        return sum(cycles > 0 for cycles in moved) * rounds * costs.own_transfer
+    times = 1 if manner.double else rounds
+    return sum(cycles > 0 for cycles in ends) * times * costs.latency
 
 
 def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:
