@@ -56,9 +56,9 @@ def data_of(folder: Path, tested: int) -> Data:
     return Data(calibration(CALIBRATED, folder), pictures[:tested], labels[:tested])
 
 
-def program_of(graph: Graph, target: str = "generic") -> Program:
+def program_of(graph: Graph, target: str = "generic", engines: tuple[str, ...] = ()) -> Program:
     """With requantisations as the NPU has them, on this machine too."""
-    stages = pipeline.stages(graph, target, settings=Settings(numerics="hardware"))
+    stages = pipeline.stages(graph, target, settings=Settings(numerics="hardware", engines=engines))
     return Program(pipeline.Compiled(*stages), "", None, 0.0)
 
 
