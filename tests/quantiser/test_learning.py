@@ -67,7 +67,7 @@ def test_samples_that_are_alike_teach_much() -> None:
     weights = np.random.default_rng(1).standard_normal((CHANNELS, COLUMNS))
     scales = row_scales(weights, 4)
     found = learned_rounding(weights, scales, 4, moments_of(products(200, 10.0, 2)), as_they_are)
-    new = sum(products(200, 10.0, 3))
+    new = np.sum(products(200, 10.0, 3), axis=0)
     plain = error(weights, nearest(weights, scales, 4), scales, new)
     assert error(weights, found.levels, found.scales, new) < plain / 2
 
