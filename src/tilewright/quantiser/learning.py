@@ -1,13 +1,14 @@
-"""Rounding is learned from most samples and kept where it helps on the others; where it does not, the nearest stays.
+"""Rounding is learned where what is learned from most samples helps on the others; elsewhere the nearest level stays.
 
 A layer that sees few samples, or samples that are much alike, learns what is true of those alone. How far levels may go
-from the nearest is therefore a question to the samples that were held out: the answer may be not at all.
+from the nearest is therefore a question to the samples that were held out: the answer may be not at all. Then all of
+them are learned from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +32,11 @@ class Moments:
 
     seen: Array
     held_out: Array
+
+    @property
+    def together(self) -> Moments:
+        """For what is decided: nothing is held out any more."""
+        return Moments(self.seen + self.held_out, self.held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +65,9 @@ def learned_rounding(rows: Array, scales: Array, bits: int, moments: Moments, fi
     plain = Rounding(nearest(rows, scales, bits), scales)
     tried = {damping: problem.levels(scales, damping) for damping in DAMPINGS}
     damping = min(DAMPINGS, key=lambda one: problem.error(tried[one]))
-    if problem.error(plain) <= problem.error(tried[damping]):
-        return plain
     moved = problem.levels(fit(problem.scales(scales, damping)), damping)
-    return min(moved, tried[damping], key=problem.error)
+    best = min(plain, tried[damping], moved, key=problem.error)
+    return plain if best is plain else replace(problem, moments=moments.together).levels(best.scales, damping)
 
 
 @dataclass(frozen=True, eq=False)
