@@ -27,6 +27,7 @@ from tilewright import pipeline
 from tilewright.ir.graph import Graph
 from tilewright.program import Program
 from tilewright.quantiser.quantise import Options, Quantised, quantise
+from tilewright.target.settings import Settings
 
 NAMES = ("cnn", "mobilenet", "vit", "lstm")
 BYTES = Options(fine_outputs=False, fine_sums=False)
@@ -55,8 +56,10 @@ def data_of(folder: Path, tested: int) -> Data:
     return Data(calibration(CALIBRATED, folder), pictures[:tested], labels[:tested])
 
 
-def program_of(graph: Graph, target: str = "generic") -> Program:
-    return Program(pipeline.compile_graph(graph, target), "", None, 0.0)
+def program_of(graph: Graph, target: str = "generic", engines: tuple[str, ...] = ()) -> Program:
+    """With requantisations as the NPU has them, on this machine too."""
+    stages = pipeline.stages(graph, target, settings=Settings(numerics="hardware", engines=engines))
+    return Program(pipeline.Compiled(*stages), "", None, 0.0)
 
 
 def c_scores(graph: Graph, pictures: Floats) -> Floats:

@@ -96,6 +96,14 @@ def test_labels_that_are_too_few(folder: Path, command: Command) -> None:
     assert (ran.code, ran.json["error"]["what"]) == (2, "are 3 for 20 samples")
 
 
+@pytest.mark.parametrize("content", [b"", b"1 2 3"])
+def test_labels_that_are_no_array(folder: Path, command: Command, content: bytes) -> None:
+    (folder / "labels.npy").write_bytes(content)
+    words = ("--labels", folder / "labels.npy", "--json")
+    ran = command("quantise", folder / "net.onnx", "--data", folder / "s.npz", "-o", folder / "q.onnx", *words)
+    assert (ran.code, ran.json["error"]["what"]) == (2, "is not an .npy file of classes")
+
+
 def test_an_interrupt_leaves_no_half_written_file(
     folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def test_arrays_with_or_without_names(given: Any) -> None:
         ([], "there are none"),
         (images(3).astype("U4"), "not numbers"),
         ({"a": images(3), "b": images(3)}, "2 arrays (a, b) for 1 inputs (x)"),
+        ({"x": images(3), "labels": np.arange(3)}, "samples 'labels': the network has no such input; it has x"),
         (np.float32(1), "have shape scalar"),
     ],
 )

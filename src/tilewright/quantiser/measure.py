@@ -90,6 +90,14 @@ class Measured:
     metric: float = 0.0
     """Sums over samples."""
 
+    @property
+    def output(self) -> Noise:
+        """Of all outputs together."""
+        found = Noise()
+        for noise in self.outputs.values():
+            found.merge(noise)
+        return found
+
     def merge(self, other: Measured) -> None:
         for name, noise in other.layers.items():
             self.layers.setdefault(name, LayerNoise()).merge(noise)

@@ -19,9 +19,8 @@ def accuracy_of_file(path: Path, count: int) -> Metric:
         labels = np.load(path, allow_pickle=False)
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except ValueError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise CompileError(str(path), f"is not an .npy file of classes: {reason}", "use numpy.save") from None
+    except (ValueError, EOFError):  # numpy's own words advise to load what is not trusted
+        raise CompileError(str(path), "is not an .npy file of classes", "write it with numpy.save") from None
     return accuracy(checked_labels(labels, count, str(path)))
 
 

@@ -17,7 +17,7 @@ from tilewright.quantiser.choose import Chosen, chosen_formats
 from tilewright.quantiser.in_c import measured_in_c
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layer, linear_layers
-from tilewright.quantiser.measure import Metric, measure
+from tilewright.quantiser.measure import Measured, Metric, measure
 from tilewright.quantiser.observe import Spread, spread_of
 from tilewright.quantiser.places import Places, layer_of, places
 from tilewright.quantiser.prepare import prepared
@@ -110,12 +110,22 @@ def quantise(
 
 def finished(ready: Ready, options: Options, metric: Metric | None = None, progress: Progress = silent) -> Quantised:
     """Weights rounded, quantisers in place, and what that costs."""
-    simulation = with_weights(ready, rounded_weights(ready, options, progress))
-    measured = measure(simulation, ready.samples, metric, progress, options.processes, MOST_MEASURED)
+    simulation, measured = best_rounding(ready, options, metric, progress)
     made, has_metric = with_quantisers(simulation), metric is not None
     report = report_of(simulation, ready.found, made, ready.spread, ready.chosen, ready.widths, measured, has_metric)
     found = Quantised(made, report)
     return measured_as_c(found, ready, metric, progress) if options.run_c else found
+
+
+def best_rounding(
+    ready: Ready, options: Options, metric: Metric | None, progress: Progress
+) -> tuple[Simulation, Measured]:
+    """What is learned is better in every layer; where it is not in all of them together, it is given up."""
+    tried = [options, replace(options, learn_rounding=False)] if options.learn_rounding else [options]
+    made = [with_weights(ready, rounded_weights(ready, one, progress)) for one in tried]
+    count = options.processes
+    each = [(one, measure(one, ready.samples, metric, progress, count, MOST_MEASURED)) for one in made]
+    return min(each, key=lambda found: found[1].output.share)
 
 
 def measured_as_c(found: Quantised, ready: Ready, metric: Metric | None, progress: Progress) -> Quantised:

@@ -13,7 +13,7 @@ from tilewright.quantiser.floats import Kept, floats_of
 from tilewright.quantiser.hints import Parts, hint_for
 from tilewright.quantiser.histogram import Histogram
 from tilewright.quantiser.in_c import InC
-from tilewright.quantiser.measure import Measured, Noise
+from tilewright.quantiser.measure import Measured
 from tilewright.quantiser.observe import Spread
 from tilewright.quantiser.places import Places, layer_of
 from tilewright.quantiser.ranges import clipped_share
@@ -108,15 +108,19 @@ def report_of(
         for tensor in chosen
         if tensor in spread.histograms and tensor in measured.layers
     ]
-    output = Noise()
-    for noise in measured.outputs.values():
-        output.merge(noise)
     count = max(measured.samples, 1)
     before, after = (sum_ / count if has_metric else None for sum_ in (measured.metric_float, measured.metric))
     floats = floats_of(made)
     agreement = measured.agreeing / count
     return Report(
-        tuple(layers), round(output.db, 2), agreement, measured.samples, before, after, floats, simulation.graph.notes
+        tuple(layers),
+        round(measured.output.db, 2),
+        agreement,
+        measured.samples,
+        before,
+        after,
+        floats,
+        simulation.graph.notes,
     )
 
 

@@ -12,9 +12,6 @@ import numpy as np
 
 from tilewright.ir.types import Array
 
-DAMPING = 0.01
-"""Of the mean moment: what samples say nothing about stays close to the nearest level."""
-
 PARTS = (1.0, 0.93, 0.86, 0.79, 0.72)
 """Of the scales that are given: a finer one may do better once errors are made up for."""
 SWEEPS = 3
@@ -77,14 +74,17 @@ def learned(rows: Array, scales: Array, bits: int, moments: Array) -> Array:
     return levels
 
 
+def damped(moments: Array, part: float) -> Array:
+    """Moments to which every column alone adds a part of their mean."""
+    return np.asarray(moments + part * np.mean(np.diag(moments)) * np.eye(len(moments)))
+
+
 def _inverse_factor(moments: Array) -> Array | None:
-    """The upper Cholesky factor of the inverse of the damped moments."""
-    mean = float(np.mean(np.diag(moments)))
-    if not mean > 0:
+    """The upper Cholesky factor of the inverse of the moments, if they have one."""
+    if not np.any(np.diag(moments) > 0):
         return None
-    damped = moments + DAMPING * mean * np.eye(len(moments))
     try:
-        return np.asarray(np.linalg.cholesky(np.linalg.inv(damped)).T)
+        return np.asarray(np.linalg.cholesky(np.linalg.inv(moments)).T)
     except np.linalg.LinAlgError:
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -121,16 +121,11 @@ def samples_of(graph: Graph, given: Any) -> Samples:
     types = {name: graph.types[name] for name in graph.inputs}
     if not types:
         raise CompileError("samples", "the network has no inputs", "there is nothing to calibrate")
+    _check_names(list(found), list(types))
     placeholders = {name: np.broadcast_to(np.int8(0), source.shape) for name, source in found.items()}
-    order = list(found)
     matched = match(list(types), placeholders, "samples")
     names = {id(array): name for name, array in placeholders.items()}
     sources = {name: found[names[id(array)]] for name, array in matched.items()}
-    if not any(name in found for name in types) and len(order) > len(types):
-        raise CompileError(
-            "samples", f"{len(order)} arrays ({', '.join(order[:8])}) for {len(types)} inputs ({', '.join(types)})",
-            "name the arrays as the model names its inputs",
-        )  # fmt: skip
     for name, source in sources.items():
         _check_type(source, types[name], name)
     steps = _steps({name: source.shape for name, source in sources.items()}, types) if graph.states else 1
@@ -139,6 +134,21 @@ def samples_of(graph: Graph, given: Any) -> Samples:
     for name, source in sources.items():
         _check_shape(source.shape, types[name].shape, name)
     return Samples(sources, types, _count({name: source.shape[0] for name, source in sources.items()}), steps)
+
+
+def _check_names(found: Sequence[str], inputs: Sequence[str]) -> None:
+    """An array that no input takes may be a name mistyped, or belong elsewhere."""
+    extra = [name for name in found if name not in inputs]
+    if len(extra) == len(found) > len(inputs):
+        raise CompileError(
+            "samples", f"{len(found)} arrays ({', '.join(found[:8])}) for {len(inputs)} inputs ({', '.join(inputs)})",
+            "name the arrays as the model names its inputs",
+        )  # fmt: skip
+    if extra and set(inputs) <= set(found):
+        raise CompileError(
+            f"samples '{extra[0]}'", f"the network has no such input; it has {', '.join(inputs)}",
+            "leave the array out; classes of samples go into a file of their own, --labels",
+        )  # fmt: skip
 
 
 def _steps(shapes: Mapping[str, Shape], types: Mapping[str, TensorType]) -> int:

@@ -18,8 +18,8 @@ from tilewright.ops.clip import Clip
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.passes.quantise.values import Format
+from tilewright.quantiser.learning import Moments, Rounding, learned_rounding, moments_of
 from tilewright.quantiser.linear import LinearLayer, channels_of, linear_layer, takes_bias
-from tilewright.quantiser.rounding import improved, learned_scales
 from tilewright.quantiser.samples import Feeds
 from tilewright.quantiser.short_factors import Ends, short_scales
 from tilewright.quantiser.simulate import Simulation
@@ -123,28 +123,18 @@ class _Formats:
 def _rounded(
     layer: LinearLayer, width: Width, inputs: list[Array], formats: _Formats, tuning: Tuning
 ) -> QuantisedWeights:
-    rows = layer.rows(layer.weights).astype(np.float64)
-    moments = _moments(layer, inputs, tuning.learn_rounding) if layer.has_rows else None
-    importance = None if moments is None else _importance(moments)
-    scales = row_scales(rows, width.weights, importance, layer.bias, *formats.steps)
-    levels, whole = nearest(rows, scales, width.weights), None
-    if tuning.learn_rounding and moments is not None and moments.ndim == 3:
-        whole = moments
-        levels, scales = _learned(rows, scales, width.weights, whole)
+    rows, bits = layer.rows(layer.weights).astype(np.float64), width.weights
+    importance = _importance(layer, inputs) if layer.has_rows else None
     ends = formats.ends(layer) if tuning.short_factors else None
-    if ends is not None:
-        scales = short_scales(rows, scales, width.weights, importance, ends)
-        levels = _on_scales(rows, scales, width.weights, whole, levels)
-    return QuantisedWeights(layer.unrows(levels), scales, layer.channel_axis, layer.bias)
 
+    def fit(scales: Array) -> Array:
+        return scales if ends is None else short_scales(rows, scales, bits, importance, ends)
 
-def _on_scales(rows: Array, scales: Array, bits: int, moments: Array | None, levels: Array) -> Array:
-    """The levels for scales that have been moved a little; learned ones are mended, not forgotten."""
-    if moments is None:
-        return nearest(rows, scales, bits)
-    parts = _groups(rows, moments)
-    made = [improved(rows[at], scales[at], bits, one, levels[at]) for at, one in zip(parts, moments, strict=True)]
-    return np.concatenate(made)
+    scales = fit(row_scales(rows, bits, importance, layer.bias, *formats.steps))
+    made = Rounding(nearest(rows, scales, bits), scales)
+    if tuning.learn_rounding and layer.has_rows and rows.shape[1] <= MOST_COLUMNS:
+        made = learned_rounding(rows, scales, bits, _moments(layer, inputs), fit)
+    return QuantisedWeights(layer.unrows(made.levels), made.scales, layer.channel_axis, layer.bias)
 
 
 def _format_of_result(simulation: Simulation, node: Node) -> Format | None:
@@ -158,35 +148,23 @@ def _format_of_result(simulation: Simulation, node: Node) -> Format | None:
     return simulation.formats[name]
 
 
-def _importance(moments: Array) -> Array | None:
+def _importance(layer: LinearLayer, inputs: list[Array]) -> Array | None:
     """How much a column matters: the mean square of what it multiplies. Groups are taken together."""
-    diagonal = moments if moments.ndim == 2 else np.diagonal(moments, axis1=1, axis2=2)
-    total = np.asarray(diagonal.mean(axis=0), np.float64)
+    each = [np.square(columns).sum(axis=1) for columns in _columns(layer, inputs)]
+    total = np.asarray(np.sum(each, axis=0).mean(axis=0), np.float64)
     return total + 1e-3 * total.mean() if total.any() else None
 
 
-def _moments(layer: LinearLayer, inputs: list[Array], whole: bool) -> Array:
-    """Second moments [groups, columns, columns] of what weights are multiplied with, or only the diagonals."""
-    total: Array | float = 0.0
+def _moments(layer: LinearLayer, inputs: list[Array]) -> Moments:
+    return moments_of(columns.swapaxes(1, 2) @ columns for columns in _columns(layer, inputs))
+
+
+def _columns(layer: LinearLayer, inputs: list[Array]) -> Iterator[Array]:
+    """Of each sample [groups, positions, columns], not more positions than tell something new."""
     for x in inputs:
         columns = layer.columns(x)
         step = max(1, columns.shape[1] // MOST_POSITIONS)
-        columns = columns[:, ::step].astype(np.float64)
-        whole = whole and columns.shape[2] <= MOST_COLUMNS
-        total = total + (columns.swapaxes(1, 2) @ columns if whole else np.square(columns).sum(axis=1))
-    return np.asarray(total)
-
-
-def _learned(rows: Array, scales: Array, bits: int, moments: Array) -> tuple[Array, Array]:
-    """Learned levels and their scales, group by group."""
-    parts = _groups(rows, moments)
-    made = [learned_scales(rows[at], scales[at], bits, one) for at, one in zip(parts, moments, strict=True)]
-    return np.concatenate([levels for levels, _ in made]), np.concatenate([found for _, found in made])
-
-
-def _groups(rows: Array, moments: Array) -> list[slice]:
-    size = len(rows) // len(moments)
-    return [slice(group * size, (group + 1) * size) for group in range(len(moments))]
+        yield columns[:, ::step].astype(np.float64)
 
 
 def _corrected(
