@@ -275,6 +275,10 @@ static void run_cores(sim *s) {
     u64 t = 0, n = 0, horizon = 0;
     const u64 stop = s->stop;
     u32 line, cause;
+    if (s->queue.ready && s->queue.now >= stop) { /* the run before this one looked ahead so far */
+        sim_fault(s, FAULT_LIMIT, NULL, 0, s->queue.now, 0, 0, 0);
+        return;
+    }
     goto pick;
 
 suspend:
