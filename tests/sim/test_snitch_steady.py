@@ -62,7 +62,12 @@ def _round(chosen: random.Random) -> list[str]:
     body, repeats = _body(chosen), chosen.choice([0, 1, 5, 20, 60])
     reads = [(1 + repeats) * sum(part.count(f"ft{mover}") for part in body) for mover in range(3)]
     lines = [line for mover in range(3) if reads[mover] for line in _configured(chosen, mover, reads[mover])]
-    lines += ["csrsi 0x7c0, 1", f"li t1, {repeats}", f".insn i 0x0b, 0, x1, t1, {len(body) - 1}"]
+    lines += [
+        f"li t1, {repeats}",
+        "csrsi 0x7c0, 1",
+        *chosen.choice([[], [f"fadd.d {body[0][0]}, fa2, fa2"], ["nop"] * 4]),
+    ]
+    lines.append(f".insn i 0x0b, 0, x1, t1, {len(body) - 1}")
     lines += [f".insn r 0x33, 0, 0x48, {', '.join(part)}" for part in body]
     return [*lines, *_beside(chosen), "settle", "csrci 0x7c0, 1"]
 
