@@ -101,15 +101,9 @@
 #define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); steady_wait(s, c); c->ip = ip, c->t = t, c->instructions = n; \
     c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
-#define WAIT_IDLE() do { \
-    if (f->used) { if (f->is_steady) WAIT_STEADY(1); \
-        c->ip = ip; fpu_make_room(s, c, horizon, 1); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
-    if (f->used) { if (f->due == NEVER) { fpu_fault(s, c, MISUSE_FREP_BYPASS, ip->pc, t); goto stopped; } \
-        WAIT_FOR_UNIT(1); } \
-    if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
+#define WAIT_IDLE() do { if (f->used) goto unit_first; if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
 /* ... and what the data movers do before is done, before they are told or asked something. */
-#define WAIT_MOVERS() do { WAIT_IDLE(); if (UNLIKELY(movers_due(f) < t)) { WAIT_TURN(); \
-    fpu_run(s, c, t); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } } while (0)
+#define WAIT_MOVERS() do { WAIT_IDLE(); if (UNLIKELY(movers_due(f) < t)) goto movers_first; } while (0)
 #define CHECK_BODY() do { if (UNLIKELY(f->frep_left)) goto in_body; } while (0)
 
 #define HANDLE_CSR(form, operation) { \
@@ -350,6 +344,23 @@ at_stream:
     fpu_fault(s, c, MISUSE_STREAM_BYPASS, ip->pc, t);
     goto stopped;
 
+unit_first: /* the instruction comes again when the unit has nothing to do any more */
+    if (f->is_steady) WAIT_STEADY(1);
+    c->ip = ip;
+    fpu_make_room(s, c, horizon, 1);
+    horizon = s->horizon;
+    if (UNLIKELY(s->fault.reason)) goto stopped;
+    if (!f->used) goto *plain[ip->real];
+    if (f->due == NEVER) goto in_body;
+    WAIT_FOR_UNIT(1);
+
+movers_first: /* the instruction comes again when they are up to it */
+    WAIT_TURN();
+    fpu_run(s, c, t);
+    horizon = s->horizon;
+    if (UNLIKELY(s->fault.reason)) goto stopped;
+    goto *plain[ip->real];
+
 enqueue: /* of the floating-point unit; all its instructions do the same here */
     SETTLE();
     if (UNLIKELY(f->used == FPU_QUEUE)) {
@@ -429,7 +440,8 @@ void snitch_run(sim *s) {
     steady y;
     s->steady_units = 0;
     s->steady = &y;
-    run_cores(s);
+    if (s->queue.ready && s->queue.now >= s->stop) sim_fault(s, FAULT_LIMIT, NULL, 0, s->queue.now, 0, 0, 0); /* the run before looked ahead so far */
+    else run_cores(s);
     steady_end_all(s, NULL);
     s->steady = NULL;
 }
