@@ -37,7 +37,8 @@ def test_results_are_exact() -> None:
     op = RequantizedAdd(FIRST, SECOND, OUT)
     other = RequantizedAdd(SECOND, FIRST, replace(OUT, requant=full_range(17, "int8", -3, "half_even")))
     cases = [Case(ADD, op, [pairs[0][:64], pairs[1][:64]]), case(other, (3, 25, 7), "int8", "int8")]
-    check([*cases, case(op, (515,), "uint8", "int8")], SNITCH)
+    unchanged = case(RequantizedAdd(second=SECOND, out=OUT), (9, 64), "uint8", "int8")
+    check([*cases, case(op, (515,), "uint8", "int8"), unchanged], SNITCH)
 
 
 @pytest.mark.fast

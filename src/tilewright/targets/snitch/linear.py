@@ -15,6 +15,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.snitch import long_samples
 
 CORES = 8
 """At most; each has working memory of its own."""
@@ -151,10 +152,8 @@ def largest_product(factors: Iterable[tuple[str, int]]) -> int:
     return math.prod(max(high - zero, zero - low) for (low, high), zero in ends)
 
 
-def byte_sum_features(
-    rows: int, columns: int, inner: int, largest: int, copying: int, cores: int
-) -> tuple[float, ...]:
-    """As of floats, of all groups that a sum is taken in; sums of groups that a core adds up, where there are several."""
+def byte_sum_features(rows: int, columns: int, inner: int, largest: int, copying: int, cores: int) -> tuple[float, ...]:
+    """As of floats, of all groups that a sum is taken in; sums of groups that a core adds up, where there are many."""
     safe = LARGEST_TOTAL // largest
     groups = [min(safe, inner - before) for before in range(0, inner, safe)]
     of_groups = (sum_features(rows, columns, group, copying, cores) for group in groups)
@@ -259,11 +258,13 @@ KERNELS = (
         MatMul, "matmul_bytes.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
         scratch=product_bytes, cooperative=True, whole=frozenset({"k"}),
         multiples={"m": 8, "n": 16}, features=bytes_features, header="matmul.h",
+        samples=long_samples.product_samples,
     ),
     Kernel(
         Conv, "conv_bytes.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
         scratch=conv_bytes, objection=conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}),
         multiples={"f": 16}, features=byte_conv_features, header="conv.h",
+        samples=long_samples.conv_samples,
     ),
     Kernel(
         Conv, "conv_streams_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_conv_bytes,
