@@ -350,7 +350,8 @@ class Program:
         if not all(found.agrees for found in ours):
             return outputs
         spreads = self._by_name(meaning, spread(meaning, feeds, tolerance))
-        return compare_all(result.outputs, wanted, {**self._allowed(False), **spreads}, tolerance)
+        theirs = compare_all(result.outputs, wanted, {**self._allowed(False), **spreads}, tolerance)
+        return tuple(replace(found, spread=spreads[found.name]) for found in theirs)
 
     def _held_to_reference(
         self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array], tolerance: float

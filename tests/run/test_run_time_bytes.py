@@ -161,6 +161,7 @@ def test_results_of_others_may_differ_by_what_roundings_do(monkeypatch: pytest.M
     wanted = evaluate(graph_by_range(ROUNDED), {"x": X})["y"]
     (found,) = program.check([X], [wanted]).outputs
     assert found.agrees
+    assert found.as_dict()["spread"] == allowed
     assert found.relative < found.max_abs_error < found.allowed == allowed < 0.02 * np.abs(wanted).max()
     wrong = wanted.copy()
     wrong[2, 3] += 2 * allowed

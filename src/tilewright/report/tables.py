@@ -133,6 +133,8 @@ def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
 
 
 def _turned(agreement: Agreement) -> str:
+    if agreement.spread is not None:
+        return " within what roundings do"
     return f", {count(agreement.turned)} rounded the other way" if agreement.turned else ""
 
 

@@ -57,6 +57,8 @@ class Agreement:
     turned: int | None = None
     """Elements next to a tie that were rounded at run time, and not as the reference does it; None where nobody had
     to know."""
+    spread: float | None = None
+    """Of `allowed`, what such roundings do to results of others, whose bytes nobody knows; None likewise."""
 
     @property
     def agrees(self) -> bool:
@@ -66,8 +68,8 @@ class Agreement:
         error = self.max_abs_error if math.isfinite(self.max_abs_error) else None
         found = {"name": self.name, "elements": self.elements, "mismatches": self.mismatches, "max_abs_error": error}
         limits = {"allowed": self.allowed, "relative": self.relative, "floor": self.floor}
-        turned = {} if self.turned is None else {"turned": self.turned}
-        return found | limits | turned | ({"remark": self.remark} if self.remark else {})
+        more = {name: value for name, value in (("turned", self.turned), ("spread", self.spread)) if value is not None}
+        return found | limits | more | ({"remark": self.remark} if self.remark else {})
 
 
 def compare(

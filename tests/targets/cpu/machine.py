@@ -82,4 +82,4 @@ def _outputs(compiled: pipeline.Compiled, name: str, feeds: dict[str, Array]) ->
     schedule = compiled.schedule
     if schedule.target.processor != NATIVE and shutil.which(emulator(schedule.target.processor)):
         return ForeignProgram(schedule, compiled.files, name).outputs(feeds)
-    return HostProgram(schedule, compiled.files, Writer(schedule, name), None, False).run(feeds).outputs
+    return HostProgram(schedule, compiled.files, Writer(schedule, name), None).run(feeds).outputs

@@ -18,6 +18,7 @@ from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.processors import Dot, Vectors
+from tilewright.targets.cpu.packed_forms import up
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
 
 NIBBLES = 32
@@ -71,10 +72,10 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         return 4 * panel * (1 + cast(int, op.params(types)["inner"]))
 
     def attention_scratch(op: Op, types: Types) -> int:
-        """Zeros, scores of some queries, keys as panels, and a panel of values."""
-        keys, length = types["K"].shape[1], types["K"].shape[-1]
-        pitch = -(-keys // panel) * panel
-        return 4 * (panel + pitch * (MOST_TILE + length) + keys * panel)
+        """Zeros, scores of some queries, keys and values as panels."""
+        keys, length, width = types["K"].shape[1], types["K"].shape[-1], types["V"].shape[-1]
+        pitch = up(keys, panel)
+        return 4 * (panel + pitch * (MOST_TILE + length) + keys * up(width, panel))
 
     return (
         *((NIBBLE_PRODUCT,) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else ()),

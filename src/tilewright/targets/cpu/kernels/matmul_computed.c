@@ -2,6 +2,7 @@
  * side; otherwise, and where fewer are left, they are copied. A few rows meet columns in one piece one by one. */
 #include "matmul.h"
 #include "panels.h"
+#include "row_dots.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_matmul_computed
@@ -37,55 +38,9 @@ static void one_panel(const tw_matmul_params *p, const float *a, const float *pa
   }
 }
 
-static float sum_of(tw_vector v) {
-  float sum = 0.0f;
-  for (int i = 0; i < TW_LANES; i++) sum += v[i];
-  return sum;
-}
-
-/* The sums of four vectors. */
-static void store_sums(const tw_vector sum[4], float *y) {
-#if defined(__aarch64__) && TW_VECTOR_BYTES == 16
-  const float32x4_t first = vpaddq_f32((float32x4_t)sum[0], (float32x4_t)sum[1]);
-  const float32x4_t second = vpaddq_f32((float32x4_t)sum[2], (float32x4_t)sum[3]);
-  vst1q_f32(y, vpaddq_f32(first, second));
-#else
-  for (int i = 0; i < 4; i++) y[i] = sum_of(sum[i]);
-#endif
-}
-
-static float dot(const float *a, const float *b, int32_t inner) {
-  tw_vector sum = {0};
-  float rest = 0.0f;
-  int32_t k = 0;
-  for (; k + TW_LANES <= inner; k += TW_LANES) sum += tw_load(a + k) * tw_load(b + k);
-  for (; k < inner; k++) rest += a[k] * b[k];
-  return sum_of(sum) + rest;
-}
-
-/* Products of a row with four columns that are `step` apart. */
-static void four_dots(const float *a, const float *b, int64_t step, int32_t inner, float *y) {
-  tw_vector sum[4] = {{0}, {0}, {0}, {0}};
-  int32_t k = 0;
-  for (; k + TW_LANES <= inner; k += TW_LANES) {
-    const tw_vector factor = tw_load(a + k);
-    TW_UNROLL for (int i = 0; i < 4; i++) sum[i] += factor * tw_load(b + i * step + k);
-  }
-  store_sums(sum, y);
-  for (; k < inner; k++) {
-    for (int i = 0; i < 4; i++) y[i] += a[k] * b[i * step + k];
-  }
-}
-
 static void rows_by_columns(const tw_matmul_params *p, const float *a, const float *b, float *y) {
   for (int32_t r = 0; r < p->rows; r++) {
-    int32_t column = 0;
-    const float *const row = a + (int64_t)r * p->a_row;
-    float *const to = y + (int64_t)r * p->y_row;
-    for (; column + 4 <= p->columns; column += 4) {
-      four_dots(row, b + (int64_t)column * p->b_column, p->b_column, p->inner, to + column);
-    }
-    for (; column < p->columns; column++) to[column] = dot(row, b + (int64_t)column * p->b_column, p->inner);
+    tw_row_dots(a + (int64_t)r * p->a_row, b, p->b_column, p->inner, p->columns, y + (int64_t)r * p->y_row);
   }
 }
 

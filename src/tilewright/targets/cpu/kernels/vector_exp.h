@@ -1,8 +1,7 @@
-/* e^x of vectors, as fast_exp.h has it of floats: the relative error is below 3e-7, results below 2^-125 are 0. */
+/* e^x of vectors that are not above 80, as fast_exp.h has it of floats: the relative error is below 3e-7, results below
+ * 2^-125 are 0. */
 #ifndef TW_VECTOR_EXP_H
 #define TW_VECTOR_EXP_H
-
-#include <math.h>
 
 #include "vectors.h"
 
@@ -13,10 +12,8 @@ TW_INLINE tw_vector tw_vector_exp(tw_vector x) {
   const tw_vector square = r * r;
   const tw_vector low = (1.0f / 2 + r * (1.0f / 6)) + square * (1.0f / 24 + r * (1.0f / 120) + square * (1.0f / 720));
   const tw_vector series = 1.0f + (r + square * low);
-  const tw_vector_bits power = ((tw_vector_bits)shifted + 126) << 23; /* 2^(n - 1) */
-  const tw_vector result = (tw_vector)power * series * 2.0f;
-  const tw_vector bounded = tw_select(x > 88.7228f, tw_all(INFINITY), result);
-  return tw_select(x < -86.9f, tw_all(0.0f), bounded);
+  const tw_vector_bits power = ((tw_vector_bits)shifted + 127) << 23; /* 2^n */
+  return tw_select(x < -86.9f, tw_all(0.0f), (tw_vector)power * series);
 }
 
 #endif
