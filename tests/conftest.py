@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import gc
 import os
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
 
-FAST = "fast"
+FAST, SHARES = "fast", "shares files"
 CASES = 3
 """The fast subset takes at most so many of a test's."""
 
@@ -34,21 +35,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Importing a file of tests takes longer than many of its tests."""
-    if config.option.markexpr != FAST or not collection_path.name.startswith("test_"):
+    if config.option.markexpr != FAST or not collection_path.name.startswith("test_") or collection_path.is_dir():
         return None
-    return True if collection_path.is_file() and f"mark.{FAST}" not in collection_path.read_text() else None
+    is_fast = f"mark.{FAST}" in collection_path.read_text()
+    return None if is_fast and _is_own(collection_path, config) else True
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Workers of the fast subset with `--dist each` share its files."""
+    node.workerinput[SHARES] = node.config.option.markexpr == FAST and node.config.option.dist == "each"
+
+
+def _is_own(path: Path, config: pytest.Config) -> bool:
+    """Whether this process is to read a file."""
+    given = getattr(config, "workerinput", {})
+    if not given.get(SHARES):
+        return True
+    number = int(given["workerid"].removeprefix("gw"))
+    return zlib.crc32(path.relative_to(config.rootpath).as_posix().encode()) % int(given["workercount"]) == number
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.option.markexpr != FAST:
-        return
-    tests: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    taken = {item for cases in tests.values() for item in cases[:: -(-len(cases) // CASES)]}
-    config.hook.pytest_deselected(items=[item for item in items if item not in taken])
-    items[:] = [item for item in items if item in taken]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The fast subset has few cases of a test, and none of others."""
+    if metafunc.config.option.markexpr == FAST and (cases := metafunc._calls):
+        most = CASES if metafunc.definition.get_closest_marker(FAST) else 1
+        cases[:] = cases[:: -(-len(cases) // most)]
 
 
 def pytest_collection_finish() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import tilewright
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 140
-OURS, SHELL = "tilewright ", frozenset("|<>;&$`*?")
+OURS, SCRIPT, PIPE, SHELL = "tilewright ", "python examples/", " | ", frozenset("|<>;&$`*?")
 HEADING, OPEN, CLOSE, PROMPT = "## ", "```console\n", "```\n", "$ "
 TIME = re.compile(r"\b\d+(\.\d+)?(e[+-]\d+)? (ns|us|ms|s)\b")
 
@@ -66,29 +67,42 @@ def _rerun(block: str, folder: Path, environment: dict[str, str]) -> str:
 
 def _output(command: str, folder: Path, environment: dict[str, str]) -> str:
     """What a command prints, without what differs from run to run."""
-    is_ours = command.startswith(OURS) and not SHELL.intersection(command)
-    printed = _in_process(command, folder, environment) if is_ours else _in_a_shell(command, folder, environment)
+    first, pipe, others = command.partition(PIPE)
+    if SHELL.intersection(first) or not first.startswith((OURS, SCRIPT)):
+        printed = _in_a_shell(command, folder, environment)
+    elif pipe:
+        said, piped = io.StringIO(), io.StringIO()
+        _in_process(first, folder, environment, piped, said)
+        printed = said.getvalue() + _in_a_shell(others, folder, environment, piped.getvalue())
+    else:
+        both = io.StringIO()
+        _in_process(first, folder, environment, both, both)
+        printed = both.getvalue()
     return "".join(f"{TIME.sub('...', line).rstrip()}\n" for line in printed.splitlines())
 
 
-def _in_a_shell(command: str, folder: Path, environment: dict[str, str]) -> str:
+def _in_a_shell(command: str, folder: Path, environment: dict[str, str], piped: str = "") -> str:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    ran = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, encoding="utf-8", check=False, **pipes)
+    words = ["bash", "-c", command]
+    ran = subprocess.run(words, cwd=folder, env=environment, encoding="utf-8", check=False, input=piped, **pipes)
     return ran.stdout
 
 
-def _in_process(command: str, folder: Path, environment: dict[str, str]) -> str:
+def _in_process(command: str, folder: Path, environment: dict[str, str], out: io.StringIO, errors: io.StringIO) -> None:
     """Starting a process takes longer than most commands."""
     from tilewright.cli.main import main
 
-    printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
+    _, *words = shlex.split(command)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors), suppress(SystemExit):
         patch.chdir(folder)
         for name, value in environment.items():
             patch.setenv(name, value)
-        with suppress(SystemExit):
-            main(shlex.split(command.removeprefix(OURS)))
-    return printed.getvalue()
+        if command.startswith(OURS):
+            main(words)
+        else:
+            patch.syspath_prepend((folder / words[0]).parent)
+            patch.setattr(sys, "argv", words)
+            runpy.run_path(words[0], run_name="__main__")
 
 
 def _environment(folder: Path) -> dict[str, str]:

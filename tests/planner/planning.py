@@ -13,9 +13,10 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.interpret import interpret_cluster
+from tilewright.planner.interpret import interpret_cluster, interpret_epochs
 from tilewright.planner.lower import lower
 from tilewright.planner.plan import Plan
+from tilewright.planner.unroll import unroll
 from tilewright.target.settings import Settings
 
 TARGET = "siracusa"
@@ -39,8 +40,10 @@ class Prepared:
         """The plan, whose interpretation agrees with the meaning."""
         made = self.plan(settings)
         wanted = evaluate(self.meaning, feeds)
+        tiles, graph = lower(made), made.mapped.graph
+        epochs = unroll(tiles, graph, made.memories)
         for cores_first in (False, True):
-            found = interpreted(made, feeds, cores_first)
+            found = interpret_epochs(epochs, tiles, graph, feeds, cores_first)
             for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
                 same(found[tensor], wanted[reference], tolerance)
         return made
@@ -49,9 +52,9 @@ class Prepared:
         return random_inputs({name: self.meaning.types[name] for name in self.meaning.inputs}, seed, {})
 
 
-def interpreted(plan: Plan, feeds: Mapping[str, Array], cores_first: bool = False) -> dict[str, Array]:
+def interpreted(plan: Plan, feeds: Mapping[str, Array]) -> dict[str, Array]:
     """What the schedule of a plan computes."""
-    return interpret_cluster(lower(plan), plan.mapped.graph, plan.memories, feeds, cores_first)
+    return interpret_cluster(lower(plan), plan.mapped.graph, plan.memories, feeds)
 
 
 def prepared(model: ModelProto) -> Prepared:

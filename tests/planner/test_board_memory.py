@@ -74,13 +74,11 @@ def test_several_where_none_does(tmp_path: Path) -> None:
     np.testing.assert_array_equal(made, evaluate(graph, feeds)[graph.outputs[0]])
 
 
-@pytest.mark.fast
 def test_strips_where_several_are_too_small(tmp_path: Path) -> None:
     schedule = planned(board(tmp_path, 4, 24))
     assert len(schedule.calls) > len(mobile().nodes)
 
 
-@pytest.mark.fast
 def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         planned(board(tmp_path, 4, 12))

@@ -33,7 +33,6 @@ def mobile() -> Graph:
     return small.graph(convolution(small, x, 24, taps=1, padding=(0, 0, 0, 0)))
 
 
-@pytest.mark.fast
 def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
     graph = mobile()
     whole, strips = (
@@ -51,7 +50,6 @@ def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
         np.testing.assert_array_equal(found[new], expected[old])
 
 
-@pytest.mark.fast
 def test_only_where_the_ram_is_too_small() -> None:
     graph = mobile()
     plenty, short, tight = (Settings(memories=(("ram", size),)) for size in (40_000, 25_000, 9_000))
@@ -72,7 +70,6 @@ def block() -> Graph:
     return small.graph(x)
 
 
-@pytest.mark.fast
 def test_sums_in_place_are_cheap() -> None:
     """Two tensors of the size at a time, not three, without being asked for; cycles hardly grow."""
     graph, whole = block(), 16 * 32 * 32
@@ -119,7 +116,6 @@ def test_engines_share_the_constants_of_strips() -> None:
     assert strips.flash_bytes <= whole.flash_bytes + 16
 
 
-@pytest.mark.fast
 def test_what_one_board_has_found_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strips of a graph are looked for once, and hold for other weights: every network keeps its own."""
     graph = mobile()

@@ -6,10 +6,16 @@ from __future__ import annotations
 from functools import cache
 
 from hypothesis import HealthCheck, core, settings
+from hypothesis.internal.conjecture import providers
 
 # Hypothesis reads the source of a property for the seed of each set of parameters, which takes longer than its tries.
 if hasattr(core, "function_digest"):
     core.function_digest = cache(core.function_digest)
+
+# It also reads the numbers in the text of every module that is loaded, and tries some of them: which modules these are
+# depends on what else is tested.
+if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 settings.register_profile(
     "all", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

@@ -7,7 +7,7 @@ accelerator works at the last moment. Between two barriers either side may be fi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,9 +33,17 @@ def interpret_cluster(
     cores_first: bool = False, states: States | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """The outputs of the graph, and what states have become; without `states` in the first call."""
+    return interpret_epochs(unroll(schedule, graph, memories), schedule, graph, inputs, cores_first, states)
+
+
+def interpret_epochs(
+    epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, inputs: Mapping[str, Array],
+    cores_first: bool = False, states: States | None = None,
+) -> dict[str, Array]:  # fmt: skip
+    """The same of a schedule that is unrolled already."""
     machine = Machine(schedule, graph, inputs)
     machine.keep(initial_states(graph) if states is None else states)
-    for epoch in unroll(schedule, graph, memories):
+    for epoch in epochs:
         machine.run(sorted(epoch, key=lambda event: event.agent == DMA) if cores_first else epoch)
     return {name: machine.tensor(name) for name in graph.sinks}
 

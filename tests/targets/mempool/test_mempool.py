@@ -139,7 +139,6 @@ def test_depthwise_convolutions(cores: int) -> None:
 # ---- what does not fit ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.fast
 def test_stacks_lie_near_cores_where_these_have_room() -> None:
     products = compile_model(NETWORKS["quantised_residual"](), target="minpool", settings=Settings(time_limit=1.0))
     plan = products.compiled.schedule.plan

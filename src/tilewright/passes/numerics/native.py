@@ -26,6 +26,8 @@ MOST_FACTOR = 2**16 - 1
 SHIFTS = 4
 """How many are tried, from the finest on."""
 BYTES8 = ("int8", "uint8")
+NEAR_LINE = 3
+"""Totals that a step is away from where its line reaches a level, nearly always at most."""
 NEAR = 8
 """Results are expected around the zero point: one e-th as often an eighth of all results away."""
 
@@ -89,9 +91,7 @@ def _levels(requant: Requant) -> Array:
 def least_totals(given: Given) -> Array:
     """[filters, levels]: the least total whose result is a level or more; one beyond the highest where none is."""
     levels = _levels(given.requant)
-    shape = len(given.low), len(levels)
-    below = np.broadcast_to(given.low[:, None] - 1, shape).copy()
-    reached = np.broadcast_to(given.high[:, None] + 1, shape).copy()
+    below, reached = _around(given, levels)
     while np.any(reached - below > 1):
         middle = (below + reached) >> 1
         # Where both ends have met, the middle is the end below, whose result is not asked for.
@@ -100,6 +100,20 @@ def least_totals(given: Given) -> Array:
         reached = np.where(enough, middle, reached)
         below = np.where(enough, below, np.maximum(middle, below))
     return reached
+
+
+def _around(given: Given, levels: Array) -> tuple[Array, Array]:
+    """[filters, levels]: a total that does not reach a level and one that does: near where its line does, or else one
+    beyond the lowest and the highest."""
+    low, high, slope = given.low[:, None], given.high[:, None], slopes(given)[:, None]
+    moved = 0.0 if given.add is None or given.requant.has_exponents else given.add[:, None] * 2.0**-given.requant.shift
+    with np.errstate(divide="ignore", invalid="ignore"):
+        line = np.nan_to_num((levels - 0.5 - given.requant.zero_point - moved) / slope)
+    middle = np.clip(line, low - 1, high + 1).astype(np.int64)
+    below, reached = np.maximum(middle - NEAR_LINE, low - 1), np.minimum(middle + NEAR_LINE, high + 1)
+    is_below = (below < low) | (given.results(np.maximum(below, low)) < levels)
+    is_reached = (reached > high) | (given.results(np.minimum(reached, high)) >= levels)
+    return np.where(is_below, below, low - 1), np.where(is_reached, reached, high + 1)
 
 
 def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
@@ -182,14 +196,14 @@ def candidates(
         mul = np.where(changes, np.clip(nearest + step, 0, most), 0)
         # A line reaches a level at a total where it did not at the one before: halfway between is right for both.
         asked = (_levels(given.requant)[None, :] << shift) - mul[:, None] * steps + (mul[:, None] >> 1)
+        order = np.argsort(asked, axis=1)
         for weights in (_weights(given.requant), np.ones(len(_levels(given.requant)))):
-            yield mul, np.where(changes, _medians(asked, weights[None, :] * inside), constant)
+            yield mul, np.where(changes, _medians(asked, order, weights[None, :] * inside), constant)
 
 
-def _medians(values: Array, weights: Array) -> Array:
-    """Of each row: most steps of a line fall where those of a staircase are if its summand is the median of what each
-    of them asks."""
-    order = np.argsort(values, axis=1)
+def _medians(values: Array, order: Array, weights: Array) -> Array:
+    """Of each row, whose order is known: most steps of a line fall where those of a staircase are if its summand is the
+    median of what each of them asks."""
     sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     middle = np.argmax(sums >= sums[:, -1:] / 2, axis=1)
     return np.take_along_axis(values, np.take_along_axis(order, middle[:, None], axis=1), axis=1)[:, 0]
