@@ -91,7 +91,7 @@ def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[Lay
     known: dict[object, tuple[Sequence[Layer], list[tuple[int, TilingOption]], tuple[Estimate, ...]]] = {}
     result = []
     for group in groups:
-        key = tuple(map(_signature, group))
+        key = tuple(map(signature, group))
         if key not in known:
             known[key] = (group, *_worked_out(group, limits))
         first, found, estimates = known[key]
@@ -134,7 +134,8 @@ def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
     return found
 
 
-def _signature(layer: Layer) -> object:
+def signature(layer: Layer) -> object:
+    """What decides its options: the same for layers that differ only in their tensors."""
     owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
     roles = tuple(
         (name, owners[owner], owner in layer.movable, owner in layer.spillable) for name, owner in layer.owners.items()
@@ -261,8 +262,7 @@ def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: fro
 
 
 def _streamed_constants(option: TilingOption) -> list[tuple[str, str]]:
-    constants = (o.name for o in option.operands if o.is_constant and o.name not in option.kernel.resident)
-    return [(name, option.owners[name]) for name in constants]
+    return [(name, option.owners[name]) for name in option.streamed_constants]
 
 
 def _first_used(found: Sequence[LayerOptions], position: int) -> frozenset[str]:
