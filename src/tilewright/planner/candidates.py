@@ -299,7 +299,7 @@ def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: flo
 
 def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
     costs = costs_of(mapped.target, settings)
-    own = costs if budget.stacks_in_l1 or budget.stacks_near else costs.with_stacks_outside_l1()
+    own = costs if budget.stacks_in_l1 or budget.stacks_are_local else costs.with_stacks_outside_l1()
     return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.hierarchy)
 
 

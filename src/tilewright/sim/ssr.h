@@ -63,7 +63,7 @@ static inline void mover_next_address(data_mover *m) {
 static inline __attribute__((always_inline)) void mover_step(sim *s, core *c, snitch *n, u32 i, u64 now) {
     data_mover *m = &n->mover[i];
     u32 offset = m->address - c->local_base;
-    if (UNLIKELY(m->is_write | (offset > c->local_size - STREAM_ELEMENT))) {
+    if (UNLIKELY(m->is_write) || UNLIKELY(!is_tcdm(c, m->address, STREAM_ELEMENT))) {
         mover_rare_step(s, c, i, now);
         return;
     }
