@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -431,6 +433,19 @@ class Program:
         return {name: values[tensor] for name, tensor in pairs if tensor in values}
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Nearly nothing of what compiling makes is garbage in circles, which Python would look for again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_without_collecting()
 def compile_model(
     model: Any, example_inputs: Given | None = None, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,

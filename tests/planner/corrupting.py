@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
+from tilewright.planner.events import CORES, DMA, Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob, core
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.plan import Plan
 
@@ -188,9 +188,19 @@ def missing_job_wait(epochs: Epochs, rng: random.Random) -> str | None:
     return f"without waiting for job {last}"
 
 
+def other_caller(epochs: Epochs, rng: random.Random) -> str | None:
+    """A call by a core that has other tiles or does not exist, by one core for all, or by all for one."""
+    epoch, position = rng.choice(places(epochs, Call))
+    call = epochs[epoch][position]
+    assert isinstance(call, Call)
+    agent = rng.choice([one for one in (DMA, CORES, core(0), core(1), core(64)) if one != call.agent])
+    epochs[epoch][position] = replace(call, agent=agent)
+    return f"{call} by {agent}"
+
+
 SCHEDULE_FAULTS = (
     missing_wait, missing_transfer, missing_call, offset, size, slot, order_of_tiles, order_of_waiting, order_of_group,
-    missing_job_wait,
+    missing_job_wait, other_caller,
 )  # fmt: skip
 
 

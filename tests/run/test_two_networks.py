@@ -33,6 +33,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 from tilewright.version import VERSION
 
+CLUSTERS = ("siracusa", "quad", "snitch", "minpool")
 RUNS = 2
 """Of each network, in turn."""
 
@@ -159,8 +160,8 @@ def check_outputs(simulator: Simulator, network: Network) -> None:
 
 @pytest.mark.parametrize(
     ("target", "second"),
-    [("siracusa", Settings(home="L3", time_limit=1.0)), ("quad", Settings(time_limit=1.0))],
-    ids=("siracusa", "quad"),
+    [("siracusa", Settings(home="L3", time_limit=1.0)), *((name, Settings(time_limit=1.0)) for name in CLUSTERS[1:])],
+    ids=CLUSTERS,
 )
 def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: Path) -> None:
     """Kernels of the same instance and of others, constants in L3 of one of them, L1 arrays of different sizes."""
@@ -173,7 +174,7 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
         check_outputs(simulator, network)
 
 
-@pytest.mark.parametrize("target", ["siracusa", "quad"])
+@pytest.mark.parametrize("target", CLUSTERS)
 def test_two_networks_keep_their_own_states(target: str, tmp_path: Path) -> None:
     """Each run of one comes between two runs of the other."""
     networks = [Network.with_state("first", cell(), target), Network.with_state("second", shift(), target)]

@@ -364,6 +364,26 @@ def test_the_host_prints_and_ends_the_run() -> None:
         assert simulator.read_word(0x1020) == BASE
 
 
+@pytest.mark.parametrize("place", [TCDM, DATA], ids=("TCDM", "DRAM"))
+def test_a_stream_reads_the_same_with_checks(place: int) -> None:
+    body = f"""
+        fcvt.d.w fs0, zero
+        stream_set 2, 0, 1
+        stream_set 6, 0, 8
+        stream_set 24, 0, {place}
+        csrsi 0x7c0, 1
+        fadd.d fa1, ft0, fs0
+        fadd.d fa0, ft0, fa1
+        csrci 0x7c0, 1
+        li   t0, {TCDM + 256}
+        fsd  fa0, (t0)
+        settle
+    """
+    data = {place: struct.pack("<2d", 1.5, 40.5)}
+    for checked in (False, True):
+        assert run(body, data=data, misuse=checked).read(TCDM + 256, 8) == struct.pack("<d", 42.0)
+
+
 def refusal(body: str, hart: int = 0, data: dict[int, bytes] | None = None, **checks: bool) -> str:
     with pytest.raises(CompileError) as caught:
         run(body, hart, data, **checks)

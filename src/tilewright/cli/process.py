@@ -141,7 +141,7 @@ def _usage_error(error: Exception) -> CompileError | None:
 def _no_memory(error: Exception) -> CompileError | None:
     if not isinstance(error, MemoryError):
         return None
-    return CompileError("memory", "this machine has not enough of it for the model", "try smaller dimensions: --dim")
+    return CompileError("memory", "this machine does not have enough for the model", "try smaller dimensions: --dim")
 
 
 def _report_fault(fault: Fault, as_json: bool) -> int:

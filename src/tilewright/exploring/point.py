@@ -74,7 +74,7 @@ def _fault(error: Exception) -> str:
     if isinstance(error, InternalError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "this machine has not enough memory for the model"
+        return "this machine does not have enough memory for the model"
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "tilewright"
     return printable(f"{place}: {type(error).__name__}: {error}"[:LONGEST])

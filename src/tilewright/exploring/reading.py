@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -27,11 +26,7 @@ from tilewright.exploring.axes import (
 from tilewright.exploring.columns import is_metric, metric_names
 from tilewright.exploring.study import FILES, OBJECTIVES, SECONDS, Study, StudyModel, Sweep
 from tilewright.run.compare import DEFAULT_TOLERANCE
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tilewright.target.toml_file import read_toml
 
 MODELS, TARGETS, SWEEP = "models", "targets", "sweep"
 GENERAL = ("name", "seconds", "tolerance", "objectives")
@@ -48,18 +43,7 @@ def read_study(given: str | Path | Mapping[str, Any] | Study) -> Study:
     if isinstance(given, Mapping):
         return _Reader("study", Path()).study(given, "study")
     path = Path(given)
-    return _Reader(str(path), path.parent).study(_toml(path), path.stem)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except UnicodeDecodeError:
-        raise CompileError(str(path), "is not a text", "write the study as TOML in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise CompileError(str(path), f"is not TOML: {error}", "docs/explore.md shows a study") from None
+    return _Reader(str(path), path.parent).study(read_toml(path, "study", "docs/explore.md shows a study"), path.stem)
 
 
 class _Reader:

@@ -187,7 +187,7 @@ class Builder:
         where = f"node '{name}' ({op.kind})"
         inputs = _without_trailing_blanks(inputs)
         try:
-            types = _infer(op, tuple(op.bind([self.types[tensor] if tensor else None for tensor in inputs]).items()))
+            types = _infer(op, tuple([self.types[tensor] if tensor else None for tensor in inputs]))
         except Refusal as refusal:
             raise refusal.at(where) from None
         if outputs is None:
@@ -283,7 +283,7 @@ def verify(graph: Graph) -> Graph:
         for tensor in filter(None, node.inputs):
             if tensor not in defined:
                 raise CompileError(node.where, f"reads tensor '{tensor}' before anything defines it")
-        types = _infer(node.op, tuple(graph.operand_types(node).items()))
+        types = _infer(node.op, tuple([graph.types[tensor] if tensor else None for tensor in node.inputs]))
         for tensor, kind in zip(node.outputs, types, strict=False):
             if tensor and graph.types[tensor] != kind:
                 raise CompileError(node.where, f"gives {kind}, but tensor '{tensor}' is {graph.types[tensor]}")
@@ -311,9 +311,9 @@ def _verify_state(graph: Graph, state: State, defined: Container[str]) -> None:
 
 
 @lru_cache(maxsize=2**14)
-def _infer(op: Op, operands: tuple[tuple[str, TensorType], ...]) -> tuple[TensorType, ...]:
+def _infer(op: Op, operands: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
     """What an operator gives; passes ask that again and again of nodes that they leave alone."""
-    return op.infer(dict(operands))
+    return op.infer(op.bind(operands))
 
 
 def _without_trailing_blanks(names: Sequence[str]) -> list[str]:

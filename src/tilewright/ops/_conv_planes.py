@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tilewright.errors import Refusal
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.op import Emit
 from tilewright.ops._compose import Compose
+from tilewright.ops._linear import bias_operand
 from tilewright.ops._windows import reach
 from tilewright.ops.pad import Pad
 
@@ -22,6 +27,18 @@ class Depth:
 
     def results(self, planes: int) -> int:
         return (planes + self.before + self.after - reach(self.taps, self.dilation)) // self.stride + 1
+
+
+class OverPlanes(Protocol):
+    """An operator over three axes that is written as others over two."""
+
+    def applied(self, make: Compose, x: str, w: str, bias: str) -> str: ...
+
+
+def expanded(op: OverPlanes, inputs: Sequence[str], node: OnnxNode, emit: Emit) -> Sequence[str]:
+    """What stands for a node with a filter and perhaps a bias."""
+    make = Compose(node, emit)
+    return make.give(op.applied(make, inputs[0], inputs[1], bias_operand(node, 2, emit)))
 
 
 def planes_as_channels(make: Compose, x: str, depth: Depth, groups: int, fill: int) -> str:

@@ -15,9 +15,9 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._compose import Compose
-from tilewright.ops._conv_planes import Depth, planes_as_channels, planes_back
+from tilewright.ops._conv_planes import Depth, expanded, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
-from tilewright.ops._linear import bias_operand, centred
+from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_window
 from tilewright.ops._windows import Windowed, reach
 
@@ -106,10 +106,7 @@ class Conv(Filters, Windowed):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op, inputs = cls.from_onnx(node)
-        if op.rank != 3:
-            return super().expand(node, emit)
-        make = Compose(node, emit)
-        return make.give(op.applied(make, inputs[0], inputs[1], bias_operand(node, 2, emit)))
+        return expanded(op, inputs, node, emit) if op.rank == 3 else super().expand(node, emit)
 
     def applied(self, make: Compose, x: str, w: str, bias: str = "") -> str:
         """The result; over three axes from a convolution over the last two."""

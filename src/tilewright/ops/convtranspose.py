@@ -13,9 +13,9 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._compose import Compose
-from tilewright.ops._conv_planes import Depth, planes_apart, planes_as_channels, planes_back
+from tilewright.ops._conv_planes import Depth, expanded, planes_apart, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
-from tilewright.ops._linear import bias_operand, centred
+from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import pair, reach
 
@@ -122,12 +122,9 @@ class ConvTranspose(Filters):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op, inputs = cls.from_onnx(node)
-        if op.rank != 3:
-            return super().expand(node, emit)
-        make = Compose(node, emit)
-        return make.give(op._over_planes(make, inputs[0], inputs[1], bias_operand(node, 2, emit)))
+        return expanded(op, inputs, node, emit) if op.rank == 3 else super().expand(node, emit)
 
-    def _over_planes(self, make: Compose, x: str, w: str, bias: str) -> str:
+    def applied(self, make: Compose, x: str, w: str, bias: str) -> str:
         """Along the first of three axes a convolution with the taps in reverse, over planes with zeros between them."""
         self._check_channels(make.shape(x), make.shape(w))
         channels, filters, taps, *kernel = make.shape(w)

@@ -92,7 +92,7 @@ def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[Lay
     known: dict[object, tuple[Sequence[Layer], list[tuple[int, TilingOption]], tuple[Estimate, ...]]] = {}
     result = []
     for group in groups:
-        key = tuple(map(_signature, group))
+        key = tuple(map(signature, group))
         if key not in known:
             known[key] = (group, *_worked_out(group, limits))
         first, found, estimates = known[key]
@@ -135,7 +135,8 @@ def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
     return found
 
 
-def _signature(layer: Layer) -> object:
+def signature(layer: Layer) -> object:
+    """What decides its options: the same for layers that differ only in their tensors."""
     owners = {name: i for i, name in enumerate(dict.fromkeys(layer.owners.values()))}
     roles = tuple(
         (name, owners[owner], owner in layer.movable, owner in layer.spillable) for name, owner in layer.owners.items()
@@ -262,8 +263,7 @@ def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: fro
 
 
 def _streamed_constants(option: TilingOption) -> list[tuple[str, str]]:
-    constants = (o.name for o in option.operands if o.is_constant and o.name not in option.kernel.resident)
-    return [(name, option.owners[name]) for name in constants]
+    return [(name, option.owners[name]) for name in option.streamed_constants]
 
 
 def _first_used(found: Sequence[LayerOptions], position: int) -> frozenset[str]:
@@ -300,7 +300,7 @@ def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: flo
 
 def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
     costs = costs_of(mapped.target, settings)
-    own = costs if budget.stacks_in_l1 or budget.stacks_near else costs.with_stacks_outside_l1()
+    own = costs if budget.stacks_in_l1 or budget.stacks_are_local else costs.with_stacks_outside_l1()
     return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.hierarchy)
 
 

@@ -45,7 +45,7 @@ class L1Budget:
     dma_core_stack: int
     """Bytes for the one that moves data and drives accelerators."""
     stacks_in_l1: bool
-    stacks_near: bool = False
+    stacks_are_local: bool = False
     """In banks of their own beside L1."""
 
     @property
@@ -68,13 +68,13 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     # An odd number of quarters of all banks: at equal depths, cores use different banks.
     stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
     total = capacity(mapped.target, l1, settings)
-    near = stack <= cluster.near_stack
-    inside = not near and cores * stack * STACKS_SHARE <= total
+    local = stack <= cluster.local_stack
+    inside = not local and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
     waiting = cluster.waiting_stack * any(kernel.in_order for kernel in kernels)
     dma_core = rounded(offloaded + cluster.stack + waiting, 16)
     base = cluster.state + (cores * stack + dma_core) * inside
-    budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, near)
+    budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
     if budget.arena < ALIGNMENT:
         raise CompileError(
             f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",
@@ -86,7 +86,11 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
 def with_stacks_in_l1(budget: L1Budget) -> L1Budget | None:
     """The budget with the stacks in L1, where they are in a slower memory but would leave something."""
     base = budget.base + budget.stacks
-    if budget.stacks_in_l1 or budget.stacks_near or base * STACKS_IN_L1_LEAVE > budget.total * (STACKS_IN_L1_LEAVE - 1):
+    if (
+        budget.stacks_in_l1
+        or budget.stacks_are_local
+        or base * STACKS_IN_L1_LEAVE > budget.total * (STACKS_IN_L1_LEAVE - 1)
+    ):
         return None
     return replace(budget, base=base, stacks_in_l1=True)
 

@@ -14,12 +14,24 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.planner.event_regions import clipped, elements, extent, of_layer, overlap, place
-from tilewright.planner.events import Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
+from tilewright.planner.events import (
+    CORES,
+    DMA,
+    Begin,
+    Call,
+    Epoch,
+    Event,
+    Region,
+    Transfer,
+    Wait,
+    WaitJob,
+    core,
+)
 from tilewright.planner.held_bytes import HeldBytes
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.live_accesses import Access, LiveAccesses
-from tilewright.planner.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.planner.tile_schedule import IN_L2, PER_CORE, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
 
@@ -197,6 +209,8 @@ class _Checker:
         layer = self.schedule.layers[event.layer]
         where = f"layer {event.layer} tile {event.tile}, {event.kind}"
         self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
+        if event.agent != (caller := _caller(event, layer, self.schedule.cores)):
+            raise _fault(where, f"is called by {event.agent}, not by {caller}")
         self._check_operands(event, layer, where)
         offloaded = event.kind == "submit"
         for region in event.reads:
@@ -332,6 +346,15 @@ class _Checker:
         if found is None:
             raise _fault("schedule", f"there is no link {name}")
         return found
+
+
+def _caller(event: Call, layer: LayerSchedule, cores: int) -> str:
+    """Who must call: jobs are submitted by the DMA core; cores work together, or take tiles in turn."""
+    if event.kind == "submit":
+        return DMA
+    if layer.loop == PER_CORE and cores > 0:
+        return core(event.tile % cores)
+    return core(0) if layer.loop == IN_L2 else CORES
 
 
 def _leaves_results(event: Call, layer: LayerSchedule) -> bool:

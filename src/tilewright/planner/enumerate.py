@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.identity import Identity
-from tilewright.planner.layer_cycles import Facts, Manner, Order, Part, Stream, facts_of, parts_of, predicted
+from tilewright.planner.layer_cycles import Facts, Manner, Order, Part, Parts, Stream, facts_of, predicted
 from tilewright.planner.tile_params import kinds, most_scratch
 from tilewright.planner.tiling_option import (
     Layer,
@@ -62,29 +62,32 @@ def layer_of(
 def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     """The options worth considering: none is both larger and slower than another with the same homes."""
     homes = _homes(layer)
-    whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
-    # Kernels see their operands whole and dense where they lie, which cores must reach.
-    dense = not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside)
-    found: dict[_Homes, list[TilingOption | _Sketch]] = {
-        home: [_in_l2(layer, home.l1, limits)] * (dense and not home.l3) for home in homes
-    }
-    if dense and _is_in_place(layer):
-        return [option for group in found.values() for option in group if isinstance(option, TilingOption)]
-    for home in homes:
-        if _can_be_copied_by_dma(layer, home, limits):
-            found[home].append(_dma_copy(layer, home.l1, limits))
-    wanted = limits.cores if _mode(layer.kernel) == "per_core" else 1
-    for count in range(MOST_CUTS + 1):
-        fitting, tiles = 0, 1
-        for sketch in _sketches(layer, count, homes, limits):
-            found[sketch.home].append(sketch)
-            fitting += math.factorial(count)
-            tiles = max(tiles, sketch.facts.tiles)
-        # More cuts are worth it only where fewer leave cores without a tile.
-        if count > 0 and fitting >= ENOUGH and tiles >= wanted:
-            break
+    found: dict[_Homes, list[TilingOption | _Sketch]] = {home: [] for home in homes}
+    for home, one in _considered(layer, homes, limits):
+        found[home].append(one)
     settle = _Settling(layer, limits)
     return [option for group in found.values() for option in _best(group, settle)]
+
+
+def has_options(layer: Layer, limits: Limits) -> bool:
+    """Whether the layer can be run at all."""
+    settle = _Settling(layer, limits)
+    return any(settle(one) for _, one in _considered(layer, _homes(layer), limits))
+
+
+def _considered(
+    layer: Layer, homes: Sequence[_Homes], limits: Limits
+) -> Iterator[tuple[_Homes, TilingOption | _Sketch]]:
+    whole = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
+    # Kernels see their operands whole and dense where they lie, which cores must reach.
+    if not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside):
+        yield from ((home, _in_l2(layer, home.l1, limits)) for home in homes if not home.l3)
+        if _is_in_place(layer):
+            return
+    for home in homes:
+        if _can_be_copied_by_dma(layer, home, limits):
+            yield home, _dma_copy(layer, home.l1, limits)
+    yield from ((sketch.home, sketch) for sketch in _all_sketches(layer, homes, limits))
 
 
 class _Settling:
@@ -133,7 +136,7 @@ def fits(layer: Layer, limits: Limits) -> bool:
     grid = whole.in_tiles(cuts)
     if grid.axes is None:
         return any(option.mode != "in_l2" for option in options(layer, limits))
-    parts = parts_of(layer, grid)
+    parts = Parts(layer).of(grid)
     facts, manner = facts_of(layer, grid, parts, limits), _manner(layer, grid, False, limits)
     sketch = _sketch(layer, facts, IN_L2, _streams(layer, parts, IN_L2), manner, limits)
     return sketch is not None and sketch.bytes <= limits.l1_bytes
@@ -222,6 +225,19 @@ def _bufferings(mode: str, tiles: int, home: _Homes, limits: Limits) -> list[boo
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
 
 
+def _all_sketches(layer: Layer, homes: Sequence[_Homes], limits: Limits) -> Iterator[_Sketch]:
+    """With more cuts only where fewer leave cores without a tile, or little to choose from."""
+    wanted = limits.cores if _mode(layer.kernel) == "per_core" else 1
+    for count in range(MOST_CUTS + 1):
+        fitting, tiles = 0, 1
+        for sketch in _sketches(layer, count, homes, limits):
+            fitting += math.factorial(count)
+            tiles = max(tiles, sketch.facts.tiles)
+            yield sketch
+        if count > 0 and fitting >= ENOUGH and tiles >= wanted:
+            break
+
+
 @dataclass(frozen=True, slots=True)
 class _Sketch:
     """An option before it is written out: what it takes, and what it was made from."""
@@ -240,9 +256,9 @@ class _Sketch:
 def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits) -> Iterator[_Sketch]:
     """Of every grid with so many cuts and of every choice of homes, those that fit L1 but for parameter structs: how
     many there are of these is known only when it is settled."""
-    closest = _Homes(layer.movable)
+    closest, known = _Homes(layer.movable), Parts(layer)
     for grid in grids(layer, count):
-        parts = parts_of(layer, grid)
+        parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
         if sum(_streamed_bytes(_streams(layer, parts, closest), single)) > limits.l1_bytes:
             continue

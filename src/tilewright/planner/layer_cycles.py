@@ -74,9 +74,23 @@ class Facts:
         return tuple(found.values())
 
 
-def parts_of(layer: Layer, grid: TileGrid) -> tuple[Part, ...]:
-    tensors = {**layer.node.operands(), **layer.node.results()}
-    return tuple(_part(grid, name, tensors[name]) for name in layer.types)
+class Parts:
+    """Of a layer's operands and results, for any of its grids: each depends only on the cuts of its own loops."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.tensors = {**layer.node.operands(), **layer.node.results()}
+        self.names = tuple(layer.types)
+        self.known: dict[object, Part] = {}
+
+    def of(self, grid: TileGrid) -> tuple[Part, ...]:
+        return tuple([self._one(grid, name) for name in self.names])
+
+    def _one(self, grid: TileGrid, name: str) -> Part:
+        loops = grid.geometry.loops[name]
+        key = name, tuple([(cut.loop, cut.size) for cut in grid.cuts if cut.loop in loops]), not grid.cuts
+        if key not in self.known:
+            self.known[key] = _part(grid, name, self.tensors[name])
+        return self.known[key]
 
 
 def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:

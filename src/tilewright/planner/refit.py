@@ -24,10 +24,10 @@ from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, 
 from tilewright.passes.fit.split_sums import most_parts, splitting_sums
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
-from tilewright.planner.candidates import layers_of, limits_of
+from tilewright.planner.candidates import layers_of, limits_of, signature
 from tilewright.planner.capacity import l1_budget, most_copied
 from tilewright.planner.depth_first import depth_first
-from tilewright.planner.enumerate import fits, options
+from tilewright.planner.enumerate import fits, has_options
 from tilewright.planner.l2_buffers import most_staged
 from tilewright.planner.lifetimes import steps_of
 from tilewright.planner.strips import fits_board, with_strips
@@ -112,8 +112,14 @@ def copy_concat_operands(found: Refitting) -> Refitting:
 
 def needs_reduction_split(mapped: Mapped, settings: Settings) -> list[Node]:
     """Layers of which no tile fits L1 with the kernel that is preferred."""
-    limits = _limits(mapped, settings)
-    return [node for node, layers in _layers(mapped, settings, steps_of(mapped.graph)) if not fits(layers[0], limits)]
+    limits, known, found = _limits(mapped, settings), dict[object, bool](), list[Node]()
+    for node, (preferred, *_) in _layers(mapped, settings, steps_of(mapped.graph)):
+        key = signature(preferred)
+        if key not in known:
+            known[key] = fits(preferred, limits)
+        if not known[key]:
+            found.append(node)
+    return found
 
 
 def needs_concat_copy(mapped: Mapped, settings: Settings) -> list[Node]:
@@ -122,7 +128,7 @@ def needs_concat_copy(mapped: Mapped, settings: Settings) -> list[Node]:
     limits, inside = _limits(mapped, settings), insides(mapped.graph)
     nodes = [node for node in steps_of(mapped.graph) if any(name in inside for name in node.outputs)]
     found = _layers(mapped, settings, nodes)
-    return [node for node, layers in found if not any(options(layer, limits) for layer in layers)]
+    return [node for node, layers in found if not any(has_options(layer, limits) for layer in layers)]
 
 
 def _limits(mapped: Mapped, settings: Settings) -> Limits:

@@ -73,6 +73,11 @@ class TilingOption:
     cold_cycles: float = 0.0
     """Of these, what it takes until its code is in the instruction caches."""
 
+    @cached_property
+    def streamed_constants(self) -> tuple[str, ...]:
+        """Names of the operands that are constants and not in the weight memory."""
+        return tuple(o.name for o in self.operands if o.is_constant and o.name not in self.kernel.resident)
+
     @property
     def warm_cycles(self) -> float:
         """What it takes if its code is there already, as that of a kernel that comes again may be."""

@@ -165,7 +165,7 @@ def _check_room(case: Case, layout: Layout, target: Target) -> None:
 
 def _room(target: Target) -> int:
     start, end = _l1(target)
-    has_own_stacks = target.cluster is not None and target.cluster.near_stack > 0
+    has_own_stacks = target.cluster is not None and target.cluster.local_stack > 0
     return end - start - (0 if has_own_stacks else STACKS)
 
 

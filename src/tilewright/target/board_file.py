@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -12,11 +11,7 @@ from typing import Any
 
 from tilewright.errors import CompileError, raise_all
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, USES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tilewright.target.toml_file import read_toml
 
 SUFFIX = ".toml"
 KIB = 1024
@@ -73,18 +68,7 @@ class BoardFile:
 
 def read_board(path: Path, cpus: Collection[str] | None = None) -> BoardFile:
     """The board that a file describes, called like the file; its core is one of `cpus`, where they are given."""
-    return _Reader(str(path), cpus).board(_toml(path), path.stem)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except UnicodeDecodeError:
-        raise CompileError(str(path), "is not a text", "write the board as TOML in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise CompileError(str(path), f"is not TOML: {error}", SHOWS) from None
+    return _Reader(str(path), cpus).board(read_toml(path, "board", SHOWS), path.stem)
 
 
 class _Reader:

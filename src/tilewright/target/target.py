@@ -79,7 +79,7 @@ class Cluster:
     waiting_stack: int = 0
     """And for the one that drives accelerators, where kernels wait for room among jobs that end in order: transfers
     begin meanwhile."""
-    near_stack: int = 0
+    local_stack: int = 0
     """Bytes of stack that each core has beside L1, in banks of its own; 0 where it has none."""
     prefetch_slots: int = 8
     """Layers whose prefetched data may be in flight at once."""

@@ -1,4 +1,4 @@
-"""Networks and kernels on MemPool's small kin: all cores move data and compute, stacks are near, bytes in panels."""
+"""Networks and kernels on MemPool's small kin: all cores move data and compute, stacks lie in the tiles, bytes in panels."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_stacks_lie_near_cores_where_these_have_room() -> None:
     plan = products.compiled.schedule.plan
     assert plan is not None
     budget = plan.budget
-    assert budget.stacks_near
+    assert budget.stacks_are_local
     assert budget.base == 192, "of L1, for the runtime alone"
     assert budget.stack <= 1008
 
@@ -154,7 +154,7 @@ def test_deep_stacks_lie_elsewhere() -> None:
     made = compile_model(
         model([node("Softmax", "x", "y")], {"x": (4, 8)}, ["y"]), target="minpool", settings=Settings(time_limit=1.0)
     )
-    assert not l1_budget(made.compiled.mapped, Settings()).stacks_near
+    assert not l1_budget(made.compiled.mapped, Settings()).stacks_are_local
 
 
 @pytest.mark.fast

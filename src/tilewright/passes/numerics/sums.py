@@ -119,7 +119,8 @@ def _factors(nearest: float) -> Iterator[int]:
 
 def _offset(exact: Array, products: Array, shift: int, zero_point: int, weights: Array) -> int:
     """By which most sums have their results: the median of what each of them asks."""
-    asked = ((exact - zero_point) << shift) - products
-    order = np.argsort(asked, axis=None)
-    sums = np.cumsum(weights.reshape(-1)[order])
-    return int(asked.reshape(-1)[order][np.searchsorted(sums, sums[-1] / 2)])
+    counted = weights > 0 if weights.any() else np.ones(weights.shape, bool)
+    asked = ((exact[counted] - zero_point) << shift) - products[counted]
+    order = np.argsort(asked)
+    sums = np.cumsum(weights[counted][order])
+    return int(asked[order[np.searchsorted(sums, sums[-1] / 2)]])

@@ -50,7 +50,7 @@ class Variant:
         return self.platform.groups[0].cores
 
     @property
-    def near_bytes(self) -> int:
+    def local_bytes(self) -> int:
         """Of L1, at its beginning: what tiles have for their own cores."""
         tiles = present(self.platform.groups[0].tiles, self.platform.name, "has no tiles")
         return tiles.count * tiles.sequential_bytes
@@ -81,9 +81,9 @@ def _engines(variant: Variant, l1: int) -> tuple[Engine, ...]:
 
 
 def _target(variant: Variant) -> Target:
-    platform, near = variant.platform, variant.near_bytes
+    platform, local = variant.platform, variant.local_bytes
     l1, l2 = platform.memory("l1").size, platform.memory("l2").size
-    engines, parts = _engines(variant, l1 - near), " and four ITAs" if variant.has_ita else ""
+    engines, parts = _engines(variant, l1 - local), " and four ITAs" if variant.has_ita else ""
     return Target(
         name=platform.name,
         summary=f"{variant.cores} RISC-V cores with Xpulpimg{parts} around {l1 // KIB} KiB of L1, {l2 >> 20} MiB of "
@@ -92,8 +92,8 @@ def _target(variant: Variant) -> Target:
         passes=(CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS),
         memories=(
             Memory(
-                "L1", l1 - near, 8, ".l1", reachable_by=frozenset({CORES, "dma", *(one.name for one in engines[1:])}),
-                behind=near,
+                "L1", l1 - local, 8, ".l1", reachable_by=frozenset({CORES, "dma", *(one.name for one in engines[1:])}),
+                behind=local,
             ),
             Memory(
                 "L2", l2, 16, ".l2", reachable_by=frozenset({CORES, "dma"}), slowdown=6.0 * variant.cores,
@@ -116,10 +116,10 @@ def _target(variant: Variant) -> Target:
         flags=(
             "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", "-O2", "-g0", "-fomit-frame-pointer",
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", "-fno-delete-null-pointer-checks",
-            f"-DTW_NEAR_END={near}", *variant.definitions,
+            f"-DTW_LOCAL_END={local}", *variant.definitions,
         ),
         cluster=Cluster(
-            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, near_stack=NEAR_STACK,
+            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, local_stack=NEAR_STACK,
         ),
         costs=_costs(platform.name),
         stacks=json.loads((FOLDER / "stacks.json").read_text()),

@@ -3,6 +3,7 @@ run: as masked_shares.c takes them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -121,17 +122,23 @@ def masks(op: MaskedShares, length: int, mask: str) -> tuple[int, ...] | None:
         return None
     every = masked_scores(op.masking, found.low, found.top, mask)
     unmasked = every[:, -limits(mask)[0]]
-    entries = [_entry(unmasked, every[:, i]) for i in range(BYTE)]
+    entries = [_entry(unmasked, every[:, i], *ends) for i, ends in enumerate(_ends(every))]
     return None if None in entries else tuple(entry for entry in entries if entry is not None)
 
 
-def _entry(unmasked: Array, masked: Array) -> int | None:
-    low, high = int(masked.min()), int(masked.max())
+def _ends(every: Array) -> Iterable[tuple[int, int]]:
+    """The lowest and the highest score with each byte of a mask."""
+    return zip(every.min(axis=0).tolist(), every.max(axis=0).tolist(), strict=True)
+
+
+def _entry(unmasked: Array, masked: Array, low: int, high: int) -> int | None:
     if low == high:
         return low << 16 | high << 24
-    between = masked[(masked > low) & (masked < high)] - unmasked[(masked > low) & (masked < high)]
-    for add in map(int, np.unique(between if len(between) else masked - unmasked)):
+    added = masked - unmasked
+    between = added[(masked > low) & (masked < high)]
+    # What is not clipped is shifted by the same: one score between tells by how much.
+    for add in between[:1].tolist() or np.unique(added).tolist():
         least, most = max(low - add, 0), min(high - add, BYTE - 1)
-        if least < most and (np.clip(unmasked, least, most) + add == masked).all():
+        if least < most and (unmasked.clip(least, most) + add == masked).all():
             return least | most << 8 | add % BYTE << 16 | high << 24
     return None

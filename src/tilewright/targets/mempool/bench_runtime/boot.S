@@ -1,7 +1,7 @@
-# Boot of a kernel measurement: the first core clears what is noted near each tile and wakes the others; then each enters
-# tw_bench(core) with a stack near it. Cores that take no part sleep; one that is alone has what its tile has, as some kernels
+# Boot of a kernel measurement: the first core clears what is noted in each tile and wakes the others; then each enters
+# tw_bench(core) with a stack in its tile. Cores that take no part sleep; one that is alone has what its tile has, as some kernels
 # that are one core's need more than its own part.
-#include "near.h"
+#include "tile_local.h"
 
     .section .text.start, "ax"
     .globl _start
@@ -10,9 +10,9 @@ _start:
     csrr a0, mhartid
     li   t0, TW_CORES
     bgeu a0, t0, asleep
-    take_near_stack
+    take_local_stack
 #if TW_CORES == 1
-    li   sp, TW_NEAR_BYTES
+    li   sp, TW_LOCAL_BYTES
 #endif
     bnez a0, wait
     declare_code

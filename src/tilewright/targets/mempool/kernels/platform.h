@@ -23,8 +23,8 @@
 #endif
 
 /* Each tile has so many bytes of L1 for its own cores: what they count and note there, and behind that their stacks. */
-#define TW_NEAR_BYTES 4096
-#define TW_NEAR_NOTES 64
-#define TW_NEAR_STACK 1008 /* of a core; cores at equal depths use different banks */
+#define TW_LOCAL_BYTES 4096
+#define TW_LOCAL_NOTES 64
+#define TW_LOCAL_STACK 1008 /* of a core; cores at equal depths use different banks */
 
 #endif

@@ -1,4 +1,4 @@
-/* A core's number, and how cores meet: counters in a tree, near those who count, then sleep until the last one has come. */
+/* A core's number, and how cores meet: counters in a tree, in the banks of those who count, then sleep until the last one has come. */
 #ifndef TW_TEAM_H
 #define TW_TEAM_H
 
@@ -17,15 +17,15 @@ typedef struct {
   volatile uint32_t cores, tiles, nodes; /* how many have come: of the tile, of TW_RADIX tiles, of all those */
   volatile uint32_t team;                /* how many cores compute the network that runs */
   volatile uint32_t alone[TW_TILE_CORES]; /* whether a core moves data for itself and for no others */
-} tw_near;
+} tw_local;
 
 /* Of a tile with cores; others lie between. */
-static inline tw_near *tw_near_tile(uint32_t tile) {
+static inline tw_local *tw_local_of(uint32_t tile) {
   const uint32_t group = tile / TW_TILES_WITH_CORES, between = TW_GROUP_TILES - TW_TILES_WITH_CORES;
-  return (tw_near *)(uintptr_t)((tile + group * between) * TW_NEAR_BYTES);
+  return (tw_local *)(uintptr_t)((tile + group * between) * TW_LOCAL_BYTES);
 }
 
-static inline tw_near *tw_near_own(void) { return tw_near_tile((uint32_t)tw_core() / TW_TILE_CORES); }
+static inline tw_local *tw_local_own(void) { return tw_local_of((uint32_t)tw_core() / TW_TILE_CORES); }
 
 /* Whether this is the last of so many to come. */
 static inline int tw_arrives_last(volatile uint32_t *count, uint32_t members) {
@@ -58,9 +58,9 @@ __attribute__((noinline, unused)) static void tw_meet(uint32_t cores) {
   const uint32_t tiles = (cores + TW_TILE_CORES - 1) / TW_TILE_CORES, nodes = (tiles + TW_RADIX - 1) / TW_RADIX;
   __asm__ volatile("fence" ::: "memory");
   if (cores == 1) return;
-  if (tw_arrives_last(&tw_near_tile(tile)->cores, tw_at_most(cores - tile * TW_TILE_CORES, TW_TILE_CORES)) &&
-      tw_arrives_last(&tw_near_tile(node * TW_RADIX)->tiles, tw_at_most(tiles - node * TW_RADIX, TW_RADIX)) &&
-      tw_arrives_last(&tw_near_tile(0)->nodes, nodes)) {
+  if (tw_arrives_last(&tw_local_of(tile)->cores, tw_at_most(cores - tile * TW_TILE_CORES, TW_TILE_CORES)) &&
+      tw_arrives_last(&tw_local_of(node * TW_RADIX)->tiles, tw_at_most(tiles - node * TW_RADIX, TW_RADIX)) &&
+      tw_arrives_last(&tw_local_of(0)->nodes, nodes)) {
     tw_wake(cores);
   }
   __asm__ volatile("wfi" ::: "memory");

@@ -1,7 +1,7 @@
-# Boot: all cores enter here at once and take their stacks: near them where these are large enough, else where the linker puts
-# them. The first one clears what cores share and goes to main, the others wait for work. Cores that no network uses sleep.
+# Boot: all cores enter here at once and take their stacks: in banks of their tile where these are large enough, else where the
+# linker puts them. The first one clears what cores share and goes to main, the others wait for work. Cores that no network uses sleep.
 # TW_CORES is the largest of all networks of the program.
-#include "../kernels/near.h"
+#include "../kernels/tile_local.h"
 #include "limits.h"
 #if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
 #error "TW_CORES: there are 1 to TW_MOST_CORES cores"
@@ -13,8 +13,8 @@ _start:
     csrr a0, mhartid
     li   t0, TW_CORES
     bgeu a0, t0, unused
-#if TW_STACK_BYTES <= TW_NEAR_STACK
-    take_near_stack
+#if TW_STACK_BYTES <= TW_LOCAL_STACK
+    take_local_stack
 #else
     li   t0, TW_STACK_BYTES
     addi t1, a0, 1
@@ -50,7 +50,7 @@ unused:
     .globl tw_booted
     .set tw_booted, TW_CORES
 
-#if TW_STACK_BYTES > TW_NEAR_STACK
+#if TW_STACK_BYTES > TW_LOCAL_STACK
 #ifdef TW_STACKS_IN_L1
     .section .l1.stacks,"aw",@nobits
 #else

@@ -74,7 +74,7 @@ static void copy(uint32_t to, uint32_t from, uint32_t bytes) {
 }
 
 static inline int is_alone(void) {
-  return (int)tw_near_own()->alone[(uint32_t)tw_core() % TW_TILE_CORES];
+  return (int)tw_local_own()->alone[(uint32_t)tw_core() % TW_TILE_CORES];
 }
 
 /* This core's part of rows, which begin with words if any row does. */

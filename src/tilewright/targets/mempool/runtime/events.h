@@ -16,6 +16,6 @@
 static inline int tw_is_dma_core(void) { return tw_core() == TW_DMA_CORE; }
 
 /* Returns when all cores of the network that runs have come here. */
-static inline void tw_barrier_all(void) { tw_meet(tw_near_own()->team); }
+static inline void tw_barrier_all(void) { tw_meet(tw_local_own()->team); }
 
 #endif

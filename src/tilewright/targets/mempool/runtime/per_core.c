@@ -8,7 +8,7 @@
 /* The tiles of one core, which copies what they need itself: nothing is on the way when it goes on. */
 static void own_tiles(int tiles, tw_tile *load, tw_tile *run, tw_tile *store) {
   const int core = tw_core(), cores = tw_team();
-  volatile uint32_t *const alone = &tw_near_own()->alone[core % TW_TILE_CORES];
+  volatile uint32_t *const alone = &tw_local_own()->alone[core % TW_TILE_CORES];
   *alone = 1;
   for (int tile = core, turn = 0; tile < tiles; tile += cores, turn++) {
     if (load != NULL) load(tile, turn);

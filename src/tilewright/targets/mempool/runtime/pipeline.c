@@ -31,7 +31,7 @@ void tw_finish(uint32_t *id) {
   *id = TW_DMA_NONE;
 }
 
-int tw_team(void) { return (int)tw_near_own()->team; }
+int tw_team(void) { return (int)tw_local_own()->team; }
 
 void tw_take_turn(void) {
   if (tw_is_dma_core()) tw_finish(&state.fetched[state.layer++ % TW_PREFETCH_SLOTS]);
@@ -106,7 +106,7 @@ static void call_and_meet(void) {
 void tw_fork(tw_fetch *function, int cores) {
   for (int i = 0; i < TW_PREFETCH_SLOTS; i++) state.fetched[i] = TW_DMA_NONE;
   state.layer = 0;
-  for (int tile = 0; tile * TW_TILE_CORES < cores; tile++) tw_near_tile((uint32_t)tile)->team = (uint32_t)cores;
+  for (int tile = 0; tile * TW_TILE_CORES < cores; tile++) tw_local_of((uint32_t)tile)->team = (uint32_t)cores;
   state.work = function;
   if (cores > 1) {
     tw_wake((uint32_t)cores);

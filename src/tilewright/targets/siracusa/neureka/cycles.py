@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, LANES, POINTWISE, SIDE, Job, parts
 
 PIXELS = SIDE * SIDE
@@ -15,11 +17,17 @@ START = 1
 
 
 def job_cycles(job: Job) -> int:
-    return START + sum(_filter_tile(job, index, k) for index, k in enumerate(parts(job.filters, job.out_tile)))
+    *whole, last = parts(job.filters, job.out_tile)
+    fields = _fields(job)
+    alike = len(whole) * _filter_tile(job, fields, job.out_tile, False) if whole else 0
+    return START + alike + _filter_tile(job, fields, last, True)
 
 
-def _fields(job: Job) -> list[tuple[int, int, int, int]]:
-    """Rows and columns of each tile's results, and of the pixels that are loaded for them."""
+Field = tuple[int, int, int, int]
+"""Rows and columns of a tile's results, and of the pixels that are loaded for them."""
+
+
+def _fields(job: Job) -> list[Field]:
     reach = 0 if job.mode == POINTWISE else 2
     rows = [(h, h + reach) for h in parts(job.height, SIDE)]
     columns = [(w, w + reach) for w in parts(job.width, SIDE)]
@@ -28,8 +36,7 @@ def _fields(job: Job) -> list[tuple[int, int, int, int]]:
     return [(h, w, h_in, w_in) for h, h_in in rows for w, w_in in columns]
 
 
-def _filter_tile(job: Job, index: int, k: int) -> int:
-    fields = _fields(job)
+def _filter_tile(job: Job, fields: Sequence[Field], k: int, is_last: bool) -> int:
     repeats = 1 if job.mode == DEPTHWISE else len(parts(job.channels, job.in_tile))
     loads = [PIXELS + SETUP if job.mode == POINTWISE else h_in * w_in for _, _, h_in, w_in in fields] * repeats
     control = (PREFETCHED_CONTROL if job.weights.resident else CONTROL)[job.mode]
@@ -40,7 +47,6 @@ def _filter_tile(job: Job, index: int, k: int) -> int:
         time += sum(max(0, hidden - 3 - load) for load in loads[1:]) + products
     else:
         time += len(loads) * products
-    is_last = (index + 1) * job.out_tile >= job.filters
     return time + sum(_results(job, h, w, k, is_last) for h, w, _, _ in fields)
 
 

@@ -1,8 +1,8 @@
 /* For boot code. */
 #include "platform.h"
 
-/* sp = the near stack of the core whose number is in a0; t0 to t2 change. */
-    .macro take_near_stack
+/* sp = the stack, in banks of its tile, of the core whose number is in a0; t0 to t2 change. */
+    .macro take_local_stack
     srli t0, a0, 2                  # the tile; each has four cores
 #if TW_TILES_WITH_CORES != TW_GROUP_TILES
     li   t1, TW_TILES_WITH_CORES
@@ -11,21 +11,21 @@
     mul  t1, t1, t2
     add  t0, t0, t1
 #endif
-    slli sp, t0, 12                 # TW_NEAR_BYTES for each
+    slli sp, t0, 12                 # TW_LOCAL_BYTES for each
     andi t0, a0, TW_TILE_CORES - 1
     addi t0, t0, 1
-    li   t1, TW_NEAR_STACK
+    li   t1, TW_LOCAL_STACK
     mul  t0, t0, t1
     add  sp, sp, t0
-    addi sp, sp, TW_NEAR_NOTES
+    addi sp, sp, TW_LOCAL_NOTES
     .endm
 
-/* Clears what is noted near all tiles, those without cores too; t0 to t4 change. */
+/* Clears what is noted in all tiles, those without cores too; t0 to t4 change. */
     .macro clear_notes
     li   t0, 0
-    li   t1, TW_NEAR_END
-    li   t2, TW_NEAR_BYTES
-1:  addi t3, t0, TW_NEAR_NOTES
+    li   t1, TW_LOCAL_END
+    li   t2, TW_LOCAL_BYTES
+1:  addi t3, t0, TW_LOCAL_NOTES
     mv   t4, t0
 2:  sw   zero, 0(t4)
     addi t4, t4, 4

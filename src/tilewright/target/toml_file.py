@@ -1,0 +1,26 @@
+"""A TOML file that a user wrote."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read_toml(path: Path, what: str, shown: str) -> dict[str, Any]:
+    """What a file says. `what` it describes and where one is `shown` are for the messages."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    except UnicodeDecodeError:
+        raise CompileError(str(path), "is not a text", f"write the {what} as TOML in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise CompileError(str(path), f"is not TOML: {error}", shown) from None
