@@ -150,7 +150,14 @@ def predicted(
         total = fixed + hidden + first + last + latency + renewing
     else:
         total = fixed + computing + incoming + outgoing + rounds * latency
+    if manner.mode == "per_core":
+        total = max(total, _asked(tiles, streams, periods) * dma.asked + latency)
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
+
+
+def _asked(tiles: int, streams: Sequence[Stream], periods: Sequence[int]) -> int:
+    """How often cores with tiles of their own ask for transfers: of a tile's operands, and of its results."""
+    return tiles * len({stream.is_result for stream in streams if stream.is_result or periods[stream.position]})
 
 
 def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:
