@@ -134,6 +134,8 @@ def test_keys_tell_compilers_options_and_texts_apart(tmp_path: Path) -> None:
         ("#define A(x) x##_CORES\nint x = A(TW);\n", True),
         ("#define A(x) TW_##x\nint x = A(COR);\n", False),
         ("#define A(x) x##S\n#define B(x, y) A(x##y)\nint x = B(TW_CO, RE);\n", True),
+        ("%:define A(x) x%:%:_CORES\nint x = A(TW);\n", True),
+        ("int x = TW_CO\\\nRES;\n", True),
     ],
 )
 def test_definitions_count_where_they_may_be_named(text: str, matters: bool, tmp_path: Path) -> None:
@@ -144,7 +146,8 @@ def test_definitions_count_where_they_may_be_named(text: str, matters: bool, tmp
         return {key_of("cc", [*words, f"-DTW_CORES={count}"], tmp_path / "x.c", tmp_path) for count in (1, 8)}
 
     assert len(keys("-g0")) == 1 + matters
-    assert len(keys("-g3")) == 2, "an object may say what was defined"
+    assert len(keys("-g0", "-DCOUNT=TW_CORES")) == len(keys("-g0", "-DTW_A=TW_CORES")) == 2, "another may stand for it"
+    assert len(keys("-g3")) == len(keys("-g0", "-g3")) == 2, "an object may say what was defined"
 
 
 @pytest.mark.fast

@@ -3,6 +3,7 @@ another."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -23,14 +24,13 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_before._read.cache_clear()
 
 
-def compiled(folder: Path, text: str, flags: list[str]) -> bytes:
+def compiled(folder: Path, text: str, flags: list[str], compiler: Compiler | None = None) -> bytes:
     """Anew."""
     folder.mkdir()
     (folder / "sum.h").write_text("#include <arm_mve.h>\n")
     (folder / "sum.c").write_text(text)
-    (made,) = compile_objects(
-        {folder / "sum.c": [*flags, f"-DTW_ADDED={len(folder.name)}"]}, folder, find_cross_compiler()
-    )
+    sources = {folder / "sum.c": [*flags, f"-DTW_ADDED={len(folder.name)}"]}
+    (made,) = compile_objects(sources, folder, compiler or find_cross_compiler())
     return made.read_bytes()
 
 
@@ -70,3 +70,21 @@ def test_another_process_takes_what_was_read(tmp_path: Path, started: list[list[
 def test_headers_for_other_processors_are_left_out(tmp_path: Path, started: list[list[str]]) -> None:
     compiled(tmp_path / "x", CONDITION, PLAIN)
     assert ["c-header" in words for words in started] == [True]
+
+
+def test_headers_of_a_programs_own_are_not_the_compilers(tmp_path: Path, started: list[list[str]]) -> None:
+    """Also one that has the same name and the same guard."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "arm_mve.h").write_text("#ifndef __ARM_MVE_H\n#define __ARM_MVE_H\n#define TW_OWN 1\n#endif\n")
+    text = '#include "sum.h"\n#ifndef TW_OWN\n#define TW_OWN 0\n#endif\nconst int is_own = TW_OWN;\n'
+    made = compiled(tmp_path / "x", text, [*MVE, f"-I{tmp_path / 'own'}"])
+    assert not started
+    assert made == compiled(tmp_path / "y", "extern const int is_own;\nconst int is_own = 1;\n", MVE)
+
+
+def test_a_compiler_that_the_path_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[list[str]]
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(find_cross_compiler().command[0]).parent), prepend=os.pathsep)
+    compiled(tmp_path / "x", SUM, MVE, find_cross_compiler("zig cc"))
+    assert ["c-header" in words for words in started] == [True, False]

@@ -28,6 +28,8 @@ OWN_FOLDERS, LIBRARY_FOLDERS, FORCED = ("-iquote",), ("-I", "-isystem", "-idiraf
 SEARCHED = ("CPATH", "C_INCLUDE_PATH")
 """Variables that name more folders with headers."""
 
+ABSENT = b"absent"
+"""Stands for what the compiler brings itself."""
 SMALL = 1 << 17
 """Bytes of a text whose includes are remembered."""
 
@@ -104,7 +106,7 @@ def contents(source: Path, words: Sequence[str], folder: Path) -> Iterator[tuple
         reference, origin = waiting.pop()
         found = search.find(reference, origin)
         if found is None:
-            yield reference.name, b"absent"
+            yield reference.name, ABSENT
         elif (path := os.path.normpath(found)) in numbers:
             yield reference.name, b"the file of number %d" % numbers[path]
         else:

@@ -31,11 +31,12 @@ ABANDONED = 3600.0
 """Seconds after which a draft is one of a process that was killed."""
 ENTRY, DRAFT = ".object", ".draft"
 DIGEST = hashlib.sha256().digest_size
-DEFINE, OWN, PASTE = "-D", ("-DTW_", "-DTILEWRIGHT_"), b"##"
+DEFINE, OWN = "-D", ("-DTW_", "-DTILEWRIGHT_")
 """Names of our own are in no header that a compiler brings."""
-WORD = re.compile(rb"\w+")
-WITHOUT_TEXTS = "-g0"
-"""Tells a compiler to leave all names of the text out of an object."""
+WORD, SPLICE, PASTES = re.compile(rb"\w+"), re.compile(rb"\\[ \t]*\r?\n"), (b"##", b"%:%:", b"??=??=")
+"""Names: lines go on behind a backslash, in a name too, and macros put names together."""
+DEBUG, WITHOUT_TEXTS = "-g", "-g0"
+"""Tells a compiler to leave all names of the text out of an object, if no other such option follows."""
 
 
 def bound() -> int:
@@ -65,20 +66,27 @@ def key_of(identity: str, words: Sequence[str], source: Path, folder: Path) -> s
 
 def _seen(words: Sequence[str], texts: Sequence[bytes]) -> list[str]:
     """The options without definitions of our own that no text names: whatever they say, the object is the same."""
-    if WITHOUT_TEXTS not in words:
+    if [word for word in words if word.startswith(DEBUG)][-1:] != [WITHOUT_TEXTS]:
         return list(words)
-    return [word for word in words if not word.startswith(OWN) or _is_named(_macro(word), texts)]
+    # What a definition stands for may name another one.
+    given = " ".join(word.removeprefix(DEFINE + _macro(word)) if word.startswith(OWN) else word for word in words)
+    every = [*map(_in_whole_lines, texts), given.encode()]
+    return [word for word in words if not word.startswith(OWN) or _is_named(_macro(word), every)]
 
 
 def _macro(definition: str) -> str:
     return re.split(r"[=(]", definition.removeprefix(DEFINE), maxsplit=1)[0]
 
 
+def _in_whole_lines(text: bytes) -> bytes:
+    return SPLICE.sub(b"", text) if b"\\" in text else text
+
+
 def _is_named(macro: str, texts: Sequence[bytes]) -> bool:
     """Whether texts say a macro's name, or may put it together of words of theirs."""
     if any(macro.encode() in text for text in texts):
         return True
-    if not any(PASTE in text for text in texts):
+    if not any(paste in text for paste in PASTES for text in texts):
         return False
     known, places = frozenset[bytes]().union(*map(_words, texts)), range(1, len(macro))
     begins, ends = ({macro[:at].encode() for at in places}, {macro[at:].encode() for at in places})
@@ -106,11 +114,12 @@ class ObjectCache:
         entry = self._entry(key)
         try:
             data = entry.read_bytes()
-            os.utime(entry)
         except OSError:
             return False
+        with contextlib.suppress(OSError):  # of others, who may only let it be read
+            os.utime(entry)
         if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
-            entry.unlink(missing_ok=True)
+            _drop(entry)
             return False
         _write(place, data[DIGEST:])
         return True
@@ -134,7 +143,7 @@ class ObjectCache:
         for path, stat in entries:
             size += stat.st_size
             if size > most or _is_abandoned(path, stat):
-                Path(path).unlink(missing_ok=True)
+                _drop(Path(path))
 
     def _entries(self) -> list[tuple[str, os.stat_result]]:
         found = []
@@ -146,6 +155,11 @@ class ObjectCache:
 
     def _entry(self, key: str) -> Path:
         return self.folder / f"{key}{ENTRY}"
+
+
+def _drop(entry: Path) -> None:
+    with contextlib.suppress(OSError):
+        entry.unlink()
 
 
 def _is_abandoned(path: str, stat: os.stat_result) -> bool:

@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
-from tilewright.toolchain.includes import FORCED, LIBRARY_FOLDERS, OWN_FOLDERS, Unknown, contents
+from tilewright.toolchain.includes import ABSENT, FORCED, LIBRARY_FOLDERS, OWN_FOLDERS, Unknown, contents
 from tilewright.toolchain.object_cache import ObjectCache
 
 HEADERS = ("arm_mve.h", "arm_neon.h", "immintrin.h")
 FOLDER = "-I"
-"""Of a program's own headers; those above are the compiler's."""
+"""Of a program's own headers; those above are the compiler's, unless a program has one of that name."""
 OTHERWISE = (*OWN_FOLDERS, *FORCED, *(kind for kind in LIBRARY_FOLDERS if kind != FOLDER))
 """Options that may put something before a header."""
 TIMEOUT = 120
@@ -35,7 +35,7 @@ def begin_with(
     if any(word.startswith(OTHERWISE) for word in flags):
         return ()
     try:
-        named = {name for name, _ in contents(source, flags, folder)}
+        named = {name for name, data in contents(source, flags, folder) if data == ABSENT}
     except Unknown:
         return ()
     words = tuple(word for word in options if not word.startswith(FOLDER))
@@ -48,8 +48,11 @@ def begin_with(
 @cache
 def _read(clang: tuple[str, ...], words: tuple[str, ...], header: str, folder: Path, bound: int) -> Path | None:
     """A file with what clang has read of a header; None where it is for other processors."""
-    program = os.stat(clang[0])
-    facts = [*clang, str(program.st_size), str(program.st_mtime_ns), *words, header]
+    path = shutil.which(clang[0])
+    if path is None:
+        return None
+    program = os.stat(path)
+    facts = [path, *clang, str(program.st_size), str(program.st_mtime_ns), *words, header]
     key = hashlib.sha256("\0".join(facts).encode()).hexdigest()
     kept, place = ObjectCache(folder, bound), _own_folder() / f"{key}.pch"
     if kept.take(key, place):
