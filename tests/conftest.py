@@ -56,6 +56,11 @@ def _is_own(path: Path, config: pytest.Config) -> bool:
     return zlib.crc32(path.relative_to(config.rootpath).as_posix().encode()) % int(given["workercount"]) == number
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Files that are named are read by all."""
+    items[:] = [item for item in items if _is_own(item.path, config)]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The fast subset has few cases of a test, and none of others."""

@@ -99,8 +99,9 @@ def _elf(lines: list[str]) -> Elf:
     return elf_of(assemble(MACROS + "\n".join([*lines, "9: j 9b"]), FEATURES))
 
 
-def _loaded(seed: int) -> Simulator:
+def _loaded(seed: int, **checks: bool) -> Simulator:
     simulator = Simulator("snitch")
+    simulator.check(**checks)
     simulator.load(_program_of_all(seed) if seed % 2 else _program(seed))
     data = random.Random(seed)
     words = [0x3F00_0000 | data.getrandbits(24) for _ in range(BYTES // 2)]
@@ -123,3 +124,11 @@ def test_a_run_in_one_go_is_the_same_as_one_in_steps(seed: int) -> None:
             for simulator in (steps, whole):
                 simulator.run_until(cycle=stop)
             assert _state(whole) == _state(steps)
+
+
+@pytest.mark.parametrize("seed", [100, 103])
+def test_a_run_is_the_same_while_the_sanitizer_looks(seed: int) -> None:
+    with _loaded(seed) as plain, _loaded(seed, misuse=True, unwritten=True, transfers=True) as checked:
+        for simulator in (plain, checked):
+            simulator.run_until(cycle=LIMIT)
+        assert _state(plain) == _state(checked)

@@ -20,9 +20,9 @@ if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_con
 settings.register_profile(
     "all", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("fast", settings.get_profile("all"), max_examples=settings.default.max_examples // 10)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=settings().max_examples // 10)
 
 
 def examples(count: int) -> settings:
     """Settings for that many examples, of which a profile may want only a part: its own number is the percentage."""
-    return settings(max_examples=max(1, count * settings.default.max_examples // 100))
+    return settings(max_examples=max(1, count * settings().max_examples // 100))

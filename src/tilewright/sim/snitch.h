@@ -149,6 +149,10 @@ static inline u64 snitch_port_wait(snitch *n, u64 now) {
     n->port_free = now + wait + 1;
     return wait;
 }
+/* ... also one to the TCDM that goes through the bus because the sanitizer looks at it. */
+static inline u64 snitch_looked_at_wait(const sim *s, snitch *n, u32 address, u64 now) {
+    return address - s->memory[n->tcdm].base < s->memory[n->tcdm].size ? snitch_port_wait(n, now) : 0;
+}
 
 /* An access of the floating-point unit or a data mover to the TCDM. */
 static inline void count_access(core *c, const snitch *n, u32 size) {

@@ -51,9 +51,9 @@
 #define CATCH_UP(address) do { \
     if (UNLIKELY(f->due < t)) { fpu_run(s, c, t); horizon = s->horizon; if (UNLIKELY(s->fault.reason)) goto stopped; } \
     if (UNLIKELY(f->accesses) && fpu_conflicts(f, address)) { t++; c->stall[STALL_FPU]++; RETRY(); } } while (0)
-#define THROUGH_BUS(type, is_write, data) \
+#define THROUGH_BUS(type, is_write, data, when) \
     c->ip = ip; \
-    snitch_result r = snitch_access(s, c, ip->pc, t, address, sizeof(type), is_write, data); \
+    snitch_result r = snitch_access(s, c, ip->pc, when, address, sizeof(type), is_write, data); \
     horizon = s->horizon; \
     if (UNLIKELY(r.failed)) goto stopped; \
     c->counted[(is_write) ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++
@@ -70,25 +70,26 @@
         type v; memcpy(&v, c->local + offset, sizeof v); X(rd) = (u32)v; c->local_loads[SIZE_INDEX(type)]++; \
         LOAD_RESULT(wait); n++; t++; NEXT; \
     } \
-    THROUGH_BUS(type, 0, 0); X(rd) = (u32)(type)r.value; LOAD_RESULT(r.latency + r.wait); n++; t++; NEXT; }
+    u64 port = snitch_looked_at_wait(s, f, address, t); THROUGH_BUS(type, 0, 0, t + port); \
+    X(rd) = (u32)(type)r.value; LOAD_RESULT(port + r.latency + r.wait); n++; t++; NEXT; }
 #define HANDLE_STORE(form, type) { SETTLE(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
     if (is_tcdm(c, address, sizeof(type))) { \
         u32 offset = address - c->local_base; u64 wait = snitch_port_wait(f, t); tcdm_wait(c, f, offset, t + wait); \
         type v = (type)X(rs2); memcpy(c->local + offset, &v, sizeof v); c->local_stores[SIZE_INDEX(type)]++; n++; t++; NEXT; \
     } \
-    THROUGH_BUS(type, 1, (type)X(rs2)); n++; t++; NEXT; }
+    u64 port = snitch_looked_at_wait(s, f, address, t); THROUGH_BUS(type, 1, (type)X(rs2), t + port); n++; t++; NEXT; }
 
 #define ATOMIC(is_write) u32 address = X(rs1); WAIT_TURN(); CATCH_UP(address); if (UNLIKELY(address & 3)) { \
     sim_fault(s, FAULT_MISALIGNED, c, ip->pc, t, address, 4, is_write); goto stopped; }
 #define PAY_ATOMIC() do { u64 wait = r.latency + r.wait; c->stall[STALL_CONFLICT] += r.wait; c->stall[STALL_MEMORY] += r.latency; \
     n++; t += 1 + wait; } while (0)
-#define HANDLE_LR(form, ...) { SETTLE(); ATOMIC(0); THROUGH_BUS(u32, 0, 0); \
+#define HANDLE_LR(form, ...) { SETTLE(); ATOMIC(0); THROUGH_BUS(u32, 0, 0, t); \
     c->reservation = address; c->reserved = 1; c->reserved_value = X(rd) = (u32)r.value; PAY_ATOMIC(); NEXT; }
 #define HANDLE_SC(form, ...) { SETTLE(); ATOMIC(1); \
     const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL; c->reserved = 0; \
     if (!at || memcmp(at, &c->reserved_value, 4)) { X(rd) = 1; n++; t++; NEXT; } \
-    THROUGH_BUS(u32, 1, X(rs2)); X(rd) = 0; PAY_ATOMIC(); NEXT; }
-#define HANDLE_AMO(form, ...) { SETTLE(); ATOMIC(1); u32 B = X(rs2), R; THROUGH_BUS(u32, 0, 0); u32 M = (u32)r.value; __VA_ARGS__; \
+    THROUGH_BUS(u32, 1, X(rs2), t); X(rd) = 0; PAY_ATOMIC(); NEXT; }
+#define HANDLE_AMO(form, ...) { SETTLE(); ATOMIC(1); u32 B = X(rs2), R; THROUGH_BUS(u32, 0, 0, t); u32 M = (u32)r.value; __VA_ARGS__; \
     u8 *at = bus_pointer(s, c->group, address, 4); \
     if (!at) { sim_fault(s, FAULT_UNMAPPED, c, ip->pc, t, address, 4, 1); goto stopped; } \
     memcpy(at, &R, 4); X(rd) = M; PAY_ATOMIC(); NEXT; }
