@@ -70,6 +70,7 @@ class Options:
 
 
 DEFAULT = Options()
+GIVEN_UP = "rounding is not learned: all layers together would be worse for it"
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,13 @@ def best_rounding(
     made = [with_weights(ready, rounded_weights(ready, one, progress)) for one in tried]
     count = options.processes
     each = [(one, measure(one, ready.samples, metric, progress, count, MOST_MEASURED)) for one in made]
-    return min(each, key=lambda found: found[1].output.share)
+    best, measured = min(each, key=lambda found: found[1].output.share)
+    return best if best is made[0] else _noted(best, GIVEN_UP), measured
+
+
+def _noted(simulation: Simulation, note: str) -> Simulation:
+    graph = simulation.graph
+    return replace(simulation, graph=replace(graph, notes=(*graph.notes, note)))
 
 
 def measured_as_c(found: Quantised, ready: Ready, metric: Metric | None, progress: Progress) -> Quantised:
