@@ -7,7 +7,7 @@ that of the test set, of our integer C on this machine; cycles and energy are th
 picture, which must give the same to the bit. Activations are as the quantiser makes them, 8 bits but for a few.
 
 Filters with a window take memory by their bits. N-EUREKA reads a word of 32 bytes for 32 weights of filters with one
-tap whatever their bits, so that networks of pointwise convolutions hardly shrink; with `--engines cluster` they do.
+tap whatever their bits, so that networks of pointwise convolutions hardly shrink.
 """
 
 from __future__ import annotations

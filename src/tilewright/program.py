@@ -346,14 +346,17 @@ class Program:
         progress("comparing roundings")
         layers = result.layers or self.run(feeds, per_layer=True).layers
         made = Rounded(meaning, as_made_by(self.compiled.schedule.graph, layers, meaning), tolerance)
-        ours = compare_all(result.outputs, self._by_name(meaning, made.computed(feeds)), self._allowed(True), tolerance)
+        values = made.computed(feeds)
+        floor = self._floor_of(Floors(meaning, lambda: values, False))
+        ours = compare_all(result.outputs, self._by_name(meaning, values), self._allowed(True), tolerance, floor)
         if wanted is None:
-            return tuple(replace(found, turned=made.turned) for found in ours)
+            return _where_differing(outputs, [replace(found, turned=made.turned) for found in ours])
         if not all(found.agrees for found in ours):
             return outputs
         spreads = self._by_name(meaning, spread(meaning, feeds, tolerance))
-        theirs = compare_all(result.outputs, wanted, {**self._allowed(False), **spreads}, tolerance)
-        return tuple(replace(found, spread=spreads[found.name]) for found in theirs)
+        allowed = {name: max(far, self._allowed(False).get(name, 0.0)) for name, far in spreads.items()}
+        theirs = compare_all(result.outputs, wanted, allowed, tolerance, self._floor(feeds, True))
+        return _where_differing(outputs, [replace(found, spread=spreads[found.name]) for found in theirs])
 
     def _held_to_reference(
         self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array], tolerance: float
@@ -371,8 +374,10 @@ class Program:
     def _floor(self, feeds: Mapping[str, Array], others: bool) -> Callable[[str], float]:
         """The floors of the outputs, by their names in the model; computed where one is asked for."""
         meaning = self.compiled.quantised
-        floors = Floors(meaning, lambda: evaluate(meaning, feeds), others)
-        tensors = dict(zip(meaning.output_names, meaning.outputs, strict=True))
+        return self._floor_of(Floors(meaning, lambda: evaluate(meaning, feeds), others))
+
+    def _floor_of(self, floors: Floors) -> Callable[[str], float]:
+        tensors = dict(zip(floors.graph.output_names, floors.graph.outputs, strict=True))
         return lambda name: floors(tensors[name])
 
     def _allowed(self, own: bool) -> dict[str, float]:
@@ -431,6 +436,11 @@ class Program:
         """Values of the output tensors, under the names that the model gives them."""
         pairs = zip(graph.output_names, graph.outputs, strict=True)
         return {name: values[tensor] for name, tensor in pairs if tensor in values}
+
+
+def _where_differing(found: Sequence[Agreement], again: Sequence[Agreement]) -> tuple[Agreement, ...]:
+    """The second comparison of outputs that differ in the first."""
+    return tuple(first if first.agrees else second for first, second in zip(found, again, strict=True))
 
 
 @contextmanager

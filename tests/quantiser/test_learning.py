@@ -23,7 +23,7 @@ def as_they_are(scales: Array) -> Array:
 
 def far_away(scales: Array) -> Array:
     """As where few factors near the given ones are short."""
-    return np.asarray(scales * np.geomspace(1.0, 30.0, len(scales)), np.float32)
+    return np.asarray(scales * np.linspace(1.0, 2.5, len(scales)), np.float32)
 
 
 def products(count: int, alike: float, seed: int) -> list[Array]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 
 from tests.support.models import model, node
 from tests.targets.cpu.test_scaled import symmetric
@@ -18,6 +19,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
+from tilewright.passes.ranges.symmetric_range import SymmetricRange
 from tilewright.program import Program, compile_model
 from tilewright.run.compare import Agreement, compare
 from tilewright.run.run_time_bytes import Rounded, as_made_by, in_order, joined, open_roundings, spread
@@ -33,13 +35,18 @@ ROUNDED = (RNG.uniform(-1, 1, EXACT.shape) * 5e-4).astype(np.float32)
 TOLERANCE = 1e-4
 
 
-def by_range(added: Array = EXACT, second: Array = SECOND) -> ModelProto:
+def by_range(
+    added: Array = EXACT, second: Array = SECOND, behind: Sequence[NodeProto] = (), outputs: Sequence[str] = ("y",)
+) -> ModelProto:
     """Floats that are computed, then quantised as ONNX Runtime's dynamic quantisation does it."""
     nodes = [
         node("MatMul", "x w", "m"), node("Add", "m e", "a"), node("DynamicQuantizeLinear", "a", "q s z"),
         node("MatMulInteger", "q v z", "t"), node("Cast", "t", "f", to=TensorProto.FLOAT), node("Mul", "f s", "y"),
+        *behind,
     ]  # fmt: skip
-    return model(nodes, {"x": X.shape}, ["y"], {"w": FIRST, "e": added, "v": second})
+    constants = {"w": FIRST, "e": added, "v": second, "p": X @ FIRST + added / 1024, "n": np.zeros((), np.float32)}
+    used = {name for one in nodes for name in one.input}
+    return model(nodes, {"x": X.shape}, outputs, {name: value for name, value in constants.items() if name in used})
 
 
 def graph_by_range(added: Array = EXACT, second: Array = SECOND) -> Graph:
@@ -89,9 +96,9 @@ def test_what_is_equal_stays_equal(graph_of: GraphOf) -> None:
     assert turned == 0
 
 
-def wrong_weight() -> Array:
+def wrong_weight(bit: int = 4) -> Array:
     weights = SECOND.copy()
-    weights[3, 5] ^= 4
+    weights[3, 5] ^= bit
     return weights
 
 
@@ -126,6 +133,20 @@ def test_a_byte_far_from_a_tie_is_a_fault() -> None:
 
 
 @pytest.mark.fast
+def test_small_rows_are_as_exact_as_large_ones() -> None:
+    """Rows have scales of their own; a program that takes one for all of them makes zeros of a small row."""
+    graph = graph_by_size()
+    meaning, is_large = joined(graph), np.arange(ROWS)[:, None] == 0
+    x = np.where(is_large, np.float32(1e5), np.float32(1)) * X
+    (integers,) = (one.key for one in meaning.nodes if isinstance(one.op, SymmetricRange))
+    made = dict(evaluate(graph, {"x": x}))
+    made[integers] = np.where(is_large, made[integers], np.int8(0))
+    rounded = Rounded(meaning, as_made_by(graph, made, meaning), TOLERANCE)
+    rounded.computed({"x": x})
+    assert rounded.turned < 0.05 * EXACT.size
+
+
+@pytest.mark.fast
 def test_inputs_are_exact() -> None:
     """What is given is the same for everybody: its rounding is not open."""
     nodes = [node("DynamicQuantizeLinear", "x", "q s z"), node("DequantizeLinear", "q s z", "y")]
@@ -154,11 +175,20 @@ def test_a_check_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
 ran = Program.run
 
 
-def test_results_of_others_may_differ_by_what_roundings_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = compile_model(by_range())
+def next_to_ties() -> Array:
+    """What puts some of the floats that are quantised halfway between two bytes."""
+    values = evaluate(graph_by_range(), {"x": X})
+    floats, scale = values["a"], values["s"]
+    some = (np.arange(EXACT.size).reshape(EXACT.shape) % 16 == 0) & (np.abs(floats) < 0.9 * np.abs(floats).max())
+    return np.where(some, (np.floor(floats / scale) + np.float32(0.5)) * scale - floats, 0).astype(np.float32)
+
+
+def test_results_of_others_may_differ_by_what_roundings_do() -> None:
+    tied = next_to_ties()
+    program = compile_model(by_range(tied))
     meaning = joined(program.compiled.quantised)
     (allowed,) = spread(meaning, {"x": X}, TOLERANCE).values()
-    wanted = evaluate(graph_by_range(ROUNDED), {"x": X})["y"]
+    wanted = evaluate(graph_by_range(tied + ROUNDED / 16), {"x": X})["y"]
     (found,) = program.check([X], [wanted]).outputs
     assert found.agrees
     assert found.as_dict()["spread"] == allowed
@@ -166,3 +196,39 @@ def test_results_of_others_may_differ_by_what_roundings_do(monkeypatch: pytest.M
     wrong = wanted.copy()
     wrong[2, 3] += 2 * allowed
     assert not program.check([X], [wrong]).agrees
+
+
+def test_a_wrong_weight_is_not_what_roundings_do() -> None:
+    """Where hardly a byte is next to a tie, others round as we do."""
+    program = compile_model(by_range())
+    wrong = evaluate(graph_by_range(second=wrong_weight(2)), {"x": X})["y"]
+    assert not program.check([X], [wrong]).agrees
+
+
+def test_truths_are_right_or_wrong() -> None:
+    """Roundings turn some of them, which does not make all others right."""
+    behind = [node("Greater", "y n", "g")]
+    program = compile_model(by_range(next_to_ties(), behind=behind, outputs=["g"]))
+    wrong = ~program.reference([X])["g"]
+    (found,) = program.check([X], [wrong]).outputs
+    assert found.mismatches == wrong.size
+
+
+@pytest.mark.fast
+def test_roundings_that_decide_everything_tell_nothing() -> None:
+    behind = [node("Greater", "y n", "g"), node("Cast", "g", "c", to=TensorProto.FLOAT)]
+    meaning = joined(pipeline.import_model(by_range(next_to_ties(), behind=behind, outputs=["c", "y"])))
+    chance, moved = spread(meaning, {"x": X}, TOLERANCE).values()
+    assert (chance, moved > 0) == (0, True)
+
+
+def test_what_agrees_by_its_floor_still_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A difference of two equal products is nothing but rounding."""
+    both = partial(by_range, behind=[node("Sub", "m p", "d")], outputs=["d", "y"])
+    program, other = compile_model(both()), compile_model(both(ROUNDED))
+    monkeypatch.setattr(Program, "run", lambda self, *given, **asked: ran(other, *given, **asked))
+    difference, result = program.check([X]).outputs
+    assert difference.floor
+    assert result.turned
+    assert difference.agrees
+    assert result.agrees

@@ -168,6 +168,9 @@ def predicted(
         total = fixed + hidden + first + last + waits + renewing
     else:
         total = fixed + computing + incoming + outgoing + waits
+    if manner.mode == "per_core":
+        ends = ((first > 0) + (last > 0)) * costs.latency
+        total = max(total, _asked(tiles, streams, periods) * dma.asked + ends)
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
 
 
@@ -179,6 +182,11 @@ def _waits(manner: Manner, tiles: int, costs: Costs, ends: tuple[float, float], 
         return sum(cycles > 0 for cycles in moved) * rounds * costs.own_transfer
     times = 1 if manner.double else rounds
     return sum(cycles > 0 for cycles in ends) * times * costs.latency
+
+
+def _asked(tiles: int, streams: Sequence[Stream], periods: Sequence[int]) -> int:
+    """How often cores with tiles of their own ask for transfers: of a tile's operands, and of its results."""
+    return tiles * len({stream.is_result for stream in streams if stream.is_result or periods[stream.position]})
 
 
 def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:

@@ -1,14 +1,13 @@
-"""Rounding is learned where what is learned from most samples helps on the others; elsewhere the nearest level stays.
+"""Rounding is learned from most samples and kept where it helps on the others; where it does not, the nearest stays.
 
 A layer that sees few samples, or samples that are much alike, learns what is true of those alone. How far levels may go
-from the nearest is therefore a question to the samples that were held out: the answer may be not at all. Then all of
-them are learned from.
+from the nearest is therefore a question to the samples that were held out: the answer may be not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,11 +31,6 @@ class Moments:
 
     seen: Array
     held_out: Array
-
-    @property
-    def together(self) -> Moments:
-        """For what is decided: nothing is held out any more."""
-        return Moments(self.seen + self.held_out, self.held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +59,10 @@ def learned_rounding(rows: Array, scales: Array, bits: int, moments: Moments, fi
     plain = Rounding(nearest(rows, scales, bits), scales)
     tried = {damping: problem.levels(scales, damping) for damping in DAMPINGS}
     damping = min(DAMPINGS, key=lambda one: problem.error(tried[one]))
+    if problem.error(plain) <= problem.error(tried[damping]):
+        return plain
     moved = problem.levels(fit(problem.scales(scales, damping)), damping)
-    best = min(plain, tried[damping], moved, key=problem.error)
-    return plain if best is plain else replace(problem, moments=moments.together).levels(best.scales, damping)
+    return min(moved, tried[damping], key=problem.error)
 
 
 @dataclass(frozen=True, eq=False)

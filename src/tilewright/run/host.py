@@ -236,7 +236,9 @@ def _execute(command: list[str], folder: Path) -> str:
     except subprocess.TimeoutExpired:
         raise CompileError("run", f"did not end within {RUN_TIMEOUT} s", "try a smaller input") from None
     if done.returncode == -signal.SIGKILL or done.returncode == NO_MEMORY:
-        raise CompileError("run", "this machine does not have enough memory for the program", "try smaller dimensions: --dim")
+        raise CompileError(
+            "run", "this machine does not have enough memory for the program", "try smaller dimensions: --dim"
+        )
     if done.returncode < 0:
         raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:

@@ -42,8 +42,8 @@ static void write_back(sim *s, core *c, u32 i, u64 now) {
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
     snitch *n = c->snitch;
-    for (u32 i = 0; i < STREAM_MOVERS; i++) {
-        if (mover != i && mover != ALL_MOVERS) continue;
+    const u32 first = mover == ALL_MOVERS ? 0 : mover, last = mover == ALL_MOVERS ? STREAM_MOVERS - 1 : mover;
+    for (u32 i = first; i <= last && i < STREAM_MOVERS; i++) {
         write_back(s, c, i, now);
         write_one(&n->mover[i], number, value, now);
         n->unread = (n->unread & ~(1u << i)) | (u32)(n->mover[i].is_running && !n->mover[i].is_write) << i;

@@ -2,7 +2,9 @@
 #include "steady.h"
 
 /* Registers of an instruction as bits. */
-static inline u64 operands_of(const fpu_entry *e) { return 1ull << (e->registers >> 8 & 63) | 1ull << (e->registers >> 16 & 63) | 1ull << (e->registers >> 24); }
+static inline u64 operands_of(const fpu_entry *e) {
+    return 1ull << (e->registers >> 8 & 63) | 1ull << (e->registers >> 16 & 63) | 1ull << (e->registers >> 24);
+}
 static inline u64 result_of(const fpu_entry *e) { return 1ull << (e->registers & 63) & ~(1ull << NO_REGISTER); }
 
 /* Is it arithmetic that writes no stream? */

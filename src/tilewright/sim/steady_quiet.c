@@ -6,13 +6,14 @@
  * all walk again, up to its cycle. */
 #include "steady.h"
 
+_Static_assert(STREAM_HIDDEN_WAIT == 1, "a bit per bank says whether it is busy for one more cycle");
 enum { QUIET_MOST = STEADY_LOG, QUIET_LEAST = 8, QUIET_PAUSE_LEAST = 1, QUIET_PAUSE_MOST = 64, QUIET_BANKS = 64 };
 
 /* Banks that are accessed in a cycle: those once at least, those twice. */
 typedef struct { u64 once, twice; } use_of_banks;
 
 /* What a walk changes, to be put back. */
-typedef struct { mover_place at; u32 count[STREAM_LOOPS], is_running, port; u64 port_free; } before;
+typedef struct { mover_place at; u32 count[STREAM_LOOPS], is_running, pad; u64 port_free; } before;
 
 typedef struct { u64 from, end; use_of_banks *use; banks tcdm; } stretch;
 

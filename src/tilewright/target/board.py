@@ -68,7 +68,9 @@ def _check_emulator(target: Target, wanted: str) -> None:
     if wanted and not target.emulated:
         raise CompileError(f"--emulator {wanted}", f"{target.name} runs on the virtual SoC", "leave the option out")
     if wanted == "unicorn" and target.board is not None and target.board.emulator != wanted:
-        raise CompileError(f"--emulator {wanted}", f"does not emulate {target.name}", "leave the option out: QEMU runs it")
+        raise CompileError(
+            f"--emulator {wanted}", f"does not emulate {target.name}", "leave the option out: QEMU runs it"
+        )
 
 
 def _memories(target: Target, sizes: Mapping[str, int]) -> tuple[Memory, ...]:

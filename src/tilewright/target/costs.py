@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 Coefficients = tuple[float, ...]
 """Cycles for each unit of a kernel's features."""
@@ -45,7 +46,8 @@ class Costs:
     """What layers and tiles take with code in L1, by the names above."""
 
     def with_l1_code(self) -> Costs:
-        return replace(self, cold_part=self.l1_code, **self.l1_code_overheads)
+        overheads: Mapping[str, Any] = self.l1_code_overheads
+        return replace(self, cold_part=self.l1_code, **overheads)
 
     def with_stacks_outside_l1(self) -> Costs:
         slower = self.stacks_outside_l1

@@ -89,6 +89,9 @@ class Link:
     """Whether it also copies within the inner memory."""
     queue: int = 1
     """Transfers that may wait to be done before whoever starts one more has to."""
+    asked: float = 0.0
+    """Cycles of the one core that starts transfers for all others, each time that one of these asks for some; 0 where
+    they start their own."""
 
 
 @dataclass(frozen=True)

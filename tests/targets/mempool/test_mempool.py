@@ -1,4 +1,4 @@
-"""Networks and kernels on MemPool's small kin: all cores move data and compute, stacks lie in the tiles, bytes in panels."""
+"""Networks and kernels on MemPool's small kin: all cores move and compute, stacks are in tiles, bytes in panels."""
 
 from __future__ import annotations
 

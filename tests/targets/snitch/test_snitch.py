@@ -46,6 +46,14 @@ def test_networks_agree(name: str, settings: Settings) -> None:
     assert compiled(name, settings).check().first_difference is None
 
 
+@pytest.mark.fast
+def test_small_tensors_stay_where_they_are() -> None:
+    """One core starts the transfers of all: eight tiles of four elements each are dearer than loads from outside."""
+    copied = model([node("Reshape", "x shape", "y")], {"x": (4, 8)}, ["y"], {"shape": np.asarray([1, 8, 4])})
+    (step,) = compile_model(copied, target="snitch").plan.steps
+    assert step.option.mode == "in_l2"
+
+
 def test_a_run_breaks_no_rule() -> None:
     """No read of what nobody wrote, no access to what the DMA moves, no use of a device that it is not made for."""
     program = compiled("odd_sizes", Settings(memories=(("tcdm", 20_000),), time_limit=1.0))

@@ -69,7 +69,7 @@ def _found(graph: Graph, node: Node) -> Found | None:
     x, scale, zero = node.inputs
     width = other_operand(graph, scale, Div, STEPS)
     ends = operands_of(graph, width, Sub) if width else None
-    if ends is None or not graph.types[x].elements:
+    if ends is None or not graph.types[x].elements or any(graph.types[name].shape for name in (scale, zero)):
         return None
     high, low = ends
     is_range = _is_end(graph, high, x, Max, ReduceMax) and _is_end(graph, low, x, Min, ReduceMin)
