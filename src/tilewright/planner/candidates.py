@@ -47,9 +47,10 @@ class LayerOptions:
         forms = {(option.engine, type(option.node.op)) for option in self.options}
         return len(forms) > len({engine for engine, _ in forms})
 
-    def least_idle(self, dma: Link) -> float:
-        """Cycles at least in which the DMA has time for what later layers need."""
-        return min(max(option.warm_cycles - option.loading(dma), 0.0) for option in self.options)
+    def idle(self, dma: Link) -> float:
+        """Cycles in which the DMA has time for what later layers need, where the layer is quick and loads little."""
+        quickest = min(option.warm_cycles for option in self.options)
+        return max(quickest - min(option.loading(dma) for option in self.options), 0.0)
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def candidates_of(
     that have their place in some arena for as long as they live."""
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
-        hidden.append(hidden[-1] + before.least_idle(slots.dma))
+        hidden.append(hidden[-1] + before.idle(slots.dma))
     new, l3_constants = _first_used(found, position), elsewhere.l3
     candidates = []
     for option in found[position].options:
