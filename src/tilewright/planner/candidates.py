@@ -48,9 +48,9 @@ class LayerOptions:
         return len(forms) > len({engine for engine, _ in forms})
 
     def idle(self, dma: Link) -> float:
-        """Cycles in which the DMA has time for what later layers need, where the layer is quick and loads little."""
-        quickest = min(option.warm_cycles for option in self.options)
-        return max(quickest - min(option.loading(dma) for option in self.options), 0.0)
+        """Cycles of the quickest option in which the DMA has time for what later layers need."""
+        quickest = min(self.options, key=lambda option: option.warm_cycles)
+        return max(quickest.warm_cycles - quickest.loading(dma), 0.0)
 
 
 @dataclass(frozen=True)
