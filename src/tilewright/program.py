@@ -37,19 +37,11 @@ from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
 from tilewright.quantiser.reporting import Report
 from tilewright.run.board import BoardProgram
-from tilewright.run.compare import (
-    DEFAULT_TOLERANCE,
-    Agreement,
-    compare,
-    compare_all,
-    quantisation_steps,
-    rounding_steps,
-)
+from tilewright.run.compare import DEFAULT_TOLERANCE
+from tilewright.run.comparison import Comparison
 from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
 from tilewright.run.library import HostLibrary, LoadedNetwork
 from tilewright.run.result import Check, OnComputer, Result
-from tilewright.run.rounding import Floors
-from tilewright.run.run_time_bytes import Rounded, as_made_by, joined, open_roundings, spread
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import (
@@ -199,11 +191,11 @@ class Program:
             start = time.perf_counter()
             program = self.build_soc()
             done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
-            outputs = self._by_name(self.compiled.schedule.graph, done.outputs)
+            outputs = self.compiled.schedule.graph.outputs_by_name(done.outputs)
             seconds = time.perf_counter() - start
             return Result(outputs, seconds, layers, done.cycles, done.energy, soc=done, **self._on_board(done))
         ran = self.build(per_layer).run(feeds, repeats)
-        outputs = self._by_name(self.compiled.schedule.graph, ran.outputs)
+        outputs = self.compiled.schedule.graph.outputs_by_name(ran.outputs)
         return Result(outputs, ran.seconds, ran.layers, here=self._on_computer(ran))
 
     def _on_computer(self, ran: HostRun) -> OnComputer:
@@ -226,12 +218,15 @@ class Program:
         graph, start = self.compiled.schedule.graph, time.perf_counter()
         if self.simulated:
             done = self.build_soc().run_steps(feeds)
-            outputs, cycles = stacked([self._by_name(graph, one.outputs) for one in done]), [one.cycles for one in done]
+            outputs, cycles = (
+                stacked([graph.outputs_by_name(one.outputs) for one in done]),
+                [one.cycles for one in done],
+            )
             seconds = time.perf_counter() - start
             last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, soc=done[-1], **self._on_board(done[-1]))
             return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
         ran = self.build().run_steps(feeds, repeats)
-        outputs = stacked([self._by_name(graph, one.outputs) for one in ran])
+        outputs = stacked([graph.outputs_by_name(one.outputs) for one in ran])
         return Result(outputs, ran[0].seconds, {}, steps=len(feeds), here=self._on_computer(ran[0]))
 
     def _check_steps(
@@ -248,7 +243,7 @@ class Program:
         result = self._run_steps(feeds, repeats)
         progress("computing the reference")
         reference = reference_steps(self.compiled.quantised, feeds) if wanted is None else wanted
-        outputs = compare_steps(result.outputs, reference, self._allowed(wanted is None), tolerance)
+        outputs = compare_steps(result.outputs, reference, self._comparison.allowed(wanted is None), tolerance)
         return Check(result, outputs, (), self.analysis.memory(), self.compile_seconds, build_seconds)
 
     def _built_in(self, feeds: Mapping[str, Array], per_layer: bool, progress: Progress) -> float:
@@ -299,7 +294,7 @@ class Program:
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""
         meaning = self.compiled.quantised
-        return self._by_name(meaning, evaluate(meaning, self._feeds(inputs)))
+        return meaning.outputs_by_name(evaluate(meaning, self._feeds(inputs)))
 
     def check(
         self, inputs: Given | None = None, expected: Given | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
@@ -326,97 +321,29 @@ class Program:
         build_seconds = self._built_in(feeds, per_layer, progress)
         result = self.run(feeds, repeats=repeats, per_layer=per_layer)
         progress("computing the reference")
-        compared, floor = self.reference(feeds) if wanted is None else wanted, self._floor(feeds, wanted is not None)
-        outputs = compare_all(result.outputs, compared, self._allowed(wanted is None), tolerance, floor)
-        if wanted is not None and any(found.floor is not None for found in outputs):
-            outputs = self._held_to_reference(outputs, result, feeds, tolerance)
-        if tolerance and not all(found.agrees for found in outputs):
-            outputs = self._with_roundings(outputs, result, feeds, wanted, tolerance, progress)
-        layers = self._compare_layers(feeds, result, tolerance) if per_layer else ()
+        outputs = self._comparison.outputs(
+            result.outputs, feeds, wanted, tolerance, self._tensors(result, feeds, progress)
+        )
+        layers = self._comparison.layers(result.layers, feeds, tolerance) if per_layer else ()
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
 
-    def _with_roundings(
-        self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array],
-        wanted: Mapping[str, Array] | None, tolerance: float, progress: Progress,
-    ) -> tuple[Agreement, ...]:  # fmt: skip
-        """Compared once more with what floats that are rounded at run time may become (`run_time_bytes.py`)."""
-        meaning = joined(self.compiled.quantised)
-        if self.compiled.schedule.plan is not None or not open_roundings(meaning):
-            return outputs
-        progress("comparing roundings")
-        layers = result.layers or self.run(feeds, per_layer=True).layers
-        made = Rounded(meaning, as_made_by(self.compiled.schedule.graph, layers, meaning), tolerance)
-        values = made.computed(feeds)
-        floor = self._floor_of(Floors(meaning, lambda: values, False))
-        ours = compare_all(result.outputs, self._by_name(meaning, values), self._allowed(True), tolerance, floor)
-        if wanted is None:
-            return _where_differing(outputs, [replace(found, turned=made.turned) for found in ours])
-        if not all(found.agrees for found in ours):
-            return outputs
-        spreads = self._by_name(meaning, spread(meaning, feeds, tolerance))
-        allowed = {name: max(far, self._allowed(False).get(name, 0.0)) for name, far in spreads.items()}
-        theirs = compare_all(result.outputs, wanted, allowed, tolerance, self._floor(feeds, True))
-        return _where_differing(outputs, [replace(found, spread=spreads[found.name]) for found in theirs])
+    @property
+    def _comparison(self) -> Comparison:
+        return Comparison(self.graph, self.compiled.quantised, self.compiled.schedule.graph)
 
-    def _held_to_reference(
-        self, outputs: tuple[Agreement, ...], result: Result, feeds: Mapping[str, Array], tolerance: float
-    ) -> tuple[Agreement, ...]:
-        """What agrees with another program only by that one's rounding must agree with the reference without it."""
-        floor = self._floor(feeds, False)
-        ours = compare_all(result.outputs, self.reference(feeds), self._allowed(True), tolerance, floor)
-        return tuple(
-            replace(found, remark=f"differs from the reference by {own.max_abs_error:.3g}")
-            if found.floor is not None and found.agrees and not own.agrees
-            else found
-            for found, own in zip(outputs, ours, strict=True)
-        )
+    def _tensors(
+        self, result: Result, feeds: Mapping[str, Array], progress: Progress
+    ) -> Callable[[], Mapping[str, Array]] | None:
+        """Gives all tensors of a run, if need be of another; with a cluster they live only while they are needed."""
 
-    def _floor(self, feeds: Mapping[str, Array], others: bool) -> Callable[[str], float]:
-        """The floors of the outputs, by their names in the model; computed where one is asked for."""
-        meaning = self.compiled.quantised
-        return self._floor_of(Floors(meaning, lambda: evaluate(meaning, feeds), others))
+        def tensors() -> Mapping[str, Array]:
+            progress("comparing roundings")
+            return result.layers or self.run(feeds, per_layer=True).layers
 
-    def _floor_of(self, floors: Floors) -> Callable[[str], float]:
-        tensors = dict(zip(floors.graph.output_names, floors.graph.outputs, strict=True))
-        return lambda name: floors(tensors[name])
-
-    def _allowed(self, own: bool) -> dict[str, float]:
-        """Quantisation steps by which outputs may differ: from our own reference, or from what somebody expects."""
-        meaning = self.compiled.quantised
-        if own:
-            return self._by_name(meaning, rounding_steps(meaning))
-        return self._by_name(self.graph, quantisation_steps(self.graph))
+        return tensors if self.compiled.schedule.plan is None else None
 
     def _expected(self, given: Given) -> dict[str, Array]:
         return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")
-
-    def _compare_layers(self, feeds: Mapping[str, Array], result: Result, tolerance: float) -> tuple[Agreement, ...]:
-        """Every tensor that the C made, in order, against the reference.
-
-        Tensors that the reference does not have are compared with the lowered graph's meaning.
-        """
-        reference, lowered = self.compiled.quantised, self.compiled.schedule.graph
-        same = {name for name in result.layers if reference.types.get(name) == lowered.types[name]}
-        own = self._rounded_as(result, lowered, feeds, tolerance) if set(result.layers) - same else {}
-        wanted, steps = self._rounded_as(result, reference, feeds, tolerance), rounding_steps(lowered)
-        floors = {True: Floors(reference, lambda: wanted, False), False: Floors(lowered, lambda: own, False)}
-        return tuple(
-            compare(
-                name, array, wanted[name] if name in same else own[name], tolerance, steps.get(name, 0.0),
-                floors[name in same],
-            )
-            for name, array in result.layers.items()
-        )  # fmt: skip
-
-    def _rounded_as(
-        self, result: Result, graph: Graph, feeds: Mapping[str, Array], tolerance: float
-    ) -> Mapping[str, Array]:
-        """All tensors of a graph; what may be rounded either way is what the C made of it."""
-        values = evaluate(graph, feeds)
-        if not tolerance or not open_roundings(meaning := joined(graph)):
-            return values
-        choose = as_made_by(self.compiled.schedule.graph, result.layers, meaning)
-        return {**values, **Rounded(meaning, choose, tolerance).computed(feeds)}
 
     def random_inputs(self, seed: int = 0) -> dict[str, Array]:
         """Reproducible inputs that suit the model's types."""
@@ -430,17 +357,6 @@ class Program:
     def _feeds(self, inputs: Given) -> dict[str, Array]:
         _refuse_too_large(self.graph)
         return convert_all(self._input_types, inputs)
-
-    @staticmethod
-    def _by_name(graph: Graph, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of the output tensors, under the names that the model gives them."""
-        pairs = zip(graph.output_names, graph.outputs, strict=True)
-        return {name: values[tensor] for name, tensor in pairs if tensor in values}
-
-
-def _where_differing(found: Sequence[Agreement], again: Sequence[Agreement]) -> tuple[Agreement, ...]:
-    """The second comparison of outputs that differ in the first."""
-    return tuple(first if first.agrees else second for first, second in zip(found, again, strict=True))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
 from tilewright.errors import CompileError, Refusal, printable
 from tilewright.ir.op import Op
@@ -16,6 +17,8 @@ MAX_ELEMENTS = 2**31 - 1
 
 MAX_AXES = 32
 """What numpy can broadcast."""
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class Graph:
     def sinks(self) -> tuple[str, ...]:
         """What is needed when a call has ended: outputs, and values of states."""
         return (*self.outputs, *(state.after for state in self.states))
+
+    def outputs_by_name(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        """Values of the output tensors, under the names that the model gives them."""
+        pairs = zip(self.output_names, self.outputs, strict=True)
+        return {name: values[tensor] for name, tensor in pairs if tensor in values}
 
     def operand_types(self, node: Node) -> dict[str, TensorType]:
         return {name: self.types[tensor] for name, tensor in node.operands().items()}

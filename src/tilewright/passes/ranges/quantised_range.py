@@ -8,12 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.ops._internal import Internal
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
@@ -28,12 +26,13 @@ from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
 from tilewright.passes.ranges.at_once import Found, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
+from tilewright.passes.ranges.range_of_floats import RangeOfFloats
 
 STEPS = 255.0
 
 
 @dataclass(frozen=True)
-class QuantisedRange(Internal):
+class QuantisedRange(RangeOfFloats):
     """Bytes, their scale and their zero point: a range with 0 in it has 255 steps."""
 
     results: ClassVar[tuple[str, ...]] = ("Y", "scale", "zero")
@@ -41,13 +40,6 @@ class QuantisedRange(Internal):
     def index(self, shapes: Shapes) -> Index:
         loops = axis_loops(len(shapes["X"]))
         return {"X": loops, "Y": loops, "scale": (), "zero": ()}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype != "float32" or not types["X"].elements:
-            raise Refusal(f"X is {types['X']}; floats are expected")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return "uint8", "float32", "uint8"

@@ -10,12 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.ops._internal import Internal
 from tilewright.ops.abs import Abs
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
@@ -27,12 +25,13 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sign import Sign
 from tilewright.passes.ranges.at_once import Found, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
+from tilewright.passes.ranges.range_of_floats import RangeOfFloats
 
 STEPS = 127.0
 
 
 @dataclass(frozen=True)
-class SymmetricRange(Internal):
+class SymmetricRange(RangeOfFloats):
     """Bytes, and the scale of all that have the same indices along the first `rows` axes: their largest size, or
     `least`, has 127 steps. Ties go away from 0."""
 
@@ -43,13 +42,6 @@ class SymmetricRange(Internal):
     def index(self, shapes: Shapes) -> Index:
         loops = axis_loops(len(shapes["X"]))
         return {"X": loops, "Y": loops, "scale": (*loops[: self.rows], *(FIRST for _ in loops[self.rows :]))}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["X"].dtype != "float32" or not types["X"].elements:
-            raise Refusal(f"X is {types['X']}; floats are expected")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return "int8", "float32"
