@@ -9,12 +9,12 @@ import pytest
 from benchmarks.fuzz import run_case
 
 import tilewright as tw
-from tests.planner.planning import prepared
+from tests.planner.cluster.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node, residual
 from tilewright.errors import CompileError, InternalError, instance, present
 from tilewright.memory import validate
-from tilewright.planner import planning
+from tilewright.planner.cluster import planning
 from tilewright.target.settings import Settings
 from tilewright.version import VERSION
 
