@@ -40,6 +40,7 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.board.copied_weights import copy_weights
 from tilewright.planner.board.memory import check_board_memory
+from tilewright.planner.check.calls import check_calls
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_allocation
@@ -129,7 +130,8 @@ def stages(
     tiled = check_plan(plan(mapped, settings)) if target.cluster else check_allocation(allocate(as_chosen(mapped)))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(copy_weights(check_threads(make_schedule(tiled)), settings), tiled, settings)
+        called = check_calls(check_threads(make_schedule(tiled)))
+        schedule = check_board_memory(copy_weights(called, settings), tiled, settings)
     else:
         schedule = make_cluster_schedule(tiled) if predicts else check_schedule(make_cluster_schedule(tiled))
     yield schedule

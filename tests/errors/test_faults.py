@@ -9,7 +9,7 @@ import pytest
 from benchmarks.fuzz import run_case
 
 import tilewright as tw
-from tests.planner.cluster.planning import prepared
+from tests.planner.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node, residual
 from tilewright.errors import CompileError, InternalError, instance, present

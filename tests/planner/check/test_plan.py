@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import broadcasts, leftovers, many_readers
+from tests.planner.planning import prepared
 from tests.support.models import residual
 from tilewright.errors import InternalError
 from tilewright.planner.check.plan import check_plan

@@ -11,8 +11,8 @@ import pytest
 
 from tests.planner.check.corrupting import PLAN_FAULTS, SCHEDULE_FAULTS, copied
 from tests.planner.check.corrupting_tiles import Places, corrupted
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import NETWORKS
+from tests.planner.planning import prepared
 from tilewright.codegen import folder
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs

@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import quantised_convolutions
+from tests.planner.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node
 from tests.support.quantiser import quantise

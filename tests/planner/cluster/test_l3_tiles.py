@@ -12,8 +12,8 @@ import pytest
 from onnx import ModelProto
 
 import tilewright as tw
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import NETWORKS
+from tests.planner.planning import prepared
 from tests.planner.simulating import painted, program_of, sanitized
 from tests.support.models import model, node
 from tests.support.quantiser import quantise

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.planner.cluster.planning import prepared
 from tests.planner.cluster.test_enumerate import layers
 from tests.planner.networks import _array
+from tests.planner.planning import prepared
 from tests.support import dialect
 from tests.support.models import model, node
 from tilewright.planner.cluster.enumerate import _Homes, _sketches

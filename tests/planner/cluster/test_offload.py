@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 import tilewright as tw
-from tests.planner.cluster.planning import Prepared, interpreted, prepared
 from tests.planner.networks import branches, gates, large_windows, windows
+from tests.planner.planning import Prepared, interpreted, prepared
 from tests.support import dialect
 from tests.support.command import Command
 from tests.support.models import model, node

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tests.planner.cluster.planning import QUICK, Prepared, prepared
 from tests.planner.networks import NETWORKS
+from tests.planner.planning import QUICK, Prepared, prepared
 from tests.support.examples import examples
 from tilewright.target.settings import Settings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import broadcasts
+from tests.planner.planning import prepared
 from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.staged_cycles import Staging, staging_of, with_staging
 from tilewright.target.memory import Link

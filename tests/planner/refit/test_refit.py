@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from tests.planner.cluster.planning import TARGET
 from tests.planner.networks import NETWORKS, large_constants, large_tables, many_readers
+from tests.planner.planning import TARGET
 from tilewright import pipeline, targets
 from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate

@@ -9,8 +9,8 @@ import pytest
 
 import tilewright as tw
 from tests.planner.check.test_plan import complaint, with_step, with_way
-from tests.planner.cluster.planning import Prepared, prepared
 from tests.planner.networks import cached
+from tests.planner.planning import Prepared, prepared
 from tests.planner.simulating import in_noise, program_of, sanitized
 from tests.support.models import model, node
 from tilewright.codegen.dma import Shaped, copy

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.planner.cluster.planning import prepared
 from tests.planner.networks import NETWORKS
+from tests.planner.planning import prepared
 from tilewright import targets
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.limits import limits_header
