@@ -185,14 +185,40 @@ def test_no_module_needs_itself() -> None:
     assert circle(needed()) == []
 
 
+def rooms() -> dict[str, dict[str, set[str]]]:
+    """Every folder, and which of its folders and modules needs which others."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for name, others in needed().items():
+        for other in others:
+            here, there = name.split("."), other.split(".")
+            depth = next((i for i, (one, two) in enumerate(zip(here, there, strict=False)) if one != two), None)
+            if depth is not None:
+                graph = found.setdefault(".".join(here[:depth]), {})
+                graph.setdefault(here[depth], set()).add(there[depth])
+    return found
+
+
+@fast
+def test_no_folder_needs_itself_through_another() -> None:
+    assert {folder: circle(graph) for folder, graph in rooms().items() if circle(graph)} == {}
+
+
+@fast
+def test_circles_of_folders_are_found() -> None:
+    graph = rooms()["tilewright.planner"]
+    assert "cluster" in graph["schedule"]
+    graph["cluster"].add("schedule")
+    assert circle(graph)
+
+
 @fast
 def test_circles_are_found() -> None:
     """Those that only the type checker walks, and those through a folder's face, included."""
     graph = needed()
-    assert "tilewright.planner.tiling_option" in graph["tilewright.planner.layer_cycles"]
+    assert "tilewright.planner.cluster.tiling_option" in graph["tilewright.planner.cluster.layer_cycles"]
     assert "tilewright.sim.activity" in graph["tilewright.sim.energy"]
     assert "tilewright.passes" in graph["tilewright.passes.tabulate"]
-    graph["tilewright.planner.tiling_option"].add("tilewright.planner.layer_cycles")
+    graph["tilewright.planner.cluster.tiling_option"].add("tilewright.planner.cluster.layer_cycles")
     assert len(circle(graph)) == 3
 
 

@@ -37,18 +37,20 @@ from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
-from tilewright.planner.arena import Allocation, allocate
-from tilewright.planner.board_memory import check_board_memory
-from tilewright.planner.capacity import check_code_in_l1, check_memory_names
-from tilewright.planner.check_plan import check_plan
-from tilewright.planner.check_schedule import check_schedule
-from tilewright.planner.check_threads import check_threads
-from tilewright.planner.copied_weights import copy_weights
-from tilewright.planner.order import interleaved
-from tilewright.planner.plan import Plan
-from tilewright.planner.planning import plan
-from tilewright.planner.refit import refit
-from tilewright.planner.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.planner.arena.allocation import Allocation, allocate
+from tilewright.planner.board.copied_weights import copy_weights
+from tilewright.planner.board.memory import check_board_memory
+from tilewright.planner.check.calls import check_calls
+from tilewright.planner.check.plan import check_plan
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.check.states import check_allocation
+from tilewright.planner.check.threads import check_threads
+from tilewright.planner.cluster.capacity import check_code_in_l1, check_memory_names
+from tilewright.planner.cluster.order import interleaved
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.cluster.planning import plan
+from tilewright.planner.refit.refit import refit
+from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target.board import adapted
 from tilewright.target.fastest import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen, check_engines, in_reach, map_nodes, only_engines
@@ -125,10 +127,11 @@ def stages(
     yield fitted
     mapped = interleaved(fastest_first(map_nodes(fitted, target, dict(settings.placed))))
     yield mapped
-    tiled = allocate(as_chosen(mapped)) if target.cluster is None else check_plan(plan(mapped, settings))
+    tiled = check_plan(plan(mapped, settings)) if target.cluster else check_allocation(allocate(as_chosen(mapped)))
     yield tiled
     if isinstance(tiled, Allocation):
-        schedule = check_board_memory(copy_weights(check_threads(make_schedule(tiled)), settings), tiled, settings)
+        called = check_calls(check_threads(make_schedule(tiled)))
+        schedule = check_board_memory(copy_weights(called, settings), tiled, settings)
     else:
         schedule = make_cluster_schedule(tiled) if predicts else check_schedule(make_cluster_schedule(tiled))
     yield schedule

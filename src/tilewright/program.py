@@ -26,8 +26,8 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
-from tilewright.planner.arena import Allocation
-from tilewright.planner.plan import Plan
+from tilewright.planner.arena.allocation import Allocation
+from tilewright.planner.cluster.plan import Plan
 from tilewright.profiling.board import board_memory_maps, profile_board
 from tilewright.profiling.computer import arena_map, profile_computer
 from tilewright.profiling.measuring import Profiled, profile_program

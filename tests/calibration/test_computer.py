@@ -19,8 +19,8 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
-from tilewright.planner.arena import allocate
-from tilewright.planner.schedule import Schedule, make_schedule
+from tilewright.planner.arena.allocation import allocate
+from tilewright.planner.schedule.schedule import Schedule, make_schedule
 from tilewright.run.kernel_bench import Case
 from tilewright.target.cost_model import kernel_key
 from tilewright.target.costs import Costs

@@ -7,7 +7,7 @@ import pytest
 from tests.support.models import residual
 from tilewright import pipeline
 from tilewright.codegen import folder
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 
 pytestmark = pytest.mark.fast
 

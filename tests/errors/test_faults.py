@@ -14,7 +14,7 @@ from tests.support.command import Command
 from tests.support.models import model, node, residual
 from tilewright.errors import CompileError, InternalError, instance, present
 from tilewright.memory import validate
-from tilewright.planner import planning
+from tilewright.planner.cluster import planning
 from tilewright.target.settings import Settings
 from tilewright.version import VERSION
 

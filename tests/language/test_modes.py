@@ -16,7 +16,7 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.language.modes import compile_modes
 from tilewright.language.preparing import Prepared, both_modes
 from tilewright.passes import apply
-from tilewright.planner.plan import Plan
+from tilewright.planner.cluster.plan import Plan
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.target.settings import Settings
 

@@ -13,10 +13,10 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.interpret import interpret_cluster, interpret_epochs
-from tilewright.planner.lower import lower
-from tilewright.planner.plan import Plan
-from tilewright.planner.unroll import unroll
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.interpret import interpret_cluster, interpret_epochs
+from tilewright.planner.schedule.lower import lower
+from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 
 TARGET = "siracusa"

@@ -15,12 +15,12 @@ from tilewright.ir.evaluate import States
 from tilewright.ir.graph import Graph
 from tilewright.memory.validate import check_placement
 from tilewright.ops.identity import Identity
-from tilewright.planner.arena import Allocation
-from tilewright.planner.check_plan import check_plan
-from tilewright.planner.check_schedule import check_schedule
-from tilewright.planner.check_states import check_states
-from tilewright.planner.plan import Plan
-from tilewright.planner.schedule import Schedule, interpret, make_cluster_schedule
+from tilewright.planner.arena.allocation import Allocation
+from tilewright.planner.check.plan import check_plan
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.check.states import check_states
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.schedule import Schedule, interpret, make_cluster_schedule
 from tilewright.profiling.memory_map import STATE, memory_maps
 from tilewright.target.settings import Settings
 

@@ -12,9 +12,9 @@ import pytest
 from onnx import ModelProto
 
 import tilewright as tw
+from tests.planner.cluster.test_l3_tiles import cramped, quantised_skips, skips
 from tests.planner.networks import NETWORKS
 from tests.planner.simulating import L1_BYTES, L1_START, program_of
-from tests.planner.test_l3_tiles import cramped, quantised_skips, skips
 from tilewright.errors import CompileError
 from tilewright.program import Program
 from tilewright.sim.elf import Elf, loaded_ranges, sections

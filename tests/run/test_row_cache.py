@@ -10,8 +10,8 @@ from tests.support.states import calls
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.pipeline import Compiled
-from tilewright.planner.plan import Plan
-from tilewright.planner.schedule import interpret
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.schedule import interpret
 from tilewright.program import Program
 from tilewright.target.settings import Settings
 

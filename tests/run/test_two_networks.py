@@ -23,7 +23,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
-from tilewright.planner.capacity import L1Budget
+from tilewright.planner.cluster.capacity import L1Budget
 from tilewright.program import Program, compile_model
 from tilewright.run.compare import compare
 from tilewright.run.simulated import WARNINGS

@@ -76,7 +76,7 @@ def test_generated_code_asserts_what_the_planner_counted(monkeypatch: pytest.Mon
     assert set(tables) == set(asserted)
     counted = {name: struct_bytes(read, header, name) for header, name in STRUCTS}
     assert all(int(size) == counted[name] for name, size in asserted.items())
-    for reader in ("target.mapping", "planner.check_buffers"):
+    for reader in ("target.mapping", "planner.check.buffers"):
         monkeypatch.setattr(f"tilewright.{reader}.struct_bytes", lambda *arguments: struct_bytes(*arguments) + 4)
     with pytest.raises(CompileError, match="tw_size_of_"):
         tw.compile(residual(), target="siracusa").check()

@@ -11,9 +11,9 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import TensorType
-from tilewright.planner.board_cycles import predicted_cycles
-from tilewright.planner.board_memory import board_memory
-from tilewright.planner.schedule import Call, Schedule
+from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.board.memory import board_memory
+from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.target.settings import Settings
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tilewright.planner.board_cycles import predicted_cycles
-from tilewright.planner.plan import Plan, Step
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.cluster.plan import Plan, Step
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped
 
 

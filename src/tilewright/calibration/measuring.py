@@ -16,7 +16,7 @@ from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.capacity import may_have_code_in_l1
+from tilewright.planner.cluster.capacity import may_have_code_in_l1
 from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds
 from tilewright.target.cost_model import features, kernel_key, predict, work

@@ -23,7 +23,7 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
-from tilewright.planner.tile_schedule import PER_CORE
+from tilewright.planner.schedule.tile_schedule import PER_CORE
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import PREFETCH

@@ -14,10 +14,10 @@ from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
 from tilewright.errors import present
+from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import Home
-from tilewright.planner.plan import Plan
-from tilewright.planner.schedule import Call
-from tilewright.planner.tile_schedule import DMA_COPY, OFFLOAD_QUEUED, ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.schedule import Call
+from tilewright.planner.schedule.tile_schedule import DMA_COPY, OFFLOAD_QUEUED, ClusterSchedule, LayerSchedule
 from tilewright.target.memory import Hierarchy, Memory
 
 RESERVED = Reserved(

@@ -16,7 +16,7 @@ from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototype
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",

@@ -13,7 +13,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.requant import NATIVE, requants_of
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
-from tilewright.planner.schedule import Call
+from tilewright.planner.schedule.schedule import Call
 from tilewright.target.kernel import Argument, Kernel, no_scratch
 
 CURVES_FILE = "curves.h"

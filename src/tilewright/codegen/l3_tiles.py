@@ -9,7 +9,7 @@ from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
-from tilewright.planner.tile_schedule import L3_STORE, PER_CORE, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.tile_schedule import L3_STORE, PER_CORE, LayerSchedule, Move, Slots
 
 
 @dataclass(frozen=True)

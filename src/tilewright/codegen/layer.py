@@ -17,9 +17,9 @@ from tilewright.codegen.network import types_text
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
 from tilewright.errors import present
 from tilewright.ir.graph import Graph
+from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
-from tilewright.planner.tile_params import Variants
-from tilewright.planner.tile_schedule import (
+from tilewright.planner.schedule.tile_schedule import (
     COOPERATIVE_ONCE,
     DMA_COPY,
     DMA_IN_ROWS,

@@ -15,9 +15,9 @@ from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
-from tilewright.planner.board_regions import MOST_ARENAS
+from tilewright.planner.arena.board_regions import MOST_ARENAS
 from tilewright.planner.home import ARENA
-from tilewright.planner.schedule import Call, Schedule
+from tilewright.planner.schedule.schedule import Call, Schedule
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
 OWN_NAMES = frozenset({"arena", "arena_memory", "params", "pointers", "scratch"}) | OTHER_ARENAS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
-from tilewright.planner.schedule import Call, Part, Schedule
+from tilewright.planner.schedule.schedule import Call, Part, Schedule
 
 FILES = ("threads.c", "threads.h")
 """Of the runtime: the pool."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from tilewright.accelerator.area import area_of
 from tilewright.analysis.costs import Analysis
+from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import ARENA
-from tilewright.planner.plan import Plan
 from tilewright.program import Program
 from tilewright.run.result import Check
 from tilewright.run.simulated import SocRun

@@ -14,7 +14,7 @@ from tilewright.language.decoder import Facts
 from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
-from tilewright.planner.capacity import capacity
+from tilewright.planner.cluster.capacity import capacity
 from tilewright.sim.elf import allocated_ranges, read_elf
 from tilewright.sim.platforms import find_platform
 from tilewright.target.settings import Settings

@@ -18,8 +18,8 @@ from tilewright.errors import InternalError
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
 from tilewright.pipeline import STAGES, Compiled
-from tilewright.planner.plan import Plan
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings
 
 DECODE, PREFILL = "decode", "prefill"

@@ -8,10 +8,10 @@ from itertools import pairwise
 from tilewright.codegen.kernels import instance_of
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
-from tilewright.planner.arena import Allocation, ArenaPart, part_with
-from tilewright.planner.board_cycles import predicted_cycles
-from tilewright.planner.board_memory import board_memory
-from tilewright.planner.schedule import Call, Schedule
+from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
+from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.board.memory import board_memory
+from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Region
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile

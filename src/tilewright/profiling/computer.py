@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import accumulate, pairwise
 
 from tilewright.ir.types import Array
-from tilewright.planner.arena import Allocation, ArenaPart
-from tilewright.planner.board_cycles import predicted_cycles
-from tilewright.planner.schedule import Call, Schedule
+from tilewright.planner.arena.allocation import Allocation, ArenaPart
+from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import MemoryMap

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.plan import Plan, Step
+from tilewright.planner.cluster.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, Call, Job, Jobs, Timeline, timeline

@@ -8,11 +8,11 @@ from typing import Any
 
 from tilewright.memory.allocator import Key
 from tilewright.memory.arena import Arena
-from tilewright.planner.capacity import cluster_of
+from tilewright.planner.cluster.capacity import cluster_of
+from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.home import CONSTANT as HOME_CONSTANT
 from tilewright.planner.keys import PARAMS, SCRATCH, staging_key, tensor_key
-from tilewright.planner.plan import Plan
 from tilewright.target.memory import Memory
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tilewright import pipeline, targets
 from tilewright.ir.graph import Graph
-from tilewright.planner.arena import Allocation
-from tilewright.planner.board_cycles import predicted_cycles
-from tilewright.planner.plan import Plan
-from tilewright.planner.schedule import make_schedule
+from tilewright.planner.arena.allocation import Allocation
+from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.schedule import make_schedule
 from tilewright.target.settings import Settings
 
 

@@ -18,7 +18,7 @@ from tilewright.codegen.outside import blaming, responsible, with_flags
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime

@@ -8,8 +8,8 @@ from tilewright.codegen import folder
 from tilewright.codegen.network import Writer
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.arena import allocate
-from tilewright.planner.schedule import Schedule, make_schedule
+from tilewright.planner.arena.allocation import allocate
+from tilewright.planner.schedule.schedule import Schedule, make_schedule
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.run.kernel_bench import Case
 from tilewright.target.mapping import Choice, Mapped

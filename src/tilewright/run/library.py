@@ -25,7 +25,7 @@ from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms, check_machine
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_compiler, link_without_runtime

@@ -14,7 +14,7 @@ from tilewright.ir.types import type_of
 from tilewright.ops._cells import Cells
 from tilewright.ops.grucells import GRUCells
 from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps, steps_at_once
-from tilewright.planner.refit import refit
+from tilewright.planner.refit.refit import refit
 from tilewright.target.settings import Settings
 
 

@@ -17,7 +17,7 @@ import pytest
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.target.processors import PROCESSORS
 from tilewright.target.target import Target

@@ -19,7 +19,7 @@ from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.schedule import interpret
+from tilewright.planner.schedule.schedule import interpret
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import ARM, NATIVE, PROCESSORS, X86, vectors_of
 from tilewright.target.settings import Settings

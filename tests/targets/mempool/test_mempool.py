@@ -15,7 +15,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.planner.capacity import l1_budget
+from tilewright.planner.cluster.capacity import l1_budget
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
 from tilewright.sim.elf import read_elf

@@ -17,7 +17,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.target import Outside, Target
 
 Content = str | bytes

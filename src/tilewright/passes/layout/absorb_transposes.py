@@ -21,9 +21,9 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
-from tilewright.passes.fit.split_columns import can_split_columns, split_columns
 from tilewright.passes.layout.permuting import Perm, before_reshape, inverse, on_permuted_axes, then, through_reshape
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
+from tilewright.passes.layout.split_columns import can_split_columns, split_columns
 from tilewright.passes.rewriting import rewrite
 
 Rule = Callable[[Graph, Node, Builder], Mapping[str, str] | None]

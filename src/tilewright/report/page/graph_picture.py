@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.profile import Profile
 from tilewright.report.page.colours import QUIET
 from tilewright.report.page.content import Drawing

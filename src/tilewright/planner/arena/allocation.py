@@ -1,0 +1,233 @@
+"""Where every tensor lives: which tensors share bytes, how long each is needed, and offsets in one static arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.memory.allocator import Buffer, Problem, Solution, shown
+from tilewright.memory.arena import side_by_side, solved_behind
+from tilewright.memory.parts import check_parts, solve_in_parts
+from tilewright.memory.validate import check_placement
+from tilewright.passes.aliasing import (
+    Owners,
+    _last_uses,
+    home_of,
+    in_place_owners,
+    view_owners,
+)
+from tilewright.planner.arena.board_regions import arena_rooms, with_fitting_ram
+from tilewright.planner.arena.pieces import Pieces, pieces
+from tilewright.planner.arena.threads import Share, scratch_of, shares_of
+from tilewright.planner.home import ARENA, STATE, Home
+from tilewright.target.mapping import Mapped
+
+INPUTS_TIME = 1.0
+"""Seconds of work, about, for a plan that has room for inputs."""
+
+
+@dataclass(frozen=True)
+class ArenaPart:
+    """What of the arena lies in one memory. Offsets in the arena count parts as one behind the other."""
+
+    memory: str
+    start: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.bytes
+
+
+@dataclass(frozen=True)
+class Allocation:
+    mapped: Mapped
+    places: Mapping[str, Home]
+    scratch: Mapping[str, int]
+    """Node key -> offset of its working memory in the arena."""
+    problem: Problem
+    solution: Solution
+    state_bytes: int = 0
+    """At the start of the arena; what lies there is kept between calls."""
+    parts: tuple[ArenaPart, ...] = ()
+    """Of the arena, in the memories of a board that have some of it."""
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
+    shares: Mapping[str, tuple[Share, ...]] = field(default_factory=dict)
+    """Node key -> what each thread has of a layer that several compute."""
+    idle: frozenset[str] = frozenset()
+    """Keys of nodes that have nothing to do, as their results are where they should be."""
+
+    @property
+    def arena_bytes(self) -> int:
+        return self.solution.peak
+
+    def __str__(self) -> str:
+        lines = [f"arena {self.solution.peak} bytes, lower bound {self.solution.lower_bound}, {self.solution.method}"]
+        for buffer in sorted(self.problem.buffers, key=lambda b: (b.first, shown(b.name))):
+            start = self.solution.offsets[buffer.name]
+            live = f"live {buffer.first}..{buffer.last}"
+            lines.append(f"  {start:>8} .. {start + buffer.bytes:<8} {live:<14} {shown(buffer.name)}")
+        if self.state_bytes:
+            lines.append(f"  the first {self.state_bytes} bytes are state, which is kept between calls")
+        return "\n".join(lines)
+
+
+def allocate(mapped: Mapped) -> Allocation:
+    """Aliases, then lifetimes, then offsets."""
+    graph, memory = mapped.graph, mapped.target.memories[0]
+    sharing = _sharing(mapped)
+    owners = sharing.owners
+    states, problem = _state_buffers(graph), arena_problem(mapped)
+    kept = side_by_side(states, memory.alignment)
+    solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
+    check_placement(problem, solution)
+    plan = _with_inputs(mapped, owners, Placement(problem, solution), kept)
+    target = with_fitting_ram(mapped.target, graph, plan.solution.peak, plan.inputs)
+    rooms = arena_rooms(target, graph, plan.inputs) if target.board is not None else {}
+    parts: tuple[ArenaPart, ...] = (ArenaPart(target.memories[0].name, 0, plan.solution.peak),)
+    if rooms and plan.solution.peak > rooms[parts[0].memory]:
+        plan, parts = _in_several(arena_rooms(target, graph), problem, states, solution) or (plan, parts)
+    inputs = {name: plan.solution.offsets[(name,)] for name in plan.inputs}
+    places = {name: _place(graph, sharing, name, parts, plan.solution) for name in graph.types}
+    scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
+    placed = replace(mapped, target=target)
+    shares = shares_of(mapped, owners)
+    return Allocation(
+        placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, shares, sharing.idle
+    )
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What lies in the arena, and where."""
+
+    problem: Problem
+    solution: Solution
+    inputs: tuple[str, ...] = ()
+    """Among it."""
+
+
+def _with_inputs(mapped: Mapped, owners: Owners, plain: Placement, kept: Solution) -> Placement:
+    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time. An
+    accelerator may still read them while the core goes on."""
+    states, more = len(mapped.graph.states), input_buffers(mapped.graph, owners)
+    offloaded = any(choice.kernel.offloaded for choice in mapped.choices.values())
+    if mapped.target.board is None or offloaded or not more:
+        return plain
+    wanted = replace(plain.problem, buffers=(*plain.problem.buffers, *more))
+    found = solved_behind(kept, replace(wanted, buffers=wanted.buffers[states:]), INPUTS_TIME)
+    if found.peak > plain.solution.peak:
+        return plain
+    check_placement(wanted, found)
+    return Placement(wanted, found, tuple(buffer.name[0] for buffer in more))
+
+
+def input_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+    """Inputs, until they are read for the last time."""
+    last = _last_uses(graph, owners)
+    kinds = {name: graph.types[name] for name in graph.inputs if name in last}
+    return [Buffer((name,), kind.bytes, 0, last[name]) for name, kind in kinds.items() if kind.bytes]
+
+
+def _in_several(
+    rooms: Mapping[str, int], problem: Problem, states: Sequence[Buffer], whole: Solution
+) -> tuple[Placement, tuple[ArenaPart, ...]] | None:
+    """Where none of a board's memories holds the arena: in several that do together, without inputs."""
+    found = solve_in_parts(problem, states, tuple(rooms.values())) if len(rooms) > 1 else None
+    if found is None:
+        return None
+    check_parts(problem, found, tuple(rooms.values()))
+    starts = [0, *accumulate(found.sizes)]
+    parts = [ArenaPart(*of) for of in zip(rooms, starts, found.sizes, strict=False)]
+    solution = replace(found.solution, lower_bound=whole.lower_bound)
+    return Placement(problem, solution), (parts[0], *(part for part in parts[1:] if part.bytes))
+
+
+def arena_problem(mapped: Mapped) -> Problem:
+    """Everything that lies in the arena, states first."""
+    graph, memory = mapped.graph, mapped.target.memories[0]
+    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _sharing(mapped).owners), *_scratch_buffers(mapped))
+    # What a board's memory holds besides is counted with the schedule.
+    return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
+
+
+def _sharing(mapped: Mapped) -> Pieces:
+    """Which tensors share bytes, as the operators and the chosen kernels allow. On a computer also those that lie
+    inside others: nothing is copied for layers that are computed depth-first."""
+    graph = mapped.graph
+    computed = [(node, mapped.choice(node).kernel) for node in graph.nodes if not node.op.view]
+    allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
+    views = view_owners(graph)
+    found = pieces(graph, views) if mapped.target.caches is not None else Pieces(views)
+    moved = in_place_owners(graph, dict(found.owners), found.made_inside, allowed, found.around)
+    return replace(found, owners=moved)
+
+
+def _state_buffers(graph: Graph) -> list[Buffer]:
+    """What is needed from the first step to behind the last one."""
+    return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
+
+
+def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
+    last = _last_uses(graph, owners)
+    first: dict[str, int] = {}
+    for step, node in enumerate(graph.nodes):
+        for name in filter(None, node.outputs):
+            first.setdefault(owners[name], step)
+    return [
+        Buffer((owner,), graph.types[owner].bytes, step, last[owner])
+        for owner, step in first.items()
+        if home_of(graph, owner) == "arena"
+    ]
+
+
+def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
+    sharing, alignment = _sharing(mapped), mapped.target.memories[0].alignment
+    shares = shares_of(mapped, sharing.owners)
+    sizes = []
+    for node in mapped.graph.nodes:
+        if not node.op.view and node.key not in sharing.idle:
+            kernel = mapped.choice(node).kernel
+            whole = kernel.scratch(node.op, mapped.graph.all_types(node))
+            size = scratch_of(kernel, shares[node.key], alignment)[-1] if node.key in shares else whole
+            sizes.append((node, size))
+    return [(node, size) for node, size in sizes if size]
+
+
+def _scratch_buffers(mapped: Mapped) -> list[Buffer]:
+    steps = {node.key: step for step, node in enumerate(mapped.graph.nodes)}
+    return [
+        Buffer(_scratch_key(node), size, steps[node.key], _in_use_until(mapped, node, steps))
+        for node, size in _scratch_sizes(mapped)
+    ]
+
+
+def _in_use_until(mapped: Mapped, node: Node, steps: Mapping[str, int]) -> int:
+    """The last step that a layer's working memory is needed in: an accelerator's until somebody reads its result, so
+    that what does not need it may go on."""
+    step = steps[node.key]
+    if not mapped.choice(node).kernel.offloaded:
+        return step
+    readers = [steps[reader.key] for name in node.outputs for reader in mapped.graph.consumers.get(name, ())]
+    return max(step, min(readers, default=step + 1) - 1)
+
+
+def _scratch_key(node: Node) -> tuple[str, str]:
+    return node.key, "(scratch)"
+
+
+def _place(graph: Graph, sharing: Pieces, name: str, parts: Sequence[ArenaPart], solution: Solution) -> Home:
+    owner = sharing.owners[name]
+    home = home_of(graph, owner)
+    if home not in (ARENA, STATE):
+        return Home(home, owner)
+    offset = solution.offsets.get((owner,), 0) + sharing.starts.get(name, 0)
+    return Home(ARENA, owner, part_with(parts, offset).memory, offset)
+
+
+def part_with(parts: Sequence[ArenaPart], offset: int) -> ArenaPart:
+    """The part of the arena that an offset lies in."""
+    return next((part for part in parts if offset < part.end), parts[-1])

@@ -1,0 +1,45 @@
+"""What layers take on a board, as its measured costs predict it: one call of a kernel each. Those of a computer are in
+nanoseconds instead of cycles."""
+
+from __future__ import annotations
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.target.cost_model import call_cycles, work
+from tilewright.target.kernel import Kernel
+from tilewright.target.mapping import Mapped
+from tilewright.target.target import Target
+from tilewright.tiling.tiles import TileGrid
+
+
+def predicted_cycles(schedule: Schedule) -> dict[str, int]:
+    """By the keys of nodes; nothing where no board counts cycles, and 0 where no costs were measured."""
+    if schedule.target.board is None and not schedule.target.processor:
+        return {}
+    if not schedule.target.costs.kernels:
+        return {call.node.key: 0 for call in schedule.calls}
+    return {call.node.key: _of_call(schedule, call) for call in schedule.calls}
+
+
+def _of_call(schedule: Schedule, call: Call) -> int:
+    """Where several threads compute it, of the one that has most."""
+    target, results = schedule.target, tuple(call.node.results())
+    if not call.parts:
+        return _of_layer(target, schedule.graph, call.node, call.kernel)
+    grids = [TileGrid(part.share.op, part.share.types, results) for part in call.parts]
+    return max(_of_grid(target, grid, call.kernel) for grid in grids)
+
+
+def mapped_cycles(mapped: Mapped) -> int:
+    """The sum, before anything is placed."""
+    nodes = [node for node in mapped.graph.nodes if not node.op.view]
+    return sum(_of_layer(mapped.target, mapped.graph, node, mapped.choice(node).kernel) for node in nodes)
+
+
+def _of_layer(target: Target, graph: Graph, node: Node, kernel: Kernel) -> int:
+    return _of_grid(target, TileGrid(node.op, graph.all_types(node), tuple(node.results())), kernel)
+
+
+def _of_grid(target: Target, grid: TileGrid, kernel: Kernel) -> int:
+    estimate = call_cycles(target.costs, kernel, grid.op, grid.types, work(grid, {}), 1)
+    return round(estimate.submitting + estimate.cores + estimate.engine + target.costs.layer)

@@ -1,0 +1,105 @@
+"""Whether a network fits the memories of a board: RAM for what changes, flash for what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import CompileError, present
+from tilewright.memory.allocator import fullest_step, largest_alive, shown
+from tilewright.planner.arena.allocation import Allocation
+from tilewright.planner.arena.board_regions import beside_arena
+from tilewright.planner.board.advice import Needs, advice
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.memory import ARENA, CODE, CONSTANTS, Memory, holding
+from tilewright.target.settings import Settings
+
+THE_ARENA = "the arena"
+NAMED = 3
+"""How many tensors of the peak an error names."""
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class Use:
+    """The bytes of a memory by what they are for."""
+
+    memory: Memory
+    parts: Mapping[str, int]
+
+    @property
+    def needed(self) -> int:
+        return sum(self.parts.values())
+
+    @property
+    def bytes(self) -> int:
+        return present(self.memory.bytes, f"memory {self.memory.name}", "has no size")
+
+    @property
+    def missing(self) -> int:
+        return max(self.needed - self.bytes, 0)
+
+
+def board_memory(schedule: Schedule) -> tuple[Use, ...]:
+    """Of a target with a board: what each memory is used for. The one with the stack is the first, then that of the
+    constants; those with other parts of the arena are the last."""
+    target = schedule.target
+    constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
+    lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
+    copies = {"copies of weights": schedule.copied_bytes} if schedule.copied else {}
+    if code is not constants:
+        # The linker keeps what is copied beside the code.
+        lasting, program = {"constants": schedule.flash_bytes - schedule.copied_bytes}, {**program, **copies}
+    apart = [Use(constants, lasting), Use(code, program)]
+    first, *more = schedule.parts
+    beside = beside_arena(target, schedule.graph, schedule.inputs)
+    others = {memory.name: memory for memory in holding(target.memories, ARENA)}
+    return (
+        Use(target.memories[0], {THE_ARENA: first.bytes, **beside, **copies}),
+        *([Use(code, lasting | program)] if code is constants else apart),
+        *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
+    )
+
+
+def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Settings) -> Schedule:
+    """The schedule, if its board holds it; what does not fit is refused with all numbers."""
+    if schedule.target.board is None:
+        return schedule
+    uses = board_memory(schedule)
+    for use in uses:
+        if use.missing:
+            parts = ", ".join(f"{size} for {what}" for what, size in use.parts.items() if size)
+            what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
+            peak = _elsewhere(schedule) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
+            hint = advice(schedule.target, schedule.graph, use.memory, _needs(uses), settings)
+            raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
+    return schedule
+
+
+def _needs(uses: Sequence[Use]) -> Needs:
+    """Of the memory with the stack, which is the first, and of the one with the constants, which is the next."""
+    return Needs(uses[0].needed, uses[1].needed)
+
+
+def _elsewhere(schedule: Schedule) -> str:
+    """What else has been tried: other memories, and layers in strips of rows (`--optimise ram`)."""
+    others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
+    more = f", and with {', '.join(others)} there is no room either" if others else ""
+    return f"{more}; --optimise ram needs as much"
+
+
+def _peak(allocation: Allocation) -> str:
+    """The layer that the arena is as large as it is for."""
+    problem, graph = allocation.problem, allocation.mapped.graph
+    step = fullest_step(problem)
+    number, found = min(step, len(graph.nodes) - 1), largest_alive(problem, step)
+    node = graph.nodes[number]
+    named = ", ".join(f"{buffer.bytes} of {_short(shown(buffer.name))}" for buffer in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    layer = f"layer {number} of {len(graph.nodes)}, {node.op.kind} {_short(node.name or node.key)}"
+    return f"\n  the arena's peak is at {layer}: {sum(one.bytes for one in found)} bytes, {named}{more}"
+
+
+def _short(name: str) -> str:
+    """Names of fused layers list all that they are made of: the end says which one it is."""
+    return name if len(name) <= LONGEST_NAME else f"...{name[-LONGEST_NAME:]}"

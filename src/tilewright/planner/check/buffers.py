@@ -1,0 +1,219 @@
+"""A check of the bytes that a cluster's schedule takes: of memories, buffers, parameters and working memory, against
+what the target has and what the kernels' own functions say of every tile. Written without the planner's code."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+
+from tilewright.errors import InternalError, present
+from tilewright.ir.graph import Graph
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType
+from tilewright.planner.cluster.tile_params import Variants
+from tilewright.planner.schedule.tile_schedule import DMA_COPY, PER_CORE, ClusterSchedule, LayerSchedule, Slots
+from tilewright.target.kernel import Kernel
+from tilewright.target.memory import Memory
+from tilewright.target.struct_size import struct_bytes
+from tilewright.target.target import Target
+from tilewright.tiling.tiles import TileGrid
+
+MOST_TILES = 256
+"""Of a grid with more, those at the edges and beside them are looked at, and as many others."""
+
+
+def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Raises `InternalError` for the first that is too small, not aligned or beyond its memory."""
+    _check_cores(schedule, target)
+    for layer in schedule.layers:
+        _check_params(layer, target)
+        _check_scratch(schedule, layer, target)
+        for what, slots, memory in _slots(layer, target):
+            _check_slots(schedule, layer, what, slots, memory)
+    for memory in target.memories:
+        _check_arena(schedule, graph, memory, target)
+    if unknown := schedule.arenas.keys() - {memory.name for memory in target.memories}:
+        raise _fault("schedule", f"has arenas of {sorted(unknown)}, which {target.name} has not")
+
+
+# ---- memories -------------------------------------------------------------------------------------------------------
+
+
+def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
+    cluster = present(target.cluster, f"target {target.name}", "has no cluster")
+    if not 1 <= schedule.cores <= cluster.cores:
+        raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {cluster.cores}")
+    stacks, l1 = schedule.stacks, target.hierarchy.l1
+    kernels = {layer.option.kernel for layer in schedule.layers if layer.loop != DMA_COPY}
+    for kernel in kernels:
+        needed = cluster.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
+        needed += cluster.waiting_stack if kernel.in_order else 0
+        own = stacks.dma_core if kernel.offloaded else stacks.each
+        if needed > own or stacks.each % 16 or stacks.dma_core % 16:
+            raise _fault("schedule", f"{kernel.stem} needs {needed} bytes of stack, there are {own}")
+    inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_l1
+    taken = cluster.state + inside + schedule.arenas.get(l1.name, 0)
+    if taken > (l1.bytes or 0):
+        raise _fault("schedule", f"takes {taken} bytes of {l1.bytes} in {l1.name}")
+
+
+def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target: Target) -> None:
+    """An arena holds all that lies there, and nothing else; its memory holds it."""
+    size = schedule.arenas.get(memory.name, 0)
+    ends = [
+        slots.end for layer in schedule.layers for _, slots, _ in _slots(layer, target) if slots.memory == memory.name
+    ]
+    if memory == target.hierarchy.l2:
+        ends += [staged.offset + staged.bytes for layer in schedule.layers for staged in layer.staged]
+    homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
+    ends += [home.offset + graph.types[home.owner].bytes for home in homes]
+    needed = max(ends, default=0)
+    if size != -(-needed // memory.placement) * memory.placement:
+        raise _fault("schedule", f"{memory.name} has an arena of {size} bytes, {needed} are used")
+    if memory.bytes is not None and size > memory.bytes - memory.reserved:
+        raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")
+    for home in homes:
+        if home.offset % memory.alignment or home.offset < 0:
+            raise _fault(f"tensor '{home.owner}'", f"is at {home}, which is not aligned")
+
+
+# ---- buffers --------------------------------------------------------------------------------------------------------
+
+
+def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, Memory]]:
+    """All buffers of a layer, and the memory that they should be in."""
+    l1, l2 = target.hierarchy.l1, target.hierarchy.l2
+    yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
+    yield from (
+        (f"{m.operand.name} in L2", m.staging, l2) for m in (*layer.loads, *layer.stores) if m.staging is not None
+    )
+    if layer.params is not None:
+        yield "parameters", layer.params, l1
+    if layer.scratch is not None:
+        yield "working memory", layer.scratch, l2 if layer.option.mode == "in_l2" else l1
+
+
+def _check_slots(schedule: ClusterSchedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory) -> None:
+    where = f"{layer.option.node.where}, {what}"
+    if slots.memory != memory.name:
+        raise _fault(where, f"is in {slots.memory}, not in {memory.name}")
+    if slots.offset < 0 or slots.offset % memory.alignment:
+        raise _fault(where, f"at {slots.memory}+{slots.offset} is not aligned")
+    if slots.count > 1 and slots.bytes % ALIGNMENT:
+        raise _fault(where, f"has buffers of {slots.bytes} bytes side by side, which are not all aligned")
+    if slots.turns not in (1, 2) or slots.period < 1 or (slots.turns == 1 and slots.period != 1):
+        raise _fault(where, f"has {slots.turns} buffers by turns of {slots.period}")
+    workers = min(schedule.cores, layer.tiles) if layer.loop == PER_CORE else 1
+    if slots.cores not in (1, workers):
+        raise _fault(where, f"is {slots.cores} cores' own, {workers} have tiles of their own")
+    if slots.end > schedule.arenas.get(slots.memory, 0):
+        raise _fault(where, f"ends at {slots.memory}+{slots.end}, beyond the arena")
+
+
+ALIGNMENT = 8
+"""Of what kernels read and write by words."""
+
+
+# ---- what kernels need, tile by tile --------------------------------------------------------------------------------
+
+
+def tiles_to_check(grid: TileGrid) -> Iterator[dict[str, int]]:
+    """Every tile; of very many, those at the edges and beside them, and some others."""
+    if grid.tiles <= MOST_TILES:
+        yield from (grid.indices(tile) for tile in range(grid.tiles))
+        return
+    ends = [sorted({0, min(1, cut.count - 1), max(cut.count - 2, 0), cut.count - 1}) for cut in grid.cuts]
+    loops = [cut.loop for cut in grid.cuts]
+    yield from (dict(zip(loops, indices, strict=True)) for indices in itertools.product(*ends))
+    rng = random.Random(grid.tiles)
+    yield from (grid.indices(rng.randrange(grid.tiles)) for _ in range(MOST_TILES))
+
+
+LocalTypes = tuple[tuple[str, TensorType], ...]
+
+
+def scratch_needed(kernel: Kernel, grid: TileGrid) -> int:
+    """Bytes of working memory that some tile needs and none exceeds."""
+    return max(kernel.scratch(op, dict(types)) for op, types in _distinct(grid))
+
+
+def distinct_params(kernel: Kernel, grid: TileGrid) -> int:
+    """How many tiles, at the least, have parameters that no other has."""
+    found: list[Params] = []
+    for op, types in _distinct(grid):
+        params = kernel.params(op, dict(types))
+        if params not in found:
+            found.append(params)
+    return len(found)
+
+
+def _distinct(grid: TileGrid) -> Iterable[tuple[Op, LocalTypes]]:
+    """Tiles as kernels see them, each kind once."""
+    return dict.fromkeys((grid.local_op(tile), tuple(grid.local_types(tile).items())) for tile in tiles_to_check(grid))
+
+
+def check_variants(kernel: Kernel, grid: TileGrid, variants: Variants) -> None:
+    """Every tile finds its own parameters in the array."""
+
+    @cache
+    def params(op: Op, types: LocalTypes) -> Params:
+        return kernel.params(op, dict(types))
+
+    if any(selector.cut not in grid.cuts for selector in variants.selectors):
+        raise _fault(f"kernel {kernel.stem}", "has parameters for another grid")
+    for tile in tiles_to_check(grid):
+        wanted = params(grid.local_op(tile), tuple(grid.local_types(tile).items()))
+        if _selected(kernel, variants, tile) != wanted:
+            raise _fault(f"kernel {kernel.stem}", f"the parameters of tile {tile} are not its own")
+
+
+def _selected(kernel: Kernel, variants: Variants, tile: Mapping[str, int]) -> Params:
+    """As C selects them: one more wherever a tile differs from the one before."""
+    at = size = 0
+    for selector in variants.selectors:
+        changes = selector.changes
+        if list(changes) != sorted({change for change in changes if 0 < change < selector.cut.count}):
+            raise _fault(f"kernel {kernel.stem}", f"has parameters that change at tiles {changes}")
+        at = at * (len(changes) + 1) + sum(tile[selector.cut.loop] >= change for change in changes)
+        size = (size or 1) * (len(changes) + 1)
+    if len(variants.params) != max(size, 1):
+        raise _fault(f"kernel {kernel.stem}", f"has {len(variants.params)} sets of parameters, not {max(size, 1)}")
+    return variants.params[at]
+
+
+def _check_params(layer: LayerSchedule, target: Target) -> None:
+    kernel, where = layer.option.kernel, layer.option.node.where
+    if (layer.tile_params is None) != (layer.loop == DMA_COPY):
+        raise _fault(where, "has parameters without a kernel, or a kernel without parameters")
+    if (layer.params is None) != (layer.option.mode in ("in_l2", "dma_copy")):
+        raise _fault(where, "has parameters in L1 that nobody fetches, or none there that a kernel looks for")
+    if layer.tile_params is None:
+        return
+    check_variants(kernel, layer.option.grid, layer.tile_params.variants)
+    # The compiler asserts it too, in generated C.
+    if layer.tile_params.struct_bytes != struct_bytes(target.kernel_text, kernel.params_header, kernel.params_type):
+        raise _fault(where, f"{layer.tile_params.struct_bytes} bytes are not those of a {kernel.params_type}")
+    if layer.params is not None and (layer.params.bytes, layer.params.count) != (layer.tile_params.bytes, 1):
+        raise _fault(where, f"has {layer.params.bytes} bytes for parameters of {layer.tile_params.bytes}")
+
+
+def _check_scratch(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
+    """Every core that has tiles of its own has its own; cores finish a tile while an accelerator works on the next."""
+    option, where, scratch = layer.option, layer.option.node.where, layer.scratch
+    needed = 0 if layer.loop == DMA_COPY else scratch_needed(option.kernel, option.grid)
+    if (scratch is None) != (needed == 0):
+        raise _fault(where, f"needs {needed} bytes of working memory and has {'none' if scratch is None else 'some'}")
+    if scratch is None:
+        return
+    turns = 2 if option.kernel.offloaded and option.double else 1
+    workers = min(schedule.cores, layer.tiles) if layer.loop == PER_CORE else 1
+    if (scratch.turns, scratch.cores) != (turns, workers):
+        raise _fault(where, f"has {scratch.count} working memories, needs {turns * workers}")
+    if not needed <= scratch.bytes <= -(-needed // ALIGNMENT) * ALIGNMENT:
+        raise _fault(where, f"needs {needed} bytes of working memory, there are {scratch.bytes}")
+
+
+def _fault(where: str, what: str) -> InternalError:
+    return InternalError(where, what)

@@ -1,0 +1,366 @@
+"""The events of a cluster's schedule, checked one by one, from the definitions and without the planner's code.
+
+It follows what every byte holds: whoever reads finds what it expects, nobody writes what another may still read or
+write, every transfer and job is waited for, and no limit of the runtime, the links or the kernels is exceeded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilewright.errors import InternalError
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import BYTES
+from tilewright.planner.check.event_regions import clipped, elements, extent, of_layer, overlap, place
+from tilewright.planner.check.held_bytes import HeldBytes
+from tilewright.planner.check.live_accesses import Access, LiveAccesses
+from tilewright.planner.home import ARENA
+from tilewright.planner.keys import PARAMS
+from tilewright.planner.schedule.events import (
+    CORES,
+    DMA,
+    Begin,
+    Call,
+    Epoch,
+    Event,
+    Region,
+    Transfer,
+    Wait,
+    WaitJob,
+    core,
+)
+from tilewright.planner.schedule.tile_schedule import IN_L2, PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.target.memory import Link
+from tilewright.target.target import Target
+
+
+def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Raises `InternalError` for the first thing that could go wrong."""
+    checker = _Checker(schedule, graph, target)
+    for epoch in epochs:
+        checker.run(epoch)
+    checker.end()
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What an accelerator has been given and nobody has waited for."""
+
+    number: int
+    engine: str
+    accesses: list[Access]
+    call: Call
+
+
+@dataclass
+class _Checker:
+    schedule: ClusterSchedule
+    graph: Graph
+    target: Target
+    epoch: int = 0
+    position: int = 0
+    live: dict[str, LiveAccesses] = field(default_factory=dict)
+    """Memory -> accesses of this epoch, and those that are not over."""
+    groups: dict[int, tuple[str, str, list[Access]]] = field(default_factory=dict)
+    """Open group -> its agent, its link, its accesses."""
+    begun: set[int] = field(default_factory=set)
+    arrivals: dict[int, list[tuple[Region, str]]] = field(default_factory=dict)
+    """Group -> what its targets hold when it is done."""
+    jobs: list[_Job] = field(default_factory=list)
+    engines: dict[int, str] = field(default_factory=dict)
+    """Job -> the accelerator that was given it."""
+    kept: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(link, agent) -> groups that it had in this epoch when it began another."""
+    submitted: int = 0
+    calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    """(layer, kind) -> tiles that have been called, in order."""
+    held: HeldBytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.held = HeldBytes(self.schedule, self.graph)
+
+    def run(self, epoch: Epoch) -> None:
+        for event in epoch:
+            self.position += 1
+            self._event(event)
+        self._check_groups()
+        self.epoch += 1
+        # Memories without any are left out: every constant, input and output is one, and epochs are many.
+        kept = ((memory, accesses.still_open()) for memory, accesses in self.live.items())
+        self.live = {memory: accesses for memory, accesses in kept if accesses.homes}
+
+    def end(self) -> None:
+        if self.groups:
+            group, (agent, _, _) = next(iter(self.groups.items()))
+            raise _fault("schedule", f"nobody waits for group {group} of {agent}")
+        if self.jobs:
+            raise _fault("schedule", f"nobody waits for job {self.jobs[0].number}")
+        for layer in self.schedule.layers:
+            self._check_calls(layer)
+        for name in self.graph.outputs:
+            if name not in self.graph.constants and name not in self.graph.inputs:
+                self.held.check_whole(name, self.schedule.homes[name].owner, f"output '{name}'")
+        for state in self.graph.states:
+            self.held.check_whole(state.after, state.before, f"state '{state.name}'")
+
+    def _event(self, event: Event) -> None:
+        if isinstance(event, Begin):
+            self._begin(event)
+        elif isinstance(event, Transfer):
+            self._transfer(event)
+        elif isinstance(event, Wait):
+            self._wait(event)
+        elif isinstance(event, Call):
+            self._call(event)
+        else:
+            self._wait_job(event)
+
+    def _check_groups(self) -> None:
+        """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
+        what they have."""
+        for link in {name for name, _ in self.kept}:
+            opened = Counter(agent for agent, name, _ in self.groups.values() if name == link)
+            begun = Counter({agent: count for (name, agent), count in self.kept.items() if name == link})
+            kept, there = (opened | begun).total(), self._link(link).groups
+            if 1 < there <= kept:
+                raise _fault("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
+        self.kept.clear()
+
+    # ---- transfers --------------------------------------------------------------------------------------------------
+
+    def _begin(self, event: Begin) -> None:
+        if event.group in self.begun:
+            raise _fault("schedule", f"group {event.group} is begun twice")
+        self.begun.add(event.group)
+        self.groups[event.group] = event.agent, event.link, []
+        self._link(event.link)
+        held = sum(one[:2] == (event.agent, event.link) for one in self.groups.values()) - 1
+        key = event.link, event.agent
+        self.kept[key] = max(held, self.kept.get(key, 0))
+
+    def _transfer(self, event: Transfer) -> None:
+        where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"
+        if event.group not in self.groups:
+            raise _fault(where, f"group {event.group} is not open")
+        agent, link, accesses = self.groups[event.group]
+        if (agent, link) != (event.agent, event.link):
+            raise _fault(where, f"belongs to group {event.group} of {agent} and {link}")
+        self._check_same(event, where)
+        self._check_reach(event, where)
+        self.held.check(event.source, where, event.layer)
+        for region, writes in ((event.source, False), (event.target, True)):
+            accesses.append(self._access(region, writes, event.agent, None, where))
+        self.held.spoil(event.target)
+        self.arrivals.setdefault(event.group, []).append((of_layer(event.target, event.layer), where))
+
+    def _check_same(self, event: Transfer, where: str) -> None:
+        source, target = event.source, event.target
+        if source.role or target.role:
+            expected = f"params {event.layer}", target.role, target.stop - target.start
+            if (source.memory, source.role, source.stop - source.start) != expected:
+                raise _fault(where, "moves something else than its parameters")
+            return
+        copies = self.schedule.layers[event.layer].prefetch
+        if source.tensor != target.tensor and not (copies is not None and bool(copies.copies)):
+            raise _fault(where, f"moves {source.tensor} to where {target.tensor} is expected")
+        if source.spans != target.spans:
+            raise _fault(where, f"moves {source.spans} to where {target.spans} is expected")
+        for region in (source, target):
+            self._check_size(region, where)
+
+    def _check_size(self, region: Region, where: str) -> None:
+        size = elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
+        held = region.stop - region.start
+        if not region.owner and held != size:
+            raise _fault(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
+
+    def _check_reach(self, event: Transfer, where: str) -> None:
+        """Both ends are memories that the link joins."""
+        ends = {self._memory(event.source), self._memory(event.target)}
+        links = [link for link in self.target.links if link.name == event.link]
+        joined = [{link.outer, link.inner} for link in links] + [{link.inner} for link in links if link.within_inner]
+        if ends not in joined:
+            raise _fault(where, f"{event.link} does not join {' and '.join(sorted(ends))}")
+
+    def _memory(self, region: Region) -> str:
+        """The memory of a region, whoever's bytes it is."""
+        if region.memory in self.schedule.arenas:
+            return region.memory
+        if region.role == PARAMS:
+            return self.target.hierarchy.l2.name
+        return self.schedule.homes[region.owner or region.tensor].memory
+
+    def _wait(self, event: Wait) -> None:
+        if event.group not in self.groups:
+            raise _fault("schedule", f"{event.agent} waits for group {event.group}, which is not open")
+        agent, _, accesses = self.groups.pop(event.group)
+        if agent != event.agent:
+            raise _fault("schedule", f"{event.agent} waits for group {event.group} of {agent}")
+        for access in accesses:
+            access.end = self._now
+        for region, where in self.arrivals.pop(event.group, []):
+            self.held.hold(region, where)
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def _call(self, event: Call) -> None:
+        layer = self.schedule.layers[event.layer]
+        where = f"layer {event.layer} tile {event.tile}, {event.kind}"
+        self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
+        if event.agent != (caller := _caller(event, layer, self.schedule.cores)):
+            raise _fault(where, f"is called by {event.agent}, not by {caller}")
+        self._check_operands(event, layer, where)
+        offloaded = event.kind == "submit"
+        for region in event.reads:
+            if not (offloaded and self._is_still_made(region, layer, where)):
+                self.held.check(region, where, event.layer)
+        regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
+        end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
+        accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
+        if not offloaded:
+            self._made(event, where)
+            return
+        if event.job <= self.submitted:
+            raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
+        self.submitted = event.job
+        self.engines[event.job] = engine
+        self.jobs.append(_Job(event.job, engine, accesses, event))
+
+    def _is_still_made(self, region: Region, layer: LayerSchedule, where: str) -> bool:
+        """Whether jobs before make all of it, of an accelerator that begins none before those have ended. What jobs
+        leave behind is known when they are waited for: till then, those are the last that write these bytes."""
+        parts = set(self.held.parts(region.tensor)) if region.owner else set()
+        missing = set(parts)
+        for call in (job.call for job in reversed(self.jobs)):
+            for one in call.writes:
+                if one.tensor in missing and one.owner == region.owner:
+                    missing -= {one.tensor} if self._is_made_before(call, one, layer) else set()
+                elif one.tensor not in parts and self._is_written_over(region, one, call.layer == layer.number):
+                    raise _fault(where, f"reads {place(region)}, which layer {call.layer} writes over before")
+            if parts and not missing:
+                return True
+        return False
+
+    def _is_made_before(self, call: Call, written: Region, layer: LayerSchedule) -> bool:
+        """Whether a job of the same accelerator makes a whole tensor before it begins one of this layer's."""
+        maker = self.schedule.layers[call.layer].option
+        in_order = maker.kernel.in_order and layer.option.kernel.in_order and maker.engine == layer.option.engine
+        return in_order and elements(written.spans) == self.graph.types[written.tensor].elements
+
+    def _is_written_over(self, read: Region, written: Region, by_itself: bool) -> bool:
+        """By an earlier job. A layer may have its results in the place of operands: tile by tile, those of its own."""
+        in_place = by_itself and bool(read.owner) and read.owner == written.owner
+        return read.memory == written.memory and not in_place and overlap(read, written)
+
+    def _made(self, event: Call, where: str) -> None:
+        for region in event.writes:
+            self.held.hold(region, where)
+
+    def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
+        """A call has the windows that the operator's own geometry says."""
+        option, grid = layer.option, layer.option.grid
+        found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
+        regions = [region for region in (*event.reads, *event.writes) if not region.role]
+        expected = sorted(
+            (argument.operand.tensor, clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
+            for argument in layer.arguments
+            if not (argument.operand.is_result and _leaves_results(event, layer))
+            if not (event.kind == "submit" and argument.operand.name in option.kernel.finished_with(grid.op))
+        )
+        if sorted((region.tensor, region.spans) for region in regions) != expected:
+            raise _fault(where, "has other windows than its tile")
+        for region in regions:
+            self._check_size(region, where)
+            if not region.owner and region.start % self._alignment(region.memory):
+                raise _fault(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
+
+    def _alignment(self, memory: str) -> int:
+        return next((m.alignment for m in self.target.memories if m.name == memory), 1)
+
+    def _wait_job(self, event: WaitJob) -> None:
+        """An accelerator does its jobs in order; those of another one go on."""
+        if event.job not in self.engines:
+            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
+        engine = self.engines[event.job]
+        ended = [job for job in self.jobs if job.engine == engine and job.number <= event.job]
+        self.jobs = [job for job in self.jobs if job not in ended]
+        for job in ended:
+            for access in job.accesses:
+                access.end = self._now
+            self._made(job.call, f"layer {job.call.layer} tile {job.call.tile}")
+
+    def _check_calls(self, layer: LayerSchedule) -> None:
+        """Every tile once, in order but for cores that have tiles of their own."""
+        option = layer.option
+        first = "submit" if option.kernel.offloaded and option.mode == "offload" else "run"
+        wanted = list(range(layer.tiles)) if option.mode != "dma_copy" else []
+        kinds = {first: wanted}
+        if first == "submit":
+            kinds |= {"gather": wanted} if layer.gathers else {}
+            kinds |= {"finish": wanted} if layer.finishes else {}
+        for kind in ("run", "gather", "submit", "finish"):
+            found = self.calls.get((layer.number, kind), [])
+            ordered = sorted(found) if layer.loop == PER_CORE else found
+            if ordered != kinds.get(kind, []):
+                raise _fault(option.node.where, f"tiles {found} are called ({kind}) of {layer.tiles}")
+
+    # ---- who has which bytes when -----------------------------------------------------------------------------------
+
+    @property
+    def _now(self) -> tuple[int, int]:
+        return self.epoch, self.position
+
+    def _access(
+        self, region: Region, writes: bool, agent: str, end: tuple[int, int] | None, what: str, engine: str = ""
+    ) -> Access:
+        self._check_inside(region, what)
+        made = Access(region, writes, agent, self._now, end, what, engine)
+        live = self.live.setdefault(region.memory, LiveAccesses())
+        for other in live.near(region, writes):
+            if not other.comes_before(made) and overlap(other.region, region):
+                raise _fault(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
+        live.add(made)
+        return made
+
+    def _check_window(self, region: Region, what: str) -> None:
+        """A window has the bytes that its home and its box give it."""
+        home, element = self.schedule.homes[region.tensor], BYTES[self.graph.types[region.tensor].dtype]
+        first, last = extent(region, element)
+        base = home.offset if home.kind == ARENA else 0
+        if region.owner in self.graph.constants and region.memory in self.schedule.arenas:
+            base = region.start - first  # staged: checked where it is read
+        if (region.start, region.stop) != (base + first, base + last):
+            raise _fault(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
+
+    def _check_inside(self, region: Region, what: str) -> None:
+        if region.owner:
+            self._check_window(region, what)
+        size = self.schedule.arenas.get(region.memory)
+        if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
+            raise _fault(what, f"{place(region)} is outside the {size} bytes of {region.memory}")
+
+    def _link(self, name: str) -> Link:
+        found = next((link for link in self.target.links if link.name == name), None)
+        if found is None:
+            raise _fault("schedule", f"there is no link {name}")
+        return found
+
+
+def _caller(event: Call, layer: LayerSchedule, cores: int) -> str:
+    """Who must call: jobs are submitted by the DMA core; cores work together, or take tiles in turn."""
+    if event.kind == "submit":
+        return DMA
+    if layer.loop == PER_CORE and cores > 0:
+        return core(event.tile % cores)
+    return core(0) if layer.loop == IN_L2 else CORES
+
+
+def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
+    """Whether a call writes its working memory only."""
+    return event.kind == "gather" or (event.kind == "submit" and layer.finishes)
+
+
+def _fault(where: str, what: str) -> InternalError:
+    return InternalError(where, what)

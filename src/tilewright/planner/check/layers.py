@@ -1,0 +1,234 @@
+"""A check of what a cluster's schedule says of its layers, before it is followed tile by tile: that its parts belong
+together, so that generated C is what `unroll.py` says it is. Written without the planner's code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tilewright.errors import InternalError
+from tilewright.ir.graph import Graph
+from tilewright.planner.cluster.tiling_option import Operand
+from tilewright.planner.home import ARENA, CONSTANT, Home
+from tilewright.planner.schedule.tile_schedule import (
+    COOPERATIVE,
+    COOPERATIVE_ONCE,
+    DMA_COPY,
+    IN_L2,
+    OFFLOAD,
+    OFFLOAD_ONCE,
+    OFFLOAD_QUEUED,
+    OFFLOAD_STARVED,
+    PER_CORE,
+    SUBMIT,
+    SUBMIT_AHEAD,
+    Argument,
+    ClusterSchedule,
+    LayerSchedule,
+    Move,
+    When,
+)
+from tilewright.target.target import Target
+
+SUBMITTED = (SUBMIT, SUBMIT_AHEAD)
+
+
+def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Raises `InternalError` for the first layer whose parts do not belong together."""
+    if missing := graph.types.keys() - schedule.homes.keys():
+        raise _fault("schedule", f"has no home for {sorted(missing)}")
+    _check_order(schedule)
+    for layer in schedule.layers:
+        _check_loop(layer)
+        _check_arguments(layer)
+        _check_homes(schedule, layer, target)
+        _check_moves(layer)
+        _check_staged(schedule, layer, graph, target)
+
+
+# ---- which layer does what for which --------------------------------------------------------------------------------
+
+
+def _check_order(schedule: ClusterSchedule) -> None:
+    """Every layer is prefetched for, staged for and waited for once, by one before or after it as the case may be."""
+    layers = schedule.layers
+    if [layer.number for layer in layers] != list(range(len(layers))):
+        raise _fault("schedule", f"layers are numbered {[layer.number for layer in layers]}")
+    prefetched = Counter(n for layer in layers for n in (*layer.prefetches, *[layer.number] * layer.prefetches_first))
+    staged = Counter(n for layer in layers for n in (*[layer.number] * layer.stages_first, *_next(layer)))
+    waited = Counter(n for numbers in (*(layer.waits_for for layer in layers), schedule.last_waits) for n in numbers)
+    _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
+    _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
+    submitted = [layer for layer in layers if layer.loop in SUBMITTED]
+    ended = {
+        layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)
+    }
+    _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
+    _check_last_waits(schedule)
+    for layer in layers:
+        if list(layer.prefetches) != sorted(layer.prefetches) or any(n <= layer.number for n in layer.prefetches):
+            raise _fault(_where(layer), f"prefetches for layers {layer.prefetches}")
+        if list(layer.waits_for) != sorted(layer.waits_for) or any(n >= layer.number for n in layer.waits_for):
+            raise _fault(_where(layer), f"waits for layers {layer.waits_for}")
+        if any(n != layer.number + 1 for n in _next(layer)):
+            raise _fault(_where(layer), f"stages for layer {layer.stages_next}, which is not the next")
+
+
+def _ends_with_another(layer: LayerSchedule, layers: Sequence[LayerSchedule], waited: Counter[int]) -> bool:
+    """Whether a later layer is waited for that the accelerator does not begin before it has ended this one."""
+    own = layer.option
+    return any(
+        own.kernel.in_order and later.option.kernel.in_order and own.engine == later.option.engine
+        for later in layers[layer.number + 1 :]
+        if later.option.mode == "offload" and (later.loop not in SUBMITTED or waited[later.number])
+    )
+
+
+def _check_last_waits(schedule: ClusterSchedule) -> None:
+    if list(schedule.last_waits) != sorted(schedule.last_waits):
+        raise _fault("schedule", f"waits for layers {schedule.last_waits} at the end")
+
+
+def _next(layer: LayerSchedule) -> tuple[int, ...]:
+    return () if layer.stages_next is None else (layer.stages_next,)
+
+
+def _check_once(what: str, found: Counter[int], wanted: Sequence[int]) -> None:
+    if found != Counter(wanted):
+        wrong = sorted((found - Counter(wanted)) + (Counter(wanted) - found))
+        raise _fault("schedule", f"layers {wrong} are {what} not at all, too often or for nothing")
+
+
+# ---- loops ----------------------------------------------------------------------------------------------------------
+
+
+def _check_loop(layer: LayerSchedule) -> None:
+    option, moves = layer.option, bool(layer.loads or layer.stores)
+    if layer.loop not in _loops(layer, moves):
+        raise _fault(_where(layer), f"runs as {layer.loop}, which a {option.mode} layer of this kind does not")
+    if layer.buffers != 1 + option.double:
+        raise _fault(
+            _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
+        )
+    if (layer.prefetch is None) != (option.mode == "in_l2"):
+        raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
+    if layer.prefetch is not None and bool(layer.prefetch.copies) != (layer.loop == DMA_COPY):
+        raise _fault(_where(layer), "is copied by DMA and computed, or neither")
+
+
+def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
+    """The loops of the runtime that do what a layer needs, and no more."""
+    kernel, once = layer.option.kernel, layer.tiles == 1 and not moves
+    if layer.option.mode == "offload":
+        return _offloads(layer, once)
+    return {
+        "dma_copy": (DMA_COPY,),
+        "in_l2": (COOPERATIVE,) if kernel.cooperative else (IN_L2,),
+        "per_core": () if kernel.cooperative else (PER_CORE,),
+        "cooperative": () if not kernel.cooperative else (COOPERATIVE_ONCE,) if once else (COOPERATIVE,),
+    }.get(layer.option.mode, ())
+
+
+def _offloads(layer: LayerSchedule, once: bool) -> tuple[str, ...]:
+    """Of a layer that an accelerator computes."""
+    kernel, held = layer.option.kernel, {operand.name for operand in layer.option.held}
+    if once and kernel.prepares:
+        return OFFLOAD_ONCE, SUBMIT_AHEAD
+    if not kernel.in_order or (layer.buffers == 1 and layer.tiles > 1):
+        plain = layer.buffers > 1 and not (kernel.gathers or kernel.finishes)
+        return () if held else (OFFLOAD, *[OFFLOAD_STARVED] * plain, *[SUBMIT] * (layer.tiles == 1))
+    if kernel.gathers or kernel.finishes or len(held) > 1 or not held <= kernel.held:
+        return ()
+    return OFFLOAD_QUEUED, *[SUBMIT] * (layer.tiles == 1)
+
+
+# ---- operands and results -------------------------------------------------------------------------------------------
+
+
+def _check_arguments(layer: LayerSchedule) -> None:
+    """They are those of the node, and have buffers where they are copied."""
+    node = layer.option.node
+    wanted = [(name, tensor, False) for name, tensor in node.operands().items()]
+    wanted += [(name, tensor, True) for name, tensor in node.results().items()]
+    found = [(a.operand.name, a.operand.tensor, a.operand.is_result) for a in layer.arguments]
+    if sorted(found) != sorted(wanted):
+        raise _fault(_where(layer), f"has the arguments {found}, its node {wanted}")
+    if tuple(argument.operand for argument in layer.arguments) != layer.option.operands:
+        raise _fault(_where(layer), "has other operands than its option, or in another order")
+    for argument in layer.arguments:
+        if (argument.buffer is not None) != argument.operand.streamed:
+            raise _fault(
+                _where(layer), f"{argument.operand.name} has a buffer and is not copied, or the other way round"
+            )
+
+
+def _check_homes(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
+    """An argument is looked for where its tensor lives, or where the constant that it is of is staged."""
+    staged = {one.constant: one.offset for one in layer.staged}
+    for argument in layer.arguments:
+        home = schedule.homes[argument.operand.tensor]
+        if home.owner in staged and home.kind == CONSTANT:
+            home = Home(ARENA, home.owner, target.hierarchy.l2.name, staged[home.owner])
+        if argument.home != home:
+            raise _fault(_where(layer), f"looks for {argument.operand.name} in {argument.home}, not in {home}")
+
+
+def _check_moves(layer: LayerSchedule) -> None:
+    """What is copied is an argument, in its buffer; results are stored, operands loaded, prefetched or both."""
+    fetched = layer.prefetch.moves if layer.prefetch is not None else ()
+    for move in (*layer.loads, *layer.stores, *fetched):
+        if Argument(move.operand, move.home, move.buffer, None) not in layer.arguments:
+            raise _fault(_where(layer), f"moves {move.operand.name}, which is no argument or elsewhere")
+    streamed = [operand for operand in layer.option.operands if operand.streamed]
+    results = sorted((one for one in streamed if one.is_result), key=lambda operand: operand.l3)
+    _check_same(layer, "stores", layer.stores, results)
+    once = [move.operand for move in fetched]
+    again = [o for o in streamed if not o.is_result and (o not in once or o.period)]
+    _check_same(layer, "loads", layer.loads, again)
+    _check_same(layer, "prefetches", fetched, [o for o in streamed if o in once and not o.is_result])
+    for move in (*layer.loads, *layer.stores):
+        if move.when != _due(layer, move.operand, move.operand in once):
+            raise _fault(_where(layer), f"moves {move.operand.name} {move.when}")
+        if (move.staging is not None) != move.operand.l3:
+            raise _fault(_where(layer), f"moves {move.operand.name} through L2 or not, as it should not")
+    if any(move.staging is not None for move in fetched):
+        raise _fault(_where(layer), "prefetches by way of L2")
+
+
+def _check_same(layer: LayerSchedule, what: str, moves: Sequence[Move], wanted: Sequence[Operand]) -> None:
+    if [move.operand for move in moves] != list(wanted):
+        found, names = [move.operand.name for move in moves], [operand.name for operand in wanted]
+        raise _fault(_where(layer), f"{what} {found}, not {names}")
+
+
+def _due(layer: LayerSchedule, operand: Operand, prefetched: bool) -> When:
+    """Results in every tile, operands whenever another part of them is needed."""
+    if operand.is_result:
+        return When()
+    if layer.loop == PER_CORE:
+        return When(operand.period, per_core=True)
+    return When(operand.period, not_first=prefetched)
+
+
+def _check_staged(schedule: ClusterSchedule, layer: LayerSchedule, graph: Graph, target: Target) -> None:
+    """The constants of L3 that a layer reads, whole, in the order of its operands."""
+    l3 = target.hierarchy.l3
+    homes = [schedule.homes[argument.operand.tensor] for argument in layer.arguments]
+    wanted = dict.fromkeys(h.owner for h in homes if h.kind == CONSTANT and l3 is not None and h.memory == l3.name)
+    if sorted(one.constant for one in layer.staged) != sorted(wanted):
+        raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)} of L3")
+    for one in layer.staged:
+        if one.bytes != graph.types[one.constant].bytes:
+            raise _fault(
+                _where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}"
+            )
+        if one.offset % target.hierarchy.l2.alignment:
+            raise _fault(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
+
+
+def _where(layer: LayerSchedule) -> str:
+    return layer.option.node.where
+
+
+def _fault(where: str, what: str) -> InternalError:
+    return InternalError(where, what)

@@ -1,0 +1,66 @@
+"""A check that a schedule keeps within what the runtime and its kernels can do, without the planner's code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tilewright.errors import InternalError
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.target.target import Target
+
+# ---- limits of the runtime ------------------------------------------------------------------------------------------
+
+
+def check_slots(schedule: ClusterSchedule, target: Target) -> None:
+    """The runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
+    if target.cluster is None:
+        raise InternalError(f"target {target.name}", "has no cluster")
+    waited = {number: layer.number for layer in schedule.layers for number in layer.waits_for}
+    waited |= dict.fromkeys(schedule.last_waits, len(schedule.layers))
+    for layer in schedule.layers:
+        for later in layer.prefetches:
+            if not 0 < later - layer.number < target.cluster.prefetch_slots:
+                raise InternalError(
+                    layer.option.node.where, f"layer {later} is prefetched {later - layer.number} layers ahead"
+                )
+        if waited.get(layer.number, layer.number) - layer.number > target.cluster.offload_slots:
+            raise InternalError(layer.option.node.where, f"is in flight until layer {waited[layer.number]}")
+
+
+# ---- limits of kernels ----------------------------------------------------------------------------------------------
+
+
+def check_kernels(schedule: ClusterSchedule) -> None:
+    for layer in schedule.layers:
+        option = layer.option
+        if option.mode in ("in_l2", "dma_copy"):
+            continue
+        kernel, grid, where = option.kernel, option.grid, option.node.where
+        for cut in grid.cuts:
+            if cut.loop in kernel.whole:
+                raise InternalError(
+                    option.node.where, f"{kernel.stem} needs all of loop {cut.loop}, tiles have {cut.size}"
+                )
+            sizes = {cut.size, cut.extent - cut.size * (cut.count - 1)}
+            if min(sizes) < kernel.least.get(cut.loop, 1):
+                raise InternalError(
+                    option.node.where, f"{kernel.stem} needs {kernel.least[cut.loop]} of loop {cut.loop}"
+                )
+            if cut.size % kernel.multiples.get(cut.loop, 1):
+                raise InternalError(where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
+        for tile in _kinds_of_tiles(layer):
+            if (why := kernel.objection(grid.local_op(tile), grid.local_types(tile))) is not None:
+                raise InternalError(where, f"{kernel.stem} does not take tile {tile}: {why}")
+
+
+def _kinds_of_tiles(layer: LayerSchedule) -> Iterator[dict[str, int]]:
+    """Tiles at the edges of the grid and between them: those inside look alike."""
+    cuts = layer.option.grid.cuts
+    choices = [sorted({0, min(1, cut.count - 1), cut.count - 1}) for cut in cuts]
+    for number in range(math.prod(map(len, choices))):
+        tile: dict[str, int] = {}
+        for cut, own in zip(cuts, choices, strict=True):
+            number, at = divmod(number, len(own))
+            tile[cut.loop] = own[at]
+        yield tile

@@ -1,0 +1,47 @@
+"""A check of a cluster's schedule without the planner's code: its parts, its limits, and the events that follow."""
+
+from __future__ import annotations
+
+from tilewright.errors import InternalError
+from tilewright.ir.graph import Graph
+from tilewright.planner.check.buffers import check_buffers
+from tilewright.planner.check.events import check_events
+from tilewright.planner.check.layers import check_layers
+from tilewright.planner.check.limits import check_kernels, check_slots
+from tilewright.planner.check.windows import check_windows
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, Stacks
+from tilewright.planner.schedule.unroll import unroll
+from tilewright.target.target import Target
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or `InternalError` if it could go wrong."""
+    if schedule.tiles is not None:
+        _check_settings(schedule, schedule.tiles)
+        check_tiles(schedule.tiles, schedule.graph, schedule.target)
+    return schedule
+
+
+def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+    """Its parts first: what follows from them tile by tile can be looked at only where they belong together."""
+    check_layers(schedule, graph, target)
+    check_buffers(schedule, graph, target)
+    check_slots(schedule, target)
+    check_kernels(schedule)
+    check_windows(schedule, target)
+    check_events(unroll(schedule, graph, target.hierarchy), schedule, graph, target)
+
+
+def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:
+    """It is for the cores and with the stacks that were decided on, and for the calls that C is written for."""
+    plan = schedule.plan
+    if plan is None:
+        return
+    stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
+    if (tiles.cores, tiles.stacks) != (plan.budget.cores, stacks):
+        raise InternalError(
+            "schedule", f"is for {tiles.cores} cores with {tiles.stacks}, planned for {plan.budget.cores}"
+        )
+    if [layer.option.node.key for layer in tiles.layers] != [call.node.key for call in schedule.calls]:
+        raise InternalError("schedule", "has other layers than calls")

@@ -1,0 +1,317 @@
+"""How many bytes each memory of a cluster has for a network, and the errors that say what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op
+from tilewright.memory import allocator
+from tilewright.planner.cluster.tiling_option import ALIGNMENT
+from tilewright.target.kernel import Kernel
+from tilewright.target.mapping import Mapped
+from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.settings import Settings
+from tilewright.target.target import Cluster, Target
+
+UNKNOWN_STACK = 2048
+"""Bytes for a kernel whose need was never measured."""
+
+ARGUMENT_REGISTERS = 8
+
+STACKS_SHARE = 4
+"""Stacks that would take more than one part in this many of L1 go into a slower memory, unless that is predicted to
+take longer."""
+
+STACKS_IN_L1_LEAVE = 5
+"""Stacks in L1 leave at least one part in this many of it."""
+
+
+@dataclass(frozen=True)
+class L1Budget:
+    """L1: what is taken before any tensor, and what is left."""
+
+    memory: Memory
+    cores: int
+    total: int
+    base: int
+    """Bytes of the runtime's variables and, if they are there, the stacks."""
+    deepest: int
+    """Bytes of stack that kernels may use."""
+    stack: int
+    """Bytes for each core that computes."""
+    dma_core_stack: int
+    """Bytes for the one that moves data and drives accelerators."""
+    stacks_in_l1: bool
+    stacks_are_local: bool = False
+    """In banks of their own beside L1."""
+
+    @property
+    def stacks(self) -> int:
+        return self.cores * self.stack + self.dma_core_stack
+
+    @property
+    def arena(self) -> int:
+        return (self.total - rounded(self.base, self.memory.placement)) // ALIGNMENT * ALIGNMENT
+
+
+def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
+    check_memory_names(mapped.target, settings)
+    cluster, l1 = cluster_of(mapped.target), mapped.target.hierarchy.l1
+    cores = settings.cores or cluster.cores
+    if not 1 <= cores <= cluster.cores:
+        raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
+    kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
+    deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
+    # An odd number of quarters of all banks: at equal depths, cores use different banks.
+    stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
+    total = capacity(mapped.target, l1, settings)
+    local = stack <= cluster.local_stack
+    inside = not local and cores * stack * STACKS_SHARE <= total
+    offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
+    waiting = cluster.waiting_stack * any(kernel.in_order for kernel in kernels)
+    dma_core = rounded(offloaded + cluster.stack + waiting, 16)
+    base = cluster.state + (cores * stack + dma_core) * inside
+    budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
+    if budget.arena < ALIGNMENT:
+        raise CompileError(
+            f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",
+            f"give it more, for example {option_for(l1, budget.base + 4096)}",
+        )  # fmt: skip
+    return budget
+
+
+def with_stacks_in_l1(budget: L1Budget) -> L1Budget | None:
+    """The budget with the stacks in L1, where they are in a slower memory but would leave something."""
+    base = budget.base + budget.stacks
+    if (
+        budget.stacks_in_l1
+        or budget.stacks_are_local
+        or base * STACKS_IN_L1_LEAVE > budget.total * (STACKS_IN_L1_LEAVE - 1)
+    ):
+        return None
+    return replace(budget, base=base, stacks_in_l1=True)
+
+
+def with_stacks_outside_l1(budget: L1Budget) -> L1Budget:
+    """The budget with stacks in L1, without them."""
+    return replace(budget, base=budget.base - budget.stacks, stacks_in_l1=False)
+
+
+def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
+    """The first kernel of every engine, for each form that it takes the node in."""
+    first: dict[tuple[str, type[Op]], Kernel] = {}
+    for choice in mapped.all_choices(node):
+        first.setdefault((choice.engine.name, type(choice.node.op)), choice.kernel)
+    return list(first.values())
+
+
+def _argument_bytes(graph: Graph) -> int:
+    """What the caller of the network puts on the stack: pointers to inputs and outputs that no register is left for,
+    and as much again for what it saves to prepare them."""
+    return 8 * max(len({*graph.inputs, *graph.outputs}) - ARGUMENT_REGISTERS, 0)
+
+
+def capacity(target: Target, memory: Memory, settings: Settings) -> int:
+    """Bytes of a memory that a network may use, those for the program included."""
+    size, (option, wanted) = memory.bytes or 0, _wanted(target, memory, settings)
+    if wanted is not None and not 0 < wanted <= size:
+        hint = f"give it 1 to {size}, or leave it out for all of them"
+        raise CompileError(f"{option}", f"{memory.name} of {target.name} has {size} bytes", hint)
+    return wanted or size
+
+
+def option_for(memory: Memory, size: int) -> str:
+    """The words of a command that give a memory a size; two usual names have options of their own."""
+    return f"--{memory.symbol} {size}" if memory.symbol in ("l1", "l2") else f"--memory {memory.symbol}={size}"
+
+
+def _wanted(target: Target, memory: Memory, settings: Settings) -> tuple[str, int | None]:
+    """The option that speaks of a memory, as it was given, and its bytes."""
+    sizes = dict(settings.memories)
+    if memory.symbol in sizes:
+        return f"--memory {memory.symbol}={sizes[memory.symbol]}", sizes[memory.symbol]
+    tiles, tensors = target.hierarchy.l1, target.hierarchy.l2
+    if memory in (tiles, tensors):
+        option, size = ("--l1", settings.l1) if memory is tiles else ("--l2", settings.l2)
+        return f"{option} {size}", size
+    return "", None
+
+
+def check_memory_names(target: Target, settings: Settings) -> None:
+    """Every memory that the user gave a size is one of the target's, and was given no other."""
+    known = [memory.symbol for memory in target.memories]
+    given = _short_forms(target, settings) if settings.memories else {}
+    for name, size in settings.memories:
+        option = f"--memory {name}={size}"
+        if name not in known:
+            raise CompileError(option, f"is not a memory of {target.name}", f"its memories: {', '.join(known)}")
+        if given.setdefault(name, size) != size:
+            raise CompileError(option, f"contradicts {given[name]} bytes, which {name} was given too", "leave one out")
+    for memory in target.memories:
+        if memory.symbol in given:
+            capacity(target, memory, settings)
+
+
+CODE_IN_L1 = "link_code_in_l1.ld"
+"""The linker script of a target whose L1 may hold code."""
+
+
+def may_have_code_in_l1(target: Target) -> bool:
+    return CODE_IN_L1 in target.runtime_files()
+
+
+def check_code_in_l1(target: Target, settings: Settings) -> None:
+    if settings.code_in_l1 and not may_have_code_in_l1(target):
+        raise CompileError("--code-in-l1", f"target {target.name} runs no code from L1", "leave the option out")
+
+
+def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
+    """Sizes that were given by options of their own."""
+    sizes = {target.hierarchy.l1.symbol: settings.l1, target.hierarchy.l2.symbol: settings.l2}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def cluster_of(target: Target) -> Cluster:
+    if target.cluster is None:
+        raise InternalError(f"target {target.name}", "has no cluster to plan for")
+    return target.cluster
+
+
+def l2_capacity(mapped: Mapped, settings: Settings) -> int:
+    l2 = mapped.target.hierarchy.l2
+    total = capacity(mapped.target, l2, settings)
+    if total <= l2.reserved:
+        raise CompileError(
+            f"{l2.name} of {total} bytes", f"{l2.reserved} are kept for the program",
+            f"give it more, for example {option_for(l2, 4 * l2.reserved)}",
+        )  # fmt: skip
+    return total - l2.reserved
+
+
+COPIED_SHARE = 4
+"""Outputs up to this part of L1 may be made there and copied."""
+
+
+def most_copied(target: Target, settings: Settings) -> int:
+    return capacity(target, target.hierarchy.l1, settings) // COPIED_SHARE
+
+
+def io_bytes(graph: Graph) -> int:
+    """Inputs and outputs, and the first values of states that are not all the same."""
+    first = sum(rounded(state.initial.nbytes, 16) for state in graph.states if not state.is_uniform)
+    return first + sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+
+
+def stack_of(mapped: Mapped, kernel: Kernel) -> int:
+    return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
+
+
+def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constants: int) -> None:
+    graph, memories = mapped.graph, mapped.target.hierarchy
+    budget = l2_capacity(mapped, settings)
+    needed = l2.peak + constants + io_bytes(graph)
+    if needed > budget:
+        staged = f" and constants of {memories.l3.name} in use" if memories.l3 else ""
+        kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
+        raise CompileError(
+            f"{memories.l2.name}, {_largest(graph).where}",
+            f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
+            f"{io_bytes(graph)} for inputs and outputs), {budget} are there: {needed - budget} are missing",
+            f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
+        )
+
+
+def _more_l2(memories: Hierarchy, settings: Settings, needed: int) -> str:
+    """What else to try where L2 is too small."""
+    if memories.l3 and settings.home == memories.l2.name:
+        return f", or use --home {memories.l3.name}"
+    whole = needed + memories.l2.reserved
+    return f", or give it more: {option_for(memories.l2, whole)}" if whole <= (memories.l2.bytes or 0) else ""
+
+
+def check_constants(mapped: Mapped, settings: Settings) -> None:
+    """Constants that L2 alone has to hold are refused before anything is planned around them."""
+    memories, graph = mapped.target.hierarchy, mapped.graph
+    if memories.wmem is None and memories.l3 is None:
+        nothing = allocator.Solution({}, 0, 0, "heuristic")
+        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants))
+
+
+def wmem_capacity(mapped: Mapped, settings: Settings) -> int:
+    """Bytes of the weight memory for constants; activations that go there have less."""
+    wmem = mapped.target.hierarchy.wmem
+    return 0 if wmem is None else max(capacity(mapped.target, wmem, settings) - wmem.reserved, 0)
+
+
+def wmem_for_activations(
+    mapped: Mapped, settings: Settings, l3_constants: frozenset[str], resident: frozenset[str]
+) -> int:
+    """Bytes of the weight memory that activations may have; none where it is the accelerator's alone."""
+    taken = _image(mapped, l3_constants) + resident_bytes(mapped, resident)
+    return max(wmem_capacity(mapped, settings) - taken, 0) if settings.weight_memory else 0
+
+
+def _image(mapped: Mapped, l3_constants: frozenset[str]) -> int:
+    """Bytes of the weight memory for the constants of L3 before the program has copied them."""
+    memories = mapped.target.hierarchy
+    has_image = memories.l3 is not None and memories.wmem is not None and memories.l3.image == memories.wmem.name
+    return constant_sizes(mapped.graph, l3_constants) if has_image else 0
+
+
+def resident_bytes(mapped: Mapped, resident: frozenset[str]) -> int:
+    """Bytes of constants that an accelerator reads from the weight memory."""
+    wmem = mapped.target.hierarchy.wmem
+    return constant_sizes(mapped.graph, resident, wmem.constants_alignment) if wmem else 0
+
+
+def constant_sizes(graph: Graph, names: Iterable[str], unit: int = 16) -> int:
+    return sum(rounded(graph.types[name].bytes, unit) for name in names)
+
+
+def l3_capacity(mapped: Mapped, settings: Settings, l3_constants: frozenset[str]) -> int:
+    """Bytes of L3 behind its constants."""
+    l3 = mapped.target.hierarchy.l3
+    return 0 if l3 is None else capacity(mapped.target, l3, settings) - constant_sizes(mapped.graph, l3_constants)
+
+
+def check_l3(mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str]) -> None:
+    budget, l3 = l3_capacity(mapped, settings, l3_constants), mapped.target.hierarchy.l3
+    if l3 is not None and solution.peak > budget:
+        raise CompileError(
+            l3.name,
+            f"{solution.peak} bytes are needed for activations, {budget} are there beside constants: "
+            f"{solution.peak - budget} are missing", "use a smaller input or network",
+        )  # fmt: skip
+
+
+def check_wmem(
+    mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str],
+    resident: frozenset[str],
+) -> None:  # fmt: skip
+    """The weight memory also has weights of accelerators, the code and, before the program starts, the image of L3."""
+    memories = mapped.target.hierarchy
+    wmem, behind = memories.wmem, memories.l3.name if memories.l3 else ""
+    image, weights = _image(mapped, l3_constants), resident_bytes(mapped, resident)
+    budget, needed = wmem_capacity(mapped, settings), solution.peak + image + weights
+    if wmem is not None and needed > budget:
+        raise CompileError(
+            f"{wmem.name}, {_largest(mapped.graph).where}",
+            f"{needed} bytes are needed ({solution.peak} for activations, {image} for the constants of {behind}, "
+            f"{weights} for weights), {budget} are there: {needed - budget} are missing",
+            "the largest layer is named; use a smaller input or network",
+        )  # fmt: skip
+
+
+def _largest(graph: Graph) -> Node:
+    return max(graph.nodes, key=lambda node: touched(graph, node))
+
+
+def touched(graph: Graph, node: Node) -> int:
+    return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
+
+
+def rounded(size: int, unit: int = ALIGNMENT) -> int:
+    return -(-size // unit) * unit

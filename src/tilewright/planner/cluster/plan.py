@@ -1,0 +1,131 @@
+"""A network on a cluster, planned: an option for every layer, a home for every tensor, an offset for every buffer.
+
+Plain data: `planning.py` makes it, `check_plan.py` checks it, `lower.py` writes down what it means tile by tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.errors import printable
+from tilewright.memory.arena import NO_ARENA, Arena
+from tilewright.planner.cluster.capacity import L1Budget, rounded
+from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
+from tilewright.planner.home import Home
+from tilewright.target.mapping import Estimate, Mapped
+from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.settings import Settings
+
+
+@dataclass(frozen=True)
+class Step:
+    """One layer as it will run."""
+
+    option: TilingOption
+    prefetch_distance: int
+    """How many steps before its own its constants and parameters are fetched."""
+    offsets: Mapping[str, int]
+    """Where its buffers lie in the arena of L1: streamed operands by name, parameters and scratch."""
+    staged: Mapping[str, int]
+    """Constants of L3 that it reads -> where they are put in the arena of L2."""
+    l2_scratch: int | None = None
+    """Where its working memory is in the arena of L2, if it is there."""
+    predicted: int = 0
+    """Cycles that it is said to take."""
+    staged_ahead: int = 1
+    """How many steps before its own its constants come from L3; 0 where L2 does not hold both."""
+    in_flight: int = 0
+    """In how many of the steps after it an accelerator may still be at work for it."""
+    l2_staging: Mapping[str, int] = field(default_factory=dict)
+    """Operands and results that live in L3 -> where their parts are staged in the arena of L2."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    mapped: Mapped
+    settings: Settings
+    budget: L1Budget
+    steps: tuple[Step, ...]
+    homes: Mapping[str, Home]
+    predicted: int
+    """Cycles of one run."""
+    bound: int
+    """No choice of options and homes is predicted to be faster."""
+    arenas: Mapping[str, Arena]
+    """By the names of the memories."""
+    estimates: Mapping[str, tuple[Estimate, ...]]
+    """What each node would take on the engines that could compute it, by its key."""
+
+    @property
+    def memories(self) -> Hierarchy:
+        return self.mapped.target.hierarchy
+
+    def arena(self, memory: Memory | None) -> Arena:
+        """Of a memory that the platform has or has not."""
+        return self.arenas.get(memory.name, NO_ARENA) if memory else NO_ARENA
+
+    @property
+    def l1(self) -> Arena:
+        return self.arena(self.memories.l1)
+
+    @property
+    def l2(self) -> Arena:
+        return self.arena(self.memories.l2)
+
+    @property
+    def wmem(self) -> Arena:
+        """Activations that L2 does not hold."""
+        return self.arena(self.memories.wmem)
+
+    @property
+    def l3(self) -> Arena:
+        """Those that live in L3, behind its constants."""
+        return self.arena(self.memories.l3)
+
+    @property
+    def gap(self) -> float:
+        return (self.predicted - self.bound) / self.bound if self.bound else 0.0
+
+    def fetched_during(self, number: int) -> list[int]:
+        """The steps whose constants and parameters are fetched while a step is at work."""
+        distances = ((step, self.steps[step].prefetch_distance) for step in range(number + 1, len(self.steps)))
+        return [step for step, distance in distances if distance and step - distance == number]
+
+    def waited_before(self, number: int) -> list[int]:
+        """The steps whose accelerator must have ended before a step begins."""
+        before = ((step, self.steps[step].in_flight) for step in range(number))
+        due = [step for step, in_flight in before if in_flight and step + in_flight + 1 == number]
+        return [step for step in due if not self._is_waited_for_later(step, number)]
+
+    def _is_waited_for_later(self, step: int, number: int) -> bool:
+        """Whether someone waits, before a step begins, for a job that the accelerator ends after this one's."""
+        return any(
+            ends_in_order(self.steps[step].option, self.steps[later].option)
+            for later in range(step + 1, number)
+            if later + self.steps[later].in_flight + 1 <= number
+        )
+
+    @property
+    def l1_bytes(self) -> int:
+        return rounded(self.budget.base, self.memories.l1.placement) + self.l1.peak
+
+    def __str__(self) -> str:
+        memories = self.memories
+        lines = [
+            f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.l1.name}, "
+            f"{memories.l2.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, at least {self.bound}"
+        ]
+        lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]
+        return "\n".join([*lines, *(_line(self, number, step) for number, step in enumerate(self.steps))])
+
+
+def _line(plan: Plan, number: int, step: Step) -> str:
+    option = step.option
+    cuts = " ".join(f"{cut.loop}={cut.size}/{cut.extent}" for cut in option.grid.cuts) or "whole"
+    buffering = "double" if option.double else "single"
+    return (
+        f"  {number:>4} {option.kernel.stem:<26} {option.mode:<11} {buffering} {option.grid.tiles:>4} tiles {cuts:<16} "
+        f"{option.bytes:>7} bytes {option.cycles:>9.0f} cycles -> {plan.homes[option.node.key]!s:<12} "
+        f"{printable(option.node.name)}"
+    )

@@ -1,0 +1,174 @@
+"""Tiling and memory of a network on a cluster, solved together: an option for every layer, a home for every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.errors import CompileError
+from tilewright.memory.arena import Arena
+from tilewright.passes.aliasing import all_owners, home_of, insides
+from tilewright.planner.cluster import select
+from tilewright.planner.cluster.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
+from tilewright.planner.cluster.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
+from tilewright.planner.cluster.elsewhere import pinned_constants
+from tilewright.planner.cluster.l1_shortage import no_option_fits
+from tilewright.planner.cluster.l2_buffers import constants_elsewhere
+from tilewright.planner.cluster.l2_layout import Layout, lay_out
+from tilewright.planner.cluster.lifetimes import lifetimes, states_of, steps_of
+from tilewright.planner.cluster.overlap import timeline
+from tilewright.planner.cluster.plan import Plan, Step
+from tilewright.planner.cluster.solve import Decision, Task, decide, l1_buffers
+from tilewright.planner.cluster.spill import lacking, never_fits, overfull, pressures
+from tilewright.planner.cluster.staged_cycles import staging_of, with_staging
+from tilewright.planner.home import ARENA, STATE, Home
+from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
+from tilewright.target.mapping import Mapped, with_nodes
+from tilewright.target.memory import Hierarchy
+from tilewright.target.settings import Settings
+
+HURRIED = 0.1
+"""Of the solver's work, where nothing is won by a better choice."""
+
+
+def plan(mapped: Mapped, settings: Settings) -> Plan:
+    """The faster of two plans: with stacks where the budget puts them and, where they just fit, with stacks in L1.
+    Stacks leave L1 before a layer has to work in L2."""
+    budget = l1_budget(mapped, settings)
+    try:
+        made, other = _plan_in(budget, mapped, settings), with_stacks_in_l1(budget)
+    except CompileError:
+        if not budget.stacks_in_l1:
+            raise
+        return _plan_in(with_stacks_outside_l1(budget), mapped, settings)
+    if other is None:
+        return made
+    try:
+        return min(_plan_in(other, mapped, settings), made, key=lambda plan: plan.predicted)
+    except CompileError:
+        return made
+
+
+def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
+    """Tiling options and homes by one model, then offsets, which are checked. Where L2 does not hold it, some
+    activations are spilled, and all is decided again."""
+    task = _task(budget, mapped, settings)
+    decision = decide(_hurried(task) if never_fits(task) else task)
+    layout = _layout(task, decision)
+    if layout.fits:
+        return _placed(task, decision, layout)
+    first: Task | None = None
+    for pressure in pressures(task, decision, layout):
+        # They differ in how full memories may be, not in what may leave: options stay as they are.
+        spilling = replace(first, pressure=pressure) if first else _task(budget, mapped, settings, pressure)
+        first = spilling
+        if error := lacking(task, spilling, decision, layout):
+            raise error
+        if overfull(spilling, pressure):
+            break  # those that follow have less of each memory
+        try:
+            other = decide(spilling)
+        except CompileError:
+            continue
+        laid_out = _layout(spilling, other)
+        if laid_out.fits:
+            return _placed(spilling, other, laid_out)
+    return _placed(task, decision, layout)
+
+
+def _hurried(task: Task) -> Task:
+    """Any choice will do, to say by how much it does not fit."""
+    return replace(task, settings=replace(task.settings, time_limit=HURRIED))
+
+
+def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select.L2Pressure | None = None) -> Task:
+    graph = mapped.graph
+    inside = insides(graph)
+    owners = all_owners(graph, inside)
+    nodes = steps_of(graph)
+    tensors = lifetimes(graph, nodes, owners)
+    elsewhere = constants_elsewhere(mapped, settings, tensors, owners)
+    # L1 is every network's, and what it holds is lost between calls.
+    movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)
+    spillable: frozenset[str] = frozenset().union(*pressure.spillable) if pressure else frozenset()
+    pinned = pinned_constants(graph, settings)
+    groups = [layers_of(mapped, settings, budget, node, owners, movable, inside, spillable, pinned) for node in nodes]
+    limits = limits_of(budget, mapped, settings)
+    found = layer_options(groups, limits)
+    for one in found:
+        if not one.options:
+            raise no_option_fits(one.layer, budget, limits, tensors)
+    return Task(mapped, settings, budget, owners, tensors, elsewhere, found, pressure)
+
+
+def _layout(task: Task, decision: Decision) -> Layout:
+    return lay_out(
+        _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.l1_tensors, decision.options,
+        task.elsewhere, decision.spilled if task.pressure else None,
+    )  # fmt: skip
+
+
+def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
+    mapped, chosen = _resolved(task.mapped, decision.chosen), decision.chosen
+    decision.l1.check()
+    layout.check(mapped, task.settings)
+    alone = [candidate.alone for candidate in chosen]
+    computed = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
+    types, udma = mapped.graph.types, mapped.target.hierarchy.udma
+    staging = [staging_of(layout.staged[number], types, udma) for number in range(len(chosen))]
+    predicted = with_staging(computed, staging, layout.ahead)
+    saved = decision.cycles - sum(computed)
+    l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
+    steps = tuple(
+        Step(
+            candidate.option, candidate.prefetch_distance,
+            {name: l1[buffer_key(number, name)] for name, _, _ in l1_buffers(candidate.option)},
+            {name: l2[staged_key(number, name)] for name in layout.staged[number]},
+            l2.get(buffer_key(number, SCRATCH)), predicted[number], layout.ahead, decision.in_flight[number],
+            {name: l2[staging_key(number, name)] for name in candidate.option.l2_staging_bytes},
+        )
+        for number, candidate in enumerate(chosen)
+    )  # fmt: skip
+    arenas = _arenas(mapped.target.hierarchy, decision, layout)
+    constants = _constant_memories(mapped.target.hierarchy, layout)
+    homes = {name: _home(mapped, task.owners[name], arenas, constants) for name in mapped.graph.types}
+    estimates = {one.layer.node.key: one.estimates for one in task.found}
+    bound = max(min(decision.bound, decision.cycles) - saved, round(sum(one.link for one in staging)))
+    return Plan(mapped, task.settings, task.budget, steps, homes, sum(predicted), bound, arenas, estimates)
+
+
+def _arenas(memories: Hierarchy, decision: Decision, layout: Layout) -> dict[str, Arena]:
+    found = (
+        (memories.l1, decision.l1),
+        (memories.l2, layout.l2),
+        (memories.wmem, layout.wmem),
+        (memories.l3, layout.l3),
+    )
+    return {memory.name: arena for memory, arena in found if memory is not None}
+
+
+def _constant_memories(memories: Hierarchy, layout: Layout) -> dict[str, str]:
+    """Constants that live elsewhere than in L2 -> the memory."""
+    groups = ((memories.l3, layout.l3_constants), (memories.wmem, layout.resident))
+    return {name: memory.name for memory, names in groups if memory is not None for name in names}
+
+
+def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
+    """With the nodes, engines and kernels that were chosen, and no constants but theirs."""
+    options = {candidate.option.node.key: candidate.option for candidate in chosen}
+    taken = {
+        key: next(c for c in (mapped.choices[key], *mapped.alternatives[key]) if c.kernel is option.kernel)
+        for key, option in options.items()
+    }
+    return replace(with_nodes(mapped, {key: option.node for key, option in options.items()}), choices=taken)
+
+
+def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:
+    kind, l2 = home_of(mapped.graph, owner), mapped.target.hierarchy.l2.name
+    if kind not in (ARENA, STATE):
+        return Home(kind, owner, constants.get(owner, l2))
+    key = tensor_key(owner)
+    placed = ((memory, arena.solution.offsets) for memory, arena in arenas.items())
+    # Tensors that no layer uses have no place, and need none.
+    memory, offset = next(((memory, offsets[key]) for memory, offsets in placed if key in offsets), (l2, 0))
+    return Home(ARENA, owner, memory, offset)

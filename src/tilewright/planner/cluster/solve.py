@@ -1,0 +1,196 @@
+"""A tiling option for each layer and the tensors that stay in L1, over the whole network, and offsets in L1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import CompileError
+from tilewright.memory import allocator
+from tilewright.memory.arena import Arena, solved
+from tilewright.memory.neighbours import Pair, side_by_side
+from tilewright.planner.cluster import select
+from tilewright.planner.cluster.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
+from tilewright.planner.cluster.capacity import (
+    L1Budget,
+    cluster_of,
+    io_bytes,
+    l2_capacity,
+    option_for,
+    rounded,
+    wmem_capacity,
+)
+from tilewright.planner.cluster.elsewhere import Elsewhere
+from tilewright.planner.cluster.l1_shortage import too_small
+from tilewright.planner.cluster.l2_buffers import l2_peak
+from tilewright.planner.cluster.overlap import hidden_cycles, hideable, in_flight_steps
+from tilewright.planner.cluster.tiling_option import Operand, RuntimeSlots, TilingOption
+from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
+from tilewright.target.mapping import Mapped
+from tilewright.target.settings import Settings
+
+TRIES = 6
+"""How often the choice is made again with a smaller L1 before it is given up."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be decided upon."""
+
+    mapped: Mapped
+    settings: Settings
+    budget: L1Budget
+    owners: Mapping[str, str]
+    tensors: Sequence[select.Tensor]
+    elsewhere: Elsewhere
+    found: Sequence[LayerOptions]
+    pressure: select.L2Pressure | None = None
+    """Once it is known that L2 does not hold all that is not in L1."""
+
+    @property
+    def slots(self) -> RuntimeSlots:
+        cluster = cluster_of(self.mapped.target)
+        memories = self.mapped.target.hierarchy
+        l3_read = memories.udma.read if memories.udma else 0.0
+        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, memories.dma, l3_read)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An option for every layer, and what is in L1, with offsets."""
+
+    chosen: tuple[Candidate, ...]
+    l1_tensors: frozenset[str]
+    spilled: select.Spilled
+    cycles: int
+    bound: int
+    in_flight: tuple[int, ...]
+    """In how many of the steps after each an accelerator may still be at work for it."""
+    l1: Arena
+
+    @property
+    def options(self) -> list[TilingOption]:
+        return [candidate.option for candidate in self.chosen]
+
+
+def decide(task: Task) -> Decision:
+    budget = task.budget
+    meanwhile = hideable([one.options for one in task.found], task.owners, task.slots)
+    placed = frozenset(tensor.name for tensor in task.tensors)
+    groups = [
+        candidates_of(task.found, i, task.elsewhere, placed, meanwhile, task.slots) for i in range(len(task.found))
+    ]
+    capacity, bound = budget.arena, 0
+    movable = [one.layer.movable for one in task.found]
+    free_constants, free_weights = _constant_budgets(task)
+    for _ in range(TRIES):
+        problem = select.Problem(
+            tuple(tuple(candidate.alternative for candidate in group) for group in groups),
+            tuple(movable),
+            tuple(t for t in task.tensors if task.pressure or any(t.name in names for names in movable)),
+            capacity,
+            free_constants,
+            free_weights,
+            task.pressure,
+        )
+        solution = select.choose(problem, task.settings.time_limit)
+        if solution is None:
+            raise too_small(groups, task.tensors, budget)
+        bound = bound or solution.bound
+        chosen = [group[i] for group, i in zip(groups, solution.alternatives, strict=True)]
+        alone = [0] * len(chosen)
+        l1 = solved(_l1_problem(task, chosen, solution.l1, alone), 1.0)
+        if l1.peak <= budget.arena:
+            in_flight, l1 = _overlapping(task, chosen, solution.l1, l1)
+            l1 = side_by_side(l1, _neighbours(chosen), budget.arena)
+            return Decision(tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1)
+        capacity -= l1.peak - budget.arena
+    raise CompileError(
+        task.mapped.target.hierarchy.l1.name,
+        f"no placement of its buffers in {budget.arena} bytes was found",
+        f"give it more, for example {option_for(budget.memory, budget.total + budget.total // 8)}",
+    )
+
+
+def _neighbours(chosen: Sequence[Candidate]) -> Iterator[Pair]:
+    """Tensors in L1, or buffers of which a layer has one each, that kernels like to have side by side."""
+    for step, candidate in enumerate(chosen):
+        option = candidate.option
+        wanted = option.kernel.neighbours or ()
+        found = [operand for name in wanted for operand in option.operands if operand.name == name]
+        if found and all(
+            operand.buffers == 1 if operand.streamed else option.owners[operand.name] in option.l1 for operand in found
+        ):
+            first, second = (_key(option, step, operand) for operand in found)
+            yield first, second
+
+
+def _key(option: TilingOption, step: int, operand: Operand) -> allocator.Key:
+    return buffer_key(step, operand.name) if operand.streamed else tensor_key(option.owners[operand.name])
+
+
+def _constant_budgets(task: Task) -> tuple[int, int]:
+    """Bytes for constants in L2 and in the weight memory; never less than the preferred kernels need."""
+    graph, peak = task.mapped.graph, l2_peak(task.tensors)
+    free = l2_capacity(task.mapped, task.settings) - io_bytes(graph)
+    plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
+    preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
+    l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
+    return max(free - peak, l2), max(wmem_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
+
+
+def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], arena: Arena) -> tuple[list[int], Arena]:
+    """How long accelerators may stay at work, and a placement that allows it; for shorter where L1 is full."""
+    options = [candidate.option for candidate in chosen]
+    begun = [
+        step - candidate.prefetch_distance * (candidate.option.mode == "dma_copy")
+        for step, candidate in enumerate(chosen)
+    ]
+    in_flight = in_flight_steps(options, task.owners, begun, task.slots)
+    costs = costs_of(task.mapped.target, task.settings)
+    gains = [hidden_cycles(options, step, count, costs) for step, count in enumerate(in_flight)]
+    while worth := sorted(gain for gain in gains if gain > 0):
+        kept = [count if gain > 0 else 0 for count, gain in zip(in_flight, gains, strict=True)]
+        longer = solved(_l1_problem(task, chosen, l1, kept), 0)
+        if longer.peak <= task.budget.arena:
+            return kept, longer
+        least = worth[len(worth) // 2]
+        gains = [gain if gain > least else 0.0 for gain in gains]
+    return [0] * len(chosen), arena
+
+
+def _l1_problem(
+    task: Task, chosen: Sequence[Candidate], l1: frozenset[str], in_flight: Sequence[int]
+) -> allocator.Problem:
+    """What L1 holds from step to step; a job that an accelerator has in flight needs its tensors and buffers longer."""
+    needed: dict[str, int] = {}
+    for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
+        needed |= {owner: max(needed.get(owner, 0), step + count) for owner in candidate.option.owners.values()}
+    begun: dict[str, int] = {}
+    for step, candidate in enumerate(chosen):
+        if candidate.option.mode == "dma_copy":
+            owner = candidate.option.owners[candidate.option.grid.results[0]]
+            begun[owner] = min(begun.get(owner, step), step - candidate.prefetch_distance)
+    buffers = [
+        allocator.Buffer(
+            tensor_key(tensor.name),
+            tensor.bytes,
+            min(tensor.first, begun.get(tensor.name, tensor.first)),
+            max(tensor.last, needed[tensor.name]),
+        )
+        for tensor in task.tensors
+        if tensor.name in l1
+    ]
+    for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
+        for name, size, is_prefetched in l1_buffers(candidate.option):
+            first = max(step - candidate.prefetch_distance, 0) if is_prefetched else step
+            buffers.append(allocator.Buffer(buffer_key(step, name), size, first, step + count))
+    return allocator.Problem(tuple(buffers), task.mapped.target.hierarchy.l1.placement)
+
+
+def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
+    """Name, bytes and whether it may be filled early, of every buffer of a layer."""
+    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
+    scratch = 0 if option.mode == "in_l2" else rounded(option.scratch)
+    found += [(PARAMS, rounded(option.params), True), (SCRATCH, scratch, False)]
+    return [(name, size, early) for name, size, early in found if size]

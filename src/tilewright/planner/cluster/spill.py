@@ -1,0 +1,129 @@
+"""Where a first plan does not fit L2: the bytes that activations have there, and which of them may be spilled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tilewright.errors import CompileError
+from tilewright.planner.cluster import select
+from tilewright.planner.cluster.candidates import LayerOptions
+from tilewright.planner.cluster.capacity import (
+    constant_sizes,
+    io_bytes,
+    l2_capacity,
+    l3_capacity,
+    rounded,
+    wmem_for_activations,
+)
+from tilewright.planner.cluster.l2_buffers import staging
+from tilewright.planner.cluster.l2_layout import Layout
+from tilewright.planner.cluster.lifetimes import states_of
+from tilewright.planner.cluster.solve import Decision, Task
+from tilewright.planner.cluster.tiling_option import TilingOption
+from tilewright.target.mapping import Mapped
+
+SHARES = (1.0, 0.95, 0.88, 0.75, 0.6)
+"""Parts of each memory that may be filled: offsets may not fit where sums do."""
+
+SMALLEST = 256
+"""What takes less than one part in this many of L2 is not worth spilling to L3."""
+
+
+def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select.L2Pressure]:
+    """To be tried one after the other until a plan fits."""
+    spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
+    groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
+    wmem = wmem_for_activations(task.mapped, task.settings, layout.l3_constants, layout.resident)
+    l3 = l3_capacity(task.mapped, task.settings, layout.l3_constants)
+    budgets = _l2_budgets(task, decision, layout)
+    for share in SHARES:
+        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), int(wmem * share), int(l3 * share))
+
+
+def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> CompileError | None:
+    """The layer that lacks most bytes of L2 though all that may be spilled is, if there is one; `pressure` is the task
+    with the options that were tried."""
+    owned = frozenset(tensor.name for tensor in task.tensors)
+    budgets = _l2_budgets(task, decision, layout)
+    least = [min(_least(option, owned) for option in one.options) for one in pressure.found]
+    missing = [size - budget for size, budget in zip(least, budgets, strict=True)]
+    worst = max(range(len(missing)), key=missing.__getitem__)
+    if missing[worst] <= 0 or min(budgets) < 0:
+        return None
+    return CompileError(
+        f"{task.mapped.target.hierarchy.l2.name}, {task.found[worst].layer.node.where}",
+        f"at least {least[worst]} bytes are needed for its activations or parts of them, {budgets[worst]} are left by "
+        f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
+    )  # fmt: skip
+
+
+def never_fits(task: Task) -> bool:
+    """Whether the activations of a step are more than the memories have, wherever constants will be."""
+    mapped, settings = task.mapped, task.settings
+    memories, steps = mapped.target.hierarchy, len(task.found)
+    in_l2 = _always_read(mapped) if memories.wmem is None and memories.l3 is None else frozenset()
+    l2 = l2_capacity(mapped, settings) - io_bytes(mapped.graph) - constant_sizes(mapped.graph, in_l2)
+    wmem = wmem_for_activations(mapped, settings, frozenset(), frozenset())
+    spillable = frozenset(tensor.name for tensor in task.tensors)
+    l3 = l3_capacity(mapped, settings, frozenset())
+    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, wmem, l3))
+
+
+def _always_read(mapped: Mapped) -> frozenset[str]:
+    """Constants that layers read whichever kernels compute them."""
+    nodes = [node for node in mapped.graph.nodes if node.key in mapped.choices]
+    read = [set.intersection(*(set(choice.node.inputs) for choice in mapped.all_choices(node))) for node in nodes]
+    return frozenset().union(*read) & mapped.graph.constants.keys()
+
+
+def overfull(task: Task, pressure: select.L2Pressure) -> bool:
+    """Whether the activations of a step are more than all memories that they may be in have together: no choice is left
+    to look for, which a solver takes long to find out."""
+    movable = frozenset().union(*(one.layer.movable for one in task.found))
+    spillable = frozenset().union(*pressure.spillable)
+    for step, budget in enumerate(pressure.budgets):
+        live = [tensor for tensor in task.tensors if tensor.first <= step <= tensor.last]
+        elsewhere = (
+            _most_held([tensor.bytes for tensor in live if tensor.name in movable], task.budget.arena),
+            _most_held([tensor.bytes for tensor in live], pressure.wmem),
+            _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.l3),
+        )
+        if sum(tensor.bytes for tensor in live) > budget + sum(elsewhere):
+            return True
+    return False
+
+
+def _most_held(sizes: Sequence[int], capacity: int) -> int:
+    """Bytes of tensors that a memory holds at the most, each of them whole."""
+    return min(sum(size for size in sizes if size <= capacity), max(capacity, 0))
+
+
+def _least(option: TilingOption, owned: frozenset[str]) -> int:
+    """Bytes of L2 that an option needs: tensors that it expects there, and staging buffers of those in L3."""
+    elsewhere = option.l1 | option.l3
+    whole = {
+        option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
+    }
+    needed = [*option.l2_staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
+    return sum(rounded(size, 16) for size in needed)
+
+
+def _l2_budgets(task: Task, decision: Decision, layout: Layout) -> list[int]:
+    """Bytes of L2 that constants in use and working memory leave at each step."""
+    held = staging(task.mapped.graph, decision.options, layout.staged, 0).values()
+    steps = range(len(decision.options))
+    return [layout.budget - sum(size for size, first, last in held if first <= step <= last) for step in steps]
+
+
+def _spillable(task: Task, least: int) -> frozenset[str]:
+    """Tensors that all layers can be fed with in parts."""
+    whole = {
+        owner for one in task.found for owner in one.options[0].owners.values() if not _takes_parts(one, owner)
+    }  # fmt: skip
+    return (
+        frozenset(tensor.name for tensor in task.tensors if tensor.bytes > least) - whole - states_of(task.mapped.graph)
+    )
+
+
+def _takes_parts(one: LayerOptions, owner: str) -> bool:
+    return any(option.mode not in ("in_l2", "dma_copy") and owner not in option.l1 for option in one.options)

@@ -1,0 +1,239 @@
+"""The schedule of layers on a cluster, as loops over their tiles: which transfers are due when, between which buffers
+and homes, what is called, and what is waited for. Generated C is this, written out; `unroll.py` says what it means tile
+by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.planner.cluster.tile_params import Variants
+from tilewright.planner.cluster.tiling_option import Operand, TilingOption
+from tilewright.planner.home import Home
+from tilewright.tiling.dma_shapes import DmaShape
+
+COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
+DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
+OFFLOAD_QUEUED, OFFLOAD_STARVED = "offload_queued", "offload_starved"
+"""Loops of the runtime: `tw_` before one of these is its function."""
+
+DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
+DMA_OUT, DMA_OUT_ROWS, L3_LOAD, L3_STORE = "dma_out", "dma_out_rows", "l3_load", "l3_store"
+"""Commands of transfers: `tw_` before one of these is its function. One run of bytes, or rows that lie side by side in
+L1 and apart in the other memory; only those of DMA_IN_STRIDED lie apart in L1. There are loops around rows where a
+shape has several levels of them. Between L3 and L2 one command moves runs and rows."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Equal buffers side by side, of which each turn of a loop has one."""
+
+    memory: str
+    offset: int
+    """Of the first, from the start of the memory's arena."""
+    bytes: int
+    """Of each, in whole units of the memory's alignment."""
+    turns: int = 1
+    """How many are used by turns: two where one is filled while the other is in use."""
+    period: int = 1
+    """Turns after which the next one is used."""
+    cores: int = 1
+    """How many cores have as many of their own; 1 where all have the same."""
+
+    @property
+    def count(self) -> int:
+        """How many buffers there are."""
+        return self.turns * self.cores
+
+    @property
+    def end(self) -> int:
+        """Behind the last byte of the last one."""
+        return self.offset + self.bytes * self.count
+
+    def at(self, turn: int, core: int) -> int:
+        """The offset of the buffer of a turn on a core."""
+        own = self.turns * core if self.cores > 1 else 0
+        used = turn // self.period % self.turns if self.turns > 1 else 0
+        return self.offset + self.bytes * (own + used)
+
+
+@dataclass(frozen=True)
+class When:
+    """The tiles of a loop that something is due in."""
+
+    period: int = 1
+    """Every so many tiles; 0 for the first only."""
+    not_first: bool = False
+    """The first was prefetched."""
+    per_core: bool = False
+    """The first of each core counts, not that of the layer."""
+
+    def holds(self, tile: int, turn: int) -> bool:
+        if self.per_core:
+            return self.period > 0 or turn == 0
+        if self.not_first and tile == 0:
+            return False
+        return tile % self.period == 0 if self.period else tile == 0
+
+
+@dataclass(frozen=True)
+class Move:
+    """The transfer of a tile's window of an operand or result between its home and a buffer."""
+
+    operand: Operand
+    home: Home
+    buffer: Slots
+    when: When
+    command: str
+    """What moves it out of or into its home."""
+    shape: DmaShape
+    """How the window lies in its home."""
+    staging: Slots | None = None
+    """Where the window rests between two links, if its home is where the first one does not reach."""
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the next part comes from L3 while this one is in use."""
+        return self.staging is not None and self.staging.turns > 1 and self.when.period > 0
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a kernel gets for an operand or result: a buffer, or its window where it lies."""
+
+    operand: Operand
+    home: Home
+    buffer: Slots | None
+    window: DmaShape | None
+    """How the window lies in its home, where there is no buffer."""
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A constant of L3 that is copied into L2 as a whole."""
+
+    constant: str
+    bytes: int
+    offset: int
+    """In the arena of L2."""
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """What is fetched before a layer's turn, or at its beginning: its parameters, if they are in L1, and what its first
+    tile needs that no layer makes. A layer that is only copied by DMA is nothing else."""
+
+    moves: tuple[Move, ...] = ()
+    copies: str = ""
+    """The command by which the layer's operand is copied to its result, if it is such a layer."""
+
+
+@dataclass(frozen=True)
+class TileParams:
+    """The parameter structs of a layer's tiles."""
+
+    variants: Variants
+    struct_bytes: int
+    """Of one of them, on a 32-bit core; generated C asserts it."""
+
+    @property
+    def bytes(self) -> int:
+        """Of all of them."""
+        return self.struct_bytes * len(self.variants.params)
+
+
+@dataclass(frozen=True)
+class Stacks:
+    each: int
+    """Bytes for each core that computes."""
+    dma_core: int
+    """Bytes for the one that moves data and drives accelerators."""
+    in_l1: bool
+
+
+@dataclass(frozen=True)
+class LayerSchedule:
+    number: int
+    option: TilingOption
+    loop: str
+    buffers: int
+    """2 where transfers of the next tile go on while one is computed."""
+    arguments: tuple[Argument, ...]
+    tile_params: TileParams | None
+    """None where nothing but the DMA is at work."""
+    params: Slots | None
+    """Where the parameters are in L1; None where they are read where they are stored."""
+    scratch: Slots | None
+    prefetch: Prefetch | None
+    loads: tuple[Move, ...] = ()
+    stores: tuple[Move, ...] = ()
+    waits_for: tuple[int, ...] = ()
+    """Layers that an accelerator must have ended before this one begins."""
+    staged: tuple[Staged, ...] = ()
+    stages_first: bool = False
+    """Its constants come from L3 when its turn comes; otherwise while the layer before is at work."""
+    stages_next: int | None = None
+    """The layer whose constants come from L3 meanwhile."""
+    prefetches_first: bool = False
+    """What it prefetches comes when its turn comes."""
+    prefetches: tuple[int, ...] = ()
+    """The layers that are prefetched for while it is at work."""
+
+    @property
+    def tiles(self) -> int:
+        return self.option.grid.tiles
+
+    @property
+    def renewals(self) -> tuple[Move, ...]:
+        """The loads into the only buffer of what stays for several tiles, while all else has two."""
+        return tuple(move for move in self.loads if move.operand in self.option.held)
+
+    @property
+    def tile_loads(self) -> tuple[Move, ...]:
+        """The others."""
+        return tuple(move for move in self.loads if move.operand not in self.option.held)
+
+    @property
+    def held_tiles(self) -> int:
+        """Tiles between two renewals; all of them where there are none."""
+        return min((move.when.period for move in self.renewals), default=self.tiles)
+
+    @property
+    def gathers(self) -> bool:
+        return self.option.kernel.gathers
+
+    @property
+    def finishes(self) -> bool:
+        return self.option.kernel.finishes
+
+    @property
+    def finished_with(self) -> frozenset[str]:
+        """Operands that the accelerator does not read, but the cores that finish."""
+        return self.option.kernel.finished_with(self.option.grid.op)
+
+    @property
+    def submits_early(self) -> bool:
+        """Whether the accelerator can have a tile before what is loaded for it is there; of two, that of the second is
+        there anyway."""
+        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.finishes or self.gathers:
+            return False
+        return all(not move.when.period or move.operand.name in self.finished_with for move in self.loads)
+
+    @property
+    def waits_for_staged(self) -> bool:
+        """Whether all cores meet so that what comes from L3 is there, or can be sent for."""
+        return bool(self.staged) or self.stages_next is not None
+
+
+@dataclass(frozen=True)
+class ClusterSchedule:
+    """All layers in order, and the memories that they use."""
+
+    cores: int
+    stacks: Stacks
+    layers: tuple[LayerSchedule, ...]
+    arenas: Mapping[str, int]
+    """Bytes that the network has of each memory."""
+    last_waits: tuple[int, ...] = ()
+    """Layers that an accelerator must have ended before the network returns."""
+    homes: Mapping[str, Home] = field(default_factory=dict)

@@ -1,0 +1,71 @@
+"""Weights that a board's program copies to RAM: the most read first, as many as are allowed, and what that saves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.planner.refit.test_strips import mobile
+from tilewright import pipeline
+from tilewright.analysis.costs import analysis_of
+from tilewright.codegen.network import COPIED
+from tilewright.errors import CompileError
+from tilewright.planner.board.memory import board_memory
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.program import Program
+from tilewright.target.settings import Settings
+
+BOARD = "nucleo-l4r5zi"
+
+
+def planned(copied: int, target: str = BOARD) -> Schedule:
+    found: Schedule = pipeline.stage(mobile(), target, "schedule", settings=Settings(copied_weights=copied))
+    return found
+
+
+@pytest.mark.fast
+def test_as_many_bytes_as_are_allowed() -> None:
+    assert not planned(0).copied
+    every = planned(10**6)
+    assert every.copied == {name for call in every.calls for name in call.node.inputs if name in every.graph.constants}
+    some = planned(every.copied_bytes // 2)
+    assert 0 < some.copied_bytes <= every.copied_bytes // 2
+    before, after = board_memory(planned(0))[0], board_memory(some)[0]
+    assert after.needed == before.needed + some.copied_bytes
+    assert analysis_of(some).peak_ram_bytes == analysis_of(planned(0)).peak_ram_bytes + some.copied_bytes
+
+
+@pytest.mark.fast
+def test_a_note_says_what_is_copied() -> None:
+    every, none = planned(10**6), planned(5)
+    count = len(every.copied)
+    assert every.graph.notes[-1] == f"{count} of {count} constants are copied to RAM: {every.copied_bytes} bytes"
+    assert not none.copied
+    assert none.graph.notes[-1].startswith(f"0 of {count} constants are copied to RAM: 0 bytes; ")
+
+
+@pytest.mark.fast
+def test_none_where_ram_is_full() -> None:
+    """Copies never are the reason that a network does not fit."""
+    ram = board_memory(planned(0))[0].needed + 64
+    settings = Settings(copied_weights=10**6, memories=(("ram", ram),))
+    found: Schedule = pipeline.stage(mobile(), BOARD, "schedule", settings=settings)
+    assert found.copied_bytes <= 64
+
+
+def test_fewer_cycles_and_the_same_results() -> None:
+    results = []
+    for copied in (0, 10**6):
+        made = pipeline.Compiled(*pipeline.stages(mobile(), BOARD, settings=Settings(copied_weights=copied)))
+        assert (COPIED in made.files["network_data.c"]) == bool(copied)
+        program = Program(made, "", None, 0.0)
+        assert program.check().agrees
+        results.append(program.run(program.random_inputs()))
+    before, after = results
+    assert (after.cycles or 0) < (before.cycles or 0)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("target", "what"), [("cortex-m4", "no faster than flash"), ("generic", "--copy-weights")])
+def test_refused_where_nothing_is_slow(target: str, what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        planned(1000, target)

@@ -1,0 +1,105 @@
+"""Where a network lies on a board: the first memory that holds all, several where none does, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.passes.small import feeds_of
+from tests.planner.refit.test_strips import mobile
+from tilewright import pipeline, targets
+from tilewright.errors import CompileError
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.pipeline import Compiled
+from tilewright.planner.board.advice import Needs, advice
+from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.program import Program
+from tilewright.target.memory import CONSTANTS, holding
+from tilewright.target.settings import Settings
+
+BOARD = """\
+cpu = "cortex-m4"
+clock_mhz = 80
+[[memory]]
+name = "flash"
+base = 0x0800_0000
+kib = 1024
+holds = ["code", "constants"]
+[[memory]]
+name = "FAST"
+base = 0x1000_0000
+kib = {fast}
+holds = ["arena"]
+[[memory]]
+name = "SRAM"
+base = 0x2000_0000
+kib = {sram}
+holds = ["arena", "stack"]
+[[memory]]
+name = "MORE"
+base = 0x3000_0000
+kib = 64
+holds = ["{more}", "stack"]
+"""
+
+
+def board(folder: Path, fast: int, sram: int, more: str = "code") -> str:
+    (folder / "mine.toml").write_text(BOARD.format(fast=fast, sram=sram, more=more))
+    return str(folder / "mine.toml")
+
+
+def planned(name: str, graph: Graph | None = None) -> Schedule:
+    found: Schedule = pipeline.stage(graph or mobile(), name, "schedule")
+    return found
+
+
+@pytest.mark.fast
+def test_one_memory_where_it_holds_all(tmp_path: Path) -> None:
+    assert [part.memory for part in planned(board(tmp_path, 16, 64)).parts] == ["SRAM"]
+    assert [part.memory for part in planned(board(tmp_path, 16, 20, "arena")).parts] == ["MORE"]
+
+
+@pytest.mark.fast
+def test_several_where_none_does(tmp_path: Path) -> None:
+    graph = mobile()
+    schedule = planned(board(tmp_path, 12, 24), graph)
+    assert [part.memory for part in schedule.parts] == ["SRAM", "FAST"]
+    assert sum(part.bytes for part in schedule.parts) == schedule.arena_bytes
+    assert len(schedule.calls) == len(graph.nodes)
+    feeds = feeds_of(graph)
+    (made,) = (interpret(schedule, feeds)[name] for name in schedule.graph.outputs)
+    np.testing.assert_array_equal(made, evaluate(graph, feeds)[graph.outputs[0]])
+
+
+def test_strips_where_several_are_too_small(tmp_path: Path) -> None:
+    schedule = planned(board(tmp_path, 4, 24))
+    assert len(schedule.calls) > len(mobile().nodes)
+
+
+def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as caught:
+        planned(board(tmp_path, 4, 12))
+    assert caught.value.where == "SRAM of 12288 bytes"
+    tried = "are missing, and with FAST there is no room either; --optimise ram needs as much"
+    assert f"{tried}\n  the arena's peak is at layer " in caught.value.what
+    assert "--board " in caught.value.hint
+
+
+@pytest.mark.fast
+def test_boards_that_are_named_fit_in_both_memories() -> None:
+    target, much = targets.find("nrf52840dk"), 700 * 1024
+    ram, flash = target.memories[0], holding(target.memories, CONSTANTS)[0]
+    for memory, needs in ((ram, Needs(much, 4096)), (flash, Needs(much, 1 << 20))):
+        hint = advice(target, mobile(), memory, needs, Settings())
+        assert "nucleo-u575zi" in hint
+        assert "nucleo-l4r5zi" not in hint
+    assert "no known board" in advice(target, mobile(), flash, Needs(1 << 24, 4096), Settings())
+
+
+def test_a_program_with_two_arenas_runs(tmp_path: Path) -> None:
+    program = Program(Compiled(*pipeline.stages(mobile(), board(tmp_path, 12, 24))), "", None, 0.0)
+    assert program.check().agrees
+    assert [one.memory for one in program.memory_maps] == ["SRAM", "flash", "FAST"]

@@ -1,0 +1,103 @@
+"""Jobs of two accelerators have no order between them: a schedule that relies on one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests.accelerator.folders import REQUANT
+from tests.accelerator.test_networks import branches
+from tests.planner.check.corrupting import Epochs, copied, places
+from tests.planner.check.test_in_order import tiles_of, with_home
+from tilewright import pipeline
+from tilewright.errors import InternalError
+from tilewright.ir.arrays import random_inputs
+from tilewright.planner.check.events import check_events
+from tilewright.planner.keys import SCRATCH
+from tilewright.planner.schedule.events import DMA, Call, Region, WaitJob
+from tilewright.planner.schedule.interpret import Machine
+from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.unroll import unroll
+from tilewright.target.settings import Settings
+
+
+@cache
+def scheduled() -> Schedule:
+    """Two convolutions in flight, on a unit each."""
+    slow = f"{REQUANT}:cycles_per_mac=1"
+    *_, schedule, _ = pipeline.stages(branches(), "quad", "net", Settings(accelerators=(slow, slow)))
+    assert isinstance(schedule, Schedule)
+    return schedule
+
+
+def events(tiles: ClusterSchedule) -> Epochs:
+    return copied(unroll(tiles, scheduled().graph, scheduled().target.hierarchy))
+
+
+def check(tiles: ClusterSchedule, epochs: Epochs) -> None:
+    check_events(tuple(map(tuple, epochs)), tiles, scheduled().graph, scheduled().target)
+
+
+def submitted(epochs: Epochs) -> tuple[Call, Call]:
+    """The first two jobs, which are of two accelerators."""
+    calls = [epochs[i][j] for i, j in places(epochs, Call)]
+    first, second, *_ = [call for call in calls if isinstance(call, Call) and call.kind == "submit"]
+    engines = {tiles_of(scheduled()).layers[call.layer].option.engine for call in (first, second)}
+    assert len(engines) == 2
+    return first, second
+
+
+def test_two_are_in_flight_at_once() -> None:
+    epochs = events(tiles_of(scheduled()))
+    check(tiles_of(scheduled()), epochs)
+    first, second = submitted(epochs)
+    flat = [event for epoch in epochs for event in epoch]
+    assert flat.index(second) < flat.index(WaitJob(DMA, first.job))
+
+
+@pytest.mark.parametrize("waited", [0, 1])
+def test_a_wait_for_one_is_none_for_the_other(waited: int) -> None:
+    """Both waits are for the same accelerator: what the other one makes may not be there."""
+    epochs = events(tiles_of(scheduled()))
+    jobs = [call.job for call in submitted(epochs)]
+    for i, j in places(epochs, WaitJob):
+        if epochs[i][j] == WaitJob(DMA, jobs[1 - waited]):
+            epochs[i][j] = WaitJob(DMA, jobs[waited])
+    with pytest.raises(InternalError, match=r"elements of .* are in|does not hold"):
+        check(tiles_of(scheduled()), epochs)
+    feeds = random_inputs({name: scheduled().graph.types[name] for name in scheduled().graph.inputs}, 0, {})
+    machine = Machine(tiles_of(scheduled()), scheduled().graph, feeds)
+    for epoch in epochs:
+        machine.run(epoch)
+    (name,) = scheduled().graph.outputs
+    assert not np.array_equal(machine.tensor(name), interpret(scheduled(), feeds)[name])
+
+
+def test_two_do_not_write_the_same_bytes() -> None:
+    """One result in the place of the other, as one accelerator could leave them one after the other."""
+    tiles = tiles_of(scheduled())
+    first, second = (owner_of(call.writes) for call in submitted(events(tiles)))
+    broken = with_home(tiles, second, tiles.homes[first].offset)
+    with pytest.raises(InternalError, match=r"writes .* while layer .* writes it"):
+        check(broken, events(broken))
+
+
+def owner_of(regions: Sequence[Region]) -> str:
+    return next(region.owner for region in regions if region.owner)
+
+
+def test_one_does_not_write_what_the_other_reads() -> None:
+    tiles = tiles_of(scheduled())
+    epochs = events(tiles)
+    first, second = submitted(epochs)
+    params = next(region for region in first.reads if region.role)
+    for i, j in places(epochs, Call):
+        if epochs[i][j] == second:
+            epochs[i][j] = replace(second, writes=(*second.writes, replace(params, role=SCRATCH)))
+    with pytest.raises(InternalError, match=r"writes .* while layer .* reads it"):
+        check(tiles, epochs)

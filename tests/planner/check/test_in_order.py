@@ -1,0 +1,215 @@
+"""Faults are found in schedules of layers that are left to an accelerator's order, and of operands with one buffer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.planner.check.corrupting import Epochs, Place, copied, places
+from tests.planner.check.corrupting_tiles import Places, corrupted
+from tests.targets.snitch.ita.transformers import Net, encoder_model
+from tilewright import pipeline
+from tilewright.codegen import folder
+from tilewright.errors import InternalError
+from tilewright.ir.arrays import random_inputs
+from tilewright.planner.check.events import check_events
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.schedule.events import Call, Event, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.unroll import unroll
+from tilewright.target.settings import Settings
+
+FAULTS = 60
+"""Put into the data of each schedule."""
+
+
+def product(rows: int, inner: int, columns: int) -> object:
+    net = Net((1, rows, inner))
+    return net.model(net.linear(net.x, "y", inner, columns))
+
+
+NETWORKS: dict[str, tuple[Callable[[], object], int]] = {
+    "rows_held": (lambda: product(128, 256, 192), 70_000),
+    "weights_held": (lambda: product(192, 256, 256), 90_000),
+    "in_flight": (lambda: encoder_model(64, 128, 2, 64, 192), 131_072),
+    "in_little_room": (lambda: encoder_model(64, 128, 2, 64, 192), 50_000),
+}
+"""Models for ITA, and bytes of TCDM."""
+
+
+@cache
+def scheduled(name: str) -> Schedule:
+    model, tcdm = NETWORKS[name]
+    settings = Settings(engines=("all",), numerics="hardware", memories=(("tcdm", tcdm),), time_limit=1.0)
+    *_, schedule, _ = pipeline.stages(pipeline.import_model(model()), "snitch", "", settings)
+    assert isinstance(schedule, Schedule)
+    return schedule
+
+
+def tiles_of(schedule: Schedule) -> ClusterSchedule:
+    assert schedule.tiles is not None
+    return schedule.tiles
+
+
+def events(name: str) -> Epochs:
+    schedule = scheduled(name)
+    return copied(unroll(tiles_of(schedule), schedule.graph, schedule.target.hierarchy))
+
+
+def check(name: str, epochs: Epochs) -> None:
+    schedule = scheduled(name)
+    check_events(tuple(map(tuple, epochs)), tiles_of(schedule), schedule.graph, schedule.target)
+
+
+def refused(name: str, epochs: Epochs, message: str) -> None:
+    with pytest.raises(InternalError, match=message):
+        check(name, epochs)
+
+
+def test_the_schedules_have_what_is_corrupted() -> None:
+    for name, held in (("rows_held", "X"), ("weights_held", "W")):
+        (layer,) = tiles_of(scheduled(name)).layers
+        assert (layer.loop, [operand.name for operand in layer.option.held]) == ("offload_queued", [held])
+        assert layer.renewals
+        assert 1 < layer.held_tiles < layer.tiles
+    unwaited = [layer for layer in tiles_of(scheduled("in_flight")).layers if layer.loop == "submit_ahead"]
+    waited = {number for layer in tiles_of(scheduled("in_flight")).layers for number in layer.waits_for}
+    assert {layer.number for layer in unwaited} - waited
+
+
+# ---- events ---------------------------------------------------------------------------------------------------------
+
+
+def renewals(name: str, epochs: Epochs) -> Iterator[tuple[Place, Place]]:
+    """Where the held operand comes again, and the wait for the last job that reads it before."""
+    (held,) = tiles_of(scheduled(name)).layers[0].option.held
+    for i, j in places(epochs, Transfer):
+        event = epochs[i][j]
+        if isinstance(event, Transfer) and event.source.tensor == held.tensor and event.kind == "load" and event.tile:
+            yield (i, j), max(place for place in places(epochs, WaitJob) if place < (i, j))
+
+
+@pytest.mark.parametrize("name", ["rows_held", "weights_held"])
+def test_a_held_part_is_not_renewed_while_a_job_reads_it(name: str) -> None:
+    epochs = events(name)
+    check(name, epochs)
+    found = list(renewals(name, epochs))
+    assert found
+    for _, (i, j) in found:
+        broken = copied(tuple(map(tuple, epochs)))
+        broken[i].pop(j)
+        refused(name, broken, "writes .* while .* reads it")
+
+
+@pytest.mark.parametrize("name", ["rows_held", "weights_held"])
+def test_a_held_part_is_there_before_jobs_read_it(name: str) -> None:
+    epochs = events(name)
+    for (i, j), _ in list(renewals(name, epochs)):
+        transfer = epochs[i][j]
+        assert isinstance(transfer, Transfer)
+        broken = copied(tuple(map(tuple, epochs)))
+        wait = next(p for p in range(j, len(broken[i])) if _waits_for(broken[i][p], transfer.group))
+        submit = next(p for p in range(wait, len(broken[i])) if isinstance(broken[i][p], Call))
+        broken[i].insert(wait, broken[i].pop(submit))
+        refused(name, broken, "does not hold|while")
+
+
+def _waits_for(event: Event, group: int) -> bool:
+    return isinstance(event, Wait) and event.group == group
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_jobs_in_another_order_are_found(name: str) -> None:
+    epochs = events(name)
+    submits = [(i, j) for i, j in places(epochs, Call) if epochs[i][j].kind == "submit"]  # type: ignore[union-attr]
+    for (i, j), (k, m) in pairwise(submits):
+        broken = copied(tuple(map(tuple, epochs)))
+        first, second = broken[i][j], broken[k][m]
+        assert isinstance(first, Call)
+        assert isinstance(second, Call)
+        broken[i][j], broken[k][m] = replace(second, job=first.job), replace(first, job=second.job)
+        with pytest.raises(InternalError):
+            check(name, broken)
+
+
+@pytest.mark.parametrize("name", ["in_flight", "in_little_room"])
+def test_parameters_of_another_layer_are_found(name: str) -> None:
+    """Though they lie where those of a layer before were, of the same size."""
+    epochs = events(name)
+    for i, j in places(epochs, Transfer):
+        event = epochs[i][j]
+        if isinstance(event, Transfer) and event.source.role:
+            broken = copied(tuple(map(tuple, epochs)))
+            broken[i].pop(j)
+            refused(name, broken, "does not hold")
+
+
+# ---- homes and data -------------------------------------------------------------------------------------------------
+
+
+def with_home(tiles: ClusterSchedule, owner: str, offset: int) -> ClusterSchedule:
+    def moved(home: Home) -> Home:
+        return replace(home, offset=offset) if home.owner == owner else home
+
+    layers = [
+        replace(layer, arguments=tuple(replace(one, home=moved(one.home)) for one in layer.arguments))
+        for layer in tiles.layers
+    ]
+    return replace(tiles, layers=tuple(layers), homes={name: moved(home) for name, home in tiles.homes.items()})
+
+
+def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
+    """Every result of a job in the place of every other tensor: where that is not found, nobody needs the bytes."""
+    schedule = scheduled("in_flight")
+    tiles = tiles_of(schedule)
+    l1 = schedule.target.hierarchy.l1.name
+    arena = {home.owner: home.offset for home in tiles.homes.values() if home.kind == ARENA and home.memory == l1}
+    feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
+    wanted = interpret(schedule, feeds)
+    found = 0
+    jobs = [layer for layer in tiles.layers if layer.loop == "submit_ahead"]
+    for owner in {tiles.homes[layer.option.node.key].owner for layer in jobs}:
+        for offset in sorted(set(arena.values()) - {arena[owner]}):
+            broken = replace(schedule, tiles=with_home(tiles, owner, offset))
+            try:
+                check_schedule(broken)
+            except InternalError:
+                found += 1
+                continue
+            results = interpret(broken, feeds)
+            assert all(np.array_equal(results[name], wanted[name]) for name in wanted), f"{owner} at {offset}"
+    assert found
+
+
+def generated(schedule: Schedule) -> dict[str, str]:
+    texts = folder.files(schedule, "network")
+    return {file: text for file, text in texts.items() if not file.startswith(("kernels/", "runtime/"))}
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
+    """Every one that generated C would show; parameters and working memory may lie elsewhere."""
+    schedule, rng = scheduled(name), random.Random(name)
+    known, found = Places.of(tiles_of(schedule)), 0
+    for _ in range(FAULTS):
+        fault = corrupted(known, rng)
+        if fault is None or fault[1].split(":")[0].endswith(
+            (".params.offset", ".scratch.offset", ".params", ".scratch")
+        ):
+            continue
+        broken = replace(schedule, tiles=fault[0])
+        try:
+            check_schedule(broken)
+        except InternalError:
+            found += 1
+            continue
+        assert generated(broken) == generated(schedule), f"not found: {fault[1]}"
+    assert found

@@ -1,0 +1,212 @@
+"""The runtime's loops do what the schedule says: its own C, run on this machine for each core with devices that only
+write down what is asked of them, gives the events that the schedule unrolls to, in the same order."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.planner.networks import NETWORKS
+from tests.planner.planning import prepared
+from tilewright import targets
+from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.limits import limits_header
+from tilewright.codegen.slots import guarded
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.schedule.events import CORES, DMA, Begin, Call, Transfer, Wait, WaitJob, core
+from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule
+from tilewright.planner.schedule.tile_schedule import OFFLOAD_STARVED, LayerSchedule, Move
+from tilewright.planner.schedule.unroll import unroll
+from tilewright.target.settings import Settings
+from tilewright.toolchain.compiler import BARE, find_compiler
+
+SIRACUSA = targets.find("siracusa")
+SOURCES = ("pipeline.c", "per_core.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
+STARVED = Settings(8, 16_000, buffering="double", time_limit=1.0, weight_memory=False)
+"""Weights come from L2 more slowly than the NPU takes them."""
+CASES = (
+    ("residual", Settings(8, time_limit=1.0)),
+    ("residual", Settings(3, 8_000, time_limit=1.0)),
+    ("gates", Settings(8, time_limit=1.0)),
+    ("gates", Settings(2, 12_000, buffering="single", time_limit=1.0)),
+    ("gates", STARVED),
+    ("windows", Settings(8, time_limit=1.0)),
+    ("windows", Settings(3, 8_000, time_limit=1.0)),
+    ("broadcasts", Settings(8, 4_000, buffering="double", time_limit=1.0)),
+    ("cached", Settings(8, time_limit=1.0)),
+)
+
+CLUSTER = """\
+#include <stdint.h>
+extern int agent;
+static inline int32_t tw_core(void) { return agent; }
+"""
+EVENTS = """\
+#include <stdint.h>
+#include <stdio.h>
+#include "../kernels/cluster.h"
+#include "limits.h"
+static inline int tw_is_dma_core(void) { return agent == TW_DMA_CORE; }
+static inline void tw_barrier_all(void) { puts("barrier"); }
+static inline void tw_event_team(uint32_t cores) { (void)cores; }
+static inline void tw_event_push(uint32_t value) { (void)value; }
+static inline uint32_t tw_event_pop(void) { return 0; }
+"""
+DEVICES = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include "runtime/dma.h"
+#include "runtime/events.h"
+#include "runtime/npu.h"
+#include "runtime/offload.h"
+
+int agent;
+static uint32_t groups, jobs;
+static int barrier_first;
+
+uint32_t tw_dma_begin(void) { printf("begin %u\\n", (unsigned)++groups); return groups; }
+void tw_dma_wait(uint32_t id) { if (id != TW_DMA_NONE) printf("wait %u\\n", (unsigned)id); }
+void tw_npu_init(void) {}
+void tw_npu_barrier_first(void) { barrier_first = 1; }
+uint32_t tw_npu_mark(void) { return jobs; }
+void tw_npu_wait(uint32_t mark) { printf("job %u\\n", (unsigned)mark); }
+static void submit(int layer, int tile) {
+  if (barrier_first) puts("barrier");
+  barrier_first = 0;
+  printf("submit %d %d, job %u\\n", layer, tile, (unsigned)++jobs);
+}
+"""
+MAIN = """\
+int main(int count, char **words) {
+  agent = atoi(words[1]);
+  tw_fork(all_layers, atoi(words[2]));
+  return count - 3;
+}
+"""
+
+
+def scheduled(name: str, settings: Settings) -> tuple[Plan, Schedule]:
+    plan = prepared(NETWORKS[name]()).plan(settings)
+    return plan, make_cluster_schedule(plan)
+
+
+# ---- the schedule's side --------------------------------------------------------------------------------------------
+
+
+def expected(plan: Plan, schedule: Schedule, number: int) -> list[str]:
+    """What a core does; `number` is the DMA core's, or that of one that computes."""
+    assert schedule.tiles is not None
+    dma_core = SIRACUSA.cluster.dma_core if SIRACUSA.cluster else -1
+    own = {DMA} if number == dma_core else {CORES, core(number)}
+    lines: list[str] = []
+    groups: dict[int, int] = {}
+    for epoch, events in enumerate(unroll(schedule.tiles, schedule.graph, plan.memories)):
+        lines += ["barrier"] * (epoch > 0)
+        for event in events:
+            if event.agent in own:
+                lines.append(line(event, groups))
+    return lines
+
+
+def line(event: object, groups: dict[int, int]) -> str:
+    if isinstance(event, Begin):
+        groups[event.group] = len(groups) + 1
+        return f"begin {groups[event.group]}"
+    if isinstance(event, Wait):
+        return f"wait {groups[event.group]}"
+    if isinstance(event, WaitJob):
+        return f"job {event.job}"
+    if isinstance(event, Transfer):
+        return f"move {event.layer} {event.tile}"
+    assert isinstance(event, Call)
+    job = f", job {event.job}" if event.job >= 0 else ""
+    return f"{event.kind} {event.layer} {event.tile}{job}"
+
+
+# ---- the runtime's side ---------------------------------------------------------------------------------------------
+
+
+def functions(layer: LayerSchedule) -> Iterator[str]:
+    prefix, number = f"layer_{layer.number}", layer.number
+    if layer.prefetch is not None:
+        moves = len(layer.prefetch.moves) + (layer.params is not None) + bool(layer.prefetch.copies)
+        lines = f'tw_prefetch_begin({number}); for (int i = 0; i < {moves}; i++) puts("move {number} 0");'
+        yield f"static void {prefix}_prefetch(void) {{ {lines} }}"
+    for name, moved in (("load", layer.loads), ("store", layer.stores)):
+        if moved:
+            yield tile_function(f"{prefix}_{name}", [text for move in moved for text in moving(number, move)])
+    submits = layer.option.mode == "offload"
+    run = f"submit({number}, tile);" if submits else f'printf("run {number} %d\\n", tile);'
+    yield tile_function(f"{prefix}_run", [run])
+    for name in ("gather", "finish"):
+        yield tile_function(f"{prefix}_{name}", [f'printf("{name} {number} %d\\n", tile);'])
+
+
+def moving(number: int, move: Move) -> list[str]:
+    return guarded(move.when, [f'  printf("move {number} %d\\n", tile);'])
+
+
+def tile_function(name: str, lines: list[str]) -> str:
+    body = "\n".join(["(void)tile; (void)turn;", *lines])
+    return f"static void {name}(int tile, int turn) {{\n{body}\n}}"
+
+
+def main_source(schedule: Schedule) -> str:
+    assert schedule.tiles is not None
+    writer = ClusterWriter(schedule, "network")
+    texts = [DEVICES, *(text for layer in schedule.tiles.layers for text in functions(layer))]
+    for layer in schedule.tiles.layers:
+        if layer.prefetches:
+            calls = " ".join(f"layer_{later}_prefetch();" for later in layer.prefetches)
+            texts.append(f"static void after_layer_{layer.number}(void) {{ {calls} }}")
+    source = writer.source()
+    calls = source[source.index("static void all_layers(void)") :]
+    texts.append(calls[: calls.index("\n}") + 2])
+    texts.append(MAIN)
+    return "\n\n".join(texts)
+
+
+def traced(folder: Path, schedule: Schedule) -> Path:
+    (folder / "kernels").mkdir()
+    (folder / "runtime").mkdir()
+    files = SIRACUSA.runtime_files()
+    for name in SOURCES:
+        (folder / "runtime" / name).write_text(files[name].read_text())
+    (folder / "runtime" / "limits.h").write_text(limits_header(SIRACUSA))
+    (folder / "runtime" / "events.h").write_text(f"#pragma once\n{EVENTS}")
+    (folder / "kernels" / "cluster.h").write_text(f"#pragma once\n{CLUSTER}")
+    (folder / "main.c").write_text(main_source(schedule))
+    flags = [
+        "-std=c99",
+        "-w",
+        "-O1",
+        "-fsanitize=undefined",
+        "-fsanitize-trap=undefined",
+        BARE,
+        "main.c",
+        "runtime/pipeline.c",
+        "runtime/per_core.c",
+        "runtime/offload.c",
+        "-o",
+        "trace",
+    ]
+    find_compiler().run(flags, folder)
+    return folder / "trace"
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
+def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> None:
+    plan, schedule = scheduled(name, settings)
+    program, cores = traced(tmp_path, schedule), plan.budget.cores
+    for number in (8, *range(cores)):
+        done = subprocess.run([program, str(number), str(cores)], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == expected(plan, schedule, number), f"core {number}"
+
+
+def test_an_accelerator_that_waits_for_weights_is_submitted_to_behind_loads() -> None:
+    _, schedule = scheduled("gates", STARVED)
+    assert schedule.tiles is not None
+    assert OFFLOAD_STARVED in {layer.loop for layer in schedule.tiles.layers}
