@@ -73,7 +73,7 @@ class ClusterWriter(Writer):
             return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.placement})));"
         if memory == self.memories.l2 and self.shared.arena:
             return f"extern uint8_t {self.shared.arena}[];\n#define {memory.symbol} {self.shared.arena}"
-        placed = f'__attribute__((section("{memory.section}"), aligned({memory.alignment})))'
+        placed = f'__attribute__((section("{memory.section}"), aligned({memory.placement})))'
         return f"static uint8_t {memory.symbol}[{size}] {placed};"
 
     @cached_property

@@ -52,6 +52,14 @@ class Memory:
         """Tensors and buffers begin at multiples of this."""
         return max(self.alignment, self.starts)
 
+    def whole(self, size: int) -> int:
+        """What a tensor or buffer of so many bytes takes there: whole units of the alignment."""
+        return -(-size // self.alignment) * self.alignment
+
+    def whole_constant(self, size: int) -> int:
+        """The same of a constant."""
+        return -(-size // self.constants_alignment) * self.constants_alignment
+
     @property
     def symbol(self) -> str:
         """What its array is called in C."""

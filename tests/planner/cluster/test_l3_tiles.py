@@ -23,8 +23,10 @@ from tilewright.planner.cluster.capacity import io_bytes
 from tilewright.planner.cluster.plan import Home, Plan, Step
 from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
+from tilewright.targets import find
 
-RESERVED = 96 * 1024
+L2 = find("siracusa").hierarchy.l2
+RESERVED = L2.reserved
 """Bytes of L2 that the program around the network has."""
 
 
@@ -50,7 +52,7 @@ def quantised_skips() -> ModelProto:
 
 def cramped(model: ModelProto, left: int, l1: int, cores: int = 8, buffering: str = "auto") -> Settings:
     """L2 has `left` bytes beside inputs and outputs, and WMEM is the NPU's alone."""
-    size = RESERVED + io_bytes(prepared(model).meaning) + left
+    size = RESERVED + io_bytes(prepared(model).meaning, L2) + left
     return Settings(cores, l1, size, "L3", buffering, time_limit=1.0, weight_memory=False)
 
 

@@ -77,6 +77,24 @@ def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert program.check().first_difference is None
 
 
+TCDM, RAM = QUAD.memories
+assert QUAD.cluster is not None
+OTHERS = {
+    "small units": replace(QUAD, memories=(replace(TCDM, alignment=4), replace(RAM, alignment=4))),
+    "large units": replace(QUAD, memories=(replace(TCDM, alignment=32), replace(RAM, alignment=64))),
+    "short transfers": replace(QUAD, links=(replace(QUAD.links[0], longest=500, groups=6),)),
+    "few slots": replace(QUAD, cluster=replace(QUAD.cluster, cores=3, prefetch_slots=2)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alignments, lengths of transfers and slots stand in the description, and nowhere else."""
+    monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", OTHERS[name])
+    program = compiled("odd_sizes", Settings(memories=(("tcdm", 12000),), time_limit=1.0))
+    assert program.check().first_difference is None
+
+
 def test_a_run_breaks_no_rule() -> None:
     """No read of what nobody wrote, no access to what the DMA moves, no use of a device that it is not made for."""
     program = compiled("odd_sizes", Settings(memories=(("tcdm", 12000),), time_limit=1.0))

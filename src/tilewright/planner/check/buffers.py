@@ -20,6 +20,8 @@ from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
 
+STACK_UNIT = 16
+"""Bytes that stacks begin at multiples of, by the calling convention."""
 MOST_TILES = 256
 """Of a grid with more, those at the edges and beside them are looked at, and as many others."""
 
@@ -31,7 +33,7 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
         _check_params(layer, target)
         _check_scratch(schedule, layer, target)
         for what, slots, memory in _slots(layer, target):
-            _check_slots(schedule, layer, what, slots, memory)
+            _check_slots(schedule, layer, what, slots, memory, target.hierarchy.l1.alignment)
     for memory in target.memories:
         _check_arena(schedule, graph, memory, target)
     if unknown := schedule.arenas.keys() - {memory.name for memory in target.memories}:
@@ -51,7 +53,7 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
         needed = cluster.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
         needed += cluster.waiting_stack if kernel.in_order else 0
         own = stacks.dma_core if kernel.offloaded else stacks.each
-        if needed > own or stacks.each % 16 or stacks.dma_core % 16:
+        if needed > own or stacks.each % STACK_UNIT or stacks.dma_core % STACK_UNIT:
             raise _fault("schedule", f"{kernel.stem} needs {needed} bytes of stack, there are {own}")
     inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_l1
     taken = cluster.state + inside + schedule.arenas.get(l1.name, 0)
@@ -70,7 +72,9 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
     homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
     ends += [home.offset + graph.types[home.owner].bytes for home in homes]
     needed = max(ends, default=0)
-    if size != -(-needed // memory.placement) * memory.placement:
+    # Tensors take whole units of L1 wherever they are.
+    unit = max(memory.placement, target.hierarchy.l1.alignment)
+    if size % memory.placement or not needed <= size <= -(-needed // unit) * unit:
         raise _fault("schedule", f"{memory.name} has an arena of {size} bytes, {needed} are used")
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
         raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")
@@ -95,13 +99,16 @@ def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, M
         yield "working memory", layer.scratch, l2 if layer.option.mode == "in_l2" else l1
 
 
-def _check_slots(schedule: ClusterSchedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory) -> None:
+def _check_slots(
+    schedule: ClusterSchedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory, unit: int
+) -> None:
+    """Buffers side by side are all as kernels want those of L1, also where they are copies in L2 of these."""
     where = f"{layer.option.node.where}, {what}"
     if slots.memory != memory.name:
         raise _fault(where, f"is in {slots.memory}, not in {memory.name}")
     if slots.offset < 0 or slots.offset % memory.alignment:
         raise _fault(where, f"at {slots.memory}+{slots.offset} is not aligned")
-    if slots.count > 1 and slots.bytes % ALIGNMENT:
+    if slots.count > 1 and slots.bytes % unit:
         raise _fault(where, f"has buffers of {slots.bytes} bytes side by side, which are not all aligned")
     if slots.turns not in (1, 2) or slots.period < 1 or (slots.turns == 1 and slots.period != 1):
         raise _fault(where, f"has {slots.turns} buffers by turns of {slots.period}")
@@ -110,10 +117,6 @@ def _check_slots(schedule: ClusterSchedule, layer: LayerSchedule, what: str, slo
         raise _fault(where, f"is {slots.cores} cores' own, {workers} have tiles of their own")
     if slots.end > schedule.arenas.get(slots.memory, 0):
         raise _fault(where, f"ends at {slots.memory}+{slots.end}, beyond the arena")
-
-
-ALIGNMENT = 8
-"""Of what kernels read and write by words."""
 
 
 # ---- what kernels need, tile by tile --------------------------------------------------------------------------------
@@ -211,7 +214,8 @@ def _check_scratch(schedule: ClusterSchedule, layer: LayerSchedule, target: Targ
     workers = min(schedule.cores, layer.tiles) if layer.loop == PER_CORE else 1
     if (scratch.turns, scratch.cores) != (turns, workers):
         raise _fault(where, f"has {scratch.count} working memories, needs {turns * workers}")
-    if not needed <= scratch.bytes <= -(-needed // ALIGNMENT) * ALIGNMENT:
+    unit = target.hierarchy.l1.alignment
+    if not needed <= scratch.bytes <= -(-needed // unit) * unit:
         raise _fault(where, f"needs {needed} bytes of working memory, there are {scratch.bytes}")
 
 

@@ -16,7 +16,7 @@ from tilewright.ops.identity import Identity
 from tilewright.planner.check.buffers import distinct_params, scratch_needed
 from tilewright.planner.check.states import check_state
 from tilewright.planner.cluster.plan import Plan, Step
-from tilewright.planner.cluster.tiling_option import ALIGNMENT, Operand
+from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.target.memory import CORES, Hierarchy, Memory
@@ -58,7 +58,8 @@ def _check_l3_capacity(plan: Plan) -> None:
     if l3 is None:
         return
     owners = {home.owner for home in plan.homes.values() if (home.kind, home.memory) == (CONSTANT, l3.name)}
-    constants = sum(-(-graph.types[name].bytes // l3.alignment) * l3.alignment for name in owners)
+    unit = l3.constants_alignment
+    constants = sum(-(-graph.types[name].bytes // unit) * unit for name in owners)
     if plan.l3.peak + constants > (l3.bytes or 0):
         raise _broken("plan", f"{plan.l3.peak + constants} bytes of {l3.bytes} in {l3.name}")
 
@@ -278,12 +279,13 @@ def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
 
 
 def _l1_buffers(plan: Plan) -> Iterator[Region]:
+    unit = plan.memories.l1.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.prefetch_distance, 0)
         for operand in step.option.operands:
             if operand.streamed:
                 first = before if operand.is_ready else number
-                budget = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
+                budget = -(-operand.bytes // unit) * unit * operand.buffers
                 yield f"{number} {operand.name}", step.offsets[operand.name], budget, first, number + step.in_flight
         if PARAMS in step.offsets:
             yield f"{number} {PARAMS}", step.offsets[PARAMS], step.option.params, before, number + step.in_flight
@@ -292,13 +294,14 @@ def _l1_buffers(plan: Plan) -> Iterator[Region]:
 
 
 def _l2_buffers(plan: Plan) -> Iterator[Region]:
+    unit = plan.memories.l1.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.staged_ahead, 0)
         for name, offset in step.staged.items():
             yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
         for operand in step.option.operands:
             if operand.l3:
-                budget = -(-operand.bytes // ALIGNMENT) * ALIGNMENT * operand.buffers
+                budget = -(-operand.bytes // unit) * unit * operand.buffers
                 yield f"{number} {operand.name} (staging)", step.l2_staging[operand.name], budget, number, number
         if step.l2_scratch is not None:
             yield f"{number} {SCRATCH}", step.l2_scratch, step.option.scratch, number, number

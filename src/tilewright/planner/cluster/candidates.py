@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.capacity import L1Budget, rounded, stack_of
+from tilewright.planner.cluster.capacity import L1Budget, stack_of
 from tilewright.planner.cluster.elsewhere import Elsewhere
 from tilewright.planner.cluster.enumerate import best, layer_of, options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
@@ -256,9 +256,10 @@ def _l3_bytes(option: TilingOption, l3_constants: frozenset[str]) -> int:
 def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
     """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that L3 is filled
     from."""
-    l2, kept = 0, rounded(option.weights, 32)
+    memories, l2 = option.memories, 0
+    kept = memories.wmem.whole_constant(option.weights) if memories.wmem else 0
     for name, owner in _streamed_constants(option):
-        size = rounded(option.grid.types[name].bytes, 16) if owner in counted else 0
+        size = memories.l2.whole_constant(option.grid.types[name].bytes) if owner in counted else 0
         l2, kept = (l2, kept + size) if owner in elsewhere else (l2 + size, kept)
     return l2, kept
 
@@ -284,7 +285,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(option: TilingOption, elsewhere: frozenset[str], new: frozenset[str]) -> _Sizes:
-    staging = sum(rounded(size, 16) for size in option.l2_staging_bytes.values())
+    staging = sum(option.memories.l2.whole(size) for size in option.l2_staging_bytes.values())
     return _Sizes(*constant_bytes(option, elsewhere, new), staging)
 
 

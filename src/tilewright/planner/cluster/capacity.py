@@ -9,7 +9,6 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.memory import allocator
-from tilewright.planner.cluster.tiling_option import ALIGNMENT
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory
@@ -20,6 +19,8 @@ UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
 
 ARGUMENT_REGISTERS = 8
+STACK_UNIT = 16
+"""Bytes that stacks begin at multiples of. Both are the calling convention's."""
 
 STACKS_SHARE = 4
 """Stacks that would take more than one part in this many of L1 go into a slower memory, unless that is predicted to
@@ -54,7 +55,8 @@ class L1Budget:
 
     @property
     def arena(self) -> int:
-        return (self.total - rounded(self.base, self.memory.placement)) // ALIGNMENT * ALIGNMENT
+        unit = self.memory.alignment
+        return (self.total - rounded(self.base, self.memory.placement)) // unit * unit
 
 
 def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
@@ -65,17 +67,18 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
         raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
     kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
-    # An odd number of quarters of all banks: at equal depths, cores use different banks.
-    stack = rounded(deepest + cluster.stack + _argument_bytes(mapped.graph) - 16, 64) + 16
+    # An odd number of units: at equal depths cores use different banks, however many there are.
+    needed = deepest + cluster.stack + _argument_bytes(mapped.graph)
+    stack = rounded(needed - STACK_UNIT, 4 * STACK_UNIT) + STACK_UNIT
     total = capacity(mapped.target, l1, settings)
     local = stack <= cluster.local_stack
     inside = not local and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
     waiting = cluster.waiting_stack * any(kernel.in_order for kernel in kernels)
-    dma_core = rounded(offloaded + cluster.stack + waiting, 16)
+    dma_core = rounded(offloaded + cluster.stack + waiting, STACK_UNIT)
     base = cluster.state + (cores * stack + dma_core) * inside
     budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
-    if budget.arena < ALIGNMENT:
+    if budget.arena < l1.alignment:
         raise CompileError(
             f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",
             f"give it more, for example {option_for(l1, budget.base + 4096)}",
@@ -199,10 +202,10 @@ def most_copied(target: Target, settings: Settings) -> int:
     return capacity(target, target.hierarchy.l1, settings) // COPIED_SHARE
 
 
-def io_bytes(graph: Graph) -> int:
+def io_bytes(graph: Graph, l2: Memory) -> int:
     """Inputs and outputs, and the first values of states that are not all the same."""
-    first = sum(rounded(state.initial.nbytes, 16) for state in graph.states if not state.is_uniform)
-    return first + sum(rounded(graph.types[name].bytes, 16) for name in {*graph.inputs, *graph.outputs})
+    first = sum(l2.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
+    return first + sum(l2.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
@@ -212,14 +215,15 @@ def stack_of(mapped: Mapped, kernel: Kernel) -> int:
 def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constants: int) -> None:
     graph, memories = mapped.graph, mapped.target.hierarchy
     budget = l2_capacity(mapped, settings)
-    needed = l2.peak + constants + io_bytes(graph)
+    given = io_bytes(graph, memories.l2)
+    needed = l2.peak + constants + given
     if needed > budget:
         staged = f" and constants of {memories.l3.name} in use" if memories.l3 else ""
         kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
         raise CompileError(
             f"{memories.l2.name}, {_largest(graph).where}",
             f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
-            f"{io_bytes(graph)} for inputs and outputs), {budget} are there: {needed - budget} are missing",
+            f"{given} for inputs and outputs), {budget} are there: {needed - budget} are missing",
             f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
         )
 
@@ -237,7 +241,7 @@ def check_constants(mapped: Mapped, settings: Settings) -> None:
     memories, graph = mapped.target.hierarchy, mapped.graph
     if memories.wmem is None and memories.l3 is None:
         nothing = allocator.Solution({}, 0, 0, "heuristic")
-        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants))
+        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.l2))
 
 
 def wmem_capacity(mapped: Mapped, settings: Settings) -> int:
@@ -257,24 +261,28 @@ def wmem_for_activations(
 def _image(mapped: Mapped, l3_constants: frozenset[str]) -> int:
     """Bytes of the weight memory for the constants of L3 before the program has copied them."""
     memories = mapped.target.hierarchy
-    has_image = memories.l3 is not None and memories.wmem is not None and memories.l3.image == memories.wmem.name
-    return constant_sizes(mapped.graph, l3_constants) if has_image else 0
+    if memories.l3 is None or memories.wmem is None or memories.l3.image != memories.wmem.name:
+        return 0
+    return constant_sizes(mapped.graph, l3_constants, memories.l3)
 
 
 def resident_bytes(mapped: Mapped, resident: frozenset[str]) -> int:
     """Bytes of constants that an accelerator reads from the weight memory."""
     wmem = mapped.target.hierarchy.wmem
-    return constant_sizes(mapped.graph, resident, wmem.constants_alignment) if wmem else 0
+    return constant_sizes(mapped.graph, resident, wmem) if wmem else 0
 
 
-def constant_sizes(graph: Graph, names: Iterable[str], unit: int = 16) -> int:
-    return sum(rounded(graph.types[name].bytes, unit) for name in names)
+def constant_sizes(graph: Graph, names: Iterable[str], memory: Memory) -> int:
+    """What constants take of a memory."""
+    return sum(memory.whole_constant(graph.types[name].bytes) for name in names)
 
 
 def l3_capacity(mapped: Mapped, settings: Settings, l3_constants: frozenset[str]) -> int:
     """Bytes of L3 behind its constants."""
     l3 = mapped.target.hierarchy.l3
-    return 0 if l3 is None else capacity(mapped.target, l3, settings) - constant_sizes(mapped.graph, l3_constants)
+    if l3 is None:
+        return 0
+    return capacity(mapped.target, l3, settings) - constant_sizes(mapped.graph, l3_constants, l3)
 
 
 def check_l3(mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str]) -> None:
@@ -313,5 +321,5 @@ def touched(graph: Graph, node: Node) -> int:
     return sum(graph.types[name].bytes for name in {*node.inputs, *node.outputs} if name)
 
 
-def rounded(size: int, unit: int = ALIGNMENT) -> int:
+def rounded(size: int, unit: int) -> int:
     return -(-size // unit) * unit

@@ -18,12 +18,11 @@ from tilewright.planner.cluster.tiling_option import (
     Limits,
     Operand,
     TilingOption,
-    _rounded,
-    aligned,
 )
 from tilewright.target.cost_model import kernel_cycles, work
 from tilewright.target.kernel import Kernel, no_objection
 from tilewright.target.mapping import Choice
+from tilewright.target.memory import Hierarchy, Memory
 from tilewright.tiling.dma_shapes import apart, cost
 from tilewright.tiling.tiles import Cut, Inside, TileGrid
 
@@ -104,7 +103,7 @@ class _Settling:
         structs, scratch = self.needs(sketch.facts.grid)
         if not structs:
             return None
-        exact = _option(self.layer, sketch, self.layer.params_bytes * structs, scratch)
+        exact = _option(self.layer, sketch, self.layer.params_bytes * structs, scratch, self.limits.memories)
         return exact if exact.bytes <= self.limits.l1_bytes else None
 
     def needs(self, grid: TileGrid) -> tuple[int, int]:
@@ -181,7 +180,7 @@ def _splittable(layer: Layer, whole: TileGrid) -> dict[str, int]:
 def _sizes(layer: Layer, loop: str, extent: int) -> list[int]:
     """Tile sizes along a loop, largest first, without the whole."""
     multiple = layer.kernel.multiples.get(loop, 1)
-    sizes = {_rounded(-(-extent // parts), multiple) for parts in (*PARTS, extent) if parts <= extent}
+    sizes = {-(-extent // (parts * multiple)) * multiple for parts in (*PARTS, extent) if parts <= extent}
     least = layer.kernel.least.get(loop, 1)
     return sorted((size for size in sizes if size < extent and (extent % size or size) >= least), reverse=True)
 
@@ -260,7 +259,7 @@ def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits)
     for grid in grids(layer, count):
         parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
-        if sum(_streamed_bytes(_streams(layer, parts, closest), single)) > limits.l1_bytes:
+        if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.l1)) > limits.l1_bytes:
             continue
         facts = facts_of(layer, grid, parts, limits)
         for home in homes:
@@ -282,8 +281,9 @@ def _sketch(
     layer: Layer, facts: Facts, home: _Homes, streams: Sequence[Stream], manner: Manner, limits: Limits
 ) -> _Sketch | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
-    scratch = aligned(facts.scratch) * _scratches(manner)
-    early, late = _streamed_bytes(streams, manner)
+    l1 = limits.memories.l1
+    scratch = l1.whole(facts.scratch) * _scratches(manner)
+    early, late = _streamed_bytes(streams, manner, l1)
     if early + late + scratch > limits.l1_bytes:
         return None
     orders = [order for order in facts.orders if not manner.held or _is_rare(facts, order, manner.held)]
@@ -291,7 +291,7 @@ def _sketch(
     if not found:
         return None
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
-    params = aligned(layer.params_bytes * _variants(facts.grid))
+    params = l1.whole(layer.params_bytes * _variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = early + params + late + scratch
     return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
@@ -302,14 +302,14 @@ def _is_rare(facts: Facts, order: Order, name: str) -> bool:
     return any(part.name == name and period > 1 for part, period in zip(facts.parts, order.periods, strict=True))
 
 
-def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int) -> TilingOption:
+def _option(layer: Layer, sketch: _Sketch, params: int, scratch: int, memories: Hierarchy) -> TilingOption:
     facts, home, manner, kernel = sketch.facts, sketch.home, sketch.manner, layer.kernel
     grid = facts.grid.in_tiles(sketch.order.cuts)
     pairs = zip(facts.parts, sketch.order.periods, strict=True)
     operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
     return TilingOption(
         layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
-        aligned(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
+        memories.l1.whole(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles, memories,
         sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
         facts.cold,
     )  # fmt: skip
@@ -349,11 +349,11 @@ def _buffers(is_ready: bool, part: Part, manner: Manner) -> int:
     return 2 * own if manner.double and part.moves and part.name != manner.held else own
 
 
-def _streamed_bytes(streams: Sequence[Stream], manner: Manner) -> tuple[int, int]:
+def _streamed_bytes(streams: Sequence[Stream], manner: Manner, l1: Memory) -> tuple[int, int]:
     """Bytes of buffers that may be filled before the layer's turn, and of the others."""
     early = late = 0
     for _, part, _, is_ready, _ in streams:
-        size = aligned(part.bytes) * _buffers(is_ready, part, manner)
+        size = l1.whole(part.bytes) * _buffers(is_ready, part, manner)
         early, late = (early + size, late) if is_ready else (early, late + size)
     return early, late
 
@@ -390,7 +390,7 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     cycles = alone if _is_in_place(layer) else alone * limits.memories.l2.slowdown
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
-        scratch, 0, cycles, cycles,
+        scratch, 0, cycles, cycles, limits.memories,
     )  # fmt: skip
 
 
@@ -423,7 +423,7 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,
-        0.0, cycles,
+        0.0, cycles, limits.memories,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Node
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate
-from tilewright.planner.cluster.capacity import L1Budget, option_for, rounded
+from tilewright.planner.cluster.capacity import L1Budget, option_for
 from tilewright.planner.cluster.enumerate import options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
 
@@ -41,7 +41,7 @@ def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequ
 
 def _needed(option: TilingOption, tensors: Sequence[select.Tensor]) -> int:
     """Bytes of L1: the option's buffers, and the tensors that it expects there."""
-    return option.bytes + sum(rounded(tensor.bytes) for tensor in tensors if tensor.name in option.l1)
+    return option.bytes + sum(tensor.bytes for tensor in tensors if tensor.name in option.l1)
 
 
 def _missing(node: Node, least: int, budget: L1Budget) -> CompileError:

@@ -8,13 +8,13 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.memory import allocator
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.capacity import check_constants, io_bytes, l2_capacity, rounded, touched
+from tilewright.planner.cluster.capacity import check_constants, constant_sizes, io_bytes, l2_capacity, touched
 from tilewright.planner.cluster.elsewhere import Elsewhere, pinned_constants
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.cluster.weight_memory import moved_to_wmem
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.target.mapping import Mapped
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
 
 
@@ -67,11 +67,11 @@ def _graph_constants_elsewhere(
         return frozenset(name for name in constants if graph.types[name].bytes), frozenset()
     if settings.home == memories.l2.name:
         return frozenset(), frozenset()
-    budget = l2_capacity(mapped, settings) - io_bytes(graph)
-    excess = sum(rounded(graph.types[name].bytes, 16) for name in constants) + l2_peak(tensors) - budget
+    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.l2)
+    excess = constant_sizes(graph, constants, memories.l2) + l2_peak(tensors, memories.l2) - budget
     beside = moved_to_wmem(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
-    excess -= sum(rounded(graph.types[name].bytes, 16) for name in beside)
+    excess -= constant_sizes(graph, beside, memories.l2)
     moved: list[str] = []
     while behind and excess > 0 and len(moved) < len(left):
         # Twice the largest is needed to stage one while another is in use.
@@ -90,13 +90,13 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     graph, memories = mapped.graph, mapped.target.hierarchy
     if memories.l3 is None:
         return None
-    budget = l2_capacity(mapped, settings) - io_bytes(graph)
+    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.l2)
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
-    constants = sum(rounded(graph.types[name].bytes, 16) for name in used)
+    constants = constant_sizes(graph, used, memories.l2)
     activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
     excess = constants + activations - budget
     moved = moved_to_wmem(mapped, settings, excess)
-    fit = sum(rounded(graph.types[name].bytes, 16) for name in moved) >= excess
+    fit = constant_sizes(graph, moved, memories.l2) >= excess
     if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
         return None
     return budget // STAGED_SHARE
@@ -107,9 +107,9 @@ def _read(graph: Graph, node: Node) -> int:
     return sum(graph.types[name].bytes for name in set(node.inputs) if name in graph.constants)
 
 
-def l2_peak(tensors: Sequence[select.Tensor]) -> int:
-    """Bytes of L2 for all activations if none is in L1."""
-    return allocator.solve(l2_problem(tensors, frozenset(), {}), 0).peak if tensors else 0
+def l2_peak(tensors: Sequence[select.Tensor], memory: Memory) -> int:
+    """Bytes of L2, or of the weight memory, for all activations if none is in L1."""
+    return allocator.solve(l2_problem(tensors, frozenset(), {}, memory), 0).peak if tensors else 0
 
 
 def staging(
@@ -136,24 +136,24 @@ def staging(
 
 
 def l2_problem(
-    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]]
+    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], memory: Memory
 ) -> allocator.Problem:
     buffers = [allocator.Buffer(tensor_key(t.name), t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
     buffers += [allocator.Buffer(name, size, first, last) for name, (size, first, last) in staged.items()]
-    return allocator.Problem(tuple(buffers), 16)
+    return allocator.Problem(tuple(buffers), memory.placement)
 
 
 def spilled_to_wmem(
     tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
-    wmem: int, pinned: frozenset[str] = frozenset(),
+    wmem: int, memories: Hierarchy, pinned: frozenset[str] = frozenset(),
 ) -> frozenset[str]:  # fmt: skip
     """Activations to spill to the weight memory, which has `wmem` bytes: the largest, until the rest fits L2. Those
     that are `pinned` stay."""
     spilled: frozenset[str] = frozenset()
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(l2_problem(tensors, l1 | spilled, staged), 0).peak <= budget:
+        if allocator.solve(l2_problem(tensors, l1 | spilled, staged, memories.l2), 0).peak <= budget:
             break
         more = (spilled | {tensor.name}) - l1 - pinned
-        if l2_peak([other for other in tensors if other.name in more]) <= wmem:
+        if l2_peak([other for other in tensors if other.name in more], memories.wmem or memories.l2) <= wmem:
             spilled = more
     return spilled

@@ -25,6 +25,7 @@ from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.keys import tensor_key
 from tilewright.target.mapping import Mapped
+from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
 
 
@@ -67,27 +68,27 @@ def lay_out(
     options: Sequence[TilingOption], elsewhere: Elsewhere, spilled: select.Spilled | None,
 ) -> Layout:  # fmt: skip
     """Without `spilled`, what L2 does not hold goes into the weight memory as long as that holds it."""
-    graph = mapped.graph
+    graph, memories = mapped.graph, mapped.target.hierarchy
     resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
     resident |= elsewhere.wmem & graph.constants.keys()
     staged = {step: l3_constants_of(option, elsewhere.l3) for step, option in enumerate(options)}
     used = frozenset(name for names in staged.values() for name in names)
-    constants = constant_sizes(graph, graph.constants.keys() - resident - used)
-    free = l2_capacity(mapped, settings) - constants - io_bytes(graph)
+    constants = constant_sizes(graph, graph.constants.keys() - resident - used, memories.l2)
+    free = l2_capacity(mapped, settings) - constants - io_bytes(graph, memories.l2)
     l3 = spilled.l3 if spilled else frozenset()
     shown = [tensor for tensor in tensors if tensor.name not in l3]
     pinned = states_of(graph)
     budget = wmem_for_activations(mapped, settings, used, resident)
     for ahead in (1, 0):
         held = staging(graph, options, staged, ahead)
-        wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget, pinned)
-        problem = l2_problem(shown, l1 | wmem, held)
+        wmem = spilled.wmem if spilled else spilled_to_wmem(shown, l1, held, free, budget, memories, pinned)
+        problem = l2_problem(shown, l1 | wmem, held, memories.l2)
         if _behind_states(graph, problem, 0).peak <= free:
             break
     return Layout(
         Arena(problem, _behind_states(graph, problem, 1.0)),
-        _alone(tensors, wmem),
-        _alone(tensors, l3),
+        _alone(tensors, wmem, memories.wmem or memories.l2),
+        _alone(tensors, l3, memories.l3 or memories.l2),
         staged,
         ahead,
         resident,
@@ -105,5 +106,5 @@ def _behind_states(graph: Graph, problem: Problem, time_limit: float) -> Solutio
     return solved_behind(kept, replace(problem, buffers=others), time_limit)
 
 
-def _alone(tensors: Sequence[select.Tensor], names: frozenset[str]) -> Arena:
-    return solved(l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}), 1.0)
+def _alone(tensors: Sequence[select.Tensor], names: frozenset[str], memory: Memory) -> Arena:
+    return solved(l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}, memory), 1.0)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes.aliasing import home_of, is_joined
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.home import ARENA, STATE
+from tilewright.target.memory import Memory
 
 
 def steps_of(graph: Graph) -> list[Node]:
@@ -16,7 +16,7 @@ def steps_of(graph: Graph) -> list[Node]:
     return [node for node in graph.nodes if not node.op.view and not is_joined(graph, node)]
 
 
-def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) -> list[select.Tensor]:
+def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str], l1: Memory) -> list[select.Tensor]:
     """Activations that own their bytes, with the first and last step that uses them."""
     spans: dict[str, tuple[int, int]] = {}
     for step, node in enumerate(nodes):
@@ -26,7 +26,7 @@ def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str]) ->
     # Between two calls all else may be overwritten, states not.
     spans |= {state.before: (0, max(len(nodes) - 1, 0)) for state in graph.states}
     return [
-        select.Tensor(owner, rounded(graph.types[owner].bytes), first, last)
+        select.Tensor(owner, l1.whole(graph.types[owner].bytes), first, last)
         for owner, (first, last) in spans.items()
         if home_of(graph, owner) in (ARENA, STATE)
     ]

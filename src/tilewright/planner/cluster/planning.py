@@ -86,7 +86,7 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     inside = insides(graph)
     owners = all_owners(graph, inside)
     nodes = steps_of(graph)
-    tensors = lifetimes(graph, nodes, owners)
+    tensors = lifetimes(graph, nodes, owners, mapped.target.hierarchy.l1)
     elsewhere = constants_elsewhere(mapped, settings, tensors, owners)
     # L1 is every network's, and what it holds is lost between calls.
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)

@@ -17,7 +17,6 @@ from tilewright.planner.cluster.capacity import (
     io_bytes,
     l2_capacity,
     option_for,
-    rounded,
     wmem_capacity,
 )
 from tilewright.planner.cluster.elsewhere import Elsewhere
@@ -131,8 +130,9 @@ def _key(option: TilingOption, step: int, operand: Operand) -> allocator.Key:
 
 def _constant_budgets(task: Task) -> tuple[int, int]:
     """Bytes for constants in L2 and in the weight memory; never less than the preferred kernels need."""
-    graph, peak = task.mapped.graph, l2_peak(task.tensors)
-    free = l2_capacity(task.mapped, task.settings) - io_bytes(graph)
+    graph, tensors = task.mapped.graph, task.mapped.target.hierarchy.l2
+    peak = l2_peak(task.tensors, tensors)
+    free = l2_capacity(task.mapped, task.settings) - io_bytes(graph, tensors)
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
     preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
     l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
@@ -190,7 +190,8 @@ def _l1_problem(
 
 def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be filled early, of every buffer of a layer."""
-    found = [(o.name, rounded(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
-    scratch = 0 if option.mode == "in_l2" else rounded(option.scratch)
-    found += [(PARAMS, rounded(option.params), True), (SCRATCH, scratch, False)]
+    l1 = option.memories.l1
+    found = [(o.name, l1.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
+    scratch = 0 if option.mode == "in_l2" else l1.whole(option.scratch)
+    found += [(PARAMS, l1.whole(option.params), True), (SCRATCH, scratch, False)]
     return [(name, size, early) for name, size, early in found if size]

@@ -12,7 +12,6 @@ from tilewright.planner.cluster.capacity import (
     io_bytes,
     l2_capacity,
     l3_capacity,
-    rounded,
     wmem_for_activations,
 )
 from tilewright.planner.cluster.l2_buffers import staging
@@ -62,7 +61,8 @@ def never_fits(task: Task) -> bool:
     mapped, settings = task.mapped, task.settings
     memories, steps = mapped.target.hierarchy, len(task.found)
     in_l2 = _always_read(mapped) if memories.wmem is None and memories.l3 is None else frozenset()
-    l2 = l2_capacity(mapped, settings) - io_bytes(mapped.graph) - constant_sizes(mapped.graph, in_l2)
+    given = io_bytes(mapped.graph, memories.l2) + constant_sizes(mapped.graph, in_l2, memories.l2)
+    l2 = l2_capacity(mapped, settings) - given
     wmem = wmem_for_activations(mapped, settings, frozenset(), frozenset())
     spillable = frozenset(tensor.name for tensor in task.tensors)
     l3 = l3_capacity(mapped, settings, frozenset())
@@ -105,7 +105,7 @@ def _least(option: TilingOption, owned: frozenset[str]) -> int:
         option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
     }
     needed = [*option.l2_staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
-    return sum(rounded(size, 16) for size in needed)
+    return sum(option.memories.l2.whole(size) for size in needed)
 
 
 def _l2_budgets(task: Task, decision: Decision, layout: Layout) -> list[int]:

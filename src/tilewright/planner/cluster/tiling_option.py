@@ -64,6 +64,8 @@ class TilingOption:
     """Bytes of the parameter structs."""
     kernel_cycles: float
     cycles: float
+    memories: Hierarchy
+    """Of the platform."""
     weights: int = 0
     """Bytes of constants that an accelerator reads from the weight memory."""
     engine_cycles: float = 0.0
@@ -86,15 +88,16 @@ class TilingOption:
     @cached_property
     def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
-        return sum(aligned(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed) + aligned(
-            self.params
-        )
+        l1 = self.memories.l1
+        buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed)
+        return buffers + l1.whole(self.params)
 
     @cached_property
     def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
-        buffers = sum(aligned(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "in_l2" else aligned(self.scratch))
+        l1 = self.memories.l1
+        buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
+        return buffers + (0 if self.mode == "in_l2" else l1.whole(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -105,7 +108,8 @@ class TilingOption:
         """Bytes of L1 in use from the moment the layer is prefetched; for a DMA copy into L1, those of its result."""
         if self.mode != "dma_copy":
             return self.prefetch_bytes
-        return sum(aligned(self.grid.types[name].bytes) for name in self.grid.results if self.owners[name] in self.l1)
+        made = (self.grid.types[name].bytes for name in self.grid.results if self.owners[name] in self.l1)
+        return sum(self.memories.l1.whole(size) for size in made)
 
     def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
@@ -129,7 +133,7 @@ class TilingOption:
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
-        return {o.name: aligned(o.bytes) * o.buffers for o in self.operands if o.l3}
+        return {o.name: self.memories.l1.whole(o.bytes) * o.buffers for o in self.operands if o.l3}
 
     @cached_property
     def can_stay_in_flight(self) -> bool:
@@ -196,15 +200,3 @@ class Limits:
     buffering: str
     costs: Costs
     memories: Hierarchy
-
-
-def aligned(size: int) -> int:
-    """A buffer's bytes in whole units of the alignment."""
-    return _rounded(size, ALIGNMENT)
-
-
-def _rounded(size: int, unit: int) -> int:
-    return -(-size // unit) * unit
-
-
-ALIGNMENT = 8

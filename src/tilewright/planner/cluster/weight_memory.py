@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.ir.graph import Node
-from tilewright.planner.cluster.capacity import constant_sizes, rounded, wmem_capacity
+from tilewright.ir.graph import Graph, Node
+from tilewright.planner.cluster.capacity import constant_sizes, wmem_capacity
 from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
 
 
@@ -29,7 +30,7 @@ def moved_to_wmem(mapped: Mapped, settings: Settings, excess: int) -> frozenset[
     taken: dict[str, int] = {}
     resident = {node.key: _most_resident(mapped, node) for node in mapped.graph.nodes}
     room = wmem_capacity(mapped, settings) - sum(resident.values())
-    for name, size in _largest_first(mapped):
+    for name, size in _largest_first(mapped.graph, wmem):
         # A layer has its constants in one form only: as they are, or as an accelerator reads them.
         other = max(resident[reader.key] for reader in mapped.graph.consumers[name])
         more = max(size - other, 0)
@@ -40,9 +41,9 @@ def moved_to_wmem(mapped: Mapped, settings: Settings, excess: int) -> frozenset[
     return frozenset(taken)
 
 
-def _largest_first(mapped: Mapped) -> list[tuple[str, int]]:
-    graph = mapped.graph
-    sizes = {name: rounded(graph.types[name].bytes, 32) for name in graph.constants if name in graph.consumers}
+def _largest_first(graph: Graph, wmem: Memory) -> list[tuple[str, int]]:
+    used = [name for name in graph.constants if name in graph.consumers]
+    sizes = {name: wmem.whole_constant(graph.types[name].bytes) for name in used}
     return sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
 
 
@@ -55,4 +56,4 @@ def _most_resident(mapped: Mapped, node: Node) -> int:
 def _resident_bytes(mapped: Mapped, choice: Choice) -> int:
     wmem, operands = mapped.target.hierarchy.wmem, choice.node.operands()
     names = [operands[name] for name in choice.kernel.resident if operands[name] in mapped.graph.constants]
-    return constant_sizes(mapped.graph, names, wmem.constants_alignment if wmem else 1)
+    return constant_sizes(mapped.graph, names, wmem) if wmem else 0
