@@ -11,7 +11,7 @@ from tests.docs.pages import ROOT, Section, sections
 from tilewright.emulator import counting
 from tilewright.sim import library
 
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("tutorial", "accelerators", "explore")]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("tutorial", "profile", "accelerators", "explore")]
 SECTIONS = [pytest.param(page, one, id=f"{page.stem}: {one.title}") for page in PAGES for one in sections(page)]
 
 
