@@ -13,20 +13,32 @@ if TYPE_CHECKING:
     from tilewright.quantiser.width_search import Budget, Search
 
 MaxCycles = Annotated[
-    int | None, typer.Option("--max-cycles", min=1, help="Choose widths: the least loss in so many cycles of --target.")
+    int | None,
+    typer.Option(
+        "--max-cycles", min=1, help="Choose bit widths: the most accurate network within this many cycles on --target."
+    ),
 ]
 MaxBytes = Annotated[
-    int | None, typer.Option("--max-bytes", min=1, help="Choose widths: the least loss in so many bytes of constants.")
+    int | None,
+    typer.Option(
+        "--max-bytes", min=1, help="Choose bit widths: the most accurate network within this many bytes of constants."
+    ),
 ]
 MaxLoss = Annotated[
-    float | None, typer.Option("--max-loss", help="Choose widths: the cheapest whose metric falls by no more.")
+    float | None,
+    typer.Option("--max-loss", help="Choose bit widths: the cheapest network whose metric falls by at most this."),
 ]
 MinSnr = Annotated[
     float | None,
-    typer.Option("--min-snr", metavar="DB", help="Choose widths: the cheapest with this ratio at the output."),
+    typer.Option(
+        "--min-snr",
+        metavar="DB",
+        help="Choose bit widths: the cheapest network with this signal-to-noise ratio at the output.",
+    ),
 ]
 FrontPicture = Annotated[
-    Path | None, typer.Option("--front", metavar="FILE.svg", help="Draw the widths that were tried.")
+    Path | None,
+    typer.Option("--front", metavar="FILE.svg", help="Plot accuracy against cost of the networks that were tried."),
 ]
 
 
