@@ -101,7 +101,7 @@ def sim(
 def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise CompileError(name, f"the emulator that runs {platform} does not have it", "leave it out")
+            raise CompileError(name, f"is not supported by the emulator that runs {platform}", "leave it out")
 
 
 def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int | None, as_json: bool) -> int:
@@ -110,7 +110,7 @@ def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int |
 
     is_unicorns = platform.groups[0].name in MODELS
     if profile and not is_unicorns:
-        raise CompileError("--profile", f"{platform.name} runs in QEMU, which does not have it", "leave it out")
+        raise CompileError("--profile", f"{platform.name} runs in QEMU, which does not support it", "leave it out")
     with Emulator(platform) if is_unicorns else Qemu(platform) as emulator:
         emulator.load(program)
         report = _run(emulator, max_cycles, as_json)

@@ -54,7 +54,7 @@ def budget_of(
         raise CompileError(" and ".join(map(str, given)), "cannot both be asked for", "leave one out")
     if front is not None and not given:
         asks = "add --max-cycles, --max-bytes, --max-loss or --min-snr"
-        raise CompileError(f"--front {front}", "there are no widths to draw: none are searched for", asks)
+        raise CompileError(f"--front {front}", "nothing is plotted without a search for bit widths", asks)
     return given[0] if given else None
 
 
