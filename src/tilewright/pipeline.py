@@ -147,21 +147,21 @@ def _target(name: str, settings: Settings) -> Target:
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(
-            f"target {target.name}", "packs weights where that costs less", "leave --pack-weights out"
+            f"target {target.name}", "packs weights by itself where that saves cycles", "leave --pack-weights out"
         )  # fmt: skip
     if target.cluster is not None and settings.optimise != DEFAULT.optimise:
         raise CompileError(
-            f"--optimise {settings.optimise}", f"the cluster of {target.name} computes in tiles as it is",
+            f"--optimise {settings.optimise}", f"target {target.name} has a cluster, which computes in tiles anyway",
             "leave it out, or give less memory: --memory NAME=BYTES",
         )  # fmt: skip
     if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
         set_there = "cores or buffering" if target.board else "cores, memories or buffering"
         raise CompileError(
-            f"target {target.name}", f"has no cluster to set {set_there} of",
+            f"target {target.name}", f"has no cluster whose {set_there} could be set",
             "leave the options out, or choose a target with a cluster",
         )  # fmt: skip
     if target.board is None and (given := _of_boards(settings)):
-        raise CompileError(given[0], f"target {target.name} is not made with one or another", "leave the option out")
+        raise CompileError(given[0], f"target {target.name} does not have this option", "leave it out")
     if target.board is not None:
         return adapted(target, settings)
     check_memory_names(target, settings)
@@ -174,7 +174,7 @@ def _for_processor(target: Target, name: str) -> Target:
         return target
     if target.for_processor is None:
         raise CompileError(
-            f"--cpu {name}", f"target {target.name} is not for computers", "leave it out, or --target cpu"
+            f"--cpu {name}", f"is for target cpu, not for {target.name}", "leave it out, or --target cpu"
         )
     return target.for_processor(check_processor(name))
 
@@ -187,10 +187,12 @@ def _with_threads(target: Target, settings: Settings) -> Target:
         return target
     if target.for_processor is None:
         raise CompileError(
-            f"--threads {threads}", f"target {target.name} is not for computers", "leave it out, or --target cpu"
+            f"--threads {threads}", f"is for target cpu, not for {target.name}", "leave it out, or --target cpu"
         )
     if not 1 <= threads <= MOST_THREADS:
-        raise CompileError(f"--threads {threads}", f"is not 1 to {MOST_THREADS}", "as many as the machine has cores")
+        raise CompileError(
+            f"--threads {threads}", f"is not 1 to {MOST_THREADS}", "use at most as many as the machine has cores"
+        )
     return replace(
         target, threads=threads, pins_threads=settings.pins_threads, libraries=(*target.libraries, "pthread")
     )

@@ -117,7 +117,7 @@ class Program:
             raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
         if schedule.plan is not None:
             raise CompileError(
-                f"target {schedule.target.name}", "has a cluster, whose programs no other project starts",
+                f"target {schedule.target.name}", "has a cluster, for which there are no projects",
                 "`tilewright compile` writes a folder for it; or choose a target without one",
             )  # fmt: skip
         project = Project(schedule, self.compiled.quantised, self.name, ends or (End(), End()))
@@ -173,9 +173,12 @@ class Program:
     def save_elf(self, path: str | Path, inputs: Given) -> None:
         """Write the program for the SoC, with these inputs in it."""
         if not self.simulated:
-            raise CompileError("ELF", f"target {self.compiled.schedule.target.name} runs on this machine")
+            name = self.compiled.schedule.target.name
+            raise CompileError("--elf", f"target {name} runs on this machine", "choose a target with a virtual SoC")
         if has_step_axis(self._input_types, inputs):
-            raise CompileError("--elf", "the program holds the inputs of one call, not of steps", "give those of one")
+            raise CompileError(
+                "--elf", "the program holds the inputs of one call, not of --steps", "give the inputs of one call"
+            )
         try:
             shutil.copyfile(self.build_soc().build(self._feeds(inputs)), path)
         except OSError as error:
@@ -309,12 +312,12 @@ class Program:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
         if per_layer and self.compiled.schedule.plan is not None:
             raise CompileError(
-                "--per-layer", "tensors of a target with a cluster live only as long as they are needed",
+                "--per-layer", "is not available on targets with a cluster, where memory of tensors is reused",
                 "use --target generic, whose integers are the same",
             )  # fmt: skip
         if steps is not None or (inputs is not None and has_step_axis(self._input_types, inputs)):
             if per_layer:
-                raise CompileError("--per-layer", "looks at a single call, not at steps", "leave one of both out")
+                raise CompileError("--per-layer", "compares a single call, not --steps", "leave one of them out")
             return self._check_steps(inputs, expected, steps, tolerance, repeats, progress)
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
         wanted = None if expected is None else self._expected(expected)
@@ -397,7 +400,9 @@ def compile_model(
     `threads` compute a layer together, and with `pin` each stays on one of its cores.
     """
     if not isinstance(threads, int | None):
-        raise CompileError(f"threads={threads!r}", "is no whole number", "as many as the machine has cores")
+        raise CompileError(
+            f"threads={threads!r}", "is not a whole number", "use at most as many as the machine has cores"
+        )
     settings = settings if threads is None else replace(settings, threads=threads)
     settings = replace(settings, processor=cpu) if cpu else settings
     settings = replace(settings, pins_threads=True) if pin else settings

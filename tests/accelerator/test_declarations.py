@@ -77,7 +77,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
         (replace(GOOD, start="go"), "start: there is no register 'go'"),
         (replace(GOOD, done=Poll("start")), "done: register 'start' has access 'w'"),
         (replace(GOOD, done=Event("done", line=9)), "event line 9 is not a device's"),
-        (replace(GOOD, name="My Unit"), "'My Unit' is no name for C"),
+        (replace(GOOD, name="My Unit"), "'My Unit' is not a C name"),
         (replace(GOOD, patterns=()), "has no pattern"),
         (replace(GOOD, patterns=(CONV, CONV)), "pattern 'conv' is there twice"),
     ],
@@ -139,7 +139,7 @@ def test_a_fault_in_its_python_is_shown_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=r"accelerator.py:2: ZeroDivisionError: division by zero"):
         read_folder(str(tmp_path))
     (tmp_path / "accelerator.py").write_text("x = 1\ny = = 2\n")
-    with pytest.raises(CompileError, match=r"accelerator.py:2: is no Python: invalid syntax: y = = 2"):
+    with pytest.raises(CompileError, match=r"accelerator.py:2: is not valid Python: invalid syntax: y = = 2"):
         read_folder(str(tmp_path))
 
 

@@ -158,8 +158,8 @@ def test_no_layer_fulfils_the_conditions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "change", "said"),
     [
-        ("device.py", ("return self", "return None and self"), "cycles() gave None, not a number from 0 on"),
-        ("device.py", ("return self", "return -1 * self"), "not a number from 0 on"),
+        ("device.py", ("return self", "return None and self"), "cycles() gave None, not a number of at least 0"),
+        ("device.py", ("return self", "return -1 * self"), "not a number of at least 0"),
         ("device.py", ("def cycles", "def time"), "Device has no cycles"),
         ("device.py", ("import numpy as np", "import numpy as np, sys; sys.exit()"), "SystemExit"),
         ("accelerator.py", ('done=Poll("status")', 'done="status"'), "done is 'status'"),
@@ -225,7 +225,7 @@ def test_costs_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_costs_that_are_no_numbers(tmp_path: Path) -> None:
     folder = changed(QVANILLA, tmp_path, "device.py")
     (Path(folder) / "costs.json").write_text('{"quad": {"scale": "much"}}')
-    assert "scale is 'much', not a number from 0 on" in failure(folder)
+    assert "scale is 'much', not a number of at least 0" in failure(folder)
 
 
 DRIVER = """\
@@ -294,5 +294,5 @@ def test_pages_name_registers_and_conditions() -> None:
 
 def test_two_kinds_of_one_name(tmp_path: Path) -> None:
     other = changed(QVANILLA, tmp_path, "accelerator.py", ("ifmap weights bias", "bias weights ifmap"))
-    with pytest.raises(CompileError, match="is there twice, with other registers"):
+    with pytest.raises(CompileError, match="is given twice, with different registers"):
         with_accelerators(targets.find("quad"), [str(QVANILLA), other])

@@ -85,7 +85,7 @@ FAULTS = {
     "nop; nop": "comes to an instruction that",
     "bkpt 1; nop": "comes to one that is not semihosting's 0xab",
     "svc 1; nop": "asks for an exception",
-    "b .; nop": "stands still",
+    "b .; nop": "endless loop",
 }
 NAMES = {
     "reads": "BusFault (PRECISERR)", "writes": "BusFault (PRECISERR)", "goes": "BusFault (IBUSERR)",

@@ -53,10 +53,10 @@ def whole(size: int) -> str:
         (SMALL, "--memory l1=9000 --memory L1=80", "--memory l1=80", "contradicts --memory l1=9000", "leave one out"),
         (SMALL, "--memory l1=9000 --l1 8000", "--memory l1=9000", "contradicts 8000 bytes, which l1 was given too",
          "leave one out"),
-        (SMALL, "--engines npu", "engine 'npu'", "target siracusa has cluster, neureka", ""),
+        (SMALL, "--engines npu", "engine 'npu'", "is not an engine of siracusa", "its engines: cluster, neureka"),
         (SMALL, "--l2 5000", "L2 of 5000 bytes", "98304 are kept for the program",
          "give it more, for example --l2 393216"),
-        (SMALL, "--cores 9", "--cores 9", "the cluster has 1 to 8", ""),
+        (SMALL, "--cores 9", "--cores 9", "the cluster has 8", "choose 1 to 8"),
         (SMALL, "--buffering foo", "--buffering foo", "is unknown", "use single, double or auto"),
         (SMALL, "--home L1", "--home L1", "is not a memory for constants", "use L2 or L3"),
         (
@@ -124,4 +124,4 @@ def test_a_target_without_a_cluster_has_nothing_to_set(option: str, command: Com
     onnx.save(SMALL, path)
     ran = command("analyze", path, "--json", *option.split())
     assert ran.code == 2
-    assert ran.json["errors"][0]["what"] == "has no cluster to set cores, memories or buffering of"
+    assert ran.json["errors"][0]["what"] == "has no cluster whose cores, memories or buffering could be set"

@@ -65,5 +65,5 @@ def test_more_axes_than_loops() -> None:
     made = model([node("Add", "a b", "y")], dict(zip("ab", shapes, strict=True)), ["y"])
     with pytest.raises(CompileError) as caught:
         pipeline.stage(pipeline.import_model(made), "generic", "mapped")
-    assert "a walk over 9 axes; at most 8 are supported" in caught.value.what
+    assert "9 axes that cannot be merged; at most 8 are supported" in caught.value.what
     assert caught.value.hint == "join axes by a Reshape before it"

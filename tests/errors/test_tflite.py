@@ -131,7 +131,7 @@ def test_options_that_do_not_fit() -> None:
     assert "all types stated, and no symbols" in refusal(data, dims={"batch": 1}).what
     graph = onnx.helper.make_graph([], "g", [], [])
     error = refusal(onnx.helper.make_model(graph).SerializeToString(), tflite_rounding="single")
-    assert error.what == "the model is no TensorFlow Lite file"
+    assert error.what == "is for TensorFlow Lite files, and the model is none"
 
 
 def test_a_file_by_its_name_or_by_what_it_begins_with(tmp_path: Path) -> None:

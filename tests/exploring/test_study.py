@@ -214,7 +214,7 @@ def test_a_file_that_is_not_there_or_no_text(folder: Path) -> None:
     with pytest.raises(CompileError, match="cannot be read"):
         read_study(folder / "none.toml")
     (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CompileError, match="is not a text"):
+    with pytest.raises(CompileError, match="is not UTF-8 text"):
         read_study(folder / "binary.toml")
 
 

@@ -152,7 +152,7 @@ def test_masks_states_and_unknown_sizes_are_refused() -> None:
     fixed = keras.Input((7, 4), batch_size=1)
     stateful = keras.Model(fixed, layers.LSTM(3, stateful=True)(fixed))
     for model, what in (
-        (masked, "gets a mask"),
+        (masked, "uses a mask"),
         (open_ended, r"has shape \(None, None, 4\)"),
         (stateful, "keeps its state between calls"),
     ):

@@ -206,11 +206,11 @@ KEY = "past_key_values.1.key"
 CHANGES: dict[str, tuple[Callable[[onnx.GraphProto], None], str]] = {
     "no output": (
         lambda graph: without(graph.output, "present.1.key"),
-        f"input '{KEY}': has no partner: no output has its keys or values with those of new tokens",
+        f"input '{KEY}': has no matching output, which holds its keys or values and those of new tokens",
     ),
     "no input": (
         lambda graph: graph.output.append(exported.value("present.7.key", exported.FLOAT, 1, 4, "past", 16)),
-        "output 'present.7.key': has no partner: no input takes it in the next call",
+        "output 'present.7.key': has no matching input, which takes it in the next call",
     ),
     "a fixed number of tokens": (
         lambda graph: sized(graph, "input_ids", 1, 1), "input 'input_ids': axis 1 (tokens) is fixed at 1",
@@ -227,14 +227,14 @@ CHANGES: dict[str, tuple[Callable[[onnx.GraphProto], None], str]] = {
     ),
     "another input": (
         lambda graph: graph.input.append(exported.value("pixel_values", exported.FLOAT, 1, 3)),
-        "has inputs that a decoder of text alone has not: 'pixel_values'",
+        "has inputs that a text decoder does not have: 'pixel_values'",
     ),
     "positions of pictures": (
         lambda graph: sized_axes(graph, "position_ids", 3, "batch_size", "sequence_length"),
         "input 'position_ids': has 3 axes",
     ),
     "no tokens": (
-        lambda graph: without(graph.input, "input_ids"), "has no input 'input_ids' for the numbers of tokens",
+        lambda graph: without(graph.input, "input_ids"), "has no input 'input_ids' for the token numbers",
     ),
 }  # fmt: skip
 
@@ -259,7 +259,7 @@ def test_graphs_of_two_models_are_no_pair(tmp_path: Path) -> None:
     graph = files["model_with_past.onnx"].graph
     weight(graph, head_name(graph), np.ones((exported.WIDTH, exported.WORDS)))
     said = refusal(exported.save(tmp_path, files, CONFIG))
-    assert "model_with_past.onnx: scores of token 4, read behind those of the past, differ by" in said
+    assert "model_with_past.onnx: logits of token 4, read behind those of the past, differ by" in said
     assert "both graphs must be exports of one model" in said
 
 
@@ -295,7 +295,7 @@ def test_a_window_is_refused(tmp_path: Path) -> None:
             graph.node.insert(at + 1, new)
 
     said = refusal(exported.save(tmp_path, changed(window), CONFIG))
-    assert "lets a token look back 20 of 62 only, which is not supported" in said
+    assert "has a sliding window of 20 of 62 tokens, which is not supported" in said
 
 
 def test_attention_that_is_something_else_is_named(tmp_path: Path) -> None:
@@ -319,4 +319,4 @@ def test_which_of_many_files_is_meant(tmp_path: Path) -> None:
 
 def test_tokens_that_the_graph_has_not(tmp_path: Path) -> None:
     folder = exported.save(tmp_path, one(Style()), CONFIG | {"eos_token_id": 500})
-    assert "token 500 begins or ends texts, but the graph has scores for 258 words" in refusal(folder)
+    assert "token 500 is a BOS or EOS token, but the graph has logits for 258 tokens" in refusal(folder)

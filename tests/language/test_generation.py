@@ -89,11 +89,11 @@ def test_energy_is_that_of_tokens_that_were_read() -> None:
 @pytest.mark.parametrize(
     ("prompt", "what"),
     [
-        (b"a\xffb", "is no UTF-8: byte 2 of 3 is 0xff"),
-        ("a\udcffb", "is no UTF-8: byte 2 of 3 is 0xff"),
-        ("ab\ud800", "its character 3 of 3 is no Unicode text"),
-        ("", "is empty, and texts of this model begin with no token"),
-        ("a" * 20, "has 20 tokens; a context of 20 holds 19 and one that follows"),
+        (b"a\xffb", "is not UTF-8: byte 2 of 3 is 0xff"),
+        ("a\udcffb", "is not UTF-8: byte 2 of 3 is 0xff"),
+        ("ab\ud800", "its character 3 of 3 is not valid Unicode"),
+        ("", "is empty, and this model has no BOS token to start with"),
+        ("a" * 20, "has 20 tokens; a context of 20 holds 19 and one new token"),
     ],
 )
 def test_prompts_that_no_program_can_read(prompt: str | bytes, what: str) -> None:
@@ -113,7 +113,7 @@ def test_a_prompt_says_which_context_it_needs() -> None:
 
 def test_a_tokenizer_of_another_model_is_found_out() -> None:
     small = Config("Llama", 16, 24, 2, 4, 2, 4, words=90, context=64, epsilon=1e-5)
-    with pytest.raises(CompileError, match="token 97, but the model has 90 words"):
+    with pytest.raises(CompileError, match="token 97, but the model's vocabulary has 90 tokens"):
         prompt_bytes("a", BYTES, small, 20)
 
 
@@ -135,7 +135,7 @@ def test_programs_that_the_linker_finds_too_large() -> None:
     target = find("siracusa")
     said = "ld.lld: error: section '.l2' will not fit in region 'L2': overflowed by 1234 bytes"
     with (
-        pytest.raises(CompileError, match="L2 on siracusa: 1234 bytes of the program are too many"),
+        pytest.raises(CompileError, match="L2 on siracusa: the program is 1234 bytes too large"),
         explained(target, False),
     ):
         raise CompileError("compiler zig", said)

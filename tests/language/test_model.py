@@ -296,7 +296,7 @@ def test_what_cannot_be_compiled(folder: Path, options: dict[str, object], what:
 
 def test_a_calibration_text_must_be_text(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_bytes(b"abc\xff")
-    with pytest.raises(CompileError, match="is no UTF-8: byte 3 is 0xff"):
+    with pytest.raises(CompileError, match="is not UTF-8: byte 3 is 0xff"):
         LanguageModel.load(folder).compile(quantise=tmp_path / "t.txt")
 
 
@@ -323,14 +323,14 @@ def test_a_window_is_the_longest_context(folder: Path, tmp_path: Path) -> None:
     config |= {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 32}
     (tmp_path / "near" / "config.json").write_text(json.dumps(config))
     near = LanguageModel.load(tmp_path / "near")
-    with pytest.raises(CompileError, match="look back 32 tokens only"):
+    with pytest.raises(CompileError, match="a sliding window of 32 tokens"):
         near.compile(context=33)
     assert near.compile().compiled.context == 32
 
 
 def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:
     lm = LanguageModel.load(talkers.save(tmp_path / "fox", begins=False))
-    with pytest.raises(CompileError, match="is empty, and texts of this model begin with no token"):
+    with pytest.raises(CompileError, match="is empty, and this model has no BOS token to start with"):
         lm.checked_prompt("")
 
 

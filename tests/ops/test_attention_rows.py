@@ -76,7 +76,7 @@ def quantised(**changed: object) -> QLinearAttention:
         (FusedAttention(), [Q, K, K], "Q is int8; float32"),
         (quantised(), [Q[0], K, K, BYTE_TABLE], r"\[batch, token, head, channel\] is expected"),
         (quantised(), [Q[..., :4], K, K, BYTE_TABLE], "queries of shape"),
-        (quantised(), [Q[:, :, :3], K, K, BYTE_TABLE], "3 heads share 2"),
+        (quantised(), [Q[:, :, :3], K, K, BYTE_TABLE], "3 query heads cannot be divided evenly among 2"),
         (quantised(), [Q, K[:, :0], K[:, :0], BYTE_TABLE], "no key"),
         (quantised(causal=True, first=1), [Q, K, K, BYTE_TABLE], "3 queries after 1 earlier ones see 3 keys"),
         (quantised(), [Q, K, K, BYTE_TABLE, np.zeros(1, np.int32)], "a position"),

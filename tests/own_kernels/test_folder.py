@@ -39,7 +39,7 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("import Relu", "import (Relu", r"kernels.py:8: is no Python: '\(' was never closed"),
+        ("import Relu", "import (Relu", r"kernels.py:8: is not valid Python: '\(' was never closed"),
         ("ops.relu import Relu", "ops.rely import Relu", "kernels.py:8: ModuleNotFoundError: .*tilewright.ops.rely"),
         ("KERNELS = OwnKernels(", "OTHER = OwnKernels(", "does not define KERNELS\n  hint: KERNELS = OwnKernels"),
         ("Kernel(Relu,", 'Kernel("Relu",', "'Relu' is not an operator\n  hint: the class itself"),
@@ -51,7 +51,7 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
         (SIGNATURE, '"X -> Y:int8", {}', "does not say which element types X has"),
         (SIGNATURE, '"-> Y:int8", {}', "has no X, which every Relu has"),
         ('header="unary.h")]', 'header="unary.h")], layout="nhwc"', "layout 'nhwc' is unknown"),
-        ('header="unary.h")]', 'header="unary.h")], name="a-b"', "the name 'a-b' is not one for C"),
+        ('header="unary.h")]', 'header="unary.h")], name="a-b"', "the name 'a-b' is not a C name"),
         ('header="unary.h")]', 'header="unary.h")], name="cpu"', "the name 'cpu' is also that of target generic"),
         ("OwnKernels([Kernel", "OwnKernels([3, Kernel", "kernel 0: is a int"),
     ],
@@ -70,7 +70,7 @@ def test_names_that_clash(tmp_path: Path) -> None:
 
 
 def test_a_cluster_is_refused() -> None:
-    assert "target siracusa: weighs kernels by measured costs" in complaint(str(RELU), target="siracusa")
+    assert "target siracusa: chooses kernels by measured cycles" in complaint(str(RELU), target="siracusa")
 
 
 def test_parameters(tmp_path: Path) -> None:

@@ -176,9 +176,9 @@ def test_refusals(op: PackedMatMul, b: tuple[int, int], words: str) -> None:
 
 
 def test_floats_are_refused() -> None:
-    with pytest.raises(Refusal, match="rows of bytes are expected"):
+    with pytest.raises(Refusal, match="rows of int8 or uint8 are expected"):
         PackedMatMul().check({"A": TensorType("float32", (1, 64)), "B": TensorType("uint8", (8, 32))})
-    with pytest.raises(Refusal, match="bytes are expected"):
+    with pytest.raises(Refusal, match="int8 or uint8 is expected"):
         PackedConv(filter=(4, 1, 1)).check({"X": TensorType("float32", (1, 4, 2, 2)), "W": TensorType("uint8", (8, 4))})
 
 

@@ -81,7 +81,7 @@ def test_threads_with_contexts_of_their_own(made: Program) -> None:
     [
         (lambda x: x.astype(np.float64), "is float64 4x8, not"),
         (lambda x: x[:2], "is float32 2x8, not"),
-        (lambda x: np.asfortranarray(x), "does not lie in one piece"),
+        (lambda x: np.asfortranarray(x), "is not contiguous"),
         (lambda x: x.tolist(), "is list, not a numpy array"),
         (lambda x: np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape), "begins where"),
     ],
@@ -115,7 +115,7 @@ def test_wrong_calls_are_named(made: Program, x: Array) -> None:
     [
         (np.zeros((4, 5), np.float64), "out .* is float64 4x5, not"),
         (np.zeros((5, 4), np.float32), "out .* is float32 5x4, not"),
-        (np.zeros((4, 10), np.float32)[:, ::2], "out .* does not lie in one piece"),
+        (np.zeros((4, 10), np.float32)[:, ::2], "out .* is not contiguous"),
     ],
 )
 def test_wrong_outputs_are_named(made: Program, x: Array, wrong: Array, what: str) -> None:

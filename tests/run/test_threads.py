@@ -129,7 +129,7 @@ def test_threads_beyond_the_machine_are_refused() -> None:
 @pytest.mark.parametrize(
     ("target", "settings", "what"),
     [
-        ("generic", TWO, "--threads 2: target generic is not for computers"),
+        ("generic", TWO, "--threads 2: is for target cpu, not for generic"),
         ("cpu", Settings(threads=0), "--threads 0: is not 1 to 64"),
         ("cpu", Settings(threads=65), "--threads 65: is not 1 to 64"),
         ("cpu", Settings(pins_threads=True), "--pin: there is one thread"),

@@ -35,7 +35,7 @@ def test_a_good_program_passes_with_the_same_cycles() -> None:
 
 def test_read_of_never_written_memory() -> None:
     error = error_of("(void)REG(0x10020000u)")
-    assert error.what == "reads 4 bytes at 0x10020000, which nobody has written"
+    assert error.what == "reads 4 bytes at 0x10020000, which is uninitialised"
     assert "in cluster_main" in error.where
 
 
@@ -48,8 +48,8 @@ def test_write_to_code() -> None:
 @pytest.mark.parametrize(
     ("access", "found"),
     [
-        ("REG(0x100001f0u) = 1", "writes 4 bytes at 0x100001f0, where a DMA transfer is under way"),
-        ("(void)REG(0x100003fcu)", "reads 4 bytes at 0x100003fc, where a DMA transfer is under way"),
+        ("REG(0x100001f0u) = 1", "writes 4 bytes at 0x100001f0, where a DMA transfer is in flight"),
+        ("(void)REG(0x100003fcu)", "reads 4 bytes at 0x100003fc, where a DMA transfer is in flight"),
     ],
 )
 def test_access_to_what_the_dma_moves(access: str, found: str) -> None:
@@ -67,15 +67,15 @@ HYPER_WAIT = "while (H(0x24) & 1) {}"
     [
         (
             f"(void)DMA; DMA = 64 | 3 << 17; DMA = 0; DMA = 0x1c1f0000; {WAIT}; (void)REG(0x1000003c)",
-            "reads 4 bytes at 0x1000003c, which nobody has written",
+            "reads 4 bytes at 0x1000003c, which is uninitialised",
         ),
         (
             f"(void)DMA; DMA = 64 | 1 << 18; DMA = 0x8000; DMA = 0x1c1f0000; {WAIT}; (void)REG(0x1c1f0000)",
-            "reads 4 bytes at 0x1c1f0000, which nobody has written",
+            "reads 4 bytes at 0x1c1f0000, which is uninitialised",
         ),
         (
             f"{HYPER_READ.format(to='0x1c1f0000')}; {HYPER_WAIT}; (void)REG(0x1c1f0000)",
-            "reads 4 bytes at 0x1c1f0000, which nobody has written",
+            "reads 4 bytes at 0x1c1f0000, which is uninitialised",
         ),
         (f"{HYPER_READ.format(to='0x1c1f0000')}; REG(0x1c1f0020) = 1", "writes 4 bytes at 0x1c1f0020, where a DMA"),
         (f"{HYPER_READ.format(to='0x1c010000')}; {HYPER_WAIT}", "writes 1 byte at 0x1c010000, which is code"),
@@ -207,7 +207,7 @@ def test_program_headers_that_cover_l1(address: int, load_address: int, size: in
         f"has a program header for {covered}, in l1, at which the chip's public simulator hangs before the program "
         "begins"
     )
-    assert caught.value.hint == "name PHDRS in the linker script, and put :NONE behind the sections that lie there"
+    assert caught.value.hint == "name PHDRS in the linker script, and put :NONE after the sections there"
 
 
 def test_without_asking_headers_may_cover_l1() -> None:
@@ -241,7 +241,7 @@ def test_rows_of_a_transfer(rows: str, access: str, is_found: bool) -> None:
         if not is_found:
             assert simulator.run(1_000_000).exit_code == 0
             return
-        with pytest.raises(CompileError, match="where a DMA transfer is under way"):
+        with pytest.raises(CompileError, match="where a DMA transfer is in flight"):
             simulator.run(1_000_000)
 
 
@@ -263,7 +263,7 @@ def test_snapshots_keep_what_has_been_written() -> None:
         simulator.set_register(0, "a5", 1)
         assert simulator.run(1000).exit_code == 0
         simulator.restore(saved)
-        with pytest.raises(CompileError, match="which nobody has written"):
+        with pytest.raises(CompileError, match="which is uninitialised"):
             simulator.run(1000)
         simulator.restore(saved)
         simulator.set_register(0, "a5", 1)

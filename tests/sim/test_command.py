@@ -95,7 +95,7 @@ def test_a_port_that_is_taken(command: Command) -> None:
         port = taken.getsockname()[1]
         ran = command("sim", built("sum.c"), "--gdb", str(port), "--json")
     assert (ran.code, ran.json["error"]["where"]) == (2, f"port {port}")
-    assert ran.json["error"]["what"] == "cannot be listened at: Address already in use"
+    assert ran.json["error"]["what"] == "cannot be opened: Address already in use"
 
 
 def test_two_devices_of_one_name(command: Command, tmp_path: Path) -> None:

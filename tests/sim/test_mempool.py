@@ -374,7 +374,7 @@ def refusal(body: str, hart: int = 0, platform: str = "mempool", **checks: bool)
 def test_the_sanitizer() -> None:
     assert "nobody has written" in refusal("li s0, 64\n lw t0, 0(s0)", unwritten=True)
     live = transfer(INTERLEAVED, DATA, 4096, wait=False) + f"li s0, {INTERLEAVED}\n lw t0, 0(s0)"
-    assert "a DMA transfer is under way" in refusal(live, transfers=True)
+    assert "a DMA transfer is in flight" in refusal(live, transfers=True)
     assert "wakes a core that does not exist" in refusal(f"li t0, {CONTROL}\n li t1, 256\n sw t1, 4(t0)", misuse=True)
     assert "can only be read" in refusal(f"li t0, {CONTROL}\n sw zero, 0x3c(t0)", misuse=True)
     assert "less than 32 bits" in refusal(f"li t0, {CONTROL}\n sb zero, 4(t0)", misuse=True)
@@ -394,13 +394,13 @@ def test_programs_for_others_are_named() -> None:
     with Simulator("minpool") as simulator:
         with pytest.raises(CompileError) as caught:
             simulator.load(built_for_siracusa("sum.c"))
-        assert "compressed instructions, which those of minpool have not" in caught.value.what
+        assert "compressed instructions, which those of minpool lack" in caught.value.what
         assert caught.value.hint.startswith("is it for siracusa? Or ")
         floats = bytearray(elf_bytes(FOREVER))
         floats[36] = 4
         with pytest.raises(CompileError) as caught:
             simulator.load(parse_elf(bytes(floats), "test"))
-        assert "floating point, which those of minpool have not" in caught.value.what
+        assert "floating point, which those of minpool lack" in caught.value.what
         assert "snitch" in caught.value.hint
         with pytest.raises(CompileError, match="lies outside the memories of minpool"):
             simulator.load(parse_elf(elf_bytes(FOREVER, base=0x1000_0000), "test"))

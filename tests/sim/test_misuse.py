@@ -35,7 +35,10 @@ MEMORY_SIZE_AT = 52 + 20
         (lambda s: (s.close(), s.run(10)), "is closed"),
         (lambda s: s.run(10), "has no program"),
         (lambda s: s.read(1 << 33, 4), "is not an address"),
-        (lambda s: (s.load(built("sum.c")), s.run(), s.load(built("sum.c"))), "comes to a simulator that has run"),
+        (
+            lambda s: (s.load(built("sum.c")), s.run(), s.load(built("sum.c"))),
+            "cannot be loaded: the simulator has already run",
+        ),
     ],
 )
 def test_wrong_calls(use: Callable[[Simulator], object], what: str) -> None:

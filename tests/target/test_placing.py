@@ -42,6 +42,6 @@ def test_a_copy_for_the_layout_is_not_placed_with_its_node(engine: str) -> None:
 
 def test_what_no_node_of_the_name_can_do_is_refused() -> None:
     with pytest.raises(
-        CompileError, match="convolutions, products with constant matrices and sums of two tensors only"
+        CompileError, match="convolutions, products with constant matrices and additions of two tensors only"
     ):
         mapped(("Add t4", NPU))

@@ -117,7 +117,7 @@ def _check_alike(accelerator: Accelerator, units: Sequence[Unit]) -> None:
             accelerator
         ):
             raise CompileError(
-                f"accelerator {accelerator.name}", "is there twice, with other registers",
+                f"accelerator {accelerator.name}", "is given twice, with different registers",
                 f"give the one of {unit.folder} another name",
             )  # fmt: skip
 

@@ -29,7 +29,7 @@ def area_of(words: str) -> float | None:
     try:
         area = float(Expression(text)(area_names(found.accelerator)))
     except Refusal as refusal:
-        raise CompileError(where, f"area: {refusal.what}", "look at the parameters that were set") from None
+        raise CompileError(where, f"area: {refusal.what}", "check the parameters that were set") from None
     if not 0 <= area < math.inf:
-        raise CompileError(where, f"area: '{text}' is {area:g}", "a number from 0 on is expected")
+        raise CompileError(where, f"area: '{text}' is {area:g}", "a number of at least 0 is expected")
     return area

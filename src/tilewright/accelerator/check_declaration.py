@@ -71,7 +71,7 @@ def _names(accelerator: Accelerator) -> Iterator[Fault]:
     named = [accelerator.name, *(p.name for p in accelerator.patterns), *(r.name for r in accelerator.registers)]
     for name in [*named, *accelerator.parameters]:
         if not IDENTIFIER.fullmatch(name):
-            yield f"'{name}' is no name for C", "use small letters, digits and underscores, a letter first"
+            yield f"'{name}' is not a C name", "use lower-case letters, digits and underscores, a letter first"
     if not accelerator.patterns:
         yield "has no pattern: it would compute nothing", 'patterns=(Pattern("conv", "Conv", writes={...}),)'
     yield from _twice([pattern.name for pattern in accelerator.patterns], "pattern")

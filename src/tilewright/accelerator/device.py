@@ -136,7 +136,7 @@ class AcceleratorDevice(UserDevice, ABC):
     def _own_cycles(self) -> int:
         found = self.cycles(self._registers())
         if not isinstance(found, int | float | np.number) or not 0 <= found < math.inf:
-            raise Refusal(f"cycles() gave {found!r}, not a number from 0 on")
+            raise Refusal(f"cycles() gave {found!r}, not a number of at least 0")
         return math.ceil(found)
 
     def _move(self, address: int, size: int, shape: Sequence[int], steps: Sequence[int], is_write: bool) -> None:

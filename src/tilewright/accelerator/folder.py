@@ -106,7 +106,7 @@ def _cost(values: dict[str, Any]) -> Costs:
     ways = finish if isinstance(finish, dict) else {ANY: finish}
     for name, value in [*values.items(), *ways.items()]:
         if value is not ways and (not isinstance(value, int | float) or not 0 <= value < math.inf):
-            raise ValueError(f"{name} is {value!r}, not a number from 0 on")
+            raise ValueError(f"{name} is {value!r}, not a number of at least 0")
     return Costs(**{**values, "finish": ways or Costs().finish})
 
 

@@ -54,7 +54,7 @@ class Declared:
 
     def fault(self, what: str, text: str, refusal: Refusal, numbers: Mapping[str, Number]) -> CompileError:
         said = f"pattern '{self.pattern.name}', {what}: {refusal.what}{_given(text, numbers)}"
-        return CompileError(self.source, said, "look at the expression, and at the parameters that were set")
+        return CompileError(self.source, said, "check the expression and the parameters that were set")
 
     def job_types(self, types: Types) -> dict[str, TensorType]:
         """Operands and results as the device sees them."""
@@ -166,7 +166,7 @@ def _job_cycles(declared: Declared, job: Job) -> float:
     found = float(declared.value("cycles", text, job.numbers))
     if not 0 <= found < math.inf:
         what = f"pattern '{declared.pattern.name}': a job would take {found:g} cycles, by '{text}'"
-        raise CompileError(declared.source, f"{what}{_given(text, job.numbers)}", "a number from 0 on is expected")
+        raise CompileError(declared.source, f"{what}{_given(text, job.numbers)}", "a number of at least 0 is expected")
     return found
 
 

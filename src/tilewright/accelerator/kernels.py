@@ -159,7 +159,7 @@ def _word(form: Declared, register: str, text: str, job: Job) -> int:
     value = form.value(f"register '{register}'", text, job.numbers)
     if value != int(value) or not -(2**31) <= value < 2**32:
         what = f"pattern '{form.pattern.name}': register '{register}' would get {value}, by '{text}'"
-        raise CompileError(form.source, what, "32 bits, whole")
+        raise CompileError(form.source, what, "a whole number that fits 32 bits is expected")
     return int(value) - (2**32 if value >= 2**31 else 0)
 
 

@@ -23,9 +23,15 @@ def _named(one: Pass, unit: Unit) -> Callable[[Graph], Graph]:
         except (CompileError, Refusal):
             raise
         except Exception as error:
-            raise CompileError(_line(error, unit), f"pass '{one.name}': {type(error).__name__}: {error}") from None
+            raise CompileError(
+                _line(error, unit), f"pass '{one.name}': {type(error).__name__}: {error}", "fix the pass"
+            ) from None
         if not isinstance(made, Graph):
-            raise CompileError(str(unit.folder), f"pass '{one.name}' gives {type(made).__name__}, not a Graph")
+            raise CompileError(
+                str(unit.folder),
+                f"pass '{one.name}' gives {type(made).__name__}, not a Graph",
+                "return the rewritten graph",
+            )
         return made
 
     return run

@@ -64,7 +64,7 @@ def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.
         raise CompileError(
             f"accelerator {unit.name}, pattern '{driver.form.pattern.name}'",
             f"takes none of {jobs * TRIES} random layers; of {count} it says: {why}",
-            "look at its conditions and types",
+            "check its conditions and types",
         )  # fmt: skip
     return found
 

@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).parent / "skeleton"
 def new_folder(name: str, folder: Path, in_c: bool) -> list[Path]:
     """The files that were written."""
     if not IDENTIFIER.fullmatch(name):
-        raise CompileError(f"accelerator '{name}'", "is no name for C", "use small letters, digits and underscores")
+        raise CompileError(f"accelerator '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CompileError(str(folder), "exists and is not empty", "choose another name or --output")
     files = (DECLARATION, C_MODEL if in_c else PYTHON_MODEL)

@@ -9,21 +9,21 @@ import typer
 
 from tilewright.cli.process import AGREES, print_json, progress_display, show
 
-app = typer.Typer(help="Accelerators of your own: new, check, page.", no_args_is_help=True)
+app = typer.Typer(help="Accelerators of your own: new, check, driver, page.", no_args_is_help=True)
 
-Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="With accelerator.py in it.")]
-Target = Annotated[str, typer.Option("--target", help="The virtual SoC that jobs run on; any by default.")]
+Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="The folder that holds accelerator.py.")]
+Target = Annotated[str, typer.Option("--target", help="The target to run jobs on; one with a virtual SoC.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Small letters, digits and underscores.")],
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and underscores.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder; NAME by default.")] = None,
-    in_c: Annotated[bool, typer.Option("--c", help="The model in C rather than in Python.")] = False,
+    in_c: Annotated[bool, typer.Option("--c", help="Write the device model in C instead of Python.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Write an accelerator that runs at once."""
+    """Write the folder of a small accelerator that works, to start from."""
     from tilewright.bringup.skeleton import new_folder
 
     folder = output or Path(name)
@@ -38,10 +38,10 @@ def new(
 @app.command()
 def check(
     folder: Folder, target: Target = "",
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Random jobs of every pattern.")] = 12,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random jobs.")] = 0, as_json: Json = False,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of random jobs for every pattern.")] = 12,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random jobs.")] = 0, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run random jobs of every pattern through driver and model, and compare with numpy."""
+    """Run random jobs of every pattern through the driver and the device model, and compare with numpy."""
     from tilewright.bringup.check import check_folder
 
     with progress_display() as progress:
@@ -61,7 +61,7 @@ def _said(jobs: int, unchecked: str) -> str:
 
 @app.command()
 def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
-    """Print the drivers that are made from the declaration: a driver.c in the folder takes their place."""
+    """Print the generated drivers. A driver.c in the folder replaces them."""
     from tilewright.bringup.sources import drivers
 
     texts = drivers(folder, target)
@@ -74,7 +74,7 @@ def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
 
 @app.command()
 def page(folder: Folder, as_json: Json = False) -> int:
-    """Print the documentation page that the declaration gives."""
+    """Print a documentation page of the accelerator, generated from its declaration."""
     from tilewright.accelerator.folder import read_folder
     from tilewright.bringup.page import page as page_of
 

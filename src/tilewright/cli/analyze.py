@@ -23,7 +23,10 @@ AUTO = "auto"
 
 Explain = Annotated[
     bool,
-    typer.Option("--explain", help="Say why each node is computed where it is, and what others would take."),
+    typer.Option(
+        "--explain",
+        help="For each node, show the chosen engine and the reason, and the predicted cycles of the others.",
+    ),
 ]
 
 
@@ -31,7 +34,10 @@ def analyze(
     model: Model, binding: Binding, planning: Planning, target: TargetName = "", emit: Emit = "",
     onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Say what a network costs and what is not supported; build nothing."""
+    """Predict memory and cycles of a network, and list what is not supported. Builds nothing.
+
+    `--target auto` ranks all targets and boards.
+    """
     from tilewright import pipeline
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.explain import explain as explained

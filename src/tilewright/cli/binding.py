@@ -15,37 +15,51 @@ from tilewright.errors import CompileError
 if TYPE_CHECKING:
     from tilewright.ir.types import Array
 
+MODEL = "The model"
+"""Heading of these options."""
+
 Dims = Annotated[
-    list[str] | None, typer.Option("--dim", metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable.")
+    list[str] | None,
+    typer.Option("--dim", rich_help_panel=MODEL, metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable."),
 ]
 Dtypes = Annotated[
     list[str] | None,
-    typer.Option("--dtype", metavar="INPUT=TYPE", help="Type of an integer input that is declared FLOAT. Repeatable."),
+    typer.Option(
+        "--dtype",
+        rich_help_panel=MODEL,
+        metavar="INPUT=TYPE",
+        help="Element type of an integer input that the file declares as FLOAT. Repeatable.",
+    ),
 ]
 TfliteRounding = Annotated[
     str,
     typer.Option(
-        "--tflite-rounding", metavar="RUNTIME",
-        help="Whose bits a .tflite file gives: micro (the default), reference, optimised, single or float.",
+        "--tflite-rounding", rich_help_panel=MODEL, metavar="RUNTIME",
+        help="The runtime to agree with bit by bit: micro (the default), reference, optimised, single or float.",
     ),
 ]  # fmt: skip
 Shapes = Annotated[
     list[str] | None,
-    typer.Option("--shape", metavar="INPUT=SIZES", help="Shape of an input, for example x=1,3,48,192. Repeatable."),
+    typer.Option(
+        "--shape",
+        rich_help_panel=MODEL,
+        metavar="INPUT=SIZES",
+        help="Shape of an input, for example x=1,3,48,192. Repeatable.",
+    ),
 ]
 Values = Annotated[
     list[str] | None,
     typer.Option(
-        "--bind", metavar="INPUT=VALUE",
-        help="Fix an input to a number, numbers with commas, or a .npy file. Repeatable.",
+        "--bind", rich_help_panel=MODEL, metavar="INPUT=VALUE",
+        help="Make an input a constant: a number, numbers separated by commas, or a .npy file. Repeatable.",
     ),
 ]  # fmt: skip
 
 States = Annotated[
     list[str] | None,
     typer.Option(
-        "--state", metavar="INPUT=OUTPUT",
-        help="An input that each call takes from an output of the call before; zeros at first. Repeatable.",
+        "--state", rich_help_panel=MODEL, metavar="INPUT=OUTPUT",
+        help="Keep a state between calls: the input is the output of the call before, zeros at first. Repeatable.",
     ),
 ]  # fmt: skip
 

@@ -11,15 +11,18 @@ import typer
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError
 
-TargetName = Annotated[str, typer.Argument(help="A target with a virtual SoC, for example siracusa; or cpu.")]
+TargetName = Annotated[
+    str, typer.Argument(help="A target that can be simulated, for example siracusa or cortex-m4; or cpu.")
+]
 CostsFile = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; the target's own by default.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The costs file to write; the target's own by default."),
 ]
 AcceleratorFolder = Annotated[
     str,
     typer.Option(
         "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
-        help="Instead: fit the cost of a declared accelerator to its model on this target, into its costs.json.",
+        help="Calibrate this accelerator on the target instead, and write its costs.json.",
     ),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
@@ -28,7 +31,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 def calibrate(
     target: TargetName, output: CostsFile = None, as_json: Json = False, accelerator: AcceleratorFolder = ""
 ) -> int:
-    """Measure what a target's kernels cost, and write it where the planner reads it."""
+    """Measure the cycles of a target's kernels, and write them to the costs file that the planner reads."""
     if accelerator:
         return _calibrate_accelerator(accelerator, target, output, as_json)
     from tilewright import targets

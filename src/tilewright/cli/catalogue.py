@@ -9,7 +9,7 @@ from tilewright.cli.process import AGREES, print_json
 
 
 def ops(target: TargetName = "generic", as_json: Json = False) -> int:
-    """List the operators, and what is accepted by decomposition or folded."""
+    """List the supported operators, with element types and kernels."""
     from tilewright import ops as operators
     from tilewright import targets
     from tilewright.frontends import accepted
@@ -28,7 +28,7 @@ def ops(target: TargetName = "generic", as_json: Json = False) -> int:
 
 
 def targets_command(as_json: Json = False) -> int:
-    """List the targets, and boards with the cores of some."""
+    """List the targets and boards."""
     from tilewright import targets
     from tilewright.report import catalogue
     from tilewright.report.console import console

@@ -16,7 +16,11 @@ from tilewright.cli.process import AGREES, print_json, progress_display, uninter
 Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the C; MODEL_c by default.")]
 Weights = Annotated[
     str,
-    typer.Option("--weights", metavar="c|binary", help="Constants as portable C, or as bytes for an assembler."),
+    typer.Option(
+        "--weights",
+        metavar="c|binary",
+        help="Constants as C arrays, or as a binary file that the assembler includes (faster to build).",
+    ),
 ]
 
 

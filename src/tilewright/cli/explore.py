@@ -15,20 +15,18 @@ if TYPE_CHECKING:
     from tilewright.exploring.results import Results
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Models, targets and settings to sweep over.")]
-Folder = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Folder for rows and tables; NAME_study by default.")
-]
+Folder = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the results; NAME_study by default.")]
 Jobs = Annotated[
-    int, typer.Option("--jobs", min=0, help="Points computed at a time; as many as there are cores by default.")
+    int, typer.Option("--jobs", min=0, help="Points computed in parallel; the number of cores by default.")
 ]
 Scheduler = Annotated[
     str,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Have the workers of a Dask scheduler compute the points."),
+    typer.Option("--scheduler", metavar="ADDRESS", help="Compute the points on the workers of a Dask scheduler."),
 ]
 Seconds = Annotated[
-    float | None, typer.Option("--seconds", min=0.001, help="After which a point is given up; as the study says.")
+    float | None, typer.Option("--seconds", min=0.001, help="Time limit of a point; the study's by default.")
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Compute everything again, whatever the folder has.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Compute everything again, also what the folder already holds.")]
 
 WRONG = ("disagrees", "died", "fault")
 """Statuses that nobody asks for: a refusal and a time limit are results of a sweep."""
@@ -38,7 +36,7 @@ def explore(
     study: StudyFile, output: Folder = None, jobs: Jobs = 0, scheduler: Scheduler = "", seconds: Seconds = None,
     fresh: Fresh = False, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Sweep over models, targets and settings; go on where an earlier call was interrupted."""
+    """Sweep over models, targets and settings. Resumes an interrupted sweep."""
     from tilewright.exploring.explore import explore as explored
 
     try:
@@ -47,7 +45,7 @@ def explore(
                 study, output, jobs=jobs, scheduler=scheduler, seconds=seconds, fresh=fresh, progress=progress
             )
     except KeyboardInterrupt:
-        print("interrupted: what is finished is kept; the same command goes on from there", file=sys.stderr)
+        print("interrupted: finished points are kept; run the same command again to resume", file=sys.stderr)
         raise
     if as_json:
         print_json({"status": "ok", **found.as_dict()})

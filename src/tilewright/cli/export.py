@@ -26,22 +26,24 @@ def complete_kind() -> list[str]:
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="PLACE", help="A file or folder; MODEL.onnx or MODEL_KIND by default."),
+    typer.Option(
+        "-o", "--output", metavar="PLACE", help="The file or folder to write; MODEL.onnx or MODEL_KIND by default."
+    ),
 ]
 ShortWeights = Annotated[
-    bool, typer.Option("--int4", help="For ONNX: store quantised weights that fit into 4 bits as int4 or uint4.")
+    bool, typer.Option("--int4", help="ONNX: store quantised weights that fit 4 bits as int4 or uint4.")
 ]
 As = Annotated[
     str,
     typer.Option(
         "--as", metavar="KIND", autocompletion=complete_kind,
-        help="onnx, or a project with the network as C: cmake, zephyr, arduino, platformio, cmsis-pack, mlperf-tiny.",
+        help="onnx, or a firmware project: cmake, zephyr, arduino, platformio, cmsis-pack, mlperf-tiny.",
     ),
 ]  # fmt: skip
 ProjectTarget = Annotated[
     str,
     typer.Option(
-        "--target", help="For a project: what to compile for, generic by default.", autocompletion=complete_target
+        "--target", help="Firmware projects: what to compile for; generic by default.", autocompletion=complete_target
     ),
 ]  # fmt: skip
 
@@ -50,13 +52,17 @@ def export(
     model: Model, binding: Binding, planning: Planning, kind: As = ONNX, target: ProjectTarget = "",
     output: Output = None, name: Name = "", short_weights: ShortWeights = False, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Write a network as a standard ONNX file with the names that it has, or as a project around its C."""
+    """Write a network as a standard ONNX file, or as a firmware project with its C."""
     if kind == ONNX:
         if target or name or planning != Planning():
-            raise CompileError("--as onnx", "is not compiled for a target", "leave its options out, or say --as cmake")
+            raise CompileError(
+                "--as onnx",
+                "has no target, board or other compile options",
+                "leave them out, or choose a project: --as cmake",
+            )
         return _to_onnx(model, binding, output, short_weights, as_json)
     if short_weights:
-        raise CompileError("--int4", "is for ONNX", "leave it out; --pack-weights stores weights in 4 bits")
+        raise CompileError("--int4", "is for --as onnx", "leave it out; in C, --pack-weights stores weights in 4 bits")
     return _to_project(model, binding, planning, kind, planning.target(target), output, name, as_json)
 
 
@@ -94,7 +100,7 @@ def _to_project(
     if as_json:
         print_json({"status": "ok", **program.analysis.as_dict(), "as": kind, "output": str(place), "files": files})
     else:
-        show(printable(f"{len(files)} files written to {place}: README.md says how to go on"))
+        show(printable(f"{len(files)} files written to {place}: see README.md there"))
     return AGREES
 
 

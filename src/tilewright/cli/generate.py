@@ -41,8 +41,8 @@ Checkpoint = Annotated[
         metavar="MODEL", help="A folder in Hugging Face's format, a llama2.c file, or ONNX with past_key_values."
     ),
 ]
-Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The text to go on with; - reads it from stdin.")]
-Tokens = Annotated[int, typer.Option("--tokens", min=0, help="How many tokens to give at most.")]
+Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.")]
+Tokens = Annotated[int, typer.Option("--tokens", min=0, help="The most tokens to generate.")]
 TokenizerFile = Annotated[
     Path | None, typer.Option("--tokenizer", metavar="FILE", help="tokenizer.json or .bin; beside MODEL by default.")
 ]
@@ -50,26 +50,40 @@ Text = Annotated[
     str | None,
     typer.Option(
         QUANTISE, metavar="[TEXT.txt]",
-        help="Integers only, with ranges from a text; without a file, from calibration.txt beside MODEL.",
+        help="Quantise to integers, calibrated on a text; without a file, on calibration.txt beside MODEL.",
     ),
 ]  # fmt: skip
 WeightBits = Annotated[int, typer.Option("--weight-bits", help="Bits of quantised weights: 2 to 8.")]
 Context = Annotated[
-    int | None, typer.Option("--context", help="Tokens to remember; the model's, at most 512, by default.")
+    int | None, typer.Option("--context", help="Context length in tokens; the model's, at most 512, by default.")
 ]
-Block = Annotated[int, typer.Option("--block", help="Tokens of the prompt that are read at once.")]
+Block = Annotated[int, typer.Option("--block", help="Tokens per prefill step.")]
 Temperature = Annotated[float, typer.Option("--temperature", help="0 always takes the most likely token.")]
-TopK = Annotated[int, typer.Option("--top-k", help="Choose from so many of the likeliest tokens; 0: from all.")]
-TopP = Annotated[float, typer.Option("--top-p", help="Choose from the likeliest tokens that have this probability.")]
-Penalty = Annotated[float, typer.Option("--repetition-penalty", help="Above 1: words that were there are less likely.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same text everywhere.")]
-Greedy = Annotated[
-    bool, typer.Option("--greedy", help="A program that only ever takes the likeliest token, and keeps no scores.")
+TopK = Annotated[int, typer.Option("--top-k", help="Sample from this many of the most likely tokens; 0 is all.")]
+TopP = Annotated[
+    float, typer.Option("--top-p", help="Sample from the most likely tokens that together have this probability.")
 ]
-NoStop = Annotated[bool, typer.Option("--no-stop", help="Go on behind a token that ends texts.")]
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write the C there too.")]
+Penalty = Annotated[
+    float, typer.Option("--repetition-penalty", help="Above 1, tokens that occurred before become less likely.")
+]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of the sampler; the same seed gives the same text on all targets.")
+]
+Greedy = Annotated[
+    bool,
+    typer.Option("--greedy", help="A program without sampler and logits, which always takes the most likely token."),
+]
+NoStop = Annotated[bool, typer.Option("--no-stop", help="Continue after an end-of-text token.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write the C to this folder.")
+]
 PlanningTime = Annotated[
-    float | None, typer.Option("--time-limit", min=0.0, help=f"Work of the solver, in about seconds; {PLANNING:g}.")
+    float | None,
+    typer.Option(
+        "--time-limit",
+        min=0.0,
+        help=f"Limit of the planner's search, in seconds (approximate); {PLANNING:g} by default on a cluster.",
+    ),
 ]
 
 
@@ -100,7 +114,7 @@ def generate(
     cores: Cores = None, l1: L1 = None, l2: L2 = None, engines: Engines = "", weight_memory: WeightMemory = "on",
     memory: MemorySizes = None, time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Let a language model go on with a text, and say how fast it was."""
+    """Continue a text with a language model, and report speed, energy and memory."""
     from tilewright import targets
     from tilewright.codegen.folder import check_place
     from tilewright.language.arguments import tokens_of
@@ -114,7 +128,7 @@ def generate(
     ).settings()
     sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
     if greedy and not sampling.is_greedy:
-        what = "has no scores that --temperature or --repetition-penalty could change"
+        what = "has no logits that --temperature or --repetition-penalty could change"
         raise CompileError("--greedy", what, "leave one of them out")
     if output is not None:
         check_place(output)
@@ -149,7 +163,7 @@ def generate(
 def _from_stdin() -> bytes:
     hint = "give the text itself, or a file: < prompt.txt"
     if sys.stdin is None:
-        raise CompileError("prompt", "is to come from stdin, which is closed", hint)
+        raise CompileError("prompt", "cannot be read: stdin is closed", hint)
     try:
         return sys.stdin.buffer.read()
     except OSError as error:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tilewright.target.settings import Settings
 
 
+CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
+"""Headings of the options that are for some targets only."""
+
+
 def complete_stage() -> list[str]:
     from tilewright.pipeline import STAGES
 
@@ -39,138 +43,213 @@ def complete_onnx_stage() -> list[str]:
     return list(STAGES[:-1])
 
 
-Model = Annotated[Path, typer.Argument(help="ONNX or TFLite, a .pt2 or .keras file, or a SavedModel.")]
+Model = Annotated[Path, typer.Argument(help="An .onnx, .tflite, .pt2 or .keras file, or the folder of a SavedModel.")]
 TargetName = Annotated[
     str,
     typer.Option(
         "--target",
-        help="What to compile for; `tilewright targets` lists them. [default: generic, or the board's core]",
+        help="What to compile for; `tilewright targets` lists them. By default generic, or the board's core.",
         autocompletion=complete_target,
         show_default=False,
     ),
 ]
-Name = Annotated[str, typer.Option("--name", help="Prefix of the public C symbols; the file's name by default.")]
+Name = Annotated[str, typer.Option("--name", help="Prefix of all C symbols; the file's name by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Emit = Annotated[
     str,
     typer.Option(
         "--emit", metavar="STAGE", autocompletion=complete_stage,
-        help="Print graph, quantised, lowered, fitted, mapped, tiled, schedule or c, and stop.",
+        help="Print one stage and stop: graph, quantised, lowered, fitted, mapped, tiled, schedule or c.",
     ),
 ]  # fmt: skip
 OnnxFile = Annotated[
-    Path | None, typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX, to look at in Netron, and stop.")
+    Path | None,
+    typer.Option("--onnx", metavar="FILE", help="Write a stage as ONNX for a viewer such as Netron, and stop."),
 ]
 OnnxStage = Annotated[
     str,
-    typer.Option("--stage", help="For --onnx: any stage but c.", autocompletion=complete_onnx_stage),
+    typer.Option("--stage", help="The stage for --onnx; any but c.", autocompletion=complete_onnx_stage),
 ]
-InputFile = Annotated[Path | None, typer.Option("--inputs", help="Inputs as .npz; random ones without it.")]
-Cc = Annotated[str | None, typer.Option("--cc", help="C compiler; $CC (for this machine) or the pip-installed zig.")]
-Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the cluster to use.")]
-L1 = Annotated[int | None, typer.Option("--l1", metavar="BYTES", min=1, help="Bytes of L1, where tiles are computed.")]
-L2 = Annotated[int | None, typer.Option("--l2", metavar="BYTES", min=1, help="Bytes of L2, where tensors live.")]
+InputFile = Annotated[
+    Path | None, typer.Option("--inputs", help="Inputs as .npz, one array per input; random ones by default.")
+]
+Cc = Annotated[
+    str | None,
+    typer.Option("--cc", help="C compiler. By default $CC for this machine, otherwise the pip-installed zig."),
+]
+Cores = Annotated[
+    int | None,
+    typer.Option(
+        "--cores", rich_help_panel=CLUSTER, min=1, help="Number of the cluster's cores to use; all by default."
+    ),
+]
+L1 = Annotated[
+    int | None,
+    typer.Option(
+        "--l1", rich_help_panel=CLUSTER, metavar="BYTES", min=1, help="Bytes of L1 (for tiles) to use; all by default."
+    ),
+]
+L2 = Annotated[
+    int | None,
+    typer.Option(
+        "--l2",
+        rich_help_panel=CLUSTER,
+        metavar="BYTES",
+        min=1,
+        help="Bytes of L2 (for tensors) to use; all by default.",
+    ),
+]
 MemorySizes = Annotated[
     list[str] | None,
-    typer.Option("--memory", metavar="NAME=BYTES", help="Bytes of a memory to use. Repeatable."),
+    typer.Option(
+        "--memory",
+        metavar="NAME=BYTES",
+        help="Bytes of a memory to use, for example l3=4000000 or ram=65536. Repeatable.",
+    ),
 ]
 HomeMemory = Annotated[
-    str, typer.Option("--home", metavar="MEMORY", help="Where constants live, for example L3; L2 if they fit.")
+    str,
+    typer.Option(
+        "--home",
+        rich_help_panel=CLUSTER,
+        metavar="MEMORY",
+        help="The memory for constants, for example L3; L2 if they fit by default.",
+    ),
 ]
-Buffering = Annotated[str, typer.Option("--buffering", help="single, double or auto.")]
-Engines = Annotated[str, typer.Option("--engines", help="Engines to use, by name, with commas; all by default.")]
+Buffering = Annotated[
+    str,
+    typer.Option(
+        "--buffering", rich_help_panel=CLUSTER, help="Buffers of tiles: single, double, or auto (the faster one)."
+    ),
+]
+Engines = Annotated[
+    str, typer.Option("--engines", help="Engines to use, separated by commas, for example cluster; all by default.")
+]
 WeightMemory = Annotated[
     str,
     typer.Option(
-        "--weight-memory", metavar="on|off", help="Whether a memory for weights may be used, if there is one."
+        "--weight-memory",
+        rich_help_panel=CLUSTER,
+        metavar="on|off",
+        help="Whether to use the target's weight memory (WMEM), if it has one.",
     ),
 ]
 Place = Annotated[
-    list[str] | None, typer.Option("--place", metavar="NODE=ENGINE", help="The engine for a node. Repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--place", rich_help_panel=CLUSTER, metavar="NODE=ENGINE", help="Compute a node on this engine. Repeatable."
+    ),
 ]
 CodeInL1 = Annotated[
     bool,
     typer.Option(
         "--code-in-l1",
-        help="Put code into what L1 has free. Unconfirmed: the chip's public simulator does not take such programs.",
+        rich_help_panel=CLUSTER,
+        help="Put code into unused L1. Unconfirmed: the chip's public simulator does not run such programs.",
     ),
 ]
 Numerics = Annotated[
     str,
     typer.Option(
         "--numerics", metavar="exact|hardware",
-        help="Requantise to the bit as the network says, or as the hardware does it, where that differs hardly ever. "
-        "By default the hardware's where the network's format leaves the rounding open and the target gains from it.",
+        help="Requantise bit-exactly as the network defines it, or as the hardware does where results hardly ever "
+        "differ. By default hardware, if the model's format leaves the rounding open and the target gains from it.",
     ),
 ]  # fmt: skip
 PackWeights = Annotated[
     bool,
     typer.Option(
         "--pack-weights",
-        help="Store weights of at most 4 bits in 2 or 4 bits on a target without a cluster: less flash, more cycles.",
+        rich_help_panel=BOARD,
+        help="Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.",
     ),
 ]
 Isa = Annotated[
     str,
-    typer.Option("--isa", metavar="NAME", help="Instructions of a board's core, for example rv32imafc."),
+    typer.Option(
+        "--isa", rich_help_panel=BOARD, metavar="NAME", help="Target rv32: the instruction set, for example rv32imafc."
+    ),
 ]
 Cpu = Annotated[
     str,
-    typer.Option("--cpu", metavar="NAME", help="Of the target cpu: native, x86-64-v3, cortex-a76 and others."),
+    typer.Option(
+        "--cpu",
+        rich_help_panel=COMPUTER,
+        metavar="NAME",
+        help="The processor: native (the default), x86-64-v3, cortex-a76 and others.",
+    ),
 ]
 Threads = Annotated[
     int,
-    typer.Option("--threads", metavar="N", help="Of the target cpu: threads that compute a layer together."),
+    typer.Option("--threads", rich_help_panel=COMPUTER, metavar="N", help="Number of threads."),
 ]
-Pin = Annotated[bool, typer.Option("--pin", help="Keep each of the --threads on one processor.")]
+Pin = Annotated[bool, typer.Option("--pin", rich_help_panel=COMPUTER, help="Pin each thread to one processor.")]
 Clock = Annotated[
     float | None,
-    typer.Option("--clock", metavar="MHZ", help="Clock of a board, which its cycles are turned into time with."),
+    typer.Option(
+        "--clock",
+        rich_help_panel=BOARD,
+        metavar="MHZ",
+        help="Clock, to convert cycles to time; the board's by default.",
+    ),
 ]
 BoardName = Annotated[
     str,
     typer.Option(
-        "--board", metavar="NAME|FILE.toml", autocompletion=complete_board,
+        "--board", rich_help_panel=BOARD, metavar="NAME|FILE.toml", autocompletion=complete_board,
         help="A board with its core, clock and memories; `tilewright targets` lists them.",
     ),
 ]  # fmt: skip
 Optimise = Annotated[
     str,
     typer.Option(
-        "--optimise", metavar="cycles|ram",
-        help="Without a cluster: few cycles, or little RAM for more cycles.",
+        "--optimise", rich_help_panel=BOARD, metavar="cycles|ram",
+        help="For the fewest cycles, or for less RAM with more cycles.",
     ),
 ]  # fmt: skip
 EmulatorName = Annotated[
     str,
-    typer.Option("--emulator", metavar="NAME", help="What runs a Cortex-M's program: unicorn, or qemu if installed."),
+    typer.Option(
+        "--emulator",
+        rich_help_panel=BOARD,
+        metavar="NAME",
+        help="What runs programs for Cortex-M: unicorn, or qemu if installed.",
+    ),
 ]
 CopiedWeights = Annotated[
     int,
     typer.Option(
-        "--copy-weights", metavar="BYTES", min=0,
-        help="RAM of a board for copies of weights that flash delivers slowly, as far as they fit.",
+        "--copy-weights", rich_help_panel=BOARD, metavar="BYTES", min=0,
+        help="RAM for copies of weights from flash with wait states.",
     ),
 ]  # fmt: skip
 Stack = Annotated[
     int | None,
-    typer.Option("--stack", metavar="BYTES", min=0, help="Stack of a board's program, in its RAM."),
+    typer.Option("--stack", rich_help_panel=BOARD, metavar="BYTES", min=0, help="Size of the stack."),
 ]
 Accelerators = Annotated[
     list[str] | None,
     typer.Option(
         "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
-        help="A declared accelerator, with values for its parameters. Repeatable; twice the same folder is two units.",
+        help="An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.",
     ),
 ]  # fmt: skip
 KernelFolders = Annotated[
     list[str] | None,
     typer.Option(
         "--kernels", metavar="FOLDER[:NAME=VALUE,...]",
-        help="Kernels from outside the package, preferred to the target's own. Repeatable.",
+        help="Kernels of your own, preferred to the target's. Repeatable.",
     ),
 ]  # fmt: skip
-TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.0, help="Work of the solver, in about seconds.")]
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        rich_help_panel=CLUSTER,
+        min=0.0,
+        help="Limit of the planner's search, in seconds (approximate).",
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,12 @@ from tilewright.errors import CompileError, printable
 if TYPE_CHECKING:
     from tilewright.program import Program
 
-PerTile = Annotated[bool, typer.Option("--per-tile", help="Print a line for every tile: transfers and kernel.")]
+PerTile = Annotated[
+    bool, typer.Option("--per-tile", help="Print a line for every tile, with its transfers and kernel.")
+]
 Trace = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")]
 MapFile = Annotated[
-    Path | None, typer.Option("--map", metavar="FILE.svg", help="Draw what lies where in each memory; - for text only.")
+    Path | None, typer.Option("--map", metavar="FILE.svg", help="Draw a map of each memory; - prints text only.")
 ]
 
 
@@ -28,7 +30,7 @@ def profile(
     per_tile: PerTile = False, trace: Trace = None, map_file: MapFile = None, name: Name = "", cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run a network on its virtual SoC and say where the cycles go; the run takes as many as without watching."""
+    """Run a network in simulation and show where the cycles go. Profiling does not change the cycles."""
     from tilewright.program import compile_model
 
     if not target and not planning.board:

@@ -21,29 +21,52 @@ if TYPE_CHECKING:
     from tilewright.quantiser.width_search import Search
     from tilewright.quantiser.widths import Widths
 
-Data = Annotated[Path, typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples first.")]
+Data = Annotated[
+    Path, typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples along the first axis.")
+]
 Labels = Annotated[
-    Path | None, typer.Option("--labels", metavar="FILE.npy", help="The class of each sample, for the accuracy.")
+    Path | None, typer.Option("--labels", metavar="FILE.npy", help="The class of each sample, to report the accuracy.")
 ]
 MetricName = Annotated[
     str,
     typer.Option(
         "--metric", metavar="FILE.py:FUNCTION",
-        help="Called with the outputs of a sample by name and its number; the mean is reported.",
+        help="Called with the outputs of a sample (a mapping by name) and its index; the mean is reported.",
     ),
 ]  # fmt: skip
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.onnx", help="MODEL_int8.onnx by default.")]
-LearnRounding = Annotated[bool, typer.Option("--learn-rounding", help="Round weights by what layers make of them.")]
-Wide = Annotated[bool, typer.Option("--wide", help="16 bits for a decoder's residual stream, scores and rotated rows.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE.onnx", help="The file to write; MODEL_int8.onnx by default."),
+]
+LearnRounding = Annotated[
+    bool,
+    typer.Option(
+        "--learn-rounding", help="Learn for each weight whether to round it up or down. Slower, more accurate."
+    ),
+]
+Wide = Annotated[
+    bool,
+    typer.Option(
+        "--wide", help="16 bits for a decoder's residual stream, attention scores, and rotated queries and keys."
+    ),
+]
 LayerWidths = Annotated[
     list[str] | None,
-    typer.Option("--width", metavar="LAYER=WIDTH", help="int8, int16, float, or w2 to w8 for weights. Repeatable."),
+    typer.Option(
+        "--width",
+        metavar="LAYER=WIDTH",
+        help="Type of a layer: int8, int16 or float; w2 to w8 for the bits of its weights. Repeatable.",
+    ),
 ]
 Picture = Annotated[
-    Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw ranges, clipping and errors per layer.")
+    Path | None, typer.Option("--picture", metavar="FILE.svg", help="Plot ranges, clipping and errors of each layer.")
 ]
-RunC = Annotated[bool, typer.Option("--run-c", help="Build the network as C too, and measure that on this machine.")]
-Processes = Annotated[int, typer.Option("--processes", min=0, help="As many as there are cores by default.")]
+RunC = Annotated[
+    bool, typer.Option("--run-c", help="Also build the quantised network as C and measure it on this machine.")
+]
+Processes = Annotated[
+    int, typer.Option("--processes", min=0, help="Number of processes; the number of cores by default.")
+]
 
 
 def quantise(
@@ -53,7 +76,7 @@ def quantise(
     max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
     front: FrontPicture = None, as_json: Json = False, short_weights: ShortWeights = False,
 ) -> int:  # fmt: skip
-    """Quantise a float network with samples of its inputs, and say what it costs, layer by layer."""
+    """Quantise a float network with samples of its inputs, and report the error of each layer."""
     from tilewright import pipeline, targets
     from tilewright.export import save
     from tilewright.quantiser.quantise import Options

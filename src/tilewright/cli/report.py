@@ -16,14 +16,14 @@ What = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL|PROFILE|STUDY",
-        help="A model, which is run; what `profile --json` printed; or the folder of `explore`.",
+        help="A model to run, a saved output of `profile --json`, or the folder of an `explore` study.",
     ),
 ]
 ReportTarget = Annotated[
-    str, typer.Option("--target", help="What to compile a model for.", autocompletion=complete_target)
+    str, typer.Option("--target", help="For a model: what to compile it for.", autocompletion=complete_target)
 ]
 PageFile = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="PAGE.html", help="The page; NAME.html by default.")
+    Path | None, typer.Option("-o", "--output", metavar="PAGE.html", help="The page to write; NAME.html by default.")
 ]
 
 STUDY = "results.json"
@@ -33,7 +33,7 @@ def report(
     what: What, binding: Binding, planning: Planning, target: ReportTarget = "", output: PageFile = None,
     inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Write one HTML page with pictures and tables of a run on a virtual SoC, of a saved profile, or of a study."""
+    """Write an HTML page with charts and tables of a simulated run, a saved profile or a study."""
     path = output or Path(f"{what.resolve().stem}.html")
     _check_exists(what)
     if _is_saved(what):

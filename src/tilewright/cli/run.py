@@ -17,20 +17,26 @@ if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis
     from tilewright.run.result import Check
 
-ExpectFile = Annotated[Path | None, typer.Option("--expect", help="Expected outputs as .npz; numpy's without it.")]
+ExpectFile = Annotated[
+    Path | None, typer.Option("--expect", help="Expected outputs as .npz; by default those of the numpy reference.")
+]
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
-Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Runs; the middle one's time is reported.")]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Number of runs; the median time is reported.")]
 Steps = Annotated[
     int | None,
     typer.Option(
         "--steps", min=1,
-        help="Calls in order, with state kept: inputs and outputs have an axis of steps in front; all of --inputs by "
-        "default.",
+        help="Number of consecutive calls with state: inputs and outputs get a first axis of steps. "
+        "By default all steps of --inputs.",
     ),
 ]  # fmt: skip
-Tolerance = Annotated[float, typer.Option("--tolerance", min=0.0, help="For floats, relative to the output's scale.")]
+Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", min=0.0, help="Allowed difference of floats, relative to the output's largest value."),
+]
 ElfFile = Annotated[
-    Path | None, typer.Option("--elf", metavar="FILE", help="Keep the program for the SoC, with the inputs in it.")
+    Path | None,
+    typer.Option("--elf", metavar="FILE", help="Also write the program for the SoC, with the inputs in it."),
 ]
 
 
@@ -40,7 +46,7 @@ def run(
     steps: Steps = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", emit: Emit = "",
     elf: ElfFile = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Compile a network, run it on this machine or its virtual SoC, and check its outputs."""
+    """Compile a network, run it on this machine or in simulation, and compare its outputs with the reference."""
     from tilewright import pipeline
     from tilewright.program import compile_model
 

@@ -40,24 +40,32 @@ def complete_check() -> list[str]:
 
 
 Program = Annotated[Path, typer.Argument(help="An ELF file.")]
-PlatformName = Annotated[str, typer.Option("--platform", help="The SoC.", autocompletion=complete_platform)]
+PlatformName = Annotated[
+    str, typer.Option("--platform", help="The SoC or core to simulate.", autocompletion=complete_platform)
+]
 Trace = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")]
 Profile = Annotated[bool, typer.Option("--profile", help="Print cycles per function.")]
-MaxCycles = Annotated[int | None, typer.Option("--max-cycles", min=1, help="Stop a program that runs longer.")]
-Gdb = Annotated[int | None, typer.Option("--gdb", metavar="PORT", min=1, max=65535, help="Wait for gdb on this port.")]
+MaxCycles = Annotated[int | None, typer.Option("--max-cycles", min=1, help="Stop the program after this many cycles.")]
+Gdb = Annotated[
+    int | None, typer.Option("--gdb", metavar="PORT", min=1, max=65535, help="Wait for gdb to connect to this port.")
+]
 Check = Annotated[
     list[str] | None,
     typer.Option(
-        "--check", help="Stop at reads of unwritten memory (unwritten), writes to code and constants (protected), "
-        "accesses to what a transfer moves (transfers), or what the chip's public simulator does not take (misuse). "
-        "Repeatable.", autocompletion=complete_check,
+        "--check", help="Stop at reads of uninitialised memory (unwritten), writes to code and constants (protected), "
+        "accesses to bytes of a running DMA transfer (transfers), or what the chip's public simulator does not run "
+        "(misuse). Repeatable.", autocompletion=complete_check,
     ),
 ]  # fmt: skip
 Device = Annotated[
     list[str] | None,
-    typer.Option("--device", metavar="ADDRESS=FILE.c", help="A device of your own, in C, at an address. Repeatable."),
+    typer.Option(
+        "--device", metavar="ADDRESS=FILE.c", help="Add a device of your own, in C, at an address. Repeatable."
+    ),
 ]
-Cc = Annotated[str | None, typer.Option("--cc", help="Compiler of the simulator; the pip-installed zig by default.")]
+Cc = Annotated[
+    str | None, typer.Option("--cc", help="C compiler that builds the simulator; the pip-installed zig by default.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
@@ -66,7 +74,7 @@ def sim(
     max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run a program on a virtual SoC, or for Cortex-M in the emulator; the exit code is the program's."""
+    """Run an ELF file on a virtual SoC or in the Cortex-M emulator. The exit code is the program's."""
     from tilewright.sim.platform import Flavour
     from tilewright.sim.simulator import Simulator
 
@@ -93,7 +101,7 @@ def sim(
 def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise CompileError(name, f"the emulator that runs {platform} does not have it", "leave it out")
+            raise CompileError(name, f"is not supported by the emulator that runs {platform}", "leave it out")
 
 
 def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int | None, as_json: bool) -> int:
@@ -102,7 +110,7 @@ def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int |
 
     is_unicorns = platform.groups[0].name in MODELS
     if profile and not is_unicorns:
-        raise CompileError("--profile", f"{platform.name} runs in QEMU, which does not have it", "leave it out")
+        raise CompileError("--profile", f"{platform.name} runs in QEMU, which does not support it", "leave it out")
     with Emulator(platform) if is_unicorns else Qemu(platform) as emulator:
         emulator.load(program)
         report = _run(emulator, max_cycles, as_json)

@@ -13,20 +13,32 @@ if TYPE_CHECKING:
     from tilewright.quantiser.width_search import Budget, Search
 
 MaxCycles = Annotated[
-    int | None, typer.Option("--max-cycles", min=1, help="Choose widths: the least loss in so many cycles of --target.")
+    int | None,
+    typer.Option(
+        "--max-cycles", min=1, help="Choose bit widths: the most accurate network within this many cycles on --target."
+    ),
 ]
 MaxBytes = Annotated[
-    int | None, typer.Option("--max-bytes", min=1, help="Choose widths: the least loss in so many bytes of constants.")
+    int | None,
+    typer.Option(
+        "--max-bytes", min=1, help="Choose bit widths: the most accurate network within this many bytes of constants."
+    ),
 ]
 MaxLoss = Annotated[
-    float | None, typer.Option("--max-loss", help="Choose widths: the cheapest whose metric falls by no more.")
+    float | None,
+    typer.Option("--max-loss", help="Choose bit widths: the cheapest network whose metric falls by at most this."),
 ]
 MinSnr = Annotated[
     float | None,
-    typer.Option("--min-snr", metavar="DB", help="Choose widths: the cheapest with this ratio at the output."),
+    typer.Option(
+        "--min-snr",
+        metavar="DB",
+        help="Choose bit widths: the cheapest network with this signal-to-noise ratio at the output.",
+    ),
 ]
 FrontPicture = Annotated[
-    Path | None, typer.Option("--front", metavar="FILE.svg", help="Draw the widths that were tried.")
+    Path | None,
+    typer.Option("--front", metavar="FILE.svg", help="Plot accuracy against cost of the networks that were tried."),
 ]
 
 
@@ -42,7 +54,7 @@ def budget_of(
         raise CompileError(" and ".join(map(str, given)), "cannot both be asked for", "leave one out")
     if front is not None and not given:
         asks = "add --max-cycles, --max-bytes, --max-loss or --min-snr"
-        raise CompileError(f"--front {front}", "there are no widths to draw: none are searched for", asks)
+        raise CompileError(f"--front {front}", "nothing is plotted without a search for bit widths", asks)
     return given[0] if given else None
 
 

@@ -67,7 +67,7 @@ def blaming(target: Target) -> Iterator[None]:
         for one in target.outside:
             for name, path in one.files.items():
                 if f"{name}:" in error.what:
-                    raise CompileError(str(path), f"does not compile\n{_said(error)}", "mend it") from None
+                    raise CompileError(str(path), f"does not compile\n{_said(error)}", "fix the C source") from None
         where = ", ".join(f"--kernels {one.folder}" for one in target.outside)
         hint = "is a source or a flag missing in kernels.py?"
         raise CompileError(where, f"cannot be built\n{_said(error)}", hint) from None

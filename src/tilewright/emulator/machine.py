@@ -217,7 +217,9 @@ class Emulator:
         if self._fault is not None:
             raise self._stopped(self._fault)
         if self._endless:
-            raise CompileError(self._place(), "the program stands still: a jump to itself", "it ends by exit only")
+            raise CompileError(
+                self._place(), "the program is in an endless loop: a branch to itself", "end the program with exit()"
+            )
 
     # ---- what the emulator calls ----
 
@@ -310,7 +312,7 @@ class Emulator:
 
     def _unfinished(self) -> Unfinished:
         what = f"the program has not ended after {self.cycle} cycles"
-        return Unfinished(self._place(), what, "look where it loops, or allow more")
+        return Unfinished(self._place(), what, "look where it loops, or allow more: --max-cycles")
 
     def _stopped(self, fault: Fault) -> CompileError:
         return self._overrun(fault) or CompileError(self._place(), fault.what, fault.hint)

@@ -97,7 +97,11 @@ class Qemu:
     def run(self, max_cycles: int | None = None) -> Report:
         self._go(None, max_cycles)
         if self.exit_code is None:
-            raise CompileError(self._place(self._pc), f"the program has not ended after {self.cycle} cycles", "")
+            raise CompileError(
+                self._place(self._pc),
+                f"the program has not ended after {self.cycle} cycles",
+                "look where it loops, or allow more: --max-cycles",
+            )
         return self.report()
 
     def run_until(self, address: int | str, cycle: int | None = None) -> bool:
@@ -173,7 +177,11 @@ class Qemu:
             return stack_overrun(self._core, end - start)
         place = int.from_bytes(self._remote.read(stack + STACKED_PLACE, 4), "little")
         status, address = (int.from_bytes(self._remote.read(at, 4), "little") for at in (FAULT_STATUS, FAULT_ADDRESS))
-        return CompileError(self._place(place), f"the core faulted: status {status:#010x}, address {address:#010x}", "")
+        return CompileError(
+            self._place(place),
+            f"the core faulted: fault status (CFSR) {status:#010x}, fault address {address:#010x}",
+            "look up the status bits in the core's manual; a wild pointer, or an array that is too short?",
+        )
 
     # ---- looking inside ----
 

@@ -24,7 +24,7 @@ LOOK = 2.0
 """Seconds after which it is looked whether there are workers."""
 PATIENCE = 60.0
 """Seconds without any worker after which nobody waits longer."""
-KEPT = "what is finished is kept: give the same command again"
+KEPT = "finished points are kept: run the same command again"
 RECEIVED = "received"
 """The folder of files from elsewhere, in the cache folder of a worker."""
 
@@ -56,7 +56,7 @@ def computed(point: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], sourc
     """On a worker: a point with the files that came with it, in a process of its own."""
     if sources != _own_sources():
         raise CompileError(
-            "worker", "has other sources of Tilewright, or other versions of what it uses, than whoever asked it",
+            "worker", "has another version of Tilewright or of its dependencies than this machine",
             "install the same ones on all machines",
         )  # fmt: skip
     base = cache_folder() / RECEIVED
@@ -113,7 +113,7 @@ def _gather(
         except (TimeoutError, distributed.TimeoutError):
             done = set()
         except distributed.CancelledError:
-            raise CompileError(f"--scheduler {scheduler}", "is gone", KEPT) from None
+            raise CompileError(f"--scheduler {scheduler}", "was lost", KEPT) from None
         for call in done:
             finished(_row(waiting[call], call))
             del waiting[call]

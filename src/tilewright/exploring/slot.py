@@ -21,7 +21,7 @@ from tilewright.exploring.row import DIED, TIMED_OUT, Row
 from tilewright.exploring.study import Point
 
 COMMAND = (sys.executable, "-m", "tilewright.exploring.ready")
-MEMORY_HINT = "too little memory ends processes like that: try fewer --jobs, or a smaller model"
+MEMORY_HINT = "probably too little memory: try fewer --jobs, or a smaller model"
 
 
 class Stopped(Exception):
@@ -137,7 +137,7 @@ class Slot:
 
 def disk_full(what: str) -> CompileError:
     return CompileError(
-        "disk", f"is full: {what}", "what is finished is kept: make room, and give the same command again"
+        "disk", f"is full: {what}", "finished points are kept: free some space and run the same command again"
     )
 
 

@@ -63,5 +63,5 @@ class Store:
 def _unwritable(place: Path, error: OSError) -> CompileError:
     return CompileError(
         str(place), f"cannot be written: {error.strerror or error}",
-        "what is finished is kept: make room or choose another -o, and give the same command again",
+        "finished points are kept: free some space or choose another -o, and run the same command again",
     )  # fmt: skip

@@ -25,7 +25,7 @@ def load(model: Any, example_inputs: Given | None = None, **said: Any) -> Graph:
         return importer.load(model, options)
     if options.tflite_rounding:
         where = f"--tflite-rounding {options.tflite_rounding}"
-        raise CompileError(where, "the model is no TensorFlow Lite file", "drop the option")
+        raise CompileError(where, "is for TensorFlow Lite files, and the model is none", "leave the option out")
     from tilewright.frontends import onnx
 
     return onnx.load(to_onnx(model, example_inputs), options)

@@ -146,7 +146,9 @@ def _specs(source: Source, example_inputs: Given | None) -> list[Any]:
 def _in_order(source: Source, arrays: dict[str, Any]) -> dict[str, Any]:
     if source.names and len(arrays) != len(source.names):
         raise CompileError(
-            source.title, f"takes {len(source.names)} inputs ({', '.join(source.names)}), {len(arrays)} are given"
+            source.title,
+            f"takes {len(source.names)} inputs ({', '.join(source.names)}), {len(arrays)} are given",
+            "give one array for each input",
         )
     return {name: arrays[name] for name in source.names} if set(source.names) == set(arrays) else arrays
 

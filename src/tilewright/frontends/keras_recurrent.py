@@ -91,7 +91,9 @@ def _marked(layer: Any, number: int, sequences: Any, initial_state: Any, mask: A
 
 def _refuse(layer: Any, mask: Any) -> None:
     if mask is not None:
-        raise CompileError(layer.name, "gets a mask", "leave out mask_zero and Masking: sequences have one length here")
+        raise CompileError(
+            layer.name, "uses a mask", "leave out mask_zero and Masking: all sequences must have the same length"
+        )
     if layer.stateful:
         raise CompileError(layer.name, "keeps its state between calls", "use stateful=False, states as inputs")
     names = [layer.activation.__name__, getattr(layer, "recurrent_activation", layer.activation).__name__]

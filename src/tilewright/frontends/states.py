@@ -72,7 +72,9 @@ def put_in(graph: Graph, kept: Kept) -> Graph:
     gone = set(kept.outputs.values())
     left = [(name, tensor) for name, tensor in results if name not in gone]
     if not left:
-        raise CompileError("states", "every output is a state's next value: nothing is left to see", "keep one of them")
+        raise CompileError(
+            "states", "every output is the next value of a state: no result is left", "leave one of them a plain output"
+        )
     return verify(
         replace(
             graph, inputs=tuple(name for name in graph.inputs if name not in kept.outputs),

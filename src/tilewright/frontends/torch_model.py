@@ -143,7 +143,7 @@ def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, A
 
 def _hint(error: Exception, module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> str:
     if "data-dependent" in str(error):
-        return "the way through the network may not depend on values: use torch.where, or make the size a constant"
+        return "control flow may not depend on data: use torch.where, or make the size a constant"
     if _runs(module, positional, named):
         return (
             "the module runs, but torch.export cannot follow it there: sizes may not depend on values (those of packed "

@@ -88,7 +88,7 @@ def _check(graph: Graph, node: Node) -> None:
     op, operands = _rows(node), node.operands()
     tokens = graph.types[operands["Q"]].shape[1]
     if not op.causal and tokens > 1:
-        raise CompileError(node.where, "sees tokens that come later: it cannot go token by token")
+        raise CompileError(node.where, "attends to later tokens, so it cannot run token by token")
     if POSITION in operands or op.first:
         raise CompileError(node.where, "has a cache already")
     if POSITION not in graph.inputs:

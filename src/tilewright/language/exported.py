@@ -70,7 +70,7 @@ def read_exported(path: Path) -> ExportedDecoder:
     first = Exported.read(files.first)
     later = Exported.read(files.later) if files.later is not None else first
     if files.later is not None and not later.signature.has_past:
-        raise CompileError(later.where, "has no inputs past_key_values", "the graph that goes on has them")
+        raise CompileError(later.where, "has no inputs past_key_values", "the graph for later tokens needs them")
     settings = read_settings(beside(path))
     context = _context(first, settings.context)
     probe = lifted(first, *_probed(context))
@@ -105,7 +105,7 @@ def _probed(context: int) -> tuple[int, int]:
     """Tokens of the probe, and of a longer one."""
     tokens = min(PROBE, context - 1)
     if tokens < SHORTEST:
-        raise CompileError(f"context of {context} tokens", "is too short to take the graph apart", "is it a decoder?")
+        raise CompileError(f"context of {context} tokens", "is too short to analyse the graph", "is it a decoder?")
     return tokens, tokens + 1
 
 
@@ -128,7 +128,7 @@ def _check_layers(later: Exported, layers: int) -> None:
 def _check_words(facts: ExportedFacts, where: str) -> None:
     for token in (facts.begin, *facts.ends):
         if token is not None and token >= facts.words:
-            what = f"token {token} begins or ends texts, but the graph has scores for {facts.words} words"
+            what = f"token {token} is a BOS or EOS token, but the graph has logits for {facts.words} tokens"
             raise CompileError(where, what, "check bos_token_id and eos_token_id: are the files of one model?")
 
 

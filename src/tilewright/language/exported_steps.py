@@ -35,7 +35,7 @@ def check_steps(first: Exported, later: Exported, lifted: Graph, tokens: int) ->
         if not error <= TOLERANCE * max(float(np.abs(want).max()), 1e-6):
             which, what = (first, "one by one") if number < BEFORE else (later, "behind those of the past")
             raise CompileError(
-                which.where, f"scores of token {number + 1}, read {what}, differ by {error:.3g} of "
+                which.where, f"logits of token {number + 1}, read {what}, differ by {error:.3g} of "
                 f"{np.abs(want).max():.3g}", "both graphs must be exports of one model with the same weights",
             )  # fmt: skip
 

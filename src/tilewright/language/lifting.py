@@ -105,14 +105,14 @@ class _Sizes:
         if [(n.op.kind, n.inputs, n.outputs) for n in one] != [(n.op.kind, n.inputs, n.outputs) for n in other]:
             odd = next((n for n, m in zip(one, other, strict=False) if (n.key, n.inputs) != (m.key, m.inputs)), one[-1])
             raise CompileError(
-                f"{self.where}, {odd.where}", f"is another one for {self.many} tokens than for {self.few}",
-                "a graph whose nodes depend on the number of tokens cannot go token by token",
+                f"{self.where}, {odd.where}", f"differs between {self.many} and {self.few} tokens",
+                "a graph whose nodes depend on the number of tokens cannot run token by token",
             )  # fmt: skip
         for node, longer in zip(one, other, strict=True):
             if not self._is_grown(node.op, longer.op):
                 raise CompileError(
                     f"{self.where}, {node.where}", "depends on the number of tokens in a way that is not understood",
-                    "does it choose the last token? export scores of all of them",
+                    "does it select the last token? export the logits of all tokens",
                 )  # fmt: skip
 
     def _is_grown(self, op: Op, longer: Op) -> bool:
@@ -137,7 +137,7 @@ def _tables(where: str, graph: Graph, longer: Graph, few: int, many: int) -> dic
         begins = np.array_equal(short, long[tuple(slice(size) for size in short.shape)], equal_nan=True)
         if not begins or len(axes) > 2:
             what = f"constant '{name}' is not the same at the start of {many} tokens as of {few}"
-            raise CompileError(where, what, "positions that count from the end cannot go token by token")
+            raise CompileError(where, what, "positions that count from the end cannot run token by token")
         if len(axes) == 1:
             found[name] = long, axes[0]
         if len(axes) == 2:
@@ -154,11 +154,11 @@ def _check_mask(where: str, name: str, mask: Array) -> None:
         return
     seen = ~hidden & ~later
     if np.any(~hidden & later):
-        raise CompileError(where, f"mask '{name}' shows tokens that come later", "is it a decoder?")
+        raise CompileError(where, f"mask '{name}' shows later tokens", "is it a decoder?")
     window = int(seen[0, -1].sum())
     raise CompileError(
-        where, f"mask '{name}' lets a token look back {window} of {tokens} only, which is not supported",
-        f"choose a context of at most {window}: within it all is seen",
+        where, f"mask '{name}' has a sliding window of {window} of {tokens} tokens, which is not supported",
+        f"choose a context of at most {window}, where it makes no difference",
     )  # fmt: skip
 
 
@@ -200,9 +200,9 @@ def attentions(where: str, graph: Graph) -> list[TensorType]:
         if isinstance(node.op, Softmax):
             raise CompileError(
                 f"{where}, {node.where}", "is part of an attention that is not recognised",
-                "scores that are products of queries and keys, scaled and masked, are; look at it in Netron",
+                "supported: a softmax of scaled and masked products of queries and keys; look at the graph in Netron",
             )  # fmt: skip
     found = [node for node in fused.nodes if isinstance(node.op, AttentionRows)]
     if not found:
-        raise CompileError(where, "has no attention: there is nothing to keep from token to token", "is it a decoder?")
+        raise CompileError(where, "has no attention, so there is no KV cache", "is it a decoder?")
     return [fused.types[node.operands()["K"]] for node in found]

@@ -110,7 +110,7 @@ def explained(target: Target, has_floats: bool) -> Iterator[None]:
     except CompileError as error:
         names = {memory.name for memory in target.memories}
         linked = OVERFLOW.search(error.what)
-        where, what = (f"{linked[1]}", f"{linked[2]} bytes of the program are too many") if linked else error.args[:2]
+        where, what = (f"{linked[1]}", f"the program is {linked[2]} bytes too large") if linked else error.args[:2]
         if re.split(r"[ ,]", where)[0] not in names:
             raise
         smaller = "--quantise, or " if has_floats else "fewer --weight-bits, or "

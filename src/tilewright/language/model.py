@@ -93,7 +93,7 @@ class LanguageModel:
         """
         facts, found = self.decoder.facts, targets.find(target)
         if found.board is not None:
-            raise CompileError(f"target {target}", "language models are not run on boards", "use generic or siracusa")
+            raise CompileError(f"target {target}", "has no support for language models", "use generic or siracusa")
         context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
         of_kind(name, "name", str, "a text")
         of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ class LanguageModel:
             what = f"cannot be read: {error.strerror or error}"
             raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
         except UnicodeDecodeError as error:
-            what = f"is no UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
+            what = f"is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
             raise CompileError(str(path), what, "give a file of plain text") from None
 
     def _check_sizes(self, context: int, block: int) -> None:
@@ -207,7 +207,7 @@ class LanguageModel:
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
         of_kind(stop, "stop", bool, "True or False")
         if model.greedy and not sampling.is_greedy:
-            what = "is for programs that have scores to choose from, and this one is greedy"
+            what = "needs logits, which a greedy program does not have"
             where = f"sampling with temperature {temperature:g}, penalty {repetition_penalty:g}"
             raise CompileError(where, what, "compile it without greedy")
         text = self.checked_prompt(prompt, model.context)

@@ -71,8 +71,8 @@ def prepare(
     facts = decoder.facts
     tokens = unlike(min(CALIBRATION_TOKENS, facts.longest - 1), decoder.sizes(context))
     if tokens >= facts.longest:
-        what = f"is no longer than some axis of it: {facts.longest} tokens cannot be told from other sizes"
-        raise CompileError("the context of the model", what, "a longer one is needed to take it apart")
+        what = f"is not longer than its other axes: an axis of {facts.longest} tokens cannot be told from them"
+        raise CompileError("the context of the model", what, "choose a longer context")
     # Samples are as long whatever is remembered later, so that a model says the same with any context.
     positions = max(context, tokens + 1)
     graph = decoder.graph(tokens, positions)
@@ -143,7 +143,9 @@ def samples(facts: Facts, tokenizer: Tokenizer, quantising: Quantising, tokens: 
 def _check_words(facts: Facts, ids: Sequence[int]) -> None:
     if max(ids) >= facts.words:
         raise CompileError(
-            "tokenizer", f"gives token {max(ids)}, but the model has {facts.words} words", "is it this model's?"
+            "tokenizer",
+            f"gives token {max(ids)}, but the model's vocabulary has {facts.words} tokens",
+            "is it this model's?",
         )
 
 

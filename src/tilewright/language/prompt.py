@@ -14,12 +14,14 @@ def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Facts, conte
     text = _utf8(prompt)
     tokens, longest = tokenizer.encode(text), text_bytes(context)
     if not tokens:
-        raise CompileError("prompt", "is empty, and texts of this model begin with no token", "give a word at least")
+        raise CompileError(
+            "prompt", "is empty, and this model has no BOS token to start with", "give at least one word"
+        )
     if max(tokens) >= config.words:
-        what = f"has token {max(tokens)}, but the model has {config.words} words"
+        what = f"has token {max(tokens)}, but the model's vocabulary has {config.words} tokens"
         raise CompileError("prompt", what, "is it this model's tokenizer?")
     if len(tokens) >= context:
-        what = f"has {len(tokens)} tokens; a context of {context} holds {context - 1} and one that follows"
+        what = f"has {len(tokens)} tokens; a context of {context} holds {context - 1} and one new token"
         raise CompileError("prompt", what, _longer(config, len(tokens) + 1))
     if len(text) > longest:
         what = f"has {len(text)} bytes; with a context of {context} tokens a text may have {longest}"
@@ -38,9 +40,9 @@ def _utf8(prompt: str | bytes) -> bytes:
         text = prompt.encode("utf-8", "surrogateescape") if isinstance(prompt, str) else prompt
         text.decode("utf-8")
     except UnicodeEncodeError as error:
-        what = f"its character {error.start + 1} of {len(prompt)} is no Unicode text: {error.object[error.start]!a}"
+        what = f"its character {error.start + 1} of {len(prompt)} is not valid Unicode: {error.object[error.start]!a}"
         raise CompileError("prompt", what, "give text in UTF-8") from None
     except UnicodeDecodeError as error:
-        what = f"is no UTF-8: byte {error.start + 1} of {len(text)} is {text[error.start]:#04x}"
+        what = f"is not UTF-8: byte {error.start + 1} of {len(text)} is {text[error.start]:#04x}"
         raise CompileError("prompt", what, "give text in UTF-8") from None
     return text

@@ -234,7 +234,11 @@ def _check_capacity(problem: Problem, needed: int, bound: int) -> None:
     if problem.capacity is None or needed <= problem.capacity:
         return
     proven = bound > problem.capacity
-    hint = f"no placement needs less than {bound}" if proven else f"{bound} bytes might do, but were not reached"
+    hint = (
+        f"every placement needs at least {bound} bytes"
+        if proven
+        else f"at least {bound} bytes are needed, but no placement with so few was found"
+    )
     what = f"needs {needed} bytes, {problem.capacity} available; {_largest_moment(problem)}"
     raise CompileError("memory", what, f"{hint}: {ADVICE}")
 

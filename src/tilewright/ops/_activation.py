@@ -40,9 +40,9 @@ def check_activation(op: Op | None, total: str, types: Mapping[str, TensorType])
     if op is None:
         return
     if not is_activation(op):
-        raise Refusal(f"{op.kind} is no activation that is applied to results before they are stored")
+        raise Refusal(f"{op.kind} cannot be fused as an activation")
     if types[total].dtype != "float32":
-        raise Refusal(f"{op.kind} applied to totals of {types[total].dtype}", "only those of float32")
+        raise Refusal(f"{op.kind} applied to {types[total].dtype}", "only float32 is supported")
 
 
 def activated(op: Op | None, values: Array) -> Array:

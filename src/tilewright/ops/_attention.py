@@ -40,7 +40,7 @@ def attend(
     batch, heads, steps, width = make.shape(q)
     _, shared, keys, _ = make.shape(k)
     if shared < 1 or heads % shared:
-        raise Refusal(f"{heads} heads share {shared} heads of keys")
+        raise Refusal(f"{heads} query heads cannot be divided evenly among {shared} KV heads")
     grouped = make.reshape(q, (batch, shared, heads // shared * steps, width))
     scores = make.scaled(make.matmul(grouped, k, trans_b=True), scale or 1.0 / math.sqrt(width))
     if softcap:
@@ -88,7 +88,7 @@ def rotate(make: Compose, x: str, cosine: str, sine: str, interleaved: bool) -> 
     """Pairs of channels turned by an angle; cosine and sine broadcast to x, with half as many channels as turn."""
     half, width = make.shape(cosine)[-1], make.shape(x)[-1]
     if 2 * half > width:
-        raise Refusal(f"{2 * half} channels turn, but a head has {width}")
+        raise Refusal(f"{2 * half} channels are rotated, but a head has {width}")
     turning = make.part(x, -1, 0, 2 * half)
     starts = ((0, 2 * half, 2), (1, 2 * half, 2)) if interleaved else ((0, half, 1), (half, 2 * half, 1))
     first, second = (make.part(turning, -1, *span) for span in starts)

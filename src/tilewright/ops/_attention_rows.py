@@ -74,9 +74,9 @@ class AttentionRows(Internal):
         if k[:3] != v[:3] or q[0] != k[0] or q[3] != k[3]:
             raise Refusal(f"queries of shape {q} with keys of shape {k} and values of shape {v}")
         if not q[2] or not k[2] or q[2] % k[2]:
-            raise Refusal(f"{q[2]} heads share {k[2]} heads of keys")
+            raise Refusal(f"{q[2]} query heads cannot be divided evenly among {k[2]} KV heads")
         if not k[1]:
-            raise Refusal("no key to look at")
+            raise Refusal("there are no keys")
         if self.causal and (self.first < 0 or self.first + q[1] > k[1]):
             raise Refusal(f"{q[1]} queries after {self.first} earlier ones see {k[1]} keys")
         if "position" in types and (types["position"] != TensorType("int32", (1,)) or not self.causal):

@@ -40,7 +40,7 @@ def check_requant(op: Requantised, left: str, types: Mapping[str, TensorType]) -
     if (op.requant is None) == ("mul" in types) or (op.requant is None and "add" in types):
         raise Refusal("mul and add belong to a requantisation, which needs mul")
     if op.requant is not None and total_dtype(types[left].dtype) != "int32":
-        raise Refusal(f"{left} is {types[left].dtype}; only totals in int32 can be requantised")
+        raise Refusal(f"{left} is {types[left].dtype}; only int32 accumulators can be requantised")
     for name in {"mul", "add"} & set(types):
         if types[name].dtype != "int32":
             raise Refusal(f"{name} is {types[name].dtype}, it should be int32")

@@ -61,7 +61,8 @@ def merge_loops(sizes: Sequence[int], strides: Mapping[str, Sequence[int]]) -> t
             kept[name].append(strides[name][axis])
     if len(merged) > MAX_RANK:
         raise Refusal(
-            f"a walk over {len(merged)} axes; at most {MAX_RANK} are supported", "join axes by a Reshape before it"
+            f"{len(merged)} axes that cannot be merged; at most {MAX_RANK} are supported",
+            "join axes by a Reshape before it",
         )
     if not merged:
         return (1,), dict.fromkeys(strides, (0,))

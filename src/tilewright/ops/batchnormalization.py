@@ -38,7 +38,7 @@ class BatchNormalization(Op):
             if name != "X" and kind.shape != (channels,):
                 raise Refusal(f"{name} has shape {kind.shape} for {channels} channels")
         if ("mean" in types) != ("var" in types):
-            raise Refusal("mean and var come together")
+            raise Refusal("mean and var must both be given, or neither")
 
     def numpy(self, X: Array, scale: Array, B: Array, mean: Array | None = None, var: Array | None = None) -> Array:
         scale, shift = self.scale_and_shift(scale, B, mean, var)

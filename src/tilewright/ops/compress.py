@@ -30,5 +30,5 @@ class Compress(Op):
         at = 0 if axis is None else node.axis(axis, node.rank())
         chosen = np.flatnonzero(condition)
         if len(condition) > make.shape(x)[at]:
-            raise Refusal(f"{len(condition)} conditions for an axis of {make.shape(x)[at]}")
+            raise Refusal(f"{len(condition)} conditions are given for an axis of {make.shape(x)[at]}")
         return emit(Gather(at), [x, make.constant(chosen.astype(np.int32), "chosen")], node.outputs)

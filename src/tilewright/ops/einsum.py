@@ -127,7 +127,7 @@ def _parsed(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
-        raise Refusal(f"equation {equation!r} speaks of {len(terms)} operands, {len(shapes)} are given")
+        raise Refusal(f"equation {equation!r} has {len(terms)} operands, {len(shapes)} are given")
     spare = [letter for letter in ascii_letters if letter not in equation]
     counts = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)]
     if any(count < 0 or (count and "..." not in term) for count, term in zip(counts, terms, strict=True)):

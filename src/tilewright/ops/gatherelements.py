@@ -36,7 +36,7 @@ class GatherElements(Op):
             raise Refusal(f"indices of shape {indices} along axis {self.axis} of shape {x}")
         check_indices(types["indices"], x[self.axis])
         if any(wanted > size for axis, (wanted, size) in enumerate(zip(indices, x, strict=True)) if axis != self.axis):
-            raise Refusal(f"indices of shape {indices} reach over the edge of shape {x}")
+            raise Refusal(f"indices of shape {indices} exceed shape {x}")
 
     def numpy(self, X: Array, indices: Array) -> Array:
         shape = list(indices.shape)

@@ -60,7 +60,7 @@ class PackedConv(Internal):
         if self.bits not in WIDTHS or self.conv.groups != 1 or self.conv.w_zero:
             raise Refusal(f"weights of {self.bits} bits in {self.conv.groups} groups", f"bits are one of {WIDTHS}")
         if types["X"].dtype not in NARROW:
-            raise Refusal(f"X is {types['X'].dtype}, bytes are expected")
+            raise Refusal(f"X is {types['X'].dtype}, int8 or uint8 is expected")
         length = row_bytes(math.prod(self.filter), self.bits)
         if types["W"].dtype != "uint8" or len(types["W"].shape) != 2 or types["W"].shape[1] != length:
             raise Refusal(f"W is {types['W']}, for filters of {math.prod(self.filter)} codes of {self.bits} bits")

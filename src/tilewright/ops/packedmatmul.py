@@ -47,7 +47,7 @@ class PackedMatMul(Internal):
         if self.bits not in WIDTHS or not -128 <= self.least <= 128 - 2**self.bits:
             raise Refusal(f"weights of {self.bits} bits from {self.least} on", f"bits are one of {WIDTHS}")
         if a.dtype not in NARROW or not a.shape:
-            raise Refusal(f"A is {a}, rows of bytes are expected")
+            raise Refusal(f"A is {a}, rows of int8 or uint8 are expected")
         if b.dtype != "uint8" or len(b.shape) != 2 or b.shape[1] != row_bytes(a.shape[-1], self.bits):
             raise Refusal(f"B is {b}, for rows of {a.shape[-1]} codes of {self.bits} bits")
         for name in {"C", "mul", "add"} & set(types):

@@ -44,7 +44,7 @@ class Pad(Op):
         if len(self.pads) != 2 * len(kind.shape) or min(self.pads, default=0) < 0:
             raise Refusal(f"pads {self.pads} do not fit shape {kind.shape}")
         if is_integer(kind.dtype) and not limits(kind.dtype)[0] <= self.value <= limits(kind.dtype)[1]:
-            raise Refusal(f"a border of {self.value} around {kind.dtype}")
+            raise Refusal(f"padding with {self.value} does not fit {kind.dtype}")
 
     def numpy(self, X: Array) -> Array:
         return np.pad(X, pad_spans(self.pads), constant_values=X.dtype.type(self.value))
@@ -97,7 +97,7 @@ def _value(node: OnnxNode) -> float | int:
     if node.type(0).dtype == "float32":
         return float(value)
     if not math.isfinite(value):
-        raise Refusal(f"pads integers with {value}")
+        raise Refusal(f"{value} is no value to pad integers with")
     return int(value)
 
 

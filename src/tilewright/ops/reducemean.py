@@ -31,7 +31,7 @@ class ReduceMean(Sum):
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)
         if types["X"].dtype != "float32" and self.count({"X": types["X"].shape}) == 0:
-            raise Refusal("the mean of no integers")
+            raise Refusal("an integer mean over no elements")
 
     def accumulate(self, X: Array) -> Array:
         total = X.sum(axis=self.axes, keepdims=self.keepdims, dtype="float64" if X.dtype == np.float32 else "int64")

@@ -29,7 +29,7 @@ class ScatterElements(Scattering):
             raise Refusal(f"indices of shape {indices}, updates of shape {updates} along axis {self.axis} of {x}")
         check_indices(types["indices"], x[self.axis])
         if any(wanted > size for axis, (wanted, size) in enumerate(zip(indices, x, strict=True)) if axis != self.axis):
-            raise Refusal(f"indices of shape {indices} reach over the edge of shape {x}")
+            raise Refusal(f"indices of shape {indices} exceed shape {x}")
 
     def numpy(self, X: Array, indices: Array, updates: Array) -> Array:
         where: list[Array] = list(np.indices(indices.shape))

@@ -23,7 +23,7 @@ def with_own_kernels(target: Target, folders: Sequence[str]) -> Target:
         return target
     if target.cluster is not None:
         raise CompileError(
-            f"target {target.name}", "weighs kernels by measured costs, which those of --kernels do not have",
+            f"target {target.name}", "chooses kernels by measured cycles, which those of --kernels do not have",
             "choose a target without a cluster: generic, rv32 or a Cortex-M",
         )  # fmt: skip
     found = [read_folder(words) for words in folders]

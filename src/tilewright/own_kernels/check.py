@@ -19,7 +19,7 @@ LAYOUTS = ("", "channels_last", "channels_second")
 def check_declaration(own: OwnKernels, where: str, files: Mapping[str, Path]) -> None:
     """All that is wrong at once; `files` are the sources and headers of the folder."""
     errors = [] if re.fullmatch(r"[A-Za-z]\w*", own.name) else [
-        CompileError(where, f"the name '{own.name}' is not one for C", 'name="letters_and_digits"')
+        CompileError(where, f"the name '{own.name}' is not a C name", 'name="letters_and_digits"')
     ]  # fmt: skip
     if own.layout not in LAYOUTS:
         errors.append(CompileError(where, f"layout '{own.layout}' is unknown", "channels_last or channels_second"))
@@ -38,7 +38,7 @@ def check_declaration(own: OwnKernels, where: str, files: Mapping[str, Path]) ->
 def _of_library(library: Library, where: str) -> list[CompileError]:
     path = Path(library.path)
     if not path.is_dir():
-        return [CompileError(where, f"the library's path {path} is not a folder", "give the path where it lies")]
+        return [CompileError(where, f"the library's path {path} is not a folder", "give the folder of the library")]
     return [
         CompileError(where, f"the library at {path} has no folder {name}", "is that the library?")
         for name in library.includes

@@ -107,7 +107,7 @@ class Samples:
             wrong = ~np.isfinite(found)
             if wrong.any():
                 what = f"{int(wrong.sum())} of {wrong.size} values are not finite, first {found[wrong].flat[0]}"
-                raise CompileError(where, what, "leave the sample out, or mend what makes it")
+                raise CompileError(where, what, "leave the sample out, or fix its preprocessing")
             return found.reshape(kind.shape)
         _check_integers(row, kind, where)
         return np.asarray(row, kind.element).reshape(kind.shape)
@@ -195,7 +195,11 @@ def _check_type(source: Source, kind: TensorType, name: str) -> None:
 def _check_integers(row: Array, kind: TensorType, where: str) -> None:
     low, high = limits(kind.dtype) if is_integer(kind.dtype) else (0, 1)
     if row.size and (row.min() < low or row.max() > high):
-        raise CompileError(where, f"has values from {row.min()} to {row.max()}; {kind.dtype} holds {low} to {high}")
+        raise CompileError(
+            where,
+            f"has values from {row.min()} to {row.max()}; {kind.dtype} holds {low} to {high}",
+            "scale the samples as in training",
+        )
 
 
 def _count(counts: Mapping[str, int]) -> int:

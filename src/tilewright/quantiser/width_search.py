@@ -145,7 +145,7 @@ def _check(budget: Budget, metric: Metric | None) -> None:
     if budget.kind not in BUDGETS:
         raise CompileError(f"budget '{budget.kind}'", "is unknown", f"use {', '.join(BUDGETS)}")
     if budget.kind == "max_loss" and metric is None:
-        raise CompileError(str(budget), "says a loss of the metric, and there is none", "give --labels or --metric")
+        raise CompileError(str(budget), "limits the loss of a metric, and there is none", "give --labels or --metric")
 
 
 # ---- measured -----------------------------------------------------------------------------------------------------
@@ -241,8 +241,8 @@ def _out_of_reach(budget: Budget, points: Sequence[FrontPoint], unit: str) -> Co
     cheapest = min(points, key=lambda point: point.cost.of(unit))
     finest = max(points, key=lambda point: point.snr_db)
     seen = (
-        f"no widths reach it: the cheapest take {cheapest.cost.of(unit):,} {unit} with {cheapest.snr_db:.1f} dB, "
-        f"the finest {finest.cost.of(unit):,} {unit} with {finest.snr_db:.1f} dB"
+        f"no bit widths reach it: the cheapest take {cheapest.cost.of(unit):,} {unit} with {cheapest.snr_db:.1f} dB, "
+        f"the most accurate {finest.cost.of(unit):,} {unit} with {finest.snr_db:.1f} dB"
     )
-    more = f"allow more {unit}" if BUDGETS[budget.kind] else "ask for less, or use --learn-rounding and more samples"
+    more = f"allow more {unit}" if BUDGETS[budget.kind] else "ask for less, or use --learn-rounding or more samples"
     return CompileError(str(budget), seen, more)

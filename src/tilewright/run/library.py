@@ -180,10 +180,10 @@ class LoadedNetwork:
             )
         if array.shape != kind.shape or array.dtype != self._elements[name]:
             found = f"{array.dtype} {'x'.join(map(str, array.shape))}"
-            raise CompileError("call", f"{what} is {found}, not {kind}", "convert it: nothing is converted here")
+            raise CompileError("call", f"{what} is {found}, not {kind}", "convert it before the call")
         if not array.flags.c_contiguous or not array.flags.aligned:
-            reason = "does not lie in one piece" if array.flags.aligned else "begins where its elements may not"
-            raise CompileError("call", f"{what} {reason}", "array.copy() makes one that is right")
+            reason = "is not contiguous" if array.flags.aligned else "is not aligned"
+            raise CompileError("call", f"{what} {reason}", "pass array.copy()")
         return array
 
 

@@ -40,7 +40,7 @@ MAX_CYCLES_WITH_DEVICES = 2_000_000_000
 """The same with devices of the user's, which may never end their jobs."""
 SHOWN = 64
 """Registers of such a device that are shown."""
-DEVICE_HINT = "`tilewright accelerator check FOLDER` runs single jobs, with everything looked for"
+DEVICE_HINT = "`tilewright accelerator check FOLDER` runs single jobs with all checks"
 
 LINK_SCRIPT = "runtime/link.ld"
 

@@ -108,7 +108,7 @@ def _parse(data: bytes, name: str) -> Elf:
     entry, program_offset, section_offset = struct.unpack_from("<III", data, 24)
     program_size, programs, section_size, sections = struct.unpack_from("<HHHH", data, 42)
     if (programs and program_size < 32) or (sections and section_size < 40):
-        raise CompileError(name, "is damaged: its headers are smaller than headers are", "build it again")
+        raise CompileError(name, "is damaged: its headers are too small", "build it again")
     segments = []
     for i in range(programs):
         at = program_offset + i * program_size

@@ -70,11 +70,14 @@ MISUSES = (
     ),
     (
         "reads a register whose data mover has elements for it while streams are off",
-        "switch streams on (CSR 0x7C0, bit 0) behind their set-up, and off behind the last instruction that reads them",
+        "switch streams on (CSR 0x7C0, bit 0) after their set-up, and off after the last instruction that reads them",
     ),
-    ("has in the body of frep what does not go through the queue", "only sums, products and their kin repeat"),
+    ("has in the body of frep what does not go through the queue", "only arithmetic of the FPU repeats"),
     ("repeats more instructions than the queue holds", "let frep repeat at most 16"),
-    ("has an instruction of the integer core in the body of frep, which is not repeated", "put it before or behind"),
+    (
+        "has an instruction of the integer core in the body of frep, which is not repeated",
+        "put it before or after the loop",
+    ),
     ("uses a stream register in an instruction that goes past the queue", "take the element by an arithmetic one"),
     ("wakes a core that does not exist", "hart numbers begin at 0; -1 wakes all"),
     (
@@ -112,7 +115,7 @@ def _illegal(fault: CFault) -> tuple[str, str]:
 
 
 def _unmapped(fault: CFault) -> tuple[str, str]:
-    return f"{_access(fault)}, where there is nothing", "a wild pointer, or an address of another chip?"
+    return f"{_access(fault)}, where nothing is mapped", "a wild pointer, or an address of another chip?"
 
 
 def _misaligned(fault: CFault) -> tuple[str, str]:
@@ -138,7 +141,7 @@ def _fetch(fault: CFault) -> tuple[str, str]:
 
 
 def _unwritten(fault: CFault) -> tuple[str, str]:
-    return f"{_access(fault)}, which nobody has written", "initialise it; memory is undefined at reset"
+    return f"{_access(fault)}, which is uninitialised", "initialise it; memory is undefined at reset"
 
 
 def _protected(fault: CFault) -> tuple[str, str]:
@@ -146,7 +149,7 @@ def _protected(fault: CFault) -> tuple[str, str]:
 
 
 def _transfer(fault: CFault) -> tuple[str, str]:
-    return f"{_access(fault)}, where a DMA transfer is under way", "wait for the transfer first"
+    return f"{_access(fault)}, where a DMA transfer is in flight", "wait for the transfer first"
 
 
 def _command(fault: CFault) -> tuple[str, str]:

@@ -91,7 +91,7 @@ def _listen(port: int) -> socket.socket:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
         why = (error.strerror or str(error)).partition(" (")[0]
-        raise CompileError(f"port {port}", f"cannot be listened at: {why}", "choose another one") from None
+        raise CompileError(f"port {port}", f"cannot be opened: {why}", "choose another one") from None
 
 
 class Server:

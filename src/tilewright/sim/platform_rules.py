@@ -63,7 +63,7 @@ def check_headers(platform: Platform, elf: Elf) -> None:
                 raise CompileError(
                     elf.path, f"has a program header for {start:#x}..{end:#x}, in {memory.name}, at which the chip's "
                     "public simulator hangs before the program begins",
-                    "name PHDRS in the linker script, and put :NONE behind the sections that lie there",
+                    "name PHDRS in the linker script, and put :NONE after the sections there",
                 )  # fmt: skip
 
 

@@ -49,9 +49,7 @@ def check_cores(platform: Platform, elf: Elf) -> None:
     """A program says of itself whether it has compressed instructions or floats; not all cores do."""
     if missing := _missing(platform, elf):
         hint = other_platforms(platform, elf) + "build it with the instructions of these cores"
-        raise CompileError(
-            elf.path, f"is built for cores with {missing}, which those of {platform.name} have not", hint
-        )
+        raise CompileError(elf.path, f"is built for cores with {missing}, which those of {platform.name} lack", hint)
 
 
 def other_platforms(platform: Platform, elf: Elf) -> str:

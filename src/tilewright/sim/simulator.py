@@ -100,7 +100,9 @@ class Simulator:
         """Put a program into memory and its entry point into the cores that boot."""
         elf = program if isinstance(program, Elf) else read_elf(program)
         if self.exit_code is not None or self.cycle:
-            raise CompileError(elf.path, "comes to a simulator that has run", "make a new one for each program")
+            raise CompileError(
+                elf.path, "cannot be loaded: the simulator has already run", "make a new one for each program"
+            )
         if self._finds_misuse:
             check_headers(self.platform, elf)
         check_cores(self.platform, elf)
@@ -274,7 +276,7 @@ class Simulator:
     def _set_breakpoints(self, addresses: list[int]) -> None:
         array = (ctypes.c_uint32 * max(1, len(addresses)))(*addresses)
         if not self._library.tw_set_breakpoints(self._sim, array, len(addresses)):
-            raise CompileError("breakpoints", f"{len(addresses)} of them", "there may be 64 at a time")
+            raise CompileError("breakpoints", f"{len(addresses)} are too many", "set at most 64 at a time")
 
     # ---- looking inside ----
 

@@ -55,7 +55,7 @@ OURS = str(Path(__file__).parents[1])
 
 def too_long(where: str, seconds: float) -> CompileError:
     what = f"has not come back after {seconds:g} seconds, which {VARIABLE} sets"
-    return CompileError(where, what, "look for a loop without end")
+    return CompileError(where, what, "look for an endless loop")
 
 
 class Calls(ABC):

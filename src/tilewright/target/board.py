@@ -29,7 +29,9 @@ def adapted(target: Target, settings: Settings) -> Target:
     _check_emulator(target, settings.emulator)
     if target.emulated and settings.isa:
         raise CompileError(
-            f"--isa {settings.isa}", f"{target.name} is one core", "leave it out, or choose another target"
+            f"--isa {settings.isa}",
+            f"{target.name} has a fixed instruction set",
+            "leave it out, or choose --target rv32",
         )
     isa = target.board.isa if target.emulated else check_isa(settings.isa or target.board.isa)
     memories = _memories(target, dict(settings.memories))

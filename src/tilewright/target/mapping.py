@@ -20,7 +20,7 @@ from tilewright.target.target import Engine, Offer, Target
 
 CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
 """What to try where element types do not fit, and where something else does not."""
-MORE_ENGINES = "name an engine with cores too"
+MORE_ENGINES = "add an engine with cores"
 """The same where an accelerator has not everything."""
 
 
@@ -107,7 +107,9 @@ def only_engines(target: Target, names: tuple[str, ...]) -> Target:
         return target
     for name in names:
         if name not in known:
-            raise CompileError(f"engine '{name}'", f"target {target.name} has {', '.join(known)}")
+            raise CompileError(
+                f"engine '{name}'", f"is not an engine of {target.name}", f"its engines: {', '.join(known)}"
+            )
     return replace(target, engines=tuple(e for e in target.engines if e.name in names))
 
 
@@ -127,7 +129,7 @@ def check_engines(target: Target) -> Target:
     """The target, if something in it takes what accelerators leave."""
     if all(engine.offer is not None for engine in target.engines):
         names = ",".join(engine.name for engine in target.engines)
-        raise CompileError(f"--engines {names}", "an accelerator does not run everything", MORE_ENGINES)
+        raise CompileError(f"--engines {names}", "an accelerator cannot compute every operator", MORE_ENGINES)
     return target
 
 
@@ -215,7 +217,9 @@ def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> li
     known = {node.name for node in graph.nodes if not node.op.view}
     engines = [engine.name for engine in target.engines]
     errors = [
-        CompileError(f"--place {name}={engine}", f"target {target.name} has {', '.join(engines)}")
+        CompileError(
+            f"--place {name}={engine}", f"is not an engine of {target.name}", f"its engines: {', '.join(engines)}"
+        )
         for name, engine in pinned.items()
         if engine not in engines
     ]

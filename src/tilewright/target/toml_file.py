@@ -21,6 +21,6 @@ def read_toml(path: Path, what: str, shown: str) -> dict[str, Any]:
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
     except UnicodeDecodeError:
-        raise CompileError(str(path), "is not a text", f"write the {what} as TOML in UTF-8") from None
+        raise CompileError(str(path), "is not UTF-8 text", f"write the {what} as TOML in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise CompileError(str(path), f"is not TOML: {error}", shown) from None

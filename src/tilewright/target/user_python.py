@@ -40,7 +40,9 @@ def named(path: Path) -> Iterator[None]:
         raise
     except SyntaxError as error:
         text = f": {error.text.strip()}" if error.text else ""
-        raise CompileError(f"{error.filename or path}:{error.lineno}", f"is no Python: {error.msg}{text}") from None
+        raise CompileError(
+            f"{error.filename or path}:{error.lineno}", f"is not valid Python: {error.msg}{text}"
+        ) from None
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         where = f"{path}:{lines[-1]}" if lines else str(path)

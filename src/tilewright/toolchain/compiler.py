@@ -96,8 +96,8 @@ def _refuse_too_large(said: str) -> None:
     missing = {name: int(more) for name, more in re.findall(r"region ['`](\w+)'[^\n]* overflowed by (\d+) bytes", said)}
     for name, more in missing.items():
         raise CompileError(
-            f"memory {name}", f"what is linked into it does not fit: {more} bytes are missing",
-            "what may help: a smaller network, a larger --memory or --board",
+            f"memory {name}", f"the program does not fit: {more} bytes are missing",
+            "use a smaller network, a larger --memory or another --board",
         )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_platformio() -> None:
     settings = configparser.ConfigParser()
     settings.read_string(text(content("platformio", "generic"), "platformio.ini"))
     assert settings["env:native"]["platform"] == "native"
-    with pytest.raises(CompileError, match="no board of PlatformIO's is known"):
+    with pytest.raises(CompileError, match="no PlatformIO board is known"):
         content("platformio", "rv32")
 
 
@@ -135,7 +135,8 @@ def test_kernels_that_call_a_library(tmp_path: Path) -> None:
     compiled = Compiled(*stages(builder.build(), "cortex-m4", "tiny", Settings(kernels=(folder,))))
     project = Project(compiled.schedule, compiled.quantised, "tiny")
     with pytest.raises(
-        CompileError, match="a library cannot have flags and folders of headers, as kernels of own_relu"
+        CompileError,
+        match="an Arduino library cannot have compiler options or include folders, which the kernels of own_relu",
     ):
         files("arduino", project)
     found = json.loads(text(files("platformio", project), "lib/tiny/library.json"))

@@ -27,8 +27,8 @@ def test_what_was_written_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("app/main.c", "is a project of ours, but app/main.c was changed since\n  hint: choose another -o"),
-        ("app/more.c", "is a project of ours, but holds other files: app/more.c"),
+        ("app/main.c", "was written by tilewright export, but app/main.c was changed since\n  hint: choose another -o"),
+        ("app/more.c", "was written by tilewright export, but holds other files: app/more.c"),
     ],
 )
 def test_what_somebody_has_changed_stays(tmp_path: Path, file: str, said: str) -> None:
@@ -59,7 +59,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     command = Command(capsys)
     ran = command("export", "net.onnx", "--as", "cmsis-pack", "--target", "cortex-m0plus")
     assert ran.code == 0
-    assert "written to net_cmsis_pack: README.md says how to go on" in ran.out
+    assert "written to net_cmsis_pack: see README.md there" in ran.out
     assert (tmp_path / "net_cmsis_pack" / "Tilewright.net.pdsc").is_file()
     assert "is not compiled for a target" in command("export", "net.onnx", "--target", "rv32").err
     assert "--int4" in command("export", "net.onnx", "--as", "cmake", "--int4").err

@@ -83,7 +83,7 @@ def test_names_without_their_prefix(tmp_path: Path) -> None:
 def test_a_window_within_the_context_is_refused(config: Json, window: int, tmp_path: Path) -> None:
     checkpoint = read_checkpoint(save(tmp_path, config))
     assert checkpoint.config.window == window
-    with pytest.raises(Exception, match=f"look back {window} tokens only.*\n.*at most {window}"):
+    with pytest.raises(Exception, match=f"a sliding window of {window} tokens.*\n.*at most {window}"):
         decoder_model(checkpoint, 4)
     assert decoder_model(checkpoint, 4, context=window).graph.node
 

@@ -70,7 +70,7 @@ def test_branches_of_data_that_do_more_than_compute() -> None:
          O("NEG", [0], [2])], [0], [2],
     )  # fmt: skip
     error = refusal(branching(FLAG, inputs=(0, 1), branches=[assigning, unary("NEG")]))
-    assert error.what == "stands in a branch that data decides on, and changes more than results"
+    assert error.what == "is in a branch whose condition is data, and has side effects"
     assert error.hint == control_flow.KNOWN
 
 

@@ -108,7 +108,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 def test_text_that_is_no_unicode_text() -> None:
     package()
-    with pytest.raises(CompileError, match=r"prompt: its character 3 of 4 is no Unicode text: '\\udcff'"):
+    with pytest.raises(CompileError, match=r"prompt: its character 3 of 4 is not valid Unicode: '\\udcff'"):
         ours("gpt2").encode("ab\udcffc")
     assert ours("gpt2").decode_bytes(ours("gpt2").encode(b"ab\xffc")) == b"ab\xffc"
 

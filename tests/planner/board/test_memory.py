@@ -83,7 +83,7 @@ def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         planned(board(tmp_path, 4, 12))
     assert caught.value.where == "SRAM of 12288 bytes"
-    tried = "are missing, and with FAST there is no room either; --optimise ram needs as much"
+    tried = "are missing, and they do not fit with FAST either; --optimise ram needs as much"
     assert f"{tried}\n  the arena's peak is at layer " in caught.value.what
     assert "--board " in caught.value.hint
 

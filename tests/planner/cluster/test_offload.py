@@ -165,10 +165,10 @@ def test_what_is_said_to_be_missing_is_enough(l1: int) -> None:
     ("options", "where", "what"),
     [
         ("--place nobody=cluster", "--place nobody", "no node of the lowered graph has this name"),
-        ("--place a=npu", "--place a=npu", "target siracusa has cluster, neureka"),
+        ("--place a=npu", "--place a=npu", "is not an engine of siracusa"),
         ("--place a", "--place a", "is not NAME=VALUE"),
         ("--place a=neureka --place a=cluster", "--place a=cluster", "contradicts --place a=neureka"),
-        ("--engines neureka", "--engines neureka", "an accelerator does not run everything"),
+        ("--engines neureka", "--engines neureka", "an accelerator cannot compute every operator"),
         ("--weight-memory perhaps", "--weight-memory perhaps", "is unknown"),
     ],
 )

@@ -89,7 +89,7 @@ def test_what_is_needed_later_stays_whole() -> None:
 
 @pytest.mark.fast
 def test_a_cluster_has_tiles() -> None:
-    with pytest.raises(CompileError, match="--optimise ram: the cluster of quad computes in tiles as it is"):
+    with pytest.raises(CompileError, match="--optimise ram: target quad has a cluster, which computes in tiles anyway"):
         pipeline.stage(mobile(), "quad", "lowered", settings=SMALL)
 
 

@@ -161,7 +161,7 @@ def test_deep_stacks_lie_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (Settings(cores=17), "--cores 17: the cluster has 1 to 16"),
+        (Settings(cores=17), "--cores 17: the cluster has 16\n  hint: choose 1 to 16"),
         (Settings(l1=60_000), "--l1 60000: L1 of minpool has 49152 bytes"),
         (Settings(memories=(("tcdm", 1),)), "--memory tcdm=1: is not a memory of minpool"),
         (Settings(code_in_l1=True), "--code-in-l1: target minpool runs no code from L1"),

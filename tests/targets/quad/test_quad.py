@@ -169,9 +169,9 @@ def test_it_is_listed(command: Command) -> None:
         ("--memory l3=5", "--memory l3=5", "is not a memory of quad", "its memories: tcdm, ram"),
         ("--l2 5000", "RAM of 5000 bytes", "262144 are kept for the program",
          "give it more, for example --memory ram=1048576"),
-        ("--cores 5", "--cores 5", "the cluster has 1 to 4", ""),
+        ("--cores 5", "--cores 5", "the cluster has 4", "choose 1 to 4"),
         ("--home L2", "--home L2", "is not a memory for constants", "use RAM"),
-        ("--engines neureka", "engine 'neureka'", "target quad has cluster", ""),
+        ("--engines neureka", "engine 'neureka'", "is not an engine of quad", "its engines: cluster"),
     ],
 )  # fmt: skip
 def test_errors(command: Command, small: Path, options: str, where: str, what: str, hint: str) -> None:

@@ -35,12 +35,14 @@ def unknown_weights() -> Layer:
 IMAGE = ones(1, 9, 9, 4)
 
 REFUSED: dict[str, Layer] = {
-    "N-EUREKA has convolutions, products with constant matrices and sums of two tensors only": layer(Relu(), IMAGE),
+    "N-EUREKA computes convolutions, products with constant matrices and additions of two tensors only": layer(
+        Relu(), IMAGE
+    ),
     "X is float32, N-EUREKA multiplies int8 and uint8": conv(
         ones(1, 9, 9, 4, dtype="float32"), ones(2, 3, 3, 4, dtype="float32")
     ),
-    "B is not constant, and N-EUREKA needs it prepared": unknown_weights(),
-    "its channels are not last": conv(IMAGE, ones(2, 9, 3, 3), channels_last=False),
+    "B is not constant, and N-EUREKA needs it packed at compile time": unknown_weights(),
+    "it is not channels last": conv(IMAGE, ones(2, 9, 3, 3), channels_last=False),
     "it has 2 groups of 2 channels and 3 filters; N-EUREKA has one group, or one channel and filter in each": conv(
         IMAGE, ones(6, 3, 3, 2), groups=2
     ),
@@ -51,7 +53,7 @@ REFUSED: dict[str, Layer] = {
     "its padding is (2, 0, 0, 0), N-EUREKA has at most 1 on each side of 3x3": conv(
         IMAGE, ones(4, 3, 3, 1), groups=4, padding=(2, 0, 0, 0)
     ),
-    "its taps are (2, 1) apart": conv(IMAGE, ones(2, 3, 3, 4), dilations=(2, 1)),
+    "its dilations are (2, 1)": conv(IMAGE, ones(2, 3, 3, 4), dilations=(2, 1)),
     "its rows are read or stored in another order": layer(MatMul(perm_y=(1, 0)), ones(4, 4), ones(4, 4)),
     "its second factor has shape (2, 4, 4); one matrix, or one for each head, is expected": layer(
         MatMul(), ones(2, 4, 4), ones(2, 4, 4)
@@ -62,7 +64,7 @@ REFUSED: dict[str, Layer] = {
     "its result is uint16, N-EUREKA makes int8, uint8, int16, int32": layer(
         MatMul(requant=Requant(0, "uint16", 0, 100)), ones(3, 4), ones(4, 4), None, ones(1, dtype="int32")
     ),
-    "totals of up to 2^31 do not fit N-EUREKA's 32 bits": layer(
+    "accumulators of up to 2^31 do not fit N-EUREKA's 32 bits": layer(
         MatMul(), ones(3, 4), ones(4, 4), np.full(4, 2**31 - 1, np.int32)
     ),
 }

@@ -158,9 +158,9 @@ NATIVE = QLinearAdd(300, 200, 5, Requant(9, "int8", -128, 127, 3, "half_up"))
 ONES = np.ones((2, 8), np.int8)
 REFUSED = {
     "N-EUREKA adds tensors of one shape": summed(NATIVE, ONES, ONES[:1]),
-    "N-EUREKA adds bytes that are all signed or all unsigned": summed(NATIVE, ONES, ONES.astype(np.uint8)),
+    "N-EUREKA adds two int8 or two uint8 tensors": summed(NATIVE, ONES, ONES.astype(np.uint8)),
     "one of them negative": summed(replace(NATIVE, mul_a=-3), ONES, ONES),
-    "which are no bytes times a common one": summed(replace(NATIVE, mul_a=1001), ONES, ONES),
+    "which are not 8-bit factors times a common one": summed(replace(NATIVE, mul_a=1001), ONES, ONES),
     "halves are rounded to even": summed(
         replace(NATIVE, requant=Requant(9, "int8", -128, 127, 3, "half_even")), ONES, ONES
     ),

@@ -12,8 +12,9 @@ def files(project: Project) -> dict[str, Content]:
     if project.includes(PLACE) or project.flags:
         whose = " and ".join(one.name for one in project.used_outside)
         raise CompileError(
-            "--as arduino", f"a library cannot have flags and folders of headers, as kernels of {whose} need them",
-            "--as platformio or --as cmake",
+            "--as arduino",
+            f"an Arduino library cannot have compiler options or include folders, which the kernels of {whose} need",
+            "use --as platformio or --as cmake",
         )  # fmt: skip
     name = project.name
     return {

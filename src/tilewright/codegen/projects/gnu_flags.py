@@ -28,7 +28,11 @@ def has_float_unit(target: Target) -> bool:
 def gnu_flags(target: Target) -> list[str]:
     """Of a board's core."""
     if target.board is None:
-        raise CompileError(f"target {target.name}", "has no core to compile for", "choose a microcontroller")
+        raise CompileError(
+            f"target {target.name}",
+            "has no core to compile for",
+            "choose a microcontroller, for example --target cortex-m4",
+        )
     if not target.emulated:
         isa = target.board.isa
         return [f"-march={isa}", f"-mabi={'ilp32f' if has_float(isa) else 'ilp32'}"]

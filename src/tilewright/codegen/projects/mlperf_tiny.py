@@ -20,7 +20,9 @@ ERROR = "AD01"
 def files(project: Project) -> dict[str, Content]:
     graph = project.schedule.graph
     if len(graph.inputs) != 1 or len(graph.outputs) != 1 or graph.states:
-        raise CompileError("--as mlperf-tiny", "the benchmark's networks have one input, one output and no state")
+        raise CompileError(
+            "--as mlperf-tiny", "the benchmark's networks have one input, one output and no state", "use --as cmake"
+        )
     return {
         **project.sources(PLACE),
         "app/network_call.h": project.call_header(),

@@ -43,7 +43,7 @@ def _environment(project: Project) -> dict[str, str]:
     core = cpu_of(project.target)
     if core not in BOARDS:
         raise CompileError(
-            f"target {project.target.name}", "no board of PlatformIO's is known for it", "--as cmake"
+            f"target {project.target.name}", "no PlatformIO board is known for it", "use --as cmake"
         )  # fmt: skip
     platform, board = BOARDS[core]
     lines = f"platform = {platform}\nboard = {board}\nframework = arduino\nmonitor_speed = 115200"

@@ -38,7 +38,9 @@ def _refuse_changed(place: Path) -> None:
     foreign = sorted(found - written.keys() - {MANIFEST})
     if changed or foreign:
         what = f"{changed[0]} was changed since" if changed else f"holds other files: {', '.join(foreign[:3])}"
-        raise CompileError(str(place), f"is a project of ours, but {what}", "choose another -o, or move it away")
+        raise CompileError(
+            str(place), f"was written by tilewright export, but {what}", "choose another -o, or move it away"
+        )
 
 
 def _written(place: Path) -> dict[str, str]:

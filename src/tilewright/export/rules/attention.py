@@ -17,7 +17,9 @@ HIDDEN = np.float32(-np.inf)
 def fused_attention(to: NodeWriter, op: FusedAttention) -> None:
     """Scores, softmax and values, with heads first; what is shared by heads is there for each of them."""
     if to.operand("position"):
-        raise Refusal("attention with a cache whose length is known at run time", "export the network of all tokens")
+        raise Refusal(
+            "attention with a cache of variable length cannot be exported", "export the network of all tokens"
+        )
     (_, queries, heads, _), (_, keys, groups, _) = to.shape("Q"), to.shape("K")
     query = to.add("Transpose", [to.operand("Q")], perm=HEADS_FIRST)
     columns = to.add("Transpose", [_for_all_heads(to, "K", heads // groups)], perm=COLUMNS)

@@ -92,7 +92,9 @@ def _refuse_requant(op: Filters | MatMul) -> None:
 def _refuse_wide(to: NodeWriter, left: str, right: str) -> None:
     found = to.type(left).dtype, to.type(right).dtype
     if not set(found) <= NARROW:
-        raise Refusal(f"{left} is {found[0]} and {right} is {found[1]}; ONNX convolves bytes", INTEGER_RESULTS)
+        raise Refusal(
+            f"{left} is {found[0]} and {right} is {found[1]}; ConvInteger takes int8 and uint8", INTEGER_RESULTS
+        )
 
 
 def _zero_points(to: NodeWriter, zeros: dict[str, int]) -> list[str]:

@@ -26,9 +26,11 @@ OUTPUT_AXES = (1, 0, 0)
 @rule(LSTMCells, GRUCells, RNNCells)
 def layer(to: NodeWriter, op: Cells) -> None:
     if getattr(op, "dynamic", False):
-        raise Refusal("a state that is rounded at each step", "export the network before it is quantised")
+        raise Refusal(
+            "a state that is quantised at each step cannot be exported", "export the network before it is quantised"
+        )
     if not to.operand("R"):
-        raise Refusal("products of the state that are computed outside", "export the graph before it is fitted")
+        raise Refusal("cells without their matrix product cannot be exported", "export the graph before it is fitted")
     x, w, bias = _inputs(to, _product(to))
     inputs = [x, w, _direction(to, to.operand("R")), _biases(to, op, bias), to.operand("N"), *_states(to, op)]
     made = [to.to.fresh(f"{name}_direction") if name else "" for name in to.outputs]

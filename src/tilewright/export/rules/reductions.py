@@ -20,7 +20,7 @@ KINDS = (
 def reduction(to: NodeWriter, op: Reduction) -> None:
     fields = op.attributes()
     if fields.get("integer") and to.type("X").dtype != "float32":
-        raise Refusal("a mean of integers that is rounded", "use the float network")
+        raise Refusal("a rounded mean of integers cannot be exported", "use the float network")
     x = in_int32(to, "X") if fields.get("wide") else to.operand("X")
     # Without axes ONNX means all of them, unless it is told that nothing is to be done.
     nothing: dict[str, Any] = {} if op.axes else {"noop_with_empty_axes": 1}

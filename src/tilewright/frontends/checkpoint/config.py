@@ -86,17 +86,19 @@ class Config:
         """Refuse sizes that contradict each other."""
         if self.heads % self.kv_heads:
             raise CompileError(
-                where, f"{self.heads} heads cannot share {self.kv_heads} heads of keys and values evenly",
+                where, f"{self.heads} query heads cannot be divided evenly among {self.kv_heads} KV heads",
                 "the first must be a multiple of the second: check the file",
             )  # fmt: skip
         if self.rotary is not None and self.head % 2:
-            raise CompileError(where, f"heads of {self.head} elements have no pairs to turn", "check the head's size")
+            raise CompileError(
+                where, f"heads of {self.head} elements cannot be rotated in pairs", "the size of a head must be even"
+            )
         if self.rotary is not None and (self.rotary.turned % 2 or self.rotary.turned > self.head):
-            what = f"{self.rotary.turned} of {self.head} elements of a head are turned, in pairs"
+            what = f"{self.rotary.turned} of {self.head} elements of a head cannot be rotated in pairs"
             raise CompileError(where, what, "check partial_rotary_factor and the head's size")
         for token in (self.begin, *self.ends):
             if token is not None and token >= self.words:
-                what = f"token {token} begins or ends texts, but the vocabulary has {self.words} words"
+                what = f"token {token} is a BOS or EOS token, but the vocabulary has {self.words} tokens"
                 raise CompileError(where, what, "check bos_token_id, eos_token_id and vocab_size")
 
 

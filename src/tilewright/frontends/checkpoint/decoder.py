@@ -53,12 +53,13 @@ def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
         raise CompileError(f"{tokens} tokens at once", f"do not fit a context of {context}", f"choose 1 to {context}")
     size = sum(value.nbytes for value in checkpoint.weights.values()) + _table_bytes(checkpoint, context)
     if size > MOST_BYTES:
-        what = f"needs {size} bytes for weights and angles of {context} tokens; an ONNX model holds {MOST_BYTES}"
+        what = f"needs {size} bytes for weights and rotary tables of {context} tokens; an ONNX model holds {MOST_BYTES}"
         raise CompileError(f"this {config.family}", what, "choose a shorter context, or a smaller model of the family")
     if config.window is not None and config.window < context:
         raise CompileError(
-            f"context {context}", f"layers of this {config.family} look back {config.window} tokens only, which is not "
-            "supported", f"choose a context of at most {config.window}: within it they see all there is",
+            f"context {context}",
+            f"this {config.family} has a sliding window of {config.window} tokens, which is not supported",
+            f"choose a context of at most {config.window}, where it makes no difference",
         )  # fmt: skip
 
 

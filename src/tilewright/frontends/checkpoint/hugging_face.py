@@ -164,7 +164,9 @@ class _Reader:
                 self.errors.append(self._missing(source) if value is None else self._misshapen(source, value, shape))
             return None
         if not known and not np.all(np.isfinite(value)):
-            self.errors.append(CompileError(f"{self.where}, tensor '{source}'", "has values that are not finite"))
+            self.errors.append(
+                CompileError(f"{self.where}, tensor '{source}'", "has values that are not finite", "get the file again")
+            )
         return value
 
     def _missing(self, source: str) -> CompileError:

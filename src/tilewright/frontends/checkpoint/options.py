@@ -128,7 +128,7 @@ class Options:
         if unknown:
             listed = ", ".join(f"{key} {_shown(said[key])}" for key in unknown[:8])
             raise CompileError(
-                self.where, f"unknown to this front end: {listed}",
+                self.where, f"has unknown options: {listed}",
                 "an option may change what the network computes; take it out of the file if this one does not",
             )  # fmt: skip
 

@@ -79,7 +79,7 @@ def signature_of(proto: onnx.ModelProto, where: str) -> Signature:
 def _check_ids(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
     if IDS not in inputs:
         listed = ", ".join(f"'{name}'" for name in [*inputs][:8])
-        raise CompileError(where, f"has no input '{IDS}' for the numbers of tokens", f"its inputs are {listed}")
+        raise CompileError(where, f"has no input '{IDS}' for the token numbers", f"its inputs are {listed}")
     dims = _dims(inputs[IDS])
     if len(dims) != 2:
         raise CompileError(f"{where}, input '{IDS}'", f"has {len(dims)} axes", "[batch, tokens] is expected")
@@ -108,7 +108,7 @@ def _refuse_others(names: set[str], where: str) -> None:
     if names:
         listed = ", ".join(f"'{name}'" for name in sorted(names)[:8])
         raise CompileError(
-            where, f"has inputs that a decoder of text alone has not: {listed}",
+            where, f"has inputs that a text decoder does not have: {listed}",
             f"{IDS}, {MASK}, {POSITIONS[0]} and past_key_values are known: export it without the others",
         )  # fmt: skip
 
@@ -118,7 +118,9 @@ def _logits(outputs: Sequence[str], presents: Sequence[str], where: str) -> str:
     if LOGITS in left or len(left) == 1:
         return LOGITS if LOGITS in left else left[0]
     listed = ", ".join(f"'{name}'" for name in outputs[:8])
-    raise CompileError(where, f"has no output '{LOGITS}' with the scores of words", f"its outputs are {listed}")
+    raise CompileError(
+        where, f"has no output '{LOGITS}' with the scores of the next token", f"its outputs are {listed}"
+    )
 
 
 # ---- keys and values ------------------------------------------------------------------------------------------------
@@ -130,12 +132,13 @@ def _pairs(past: Sequence[onnx.ValueInfoProto], presents: Sequence[str], where: 
         return ()
     by_end = {_end(name): name for name in presents}
     lone = [CompileError(
-        f"{where}, input '{value.name}'", "has no partner: no output has its keys or values with those of new tokens",
+        f"{where}, input '{value.name}'",
+        "has no matching output, which holds its keys or values and those of new tokens",
         f"'present.{_end(value.name)}' is expected; outputs: {_listed(presents)}",
     ) for value in past if _end(value.name) not in by_end]  # fmt: skip
     ends = {_end(value.name) for value in past}
     lone += [CompileError(
-        f"{where}, output '{name}'", "has no partner: no input takes it in the next call",
+        f"{where}, output '{name}'", "has no matching input, which takes it in the next call",
         f"'past_key_values.{_end(name)}' is expected; inputs: {_listed([value.name for value in past])}",
     ) for name in presents if _end(name) not in ends]  # fmt: skip
     raise_all(lone)

@@ -101,7 +101,7 @@ def read(model: str | Path | bytes) -> Model:
     except DAMAGED as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise CompileError(
-            where, f"is damaged: its {len(data)} bytes point to what is not there ({reason})", "convert it again"
+            where, f"is damaged: offsets point outside its {len(data)} bytes ({reason})", "convert it again"
         ) from None
 
 

@@ -185,7 +185,7 @@ class _Import:
 
     def _made(self, operator: Operator, node: Node) -> Sequence[str]:
         if self.calls.by_data and not operator.outputs:
-            raise Refusal("stands in a branch that data decides on, and changes more than results", control_flow.KNOWN)
+            raise Refusal("is in a branch whose condition is data, and has side effects", control_flow.KNOWN)
         if operator.kind in control_flow.KINDS:
             return control_flow.convert(operator, node.inputs(), self)
         return RULES[operator.kind](node)

@@ -339,7 +339,7 @@ def _characters(text: str | bytes) -> str:
     if place is not None:
         raise CompileError(
             "prompt",
-            f"its character {place + 1} of {len(text)} is no Unicode text: {text[place]!a}",
+            f"its character {place + 1} of {len(text)} is not valid Unicode: {text[place]!a}",
             "give text in UTF-8; Tokenizer.encode also takes bytes as they are",
         )
     return text

@@ -45,7 +45,7 @@ def _entries(data: bytes, where: str) -> Iterator[tuple[float, bytes]]:
         score, length = ENTRY.unpack_from(data, at) if at + ENTRY.size <= len(data) else (0.0, -1)
         at += ENTRY.size + max(length, 0)
         if length < 0 or at > len(data):
-            raise CompileError(where, f"ends or breaks off at byte {at} of {len(data)}", "copy it again")
+            raise CompileError(where, f"is truncated or damaged at byte {at} of {len(data)}", "copy it again")
         yield score, data[at - length : at]
 
 

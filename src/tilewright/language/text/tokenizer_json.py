@@ -29,7 +29,7 @@ def read(data: bytes, where: str) -> Tokenizer:
     except Refusal as refusal:
         raise refusal.at(where) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"is no tokenizer.json: {type(error).__name__}: {error}"
+        what = f"is not a tokenizer.json: {type(error).__name__}: {error}"
         raise CompileError(where, what, "save it again with Tokenizer.save of the package tokenizers") from None
 
 

@@ -36,7 +36,7 @@ def advice(target: Target, graph: Graph, memory: Memory, needs: Needs, settings:
     if changing and memory.banks and settings.memories:
         found.append("no --memory: the board may have more")
     if changing and (stack := _smaller_stack(target)):
-        found.append(f"a smaller stack: --stack {stack} (`run` tells what is used)")
+        found.append(f"a smaller stack: --stack {stack} (`run` shows how much is used)")
     found.append(
         _larger(needs, changing)
         if memory.banks

@@ -84,7 +84,7 @@ def _needs(uses: Sequence[Use]) -> Needs:
 def _elsewhere(schedule: Schedule) -> str:
     """What else has been tried: other memories, and layers in strips of rows (`--optimise ram`)."""
     others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
-    more = f", and with {', '.join(others)} there is no room either" if others else ""
+    more = f", and they do not fit with {', '.join(others)} either" if others else ""
     return f"{more}; --optimise ram needs as much"
 
 

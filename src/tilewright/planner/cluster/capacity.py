@@ -64,7 +64,7 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     cluster, l1 = cluster_of(mapped.target), mapped.target.hierarchy.l1
     cores = settings.cores or cluster.cores
     if not 1 <= cores <= cluster.cores:
-        raise CompileError(f"--cores {cores}", f"the cluster has 1 to {cluster.cores}")
+        raise CompileError(f"--cores {cores}", f"the cluster has {cluster.cores}", f"choose 1 to {cluster.cores}")
     kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of units: at equal depths cores use different banks, however many there are.

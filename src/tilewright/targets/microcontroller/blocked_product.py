@@ -49,7 +49,7 @@ class BlockedMatMul(Internal):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, bytes are expected")
+            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, int8 or uint8 is expected")
         check_requant(self, "A", types)
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def test_other_products_stay() -> None:
 
 def test_long_rows_stay() -> None:
     graph = graph_of(64, [1024, 64])
-    with pytest.raises(Refusal, match="its rows have 1024 elements, ITA's sums have room for 960"):
+    with pytest.raises(Refusal, match="its rows have 1024 elements, ITA's accumulators have room for 960"):
         product(graph, graph.nodes[0])
 
 
@@ -209,5 +209,5 @@ def test_the_softmax_of_the_dialect_is_that_of_the_first_generation_only() -> No
     assert attended(graph, graph.nodes[-1], FIRST_SOFTMAX).op == ItaAttend(
         Scale(101, 17), Scale(101, 14, 3), FIRST_SOFTMAX
     )
-    with pytest.raises(Refusal, match="no product with shares that ITA's softmax makes"):
+    with pytest.raises(Refusal, match="is not ITA's softmax of a product"):
         attended(graph, graph.nodes[-1], SOFTMAX)

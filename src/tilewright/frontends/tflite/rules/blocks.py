@@ -27,7 +27,7 @@ def space_to_batch(node: Node) -> Sequence[str]:
     wide = [size + begin + end for size, begin, end in zip(shape, begins, ends, strict=True)]
     node.check_elements(wide)
     if any(size % block for size, block in zip(wide[1:], blocks, strict=False)):
-        raise Refusal(f"blocks of {blocks} in a tensor of {wide}, borders and all")
+        raise Refusal(f"blocks of {blocks} do not divide a tensor of {wide} (with padding)")
     padded = node.emit(Pad((*begins, *ends), _border(node)), node.input(0)) if wide != list(shape) else node.input(0)
     parts = [size for pair in zip(wide[1:], blocks, strict=False) for size in (pair[0] // pair[1], pair[1])]
     apart = node.emit(Reshape((wide[0], *parts, *wide[1 + count :])), padded)

@@ -170,7 +170,7 @@ def depth_to_space(node: Node) -> Sequence[str]:
 def _borders(node: Node) -> Shape:
     shape, given = node.shape(0), node.integers(1, "the borders")
     if len(given) != 2 * len(shape) or min(given, default=0) < 0:
-        raise Refusal(f"borders {given} of a tensor of shape {list(shape)}")
+        raise Refusal(f"paddings {given} of a tensor of shape {list(shape)}")
     node.check_elements([size + given[2 * axis] + given[2 * axis + 1] for axis, size in enumerate(shape)])
     return (*given[0::2], *given[1::2])
 
@@ -190,7 +190,7 @@ def mirror_pad(node: Node) -> Sequence[str]:
     for axis, size in enumerate(shape):
         before, after = pads[axis], pads[len(shape) + axis]
         if max(before, after) > size - 1 + edge:
-            raise Refusal(f"a border of {max(before, after)} mirrors an axis of {size}")
+            raise Refusal(f"a padding of {max(before, after)} cannot mirror an axis of {size}")
         if before or after:
             table = np.pad(np.arange(size), (before, after), mode="symmetric" if edge else "reflect").astype(np.int32)
             made = node.emit(Gather(axis), made, node.add_constant(table, "mirror"))

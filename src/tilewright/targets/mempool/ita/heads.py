@@ -70,11 +70,11 @@ def attended(graph: Graph, node: Node) -> Heads:
     shares = only_maker(graph, node)
     scores = only_maker(graph, shares) if shares and softmax_of(shares) == POOL_SOFTMAX else None
     if shares is None or scores is None or not isinstance(scores.op, MatMul) or not isinstance(node.op, MatMul):
-        raise Refusal("it is no product with shares that ITAPool's softmax makes of a product")
+        raise Refusal("its first factor is not ITAPool's softmax of a product")
     scales = _scale(graph, scores), _scale(graph, node)
     q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
     if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
-        raise Refusal("it is no product of queries with keys, and of shares with values")
+        raise Refusal("it is not an attention: softmax of queries times keys, times values")
     if len({one.count for one in (q, k, v)}) != 1:
         raise Refusal(f"there are {q.count} heads of queries, {k.count} of keys and {v.count} of values")
     queries, keys, values = (projection(graph, graph.producers.get(one.rows)) for one in (q, k, v))
@@ -95,10 +95,10 @@ def _scale(graph: Graph, node: Node) -> Scale:
 
 def projection(graph: Graph, node: Node | None) -> Projection:
     if node is None:
-        raise Refusal("its queries, keys or values are not made by products")
+        raise Refusal("its queries, keys or values are not results of matrix products")
     found = product(graph, node)
     if found.op.curve.kind != IDENTITY or found.flips_out:
-        raise Refusal("a product in front of it is clipped to less than a byte, or has no sign")
+        raise Refusal("a product before it is clipped to less than int8, or unsigned")
     inner, columns = graph.types[node.inputs[0]].shape[-1], graph.types[node.key].shape[-1]
     weights, bias = as_matrix(found.weights).T[:inner, :columns], unpacked_bias(found.bias)[:columns]
     check_bits(weights, bias, found.op.scale)
@@ -109,22 +109,22 @@ def check_bits(weights: Array, bias: Array, scale: Scale) -> None:
     """Of weights [inner, columns]."""
     most = np.abs(weights.astype(np.int64)).sum(0) * 128 + np.abs(bias)
     if int(most.max()) * scale.multiplier + (1 << scale.shift >> 1) >> PRODUCT_BITS:
-        raise Refusal("its totals, times their factor, may leave the 32 bits that ITAPool has for them")
+        raise Refusal("its accumulators, times their factor, may not fit ITAPool's 32 bits")
 
 
 def _check(graph: Graph, found: Heads) -> None:
     x, y = (graph.types[one.rows] for one in (found.queries, found.keys))
     if found.keys.rows != found.values.rows:
-        raise Refusal("keys and values are made of different tensors")
+        raise Refusal("keys and values are computed from different tensors")
     if y.shape[-2] % SIDE or y.shape[-2] > LONGEST:
         raise Refusal(f"it has {y.shape[-2]} keys: ITAPool has no mask, and takes multiples of {SIDE} up to {LONGEST}")
     if x.shape[:-2] != y.shape[:-2] or x.shape[-1] != y.shape[-1] or x.shape[-2] > y.shape[-2]:
-        raise Refusal(f"queries are made of {x}, and keys of {y}")
+        raise Refusal(f"queries are computed from {x}, and keys from {y}")
     sizes = {one.weights.shape[1] for one in (found.queries, found.keys, found.values)}
     if len(sizes) != 1 or max(x.shape[-1], found.width) > LONGEST:
         raise Refusal(f"inputs of {x.shape[-1]} and heads of {found.width} columns: ITAPool has up to {LONGEST}")
     if found.width % SIDE and found.queries.scale.add and found.keys.scale.add:
-        raise Refusal("columns behind the last ones would count, as neither queries nor keys are zero there")
+        raise Refusal("neither queries nor keys are zero in the padded columns")
 
 
 def with_output(graph: Graph, found: Heads, node: Node) -> tuple[Heads, Node]:

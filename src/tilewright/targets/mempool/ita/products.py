@@ -39,7 +39,7 @@ def check_sizes(rows: int, inner: int, columns: int) -> None:
 def pool_product(graph: Graph, node: Node) -> tuple[PoolProduct, Array, Array]:
     """The operator, weights and biases; a `Refusal` says why ITA does not take a node."""
     if not isinstance(node.op, MatMul):
-        raise Refusal("ITAPool's ITAs have attention heads and matrix products only")
+        raise Refusal("ITAPool's ITAs compute attention heads and matrix products only")
     *rows, inner = graph.types[node.inputs[0]].shape
     columns = graph.types[node.key].shape[-1]
     check_sizes(math.prod(rows), inner, columns)

@@ -32,7 +32,7 @@ def offer(graph: Graph, node: Node) -> Offer:
         return _matmul_offer(graph, node, node.op)
     if isinstance(node.op, QLinearAdd):
         return sum_offer(graph, node, node.op)
-    raise Refusal("N-EUREKA has convolutions, products with constant matrices and sums of two tensors only")
+    raise Refusal("N-EUREKA computes convolutions, products with constant matrices and additions of two tensors only")
 
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _conv_sums(graph: Graph, node: Node, op: Conv) -> Sums:
     constants = _constants(graph, node, "X", ("W", "B", "mul", "add"))
     w = constants["W"]
     if not op.channels_last:
-        raise Refusal("its channels are not last")
+        raise Refusal("it is not channels last")
     filters = w.shape[0]
     return Sums(
         w.reshape(filters, -1, w.shape[-1]).transpose(0, 2, 1), op.w_zero, graph.operand_types(node)["X"].dtype,
@@ -113,7 +113,7 @@ def _heads_offer(graph: Graph, node: Node, x: str, sums: Sums, heads: int) -> Of
     op = NeurekaHeads(sums.bits, sums.offset, sums.dtype, heads=heads, axes=len(graph.types[node.key].shape))
     made, constants = results(sums, op, [sums.bias_without([])], thinned=True)
     if made.made == BY_CORES:
-        raise Refusal("each head has a matrix of its own, and totals that do not fit N-EUREKA's 32 bits")
+        raise Refusal("each head has a matrix of its own, and accumulators do not fit N-EUREKA's 32 bits")
     return named(node, x, made, {"W": pointwise_words(sums.codes[:, :, 0]), **constants})
 
 
@@ -162,7 +162,7 @@ def _constants(graph: Graph, node: Node, image: str, names: tuple[str, ...]) -> 
             raise Refusal(f"{name} is {types[name].dtype}, N-EUREKA multiplies int8 and uint8")
     for name in names:
         if name in operands and operands[name] not in graph.constants:
-            raise Refusal(f"{name} is not constant, and N-EUREKA needs it prepared")
+            raise Refusal(f"{name} is not constant, and N-EUREKA needs it packed at compile time")
     if not all(size for kind in types.values() for size in kind.shape):
         raise Refusal("it has an operand without elements")
     return {name: graph.constants[operands[name]] for name in names if name in operands}

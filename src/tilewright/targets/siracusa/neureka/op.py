@@ -60,7 +60,7 @@ class Neureka(Op):
 
     def check_constants(self, words: tuple[int, int], filters: int, types: Mapping[str, TensorType]) -> None:
         if types["X"].dtype not in ("int8", "uint8"):
-            raise Refusal(f"X is {types['X'].dtype}, bytes are expected")
+            raise Refusal(f"X is {types['X'].dtype}, int8 or uint8 is expected")
         if types["W"] != TensorType("uint8", words):
             raise Refusal(f"W is {types['W']}, encoded weights {words} are expected")
         for name in {"scale", "bias", "add"} & set(types):

@@ -31,7 +31,7 @@ def results(
     """The operator and its constants; `biases` where windows lie inside and where over edges, `thinned` where cores
     keep only some of the results."""
     if sums.dtype not in RESULTS:
-        raise Refusal(f"its result is {sums.dtype}, N-EUREKA makes {', '.join(RESULTS)}")
+        raise Refusal(f"its result is {sums.dtype}, N-EUREKA writes {', '.join(RESULTS)}")
     limit = _limit(sums, biases)
     found = _scaling(sums) if len(biases) == 1 else None
     if isinstance(found, Scaling):
@@ -78,7 +78,7 @@ def _scaling(sums: Sums) -> Scaling | str | None:
 def _limit(sums: Sums, biases: Sequence[Array]) -> int:
     most = int(np.max(_reaches(sums, biases)))
     if most > INT32[1]:
-        raise Refusal(f"totals of up to 2^{most.bit_length() - 1} do not fit N-EUREKA's 32 bits")
+        raise Refusal(f"accumulators of up to 2^{most.bit_length() - 1} do not fit N-EUREKA's 32 bits")
     return most
 
 

@@ -61,7 +61,7 @@ class NeurekaSum(Op):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["A"] != types["B"] or types["A"].dtype not in ("int8", "uint8"):
-            raise Refusal(f"A is {types['A']} and B is {types['B']}, bytes of one type and shape are expected")
+            raise Refusal(f"A is {types['A']} and B is {types['B']}, int8 or uint8 of one type and shape is expected")
 
     def numpy(self, A: Array, B: Array, W: Array, scale: Array, bias: Array) -> Array:
         first, second = depthwise_codes(W, WIDE, BITS)[0, [OF_A, AFTER_NEXT]]
@@ -89,7 +89,7 @@ def sum_offer(graph: Graph, node: Node, op: QLinearAdd) -> Offer:
     if a.shape != b.shape:
         raise Refusal(f"A is {a} and B is {b}; N-EUREKA adds tensors of one shape")
     if a.dtype != b.dtype or a.dtype not in ("int8", "uint8") or not a.elements:
-        raise Refusal(f"A is {a} and B is {b}; N-EUREKA adds bytes that are all signed or all unsigned")
+        raise Refusal(f"A is {a} and B is {b}; N-EUREKA adds two int8 or two uint8 tensors")
     if not {node.inputs[0], node.inputs[1]}.isdisjoint(graph.constants):
         raise Refusal("an operand is constant, and would have to be copied to L1")
     first, second, mul = _factors(op)
@@ -111,7 +111,7 @@ def _factors(op: QLinearAdd) -> tuple[int, int, int]:
     mul = max(1, math.gcd(op.mul_a, op.mul_b))
     first, second = op.mul_a // mul, op.mul_b // mul
     if max(first, second) >= 1 << BITS:
-        raise Refusal(f"factors are {op.mul_a} and {op.mul_b}, which are no bytes times a common one")
+        raise Refusal(f"factors are {op.mul_a} and {op.mul_b}, which are not 8-bit factors times a common one")
     return first, second, mul
 
 

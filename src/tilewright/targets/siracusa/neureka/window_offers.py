@@ -36,7 +36,7 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
     mode = _mode(conv, kernel, sums)
     padding = _used_padding(conv, shapes)
     if any(step != 1 for taps, step in zip(kernel, conv.dilations, strict=True) if taps > 1):
-        raise Refusal(f"its taps are {conv.dilations} apart")
+        raise Refusal(f"its dilations are {conv.dilations}")
     objection = _objection(conv, kernel, mode, padding)
     if objection and mode == DEPTHWISE:
         raise Refusal(objection)

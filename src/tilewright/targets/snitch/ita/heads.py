@@ -52,11 +52,11 @@ def attended(graph: Graph, node: Node, softmax: Softmax = SOFTMAX) -> Attended:
     shares = only_maker(graph, node)
     scores = only_maker(graph, shares) if shares and softmax_of(shares) == softmax else None
     if shares is None or scores is None or not isinstance(scores.op, MatMul) or not isinstance(node.op, MatMul):
-        raise Refusal("it is no product with shares that ITA's softmax makes of a product")
+        raise Refusal("its first factor is not ITA's softmax of a product")
     scales = total_scale(graph, scores), total_scale(graph, node)
     q, k, v = (heads_of(graph, name) for name in (scores.inputs[0], scores.inputs[1], node.inputs[1]))
     if q.is_turned or v.is_turned != node.op.trans_b or k.is_turned == scores.op.trans_b:
-        raise Refusal("it is no product of queries with keys, and of shares with values")
+        raise Refusal("it is not an attention: softmax of queries times keys, times values")
     turned: frozenset[str] = frozenset()
     if not _are_whole_tiles(graph, q, k, v):
         q, k, v = (_apart(graph, *one) for one in ((q, scores.inputs[0]), (k, scores.inputs[1]), (v, node.inputs[1])))
@@ -90,12 +90,12 @@ def total_scale(graph: Graph, node: Node) -> Scale:
     op = instance(node.op, MatMul)
     check_plain(op)
     if op.a_zero or op.b_zero or "C" in node.operands():
-        raise Refusal("zero points or a bias stand between its factors and their totals")
+        raise Refusal("it has zero points or a bias")
     if op.requant is not None and op.requant.dtype != "int8":
-        raise Refusal(f"its results are {op.requant.dtype}, ITA makes int8")
+        raise Refusal(f"its results are {op.requant.dtype}, ITA writes int8")
     found = requantised(graph, node, op, np.zeros(graph.types[node.key].shape[-1], np.int64))
     if found.bias.any() or found.activation.kind != "identity":
-        raise Refusal("its totals are moved before they are scaled, or clipped to less than a byte")
+        raise Refusal("its accumulators are offset before they are scaled, or results are clipped to less than int8")
     return found.scale
 
 

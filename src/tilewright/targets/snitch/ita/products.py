@@ -47,7 +47,7 @@ def product(graph: Graph, node: Node) -> Product:
     """A `Refusal` says why ITA does not take a node."""
     op = node.op
     if not isinstance(op, MatMul):
-        raise Refusal("ITA has matrix products, sums and attention only")
+        raise Refusal("ITA computes matrix products, additions and attention only")
     w = weights_of(graph, node, op)
     columns = w.shape[1]
     bias = _per_column(graph, node, "C", columns)
@@ -91,15 +91,15 @@ def weights_of(graph: Graph, node: Node, op: MatMul) -> Array:
     types, operands = graph.operand_types(node), node.operands()
     check_plain(op)
     if types["A"].dtype not in ("int8", "uint8"):
-        raise Refusal(f"A is {types['A'].dtype}, ITA multiplies bytes")
+        raise Refusal(f"A is {types['A'].dtype}, ITA multiplies int8 and uint8")
     if operands["B"] not in graph.constants or len(types["B"].shape) != 2 or len(types["A"].shape) < 2:
         raise Refusal("its second factor is not one constant matrix")
     b = graph.constants[operands["B"]]
     w = (b.T if op.trans_b else b).astype(np.int64) - op.b_zero
     if not w.size or w.min() < -128 or w.max() > 127:
-        raise Refusal("its weights, without their zero point, are no int8")
+        raise Refusal("its weights, without their zero point, do not fit int8")
     if w.shape[0] > MOST_INNER:
-        raise Refusal(f"its rows have {w.shape[0]} elements, ITA's sums have room for {MOST_INNER}")
+        raise Refusal(f"its rows have {w.shape[0]} elements, ITA's accumulators have room for {MOST_INNER}")
     return w.astype(np.int8)
 
 

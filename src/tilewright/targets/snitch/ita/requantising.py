@@ -53,7 +53,7 @@ def _objection(requant: Requant, mul: Array) -> str | None:
     if requant.rounding not in ("half_up", NATIVE) and requant.shift:
         return f"its rounding is {requant.rounding}, ITA rounds halves up"
     if requant.dtype != "int8":
-        return f"results are {requant.dtype}, ITA makes int8"
+        return f"results are {requant.dtype}, ITA writes int8"
     if len(np.unique(mul)) != 1:
         return "its columns have different factors, ITA has one for all"
     return None if mul.flat[0] >= 0 else f"its factor {int(mul.flat[0])} is negative"

@@ -79,11 +79,11 @@ def summed(graph: Graph, node: Node) -> Sum:
     """A `Refusal` says why ITA does not take a node."""
     op = node.op
     if not isinstance(op, QLinearAdd):
-        raise Refusal("it is no sum of quantised tensors")
+        raise Refusal("it is not an addition of quantised tensors")
     types = {graph.types[name] for name in node.inputs} | {graph.types[node.key]}
     if len(types) != 1 or {kind.dtype for kind in types} != {"int8"} or len(graph.types[node.key].shape) < 2:
         raise Refusal("its operands and its result are not all matrices of int8 of one shape")
-    reason = "its factors have no common one that leaves both 8 bits"
+    reason = "its factors are not 8-bit factors times a common one"
     for first in range(1, MOST_WEIGHT + 1):
         factor, rest = divmod(op.mul_a, first)
         if rest or factor <= 0 or op.mul_b % factor or not 0 < op.mul_b // factor <= MOST_WEIGHT:
