@@ -213,6 +213,7 @@ TW_ROW_FUNCTION(wide_near_1, TW_NEAR_WAY, 2, 1, 3)
 TW_ROW_FUNCTION(wide_near_2, TW_NEAR_WAY, 2, 2, 3)
 TW_ROW_FUNCTION(half_near_1, TW_NEAR_WAY, 1, 1, 3)
 TW_ROW_FUNCTION(half_near_2, TW_NEAR_WAY, 1, 2, 3)
+#if TW_HAS_DOUBLE_WAYS
 TW_ROW_FUNCTION(wide_double_1, TW_NEAR_DOUBLE_WAY, 2, 1, 3)
 TW_ROW_FUNCTION(wide_double_2, TW_NEAR_DOUBLE_WAY, 2, 2, 3)
 TW_ROW_FUNCTION(half_double_1, TW_NEAR_DOUBLE_WAY, 1, 1, 3)
@@ -221,6 +222,7 @@ TW_ROW_FUNCTION(wide_double_up_1, TW_NEAR_DOUBLE_UP_WAY, 2, 1, 3)
 TW_ROW_FUNCTION(wide_double_up_2, TW_NEAR_DOUBLE_UP_WAY, 2, 2, 3)
 TW_ROW_FUNCTION(half_double_up_1, TW_NEAR_DOUBLE_UP_WAY, 1, 1, 3)
 TW_ROW_FUNCTION(half_double_up_2, TW_NEAR_DOUBLE_UP_WAY, 1, 2, 3)
+#endif
 TW_ROW_FUNCTION(wide_any_1, TW_ANY_WAY, 2, 1, 4)
 TW_ROW_FUNCTION(wide_any_2, TW_ANY_WAY, 2, 2, 4)
 TW_ROW_FUNCTION(half_any_1, TW_ANY_WAY, 1, 1, 4)
@@ -228,11 +230,13 @@ TW_ROW_FUNCTION(half_any_2, TW_ANY_WAY, 1, 2, 4)
 
 static void some_rows(int halves, const work *k, const block *f, const int8_t *x, span of, TW_Y *y) {
   typedef void row_function(const work *, const block *, const int8_t *, span, TW_Y *);
-  static row_function *const functions[4][2][2] = {
+  static row_function *const functions[][2][2] = {
       {{half_any_1, half_any_2}, {wide_any_1, wide_any_2}},
       {{half_near_1, half_near_2}, {wide_near_1, wide_near_2}},
+#if TW_HAS_DOUBLE_WAYS
       {{half_double_1, half_double_2}, {wide_double_1, wide_double_2}},
       {{half_double_up_1, half_double_up_2}, {wide_double_up_1, wide_double_up_2}},
+#endif
   };
   const int is_near = TW_IS_NEAR(k->way) && k->p->kernel_h <= 3;
   const int way = !is_near ? 0 : k->way == TW_NEAR_WAY ? 1 : k->way == TW_NEAR_DOUBLE_WAY ? 2 : 3;

@@ -38,6 +38,13 @@ typedef enum {
   TW_NEAR_DOUBLE_UP_WAY
 } tw_way;
 
+/* Kernels for roundings without exponents have no code for the ways of those that have them. */
+#ifdef TW_HAS_EXPONENTS
+#define TW_HAS_DOUBLE_WAYS TW_HAS_EXPONENTS
+#else
+#define TW_HAS_DOUBLE_WAYS 1
+#endif
+
 /* Whether 16 bits hold all results. */
 #define TW_IS_NEAR(way) ((way) == TW_NEAR_WAY || (way) >= TW_NEAR_DOUBLE_WAY)
 
@@ -60,7 +67,7 @@ typedef enum {
 /* Rows of bytes from rows of totals, one of the ways of which TW_IS_NEAR: totals stay in registers. */
 TW_ALWAYS void tw_scale_near(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
                              const tw_sums *t, void *y, int64_t pitch) {
-  if (way == TW_NEAR_WAY) {
+  if (!TW_HAS_DOUBLE_WAYS || way == TW_NEAR_WAY) {
     tw_scale_rows(TW_NEAR_WAY, rows, s, f, is_unsigned, t, y, pitch);
   } else if (way == TW_NEAR_DOUBLE_UP_WAY) {
     tw_scale_rows(TW_NEAR_DOUBLE_UP_WAY, rows, s, f, is_unsigned, t, y, pitch);
@@ -73,7 +80,7 @@ TW_ALWAYS void tw_scale_near(tw_way way, int rows, const tw_scaler *s, const tw_
 TW_ALWAYS void tw_scale_near_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f,
                                    const tw_then_scaler *then, const tw_then_factors *again, int is_unsigned,
                                    const tw_sums *t, const void *added, void *y, int64_t pitch) {
-  if (way == TW_NEAR_WAY) {
+  if (!TW_HAS_DOUBLE_WAYS || way == TW_NEAR_WAY) {
     tw_scale_twice(TW_NEAR_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
   } else if (way == TW_NEAR_DOUBLE_UP_WAY) {
     tw_scale_twice(TW_NEAR_DOUBLE_UP_WAY, rows, s, f, then, again, is_unsigned, t, added, y, pitch);
