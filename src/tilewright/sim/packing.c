@@ -1,4 +1,8 @@
 /* Memory as a snapshot keeps it: most of a machine's memory is never touched, so that blocks of zeros are left out. */
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "sim.h"
 
 enum { BLOCK = 4096 };
@@ -33,14 +37,38 @@ u8 *pack(const u8 *data, size_t size, u8 *to) {
 }
 
 /* Blocks that are zeros already are not written: their pages stay untouched. */
+static void clear_blocks(u8 *data, size_t size) {
+    for (size_t at = 0; at < size; at += BLOCK)
+        if (!is_zero(data + at, block_at(at, size))) memset(data + at, 0, block_at(at, size));
+}
+
+#if defined(__linux__)
+enum { PAGES = 1 << 16 }; /* A whole number of pages on any system. */
+
+/* Zeros again. Whole pages of a long stretch are given back to the system, which has zeros there when they are touched
+ * next: to look at all of a large memory takes longer than to run a small program in it. */
+static void clear(u8 *data, size_t size) {
+    const size_t before = -(size_t)data & (PAGES - 1), whole = size < before ? 0 : (size - before) & ~(size_t)(PAGES - 1);
+    if (whole && madvise(data + before, whole, MADV_DONTNEED) == 0) {
+        clear_blocks(data, before);
+        clear_blocks(data + before + whole, size - before - whole);
+        return;
+    }
+    clear_blocks(data, size);
+}
+#else
+static void clear(u8 *data, size_t size) { clear_blocks(data, size); }
+#endif
+
 const u8 *unpack(u8 *data, size_t size, const u8 *from) {
-    for (size_t at = 0; at < size; at += BLOCK) {
-        const size_t bytes = block_at(at, size);
-        if (*from++) {
-            memcpy(data + at, from, bytes);
-            from += bytes;
-        } else if (!is_zero(data + at, bytes)) {
-            memset(data + at, 0, bytes);
+    for (size_t at = 0; at < size;) {
+        const size_t first = at;
+        for (; at < size && !*from; from++) at += block_at(at, size);
+        clear(data + first, at - first);
+        for (; at < size && *from; from++) {
+            const size_t bytes = block_at(at, size);
+            memcpy(data + at, from + 1, bytes);
+            at += bytes, from += bytes;
         }
     }
     return from;
