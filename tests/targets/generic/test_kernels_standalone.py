@@ -45,16 +45,17 @@ def header_folders(target: Target) -> list[str]:
 def read(sources: Sequence[Path], flags: Sequence[str], folder: Path, compiler: Compiler) -> None:
     """Without making code of them; starting gcc takes as long as reading."""
     if not compiler.is_zig:
-        return complained([*compiler.command, READ, *flags, *map(str, sources)], folder)
+        check([*compiler.command, READ, *flags, *map(str, sources)], folder)
+        return
     clang, options = clang_of(compiler.command), clang_options(compiler.command, flags, ".c", cache_folder() / "zig")
     assert options
     words = [*(word for word in options if word != "-c"), *definitions(flags)]
     for source in sources:
         begun = begin_with(clang, options, source, flags, folder, ObjectCache(cache_folder() / "objects", bound()))
-        complained([*clang, READ, *words, *begun, str(source)], folder)
+        check([*clang, READ, *words, *begun, str(source)], folder)
 
 
-def complained(words: Sequence[str], folder: Path) -> None:
+def check(words: Sequence[str], folder: Path) -> None:
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -72,13 +73,15 @@ def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -
     compiler, sources = find_compiler(cc), own_sources(target)
     flags = [*STRICT, "-g0", *header_folders(target)]
     if is_elsewhere:
-        compile_objects(dict.fromkeys(sources, [*flags, *for_core(target)]), tmp_path, compiler)
+        flags += for_core(target)
+        compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
         return
-    here = [*target.definitions, *processor_flags(target.processor, compiler.is_zig)] if target.processor else []
+    flags += [*target.definitions, *processor_flags(target.processor, compiler.is_zig)] if target.processor else []
     if cc and not target.cluster:
-        compile_objects(dict.fromkeys(sources, [*flags, *here, OPTIMISED]), tmp_path, compiler)
+        flags.append(OPTIMISED)
+        compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
     else:
-        read(sources, [*flags, *here], tmp_path, compiler)
+        read(sources, flags, tmp_path, compiler)
 
 
 def for_core(target: Target) -> list[str]:
