@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,15 @@ import pytest
 from tilewright import targets
 from tilewright.target.processors import processor_flags
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
+from tilewright.toolchain.compiler import STRICT, Compiler, cache_folder, compile_objects, find_compiler
+from tilewright.toolchain.object_cache import ObjectCache, bound
+from tilewright.toolchain.read_before import begin_with
+from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
-WARNING = {None: ("-O0", "-fno-sanitize=all"), "gcc": ("-O1",)}
-"""What a compiler is told to warn of all that it can: clang does so as it reads, gcc also as it optimises."""
+READ = "-fsyntax-only"
+OPTIMISED = "-O1"
+"""Clang warns of all that it can as it reads; gcc also as it optimises: kernels for this machine, which it may be
+asked to compile."""
 
 TARGETS = [targets.find(name) for name in targets.names()]
 WITH_INSTRUCTIONS = ("snitch",)
@@ -35,6 +42,24 @@ def header_folders(target: Target) -> list[str]:
     return [f"-I{folder / 'kernels'}" for folder in target.folders]
 
 
+def read(sources: Sequence[Path], flags: Sequence[str], folder: Path, compiler: Compiler) -> None:
+    """Without making code of them; starting gcc takes as long as reading."""
+    if not compiler.is_zig:
+        check([*compiler.command, READ, *flags, *map(str, sources)], folder)
+        return
+    clang, options = clang_of(compiler.command), clang_options(compiler.command, flags, ".c", cache_folder() / "zig")
+    assert options
+    words = [*(word for word in options if word != "-c"), *definitions(flags)]
+    for source in sources:
+        begun = begin_with(clang, options, source, flags, folder, ObjectCache(cache_folder() / "objects", bound()))
+        check([*clang, READ, *words, *begun, str(source)], folder)
+
+
+def check(words: Sequence[str], folder: Path) -> None:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     "target", [target for target in TARGETS if own_sources(target)], ids=lambda target: target.name
 )
@@ -45,17 +70,26 @@ def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -
     is_elsewhere = target.emulated or target.name in WITH_INSTRUCTIONS
     if cc and is_elsewhere:
         pytest.skip(f"{cc} is for this machine, the kernels of {target.name} are for its core")
-    compiler = find_compiler(cc)
-    core = [*target.flags, f"-I{HEADERS_OF_A_LIBRARY}"] if is_elsewhere else []
-    if target.cluster and core:
-        core += [
-            "-DTW_CORES=8",
-            "-include",
-            str(target.kernel_file("team.h")),
-        ]  # a header of another folder would find its neighbour
-    here = [*target.definitions, *processor_flags(target.processor, compiler.is_zig)] if target.processor else []
-    quiet = [*STRICT, "-Wno-missing-prototypes", "-g0", *(core or WARNING[cc]), *here, *header_folders(target)]
-    compile_objects(dict.fromkeys(own_sources(target), quiet), tmp_path, compiler)
+    compiler, sources = find_compiler(cc), own_sources(target)
+    flags = [*STRICT, "-g0", *header_folders(target)]
+    if is_elsewhere:
+        flags += for_core(target)
+        compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
+        return
+    flags += [*target.definitions, *processor_flags(target.processor, compiler.is_zig)] if target.processor else []
+    if cc and not target.cluster:
+        flags.append(OPTIMISED)
+        compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
+    else:
+        read(sources, flags, tmp_path, compiler)
+
+
+def for_core(target: Target) -> list[str]:
+    flags = [*target.flags, f"-I{HEADERS_OF_A_LIBRARY}"]
+    if target.cluster:
+        team = str(target.kernel_file("team.h"))  # a header of another folder would find its neighbour
+        flags += ["-DTW_CORES=8", "-include", team]
+    return flags
 
 
 def test_every_kernel_file_is_used() -> None:
