@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.toolchain.includes import Files
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
@@ -185,10 +186,10 @@ def compile_objects(sources: Mapping[Path, Sequence[str]], folder: Path, compile
     """The objects of sources, each with its options, as files below a folder, in which the compiler runs."""
     # Zig does not end where it cannot make its own cache, so ours is made first.
     _check_writable(cache_folder() / "zig")
-    kept = _cache(cache_folder() / "objects", bound())
+    kept, files = _cache(cache_folder() / "objects", bound()), Files()
     (folder / OBJECTS).mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda source: _object(source, sources[source], compiler, folder, kept), sources))
+        return list(pool.map(lambda source: _object(source, sources[source], compiler, folder, kept, files), sources))
 
 
 def link_objects(
@@ -229,9 +230,11 @@ def _check_writable(folder: Path) -> None:
         ) from None
 
 
-def _object(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, kept: ObjectCache | None) -> Path:
+def _object(
+    source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, kept: ObjectCache | None, files: Files
+) -> Path:
     words = [*compiler.command[1:], *flags]
-    key = key_of(compiler.identity, words, source, folder) if kept else None
+    key = key_of(compiler.identity, words, source, folder, files) if kept else None
     if kept is None or key is None:
         return _compiled(source, flags, compiler, folder)
     place = folder / OBJECTS / f"{key}.o"

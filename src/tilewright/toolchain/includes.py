@@ -44,6 +44,19 @@ class Reference:
     kind: str
 
 
+class Files:
+    """What files hold, each read once: the sources of a program include the same headers."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, bytes | None] = {}
+
+    def get(self, path: str) -> bytes | None:
+        """None where there is no such file."""
+        if path not in self._read:
+            self._read[path] = Path(path).read_bytes() if os.path.isfile(path) else None
+        return self._read[path]
+
+
 @dataclass(frozen=True)
 class Search:
     """Where a compiler looks for headers. Those that it brings itself are in none of these folders."""
@@ -69,8 +82,8 @@ class Search:
         forced = tuple(Reference(name, DATA) for name in _values(words, FORCED))
         return Search(base, own, (*libraries, *(os.path.join(base, name) for name in more)), forced)
 
-    def find(self, reference: Reference, origin: str) -> str | None:
-        """None for what the compiler brings itself, and for what is not there."""
+    def find(self, reference: Reference, origin: str, files: Files) -> tuple[str, bytes] | None:
+        """A file and what it holds; None for what the compiler brings itself, and for what is not there."""
         first = {
             QUOTED: (os.path.dirname(origin), *self.own),
             ANGLED: (),
@@ -79,8 +92,9 @@ class Search:
         }
         for place in (*first[reference.kind], *self.libraries):
             path = os.path.join(place, reference.name)
-            if os.path.isfile(path):
-                return path
+            data = files.get(path)
+            if data is not None:
+                return path, data
         return None
 
 
@@ -92,28 +106,29 @@ def _values(words: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
             yield word.removeprefix(kind) or following
 
 
-def contents(source: Path, words: Sequence[str], folder: Path) -> Iterator[tuple[str, bytes]]:
+def contents(
+    source: Path, words: Sequence[str], folder: Path, files: Files | None = None
+) -> Iterator[tuple[str, bytes]]:
     """The names and bytes of a source and of all that it may include; nothing is said of where they lie.
 
     Includes count whatever condition they stand under. A name that no folder has belongs to the compiler.
     """
-    search = Search.of(words, folder)
+    search, files = Search.of(words, folder), files or Files()
     data = source.read_bytes()
     yield "", data
     numbers = {os.path.normpath(source): 0}
     waiting = [(reference, str(source)) for reference in (*search.forced, *references(data))]
     while waiting:
         reference, origin = waiting.pop()
-        found = search.find(reference, origin)
+        found = search.find(reference, origin, files)
         if found is None:
             yield reference.name, ABSENT
-        elif (path := os.path.normpath(found)) in numbers:
+        elif (path := os.path.normpath(found[0])) in numbers:
             yield reference.name, b"the file of number %d" % numbers[path]
         else:
-            numbers[path] = len(numbers)
-            data = Path(found).read_bytes()
+            numbers[path], (place, data) = len(numbers), found
             yield reference.name, data
-            waiting += [(inner, found) for inner in references(data)] if reference.kind != BYTES else []
+            waiting += [(inner, place) for inner in references(data)] if reference.kind != BYTES else []
 
 
 def references(data: bytes) -> tuple[Reference, ...]:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.toolchain.includes import SMALL, Unknown, contents
+from tilewright.toolchain.includes import SMALL, Files, Unknown, contents
 
 VARIABLE = "TILEWRIGHT_OBJECT_CACHE_MB"
 DEFAULT_MB = 512
@@ -47,13 +47,14 @@ def bound() -> int:
     return int(text) * MB
 
 
-def key_of(identity: str, words: Sequence[str], source: Path, folder: Path) -> str | None:
+def key_of(identity: str, words: Sequence[str], source: Path, folder: Path, files: Files | None = None) -> str | None:
     """A hash of everything that an object depends on; None where that cannot be known.
 
-    `identity` stands for the compiler and the headers that it brings, `words` are its options.
+    `identity` stands for the compiler and the headers that it brings, `words` are its options; sources that are
+    compiled at the same time share what was read of `files`.
     """
     try:
-        found = list(contents(source, words, folder))
+        found = list(contents(source, words, folder, files))
     except Unknown:
         return None
     seen = _seen(words, [data for _, data in found])
@@ -71,7 +72,9 @@ def _seen(words: Sequence[str], texts: Sequence[bytes]) -> list[str]:
     # What a definition stands for may name another one.
     given = " ".join(word.removeprefix(DEFINE + _macro(word)) if word.startswith(OWN) else word for word in words)
     every = [*map(_in_whole_lines, texts), given.encode()]
-    return [word for word in words if not word.startswith(OWN) or _is_named(_macro(word), every)]
+    pastes = any(paste in text for paste in PASTES for text in every)
+    pasted = frozenset[bytes]().union(*map(_words, every)) if pastes else frozenset[bytes]()
+    return [word for word in words if not word.startswith(OWN) or _is_named(_macro(word), every, pasted)]
 
 
 def _macro(definition: str) -> str:
@@ -79,22 +82,27 @@ def _macro(definition: str) -> str:
 
 
 def _in_whole_lines(text: bytes) -> bytes:
-    return SPLICE.sub(b"", text) if b"\\" in text else text
+    if b"\\" not in text:
+        return text
+    return _joined(text) if len(text) < SMALL else SPLICE.sub(b"", text)
 
 
-def _is_named(macro: str, texts: Sequence[bytes]) -> bool:
+def _is_named(macro: str, texts: Sequence[bytes], pasted: frozenset[bytes]) -> bool:
     """Whether texts say a macro's name, or may put it together of words of theirs."""
     if any(macro.encode() in text for text in texts):
         return True
-    if not any(paste in text for paste in PASTES for text in texts):
-        return False
-    known, places = frozenset[bytes]().union(*map(_words, texts)), range(1, len(macro))
+    places = range(1, len(macro))
     begins, ends = ({macro[:at].encode() for at in places}, {macro[at:].encode() for at in places})
-    return bool(known & begins and known & ends)
+    return bool(pasted & begins and pasted & ends)
 
 
 def _words(text: bytes) -> frozenset[bytes]:
     return _remembered(text) if len(text) < SMALL else frozenset(WORD.findall(text))
+
+
+@lru_cache(maxsize=4096)
+def _joined(text: bytes) -> bytes:
+    return SPLICE.sub(b"", text)
 
 
 @lru_cache(maxsize=4096)
