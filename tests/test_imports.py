@@ -241,6 +241,12 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 @fast
+def test_every_folder_says_what_is_in_it() -> None:
+    faces = [path for path in ROOT.rglob("__init__.py") if path != ROOT / "__init__.py"]
+    assert [str(path) for path in faces if not re.match(r'"""[A-Z`].{20,}', path.read_text())] == []
+
+
+@fast
 def test_the_architecture_page_has_the_same_order() -> None:
     page = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
     table = page.split("| folders and modules |")[1].split("\n\n")[0]
