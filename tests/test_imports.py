@@ -181,6 +181,13 @@ def test_imports_point_down() -> None:
 
 
 @fast
+def test_nothing_inside_needs_the_package_as_its_users_see_it() -> None:
+    """It gives what lies above most of it."""
+    wanted = re.compile(r"^\s*import tilewright( as \w+)?$", re.MULTILINE)
+    assert [str(path) for path in modules() if wanted.search(path.read_text())] == []
+
+
+@fast
 def test_no_module_needs_itself() -> None:
     assert circle(needed()) == []
 
@@ -238,6 +245,12 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     script = "import sys, tilewright; tilewright.targets.names(); print(' '.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not HEAVY.keys() & {name.split(".")[0] for name in loaded}
+
+
+@fast
+def test_every_folder_says_what_is_in_it() -> None:
+    faces = [path for path in ROOT.rglob("__init__.py") if path != ROOT / "__init__.py"]
+    assert [str(path) for path in faces if not re.match(r'"""[A-Z`].{20,}', path.read_text())] == []
 
 
 @fast

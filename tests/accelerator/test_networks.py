@@ -124,8 +124,8 @@ def test_two_units_of_one_kind_work_at_the_same_time(target: str) -> None:
 
 
 def test_totals_of_two_units_wait_for_no_scratch() -> None:
-    slow = f"{QVANILLA}:cycles_per_mac=4"
-    made = program(branches(), "rv32", slow, slow)
+    made = program(branches(), "rv32", QVANILLA, QVANILLA)
+    assert engines(made)[:2] == ["qvanilla", "qvanilla_2"]
     assert made.compiled.schedule.waits[1] == ()
     assert made.check().agrees
 

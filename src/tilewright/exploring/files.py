@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-import tilewright
 from tilewright.errors import CompileError
 from tilewright.frontends.external_data import external_files
 
@@ -24,7 +23,7 @@ BLOCK = 1 << 20
 
 def sources_digest() -> str:
     """Of Tilewright's own sources, and the versions of what it uses: another one may give other results."""
-    root = Path(tilewright.__file__).parent
+    root = Path(__file__).parents[1]
     kept = [path for path in _files(root) if path.relative_to(root).parts[0] not in SHOWN]
     digest = hashlib.sha256(_digest(root, kept).encode())
     for name in PACKAGES:

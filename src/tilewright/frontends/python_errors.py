@@ -7,8 +7,8 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-import tilewright
-
+OURS = str(Path(__file__).parents[1])
+"""The folder of this package."""
 LONGEST = 300
 """Characters of a reason; frameworks go on with pages of advice."""
 
@@ -23,7 +23,7 @@ def reason_of(error: BaseException) -> str:
 
 def user_line(error: BaseException, *frameworks: ModuleType) -> str:
     """The deepest line of a traceback that is the user's own: 'file.py:5: if x.sum() > 0:'."""
-    inner = [str(Path(module.__file__ or "").parent) for module in (*frameworks, tilewright)]
+    inner = [*(str(Path(module.__file__ or "").parent) for module in frameworks), OURS]
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(inner[-1])), default=-1)
     own = [frame for frame in frames[ours + 1 :] if not any(map(frame.filename.startswith, inner))]

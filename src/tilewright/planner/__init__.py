@@ -1,1 +1,1 @@
-"""How a network runs: tiles, memories, prefetching and order, chosen together, checked, written as a schedule."""
+"""How a network runs: tiles, memories, prefetching and order, chosen together, written as a schedule, and checked."""

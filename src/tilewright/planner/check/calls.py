@@ -16,7 +16,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Node
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
-from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
+from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
 from tilewright.planner.schedule.schedule import Call, Schedule
 
 
@@ -58,18 +58,27 @@ class _Checker:
     """Whose bytes -> what lies there, by first bytes; nothing overlaps."""
     jobs: dict[int, Call] = field(default_factory=dict)
     """Calls that accelerators have and nobody has waited for."""
-    computed: frozenset[str] = frozenset()
+    computed: set[str] = field(init=False)
+    """Keys of nodes that calls compute."""
+    roles: dict[str, str] = field(init=False)
+    """Tensors of the caller and the linker, and states -> the kind of place that is theirs."""
+
+    def __post_init__(self) -> None:
+        graph = self.schedule.graph
+        self.computed = {call.node.key for call in self.schedule.calls}
+        self.roles = {**dict.fromkeys(graph.outputs, OUTPUT), **dict.fromkeys(graph.inputs, INPUT)}
+        self.roles |= dict.fromkeys(graph.constants, CONSTANT) | {state.before: ARENA for state in graph.states}
 
     def begin(self) -> None:
         """The caller has written inputs, earlier calls have left states, the linker has placed constants."""
         graph = self.schedule.graph
-        self.computed = frozenset(call.node.key for call in self.schedule.calls)
         if len(self.computed) != len(self.schedule.calls):
             raise InternalError("schedule", "calls a node twice")
+        for name in graph.types:
+            self._check_role(name, self.schedule.places[name])
+            self._check_place(name, self.schedule.places[name])
         for name in (*graph.constants, *graph.inputs, *(state.before for state in graph.states)):
             self._hold(self._region(name), name)
-        for name, home in self.schedule.places.items():
-            self._check_place(name, home)
 
     def end(self) -> None:
         self._wait(self.schedule.waits[-1])
@@ -87,8 +96,9 @@ class _Checker:
         self._check_jobs(call)
         for name in filter(None, call.node.inputs):
             self._check_held(name, self._region(name), call.node.where)
-        self._check_written(call)
-        for region in self._scratch(call):
+        scratch = list(self._scratch(call))
+        self._check_written(call, scratch)
+        for region in scratch:
             self._spoil(region)
         for name in filter(None, call.node.outputs):
             self._hold(self._region(name), name)
@@ -106,15 +116,22 @@ class _Checker:
             return Region(ARENA, start, start + size)
         return Region(f"{home.kind} {home.owner}", 0, size)
 
+    def _check_role(self, name: str, home: Home) -> None:
+        """What is not in the arena is where the caller or the linker has it, and what is theirs is there."""
+        if home.kind != ARENA and self.roles.get(home.owner) != home.kind:
+            raise InternalError(f"tensor '{name}'", f"is at {home} of '{home.owner}', which is something else")
+        if name in self.roles and (home.kind, home.owner) != (self.roles[name], name):
+            raise InternalError(f"tensor '{name}'", f"is at {home} of '{home.owner}', not its own {self.roles[name]}")
+
     def _check_place(self, name: str, home: Home) -> None:
         """In one memory of the arena; a tensor that others are part of begins where words may."""
         graph, region = self.schedule.graph, self._region(name)
-        if home.kind == ARENA and region.start < region.stop:
+        if region.whose == ARENA and region.start < region.stop:
             self._check_inside(region, f"tensor '{name}'", home.memory)
             unit = self._alignment if home.owner == name else graph.types[name].element.itemsize
             if region.start % unit:
                 raise InternalError(f"tensor '{name}'", f"is at {home}, which is not aligned")
-        elif home.kind != ARENA and graph.types[home.owner].bytes < region.stop - region.start:
+        if home.kind != ARENA and graph.types[home.owner].bytes < region.stop - region.start:
             raise InternalError(f"tensor '{name}'", f"is larger than '{home.owner}', where it lies")
 
     def _check_inside(self, region: Region, where: str, memory: str = "") -> None:
@@ -202,10 +219,9 @@ class _Checker:
             self._check_inside(region, call.node.where)
             yield region
 
-    def _check_written(self, call: Call) -> None:
+    def _check_written(self, call: Call, scratch: Sequence[Region]) -> None:
         """Results and working memory lie apart, and nowhere that is only read; a result is in the place of an operand
         where operator or kernel allow it, and then of all of it."""
-        scratch = list(self._scratch(call))
         results = [self._region(name) for name in filter(None, call.node.outputs)]
         _check_apart(call, [*scratch, *results])
         for region in results:
@@ -236,7 +252,8 @@ class _Checker:
 
     def _check_jobs(self, call: Call) -> None:
         """An accelerator has one job at a time; meanwhile others leave its bytes alone."""
-        written, touched = self._written(call), [*self._written(call), *self._read(call)]
+        written = self._written(call) if self.jobs else []
+        touched = [*written, *self._read(call)]
         for number, job in self.jobs.items():
             if call.kernel.offloaded and call.engine == job.engine:
                 raise InternalError(call.node.where, f"is submitted while {call.engine} has call {number}")

@@ -1,6 +1,6 @@
 """A network on a cluster, planned: an option for every layer, a home for every tensor, an offset for every buffer.
 
-Plain data: `planning.py` makes it, `check_plan.py` checks it, `lower.py` writes down what it means tile by tile.
+Plain data: `planning.py` makes it, `check/plan.py` checks it, `schedule/lower.py` says what it means tile by tile.
 """
 
 from __future__ import annotations

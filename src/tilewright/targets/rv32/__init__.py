@@ -1,0 +1,1 @@
+"""A plain RISC-V microcontroller with the kernels of `microcontroller/`."""
