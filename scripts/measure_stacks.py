@@ -1,120 +1,21 @@
-"""How much stack the kernels of a target with a cluster need: compiles them all and adds up frames along calls.
+"""How much stack all kernels of a target with a cluster need: writes targets/<name>/stacks.json. Of some of them,
+`tilewright calibrate NAME --kernel STEM` does it.
 
-    python scripts/measure_stacks.py siracusa [STEM ...]
+    python scripts/measure_stacks.py siracusa
 
-writes targets/<name>/stacks.json. Run it after changing a kernel or the compiler's flags; a test compares samples.
+Run it after changing headers that kernels share, or the compiler's flags.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import re
 import sys
-import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from tilewright import targets
-from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
-from tilewright.ops._activation import CURVE_NAMES, CURVES
-from tilewright.target.kernel import Kernel
-from tilewright.target.target import Target
-from tilewright.toolchain.compiler import find_cross_compiler
-
-COMBINATIONS = 10
-"""Element types that are tried for one kernel."""
-
-PREFERRED = ("int8", "float32", "uint8", "int32", "int64", "int16", "bool")
-
-OUTSIDE = {"OUTLINED": 0, "mem": 32, "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "__": 96}
-"""Frames of the compiler's library and of code that it shares between functions, by the start of the name."""
-MATH = 400
-"""The same for its mathematical functions."""
-
-
-def main() -> None:
-    target = targets.find(sys.argv[1])
-    wanted = set(sys.argv[2:])
-    kernels = [k for engine in target.engines for k in engine.kernels if not wanted or k.stem in wanted]
-    path = target.folder / "stacks.json"
-    before = json.loads(path.read_text()) if wanted and path.exists() else {}
-    known = {stem: size for stem, size in before.items() if stem not in wanted}
-    with ThreadPoolExecutor(2) as pool:
-        for kernel, size in zip(kernels, pool.map(lambda kernel: kernel_stack(target, kernel), kernels), strict=True):
-            known[kernel.stem] = max(size, known.get(kernel.stem, 0))
-    path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
-    print(f"{len(kernels)} kernels, the largest: {sorted(known.items(), key=lambda item: -item[1])[:8]}")
-
-
-def kernel_stack(target: Target, kernel: Kernel) -> int:
-    return max((instance_stack(target, instance) for instance in samples(kernel)), default=0)
-
-
-def samples(kernel: Kernel) -> Iterator[Instance]:
-    templates = [argument.stem for argument in kernel.arguments() if not argument.dtype]
-    choices = [sorted(kernel.dtypes[name], key=_preference) for name in templates]
-    same = [tuple(zip(templates, (dtype,) * len(templates), strict=True)) for dtype in PREFERRED]
-    allowed = [c for c in same if all(dtype in kernel.dtypes[name] for name, dtype in c)]
-    mixed = [tuple(zip(templates, c, strict=True)) for c in itertools.islice(itertools.product(*choices), COMBINATIONS)]
-    found = list(dict.fromkeys([*allowed, *mixed]))
-    yield from (Instance(kernel, dtypes) for dtypes in found)
-    if set(CURVES) <= set(kernel.activations):
-        floats = [dtypes for dtypes in found if all(dtype == "float32" for _, dtype in dtypes)]
-        yield from (Instance(kernel, dtypes, curve=curve) for dtypes in floats for curve in CURVE_NAMES)
-
-
-def instance_stack(target: Target, instance: Instance) -> int:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for header, text in {**headers([instance], target.kernel_file), PREFIX_FILE: ""}.items():
-            (folder / header).write_text(text)
-        (folder / instance.file).write_text(instance.text(target.kernel_file))
-        libc = target.runtime_files()["libc/math.c"].parent
-        flags = [*target.flags, "-I", str(libc), "-DTW_CORES=8", "-S", instance.file, "-o", "out.s"]
-        try:
-            find_cross_compiler().run(flags, folder)
-        except Exception as error:  # a combination of types that no graph has
-            print(f"{instance.stem}: {str(error).splitlines()[-2:]}", file=sys.stderr)
-            return 0
-        assembly = (folder / "out.s").read_text()
-        return max(deepest(assembly, function) for function in instance.functions.values())
-
-
-def deepest(assembly: str, function: str) -> int:
-    """Bytes of stack from the entry of a function on, through all that it calls."""
-    frames: dict[str, int] = {}
-    calls: dict[str, set[str]] = {}
-    taken: dict[str, set[str]] = {}  # names whose addresses are used: calls, if they are functions
-    name = ""
-    for line in assembly.splitlines():
-        if found := re.match(r"([A-Za-z_]\w*):", line):
-            name = found[1]
-            frames.setdefault(name, 0)
-        elif found := re.match(r"\s+addi\s+sp, sp, -(\d+)", line):
-            frames[name] = frames.get(name, 0) + int(found[1])
-        elif re.match(r"\s+sub\s+sp, sp, ", line):
-            frames[name] = frames.get(name, 0) + 8192
-        elif found := re.match(r"\s+(?:call|tail|jal|j)\s+(?:ra, |t0, )?([A-Za-z_]\w*)", line):
-            calls.setdefault(name, set()).add(found[1])
-        elif found := re.search(r"%(?:hi|pcrel_hi)\(([A-Za-z_]\w*)\)", line):
-            taken.setdefault(name, set()).add(found[1])
-    for caller, names in taken.items():
-        calls.setdefault(caller, set()).update(names & frames.keys())
-    return _depth(function, frames, calls)
-
-
-def _depth(name: str, frames: dict[str, int], calls: dict[str, set[str]]) -> int:
-    if name not in frames and name not in calls and not name.startswith("tw_"):
-        return next((size for start, size in OUTSIDE.items() if name.startswith(start)), MATH)
-    inner = [_depth(callee, frames, calls) for callee in calls.get(name, ()) if callee != name]
-    return frames.get(name, 0) + max(inner, default=0)
-
-
-def _preference(dtype: str) -> int:
-    return PREFERRED.index(dtype) if dtype in PREFERRED else len(PREFERRED)
-
+from tilewright.calibration.some_kernels import as_stacks
+from tilewright.calibration.stacks import FILE, kernel_stacks
 
 if __name__ == "__main__":
-    main()
+    target = targets.find(sys.argv[1])
+    found = kernel_stacks(target, [kernel for engine in target.engines for kernel in engine.kernels])
+    (target.folder / FILE).write_text(as_stacks(found))
+    print(f"{len(found)} kernels, the largest: {sorted(found.items(), key=lambda item: -item[1])[:8]}")

@@ -3,6 +3,7 @@ touch no more files than it says."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -132,6 +133,23 @@ def test_a_fast_kernel_takes_four_files(copy: Path) -> None:
     assert "cluster.sign_shared" in script(copy, """
 print([layer.kernel for layer in tw.analyze(model("Sign", (3, 50)), target="siracusa").layers])
 """)  # fmt: skip
+
+
+def test_one_command_measures_a_kernel(copy: Path) -> None:
+    """Its cycles and its stack: what is known of all others stays."""
+    added(copy, KERNEL)
+    (command,) = re.findall(r"^tilewright (calibrate .*)$", PAGE.read_text(), flags=re.MULTILINE)
+    folder = copy / "src" / "tilewright" / "targets" / "siracusa"
+    before = {name: json.loads((folder / name).read_text()) for name in ("costs.json", "stacks.json")}
+    printed = run(copy, "-m", "tilewright", *command.split())
+    after = {name: json.loads((folder / name).read_text()) for name in before}
+    assert re.search(r"^sign_shared\.8: \d+ samples, median error [\d.]+%", printed, flags=re.MULTILINE)
+    assert after["stacks.json"].pop("sign_shared") >= 0
+    assert len(after["costs.json"]["kernels"].pop("sign_shared")) > 1
+    assert after["costs.json"]["cold"].pop("sign_shared") > 0
+    kernels = after["costs.json"]["kernels"]
+    assert {kernels.pop(key) and key for key in list(kernels) if key.startswith("sign_shared.")}
+    assert after == before
 
 
 def test_a_board_is_one_file(copy: Path) -> None:

@@ -62,6 +62,17 @@ def test_no_other_file_states_an_address_of_a_memory(name: str) -> None:
         assert f"INCLUDE {FILE}" in path.read_text()
 
 
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_scripts_hold_the_runtime_to_its_variables(name: str) -> None:
+    """What the planner leaves of L1 for them stands in the target; the linker objects where they are more."""
+    target = targets.find(name)
+    assert target.cluster is not None
+    assert f"\ntw_state_bytes = {target.cluster.state};\n" in memory_regions(target)
+    scripts = [path.read_text() for path in target.runtime_files().values() if path.suffix == ".ld"]
+    held = f"ASSERT(tw_state_end - ORIGIN({target.hierarchy.l1.name}) <= tw_state_bytes, "
+    assert [script.count(held) for script in scripts if ".state)" in script] == [1]
+
+
 def test_a_memory_that_the_platform_has_not_is_refused() -> None:
     quad = targets.find("quad")
     tcdm, ram = quad.memories

@@ -25,15 +25,25 @@ AcceleratorFolder = Annotated[
         help="Calibrate this accelerator on the target instead, and write its costs.json.",
     ),
 ]  # fmt: skip
+KernelStems = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel", metavar="STEM",
+        help="Measure this kernel alone, its cycles and its stack, and keep what is known of the others. Repeatable.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
 def calibrate(
-    target: TargetName, output: CostsFile = None, as_json: Json = False, accelerator: AcceleratorFolder = ""
-) -> int:
+    target: TargetName, output: CostsFile = None, as_json: Json = False, accelerator: AcceleratorFolder = "",
+    kernel: KernelStems = None,
+) -> int:  # fmt: skip
     """Measure the cycles of a target's kernels, and write them to the costs file that the planner reads."""
     if accelerator:
         return _calibrate_accelerator(accelerator, target, output, as_json)
+    if kernel:
+        return _calibrate_kernels(target, tuple(dict.fromkeys(kernel)), output, as_json)
     from tilewright import targets
     from tilewright.calibration.measuring import as_text, calibration
 
@@ -50,6 +60,32 @@ def calibrate(
     from tilewright.report.console import console
 
     print_calibration(console(), found.name, result, path, "nanoseconds" if found.processor else "cycles")
+    return AGREES
+
+
+def _calibrate_kernels(name: str, stems: tuple[str, ...], output: Path | None, as_json: bool) -> int:
+    from tilewright import targets
+    from tilewright.calibration.measuring import as_text
+    from tilewright.calibration.some_kernels import as_stacks, known_in, some_kernels, stacks_file
+
+    target = targets.find(name)
+    path, stacks = output or target.costs_file, stacks_file(target, output)
+    with progress_display() as progress:
+        found = some_kernels(target, stems, progress)
+        with uninterrupted():
+            _write(path, as_text(found.among_costs(known_in(target.costs_file))))
+            if found.stacks:
+                _write(stacks, as_stacks(found.among_stacks(target.stacks)))
+    if as_json:
+        shown = {**found.among_costs({}), "stacks": dict(found.stacks)}
+        print_json({"status": "ok", "target": target.name, "output": str(path), **shown})
+        return AGREES
+    lines = [
+        f"{fit.key}: {fit.samples} samples, median error {fit.median_error:.1%}, the largest {fit.worst_error:.1%}"
+        for fit in found.fits
+    ]
+    lines += [f"{stem}: {size} bytes of stack" for stem, size in found.stacks.items()]
+    show("\n".join([*lines, f"written to {path.name}{f' and {stacks.name}' if found.stacks else ''}"]))
     return AGREES
 
 

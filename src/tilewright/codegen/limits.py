@@ -18,6 +18,7 @@ def limits_header(target: Target) -> str:
         ("TW_PREFETCH_SLOTS", cluster.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
         ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator, if any, may be at work for at once."),
         ("TW_LONGEST_TRANSFER", f"{memories.dma.longest:#x}u", f"Bytes of one transfer of {memories.dma.name}."),
+        ("TW_DMA_GROUPS", memories.dma.groups, "Groups of transfers that may be kept apart at once."),
         ("TW_DMA_STRIDED", int(memories.dma.strided), "Whether one transfer moves rows that lie apart."),
     ]
     if memories.udma is not None:

@@ -17,9 +17,12 @@ ROLES = {"RAM": STACK, "flash": CODE, "constants": CONSTANTS}
 
 def memory_regions(target: Target) -> str:
     """A region for every memory that an address names, called like the memory; of a board also the names that its
-    linker script uses, and a section for arrays in each memory besides the first."""
+    linker script uses, and a section for arrays in each memory besides the first; of a cluster the bytes that the
+    planner leaves for the runtime's variables, which its script holds them to."""
     lines = "\n".join(_region(memory, *_extent(target, memory)) for memory in target.memories if memory.section)
-    more = "" if target.board is None else "".join(f"{line}\n" for line in (*_aliases(target), *_sections(target)))
+    board = () if target.board is None else (*_aliases(target), *_sections(target))
+    cluster = () if target.cluster is None else (f"tw_state_bytes = {target.cluster.state};",)
+    more = "".join(f"{line}\n" for line in (*board, *cluster))
     return f"""\
 /* Where the memories of {target.name} are; made from the description of its platform. */
 MEMORY {{

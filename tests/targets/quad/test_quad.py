@@ -17,6 +17,7 @@ from tests.planner.networks import NETWORKS
 from tests.support.command import Command
 from tests.support.models import model, node, residual
 from tilewright import targets
+from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.program import Program, compile_model
@@ -93,6 +94,15 @@ def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", OTHERS[name])
     program = compiled("odd_sizes", Settings(memories=(("tcdm", 12000),), time_limit=1.0))
     assert program.check().first_difference is None
+
+
+def test_a_runtime_with_more_variables_than_the_planner_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert QUAD.cluster is not None
+    small = replace(QUAD, cluster=replace(QUAD.cluster, state=32))
+    monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", small)
+    program = compiled("nothing_in_it", Settings(time_limit=1.0))
+    with pytest.raises(CompileError, match="the runtime has more variables in TCDM than the target says"):
+        program.build_soc().build(program.random_inputs())
 
 
 def test_a_run_breaks_no_rule() -> None:

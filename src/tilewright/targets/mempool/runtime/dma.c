@@ -17,6 +17,9 @@
 #define WORDS 8       /* that a core has in flight */
 #define PIECE 64      /* bytes of a row that one core copies at a time */
 #define SHORTEST 2048 /* bytes of a run that is worth the engine's start */
+#if TW_DMA_GROUPS - 2 * TW_MOST_CORES > GROUPS
+#error "GROUPS: the planner keeps more apart, those of cores that copy for themselves not counted"
+#endif
 
 /* Of the core that starts transfers: how many it has started, and the last one of each group. The last GROUPS are known. */
 static struct {

@@ -6,6 +6,9 @@
 #include "xdma.h"
 
 #define GROUPS 32
+#if TW_DMA_GROUPS > GROUPS
+#error "GROUPS: the planner keeps more apart"
+#endif
 
 /* The last transfer of each group: groups are numbered, and the last GROUPS of them are known. */
 static struct {
