@@ -140,7 +140,9 @@ def build(tokens: int, cached: int) -> onnx.ModelProto:
 
 
 if __name__ == "__main__":
-    prefill, decode = sys.argv[1:3] if len(sys.argv) > 2 else ("prefill.onnx", "decode.onnx")
+    if len(sys.argv) not in (1, 3):
+        sys.exit("usage: python examples/llama.py [PREFILL.onnx DECODE.onnx]")
+    prefill, decode = sys.argv[1:] or ("prefill.onnx", "decode.onnx")
     onnx.save(build(tokens=CONTEXT, cached=0), prefill)
     onnx.save(build(tokens=1, cached=CONTEXT), decode)
     print(f"wrote {prefill} and {decode}")

@@ -28,5 +28,7 @@ def compare(path: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.exit("usage: python examples/weights.py MODEL.onnx ...")
     for path in sys.argv[1:]:
         compare(path)
