@@ -61,7 +61,7 @@ def not_for_conv(op: Op, types: Types) -> str | None:
 
 def not_for_filters(conv: Conv, types: Types) -> str | None:
     if not conv.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     if conv.w_zero:
         return f"its weights have the zero point {conv.w_zero}, CMSIS-NN's have none"
     if min(conv.padding) < 0:
@@ -113,7 +113,7 @@ def not_for_mean(op: Op, types: Types) -> str | None:
 def not_for_pool(op: Op, types: Types) -> str | None:
     pool = cast(QLinearAveragePool | MaxPool, op)
     if not pool.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     if set(pool.dilations) != {1}:
         return "it has dilations"
     return is_no_mean(pool.x_zero, pool.mul, pool.requant) if isinstance(pool, QLinearAveragePool) else None

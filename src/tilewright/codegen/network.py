@@ -122,7 +122,7 @@ class Writer:
 
 #include <stdint.h>
 
-/* Working memory, in bytes; nothing else is allocated. */
+/* Size of the arena, the working memory, in bytes; nothing else is allocated. */
 {self._arena_sizes()}
 #define {self.macro}_ARENA_ALIGNMENT {schedule.target.memories[0].alignment}
 {self._state_size()}
@@ -407,7 +407,7 @@ int {self.name}_reset(void *arena_memory) {{
         if tensor in self.schedule.graph.outputs:
             return ""
         shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
-        note = f" /* in the place of {self._pointer(shared[0])} */" if shared else ""
+        note = f" /* in place: overwrites {self._pointer(shared[0])} */" if shared else ""
         start = self._in_arena(place.offset) if place.kind == ARENA else self.identifiers[place.owner]
         cast = "" if place.kind != ARENA and self.c_type_of(place.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"

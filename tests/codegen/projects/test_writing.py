@@ -61,7 +61,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert ran.code == 0
     assert "written to net_cmsis_pack: see README.md there" in ran.out
     assert (tmp_path / "net_cmsis_pack" / "Tilewright.net.pdsc").is_file()
-    assert "is not compiled for a target" in command("export", "net.onnx", "--target", "rv32").err
+    assert "has no target, board or other compile options" in command("export", "net.onnx", "--target", "rv32").err
     assert "--int4" in command("export", "net.onnx", "--as", "cmake", "--int4").err
 
 

@@ -45,7 +45,7 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
   }
 
   /* 2: shortcut (Add) f32[1x4x8x8], f32[1x4x8x8] -> f32[1x4x8x8] */
-  float *const sum = (float *)(arena + 7008); /* in the place of c2 */
+  float *const sum = (float *)(arena + 7008); /* in place: overwrites c2 */
   {
     static const tw_binary_params params = {.rank = 1, .size = {256}, .stride_a = {1}, .stride_b = {1}};
     tw_add_f32(&params, c2, r1, sum);
@@ -53,7 +53,7 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
   }
 
   /* 3: out/relu (Relu) f32[1x4x8x8] -> f32[1x4x8x8] */
-  float *const r2 = (float *)(arena + 7008); /* in the place of sum */
+  float *const r2 = (float *)(arena + 7008); /* in place: overwrites sum */
   {
     static const tw_unary_params params = {.count = 256};
     tw_relu_f32(&params, sum, r2);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Working memory, in bytes; nothing else is allocated. */
+/* Size of the arena, the working memory, in bytes; nothing else is allocated. */
 #define RESIDUAL_ARENA_BYTES 8032
 #define RESIDUAL_ARENA_ALIGNMENT 16
 

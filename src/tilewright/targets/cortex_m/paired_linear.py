@@ -84,11 +84,11 @@ def forms(graph: Graph, node: Node) -> list[Offer]:
 
 
 def not_apart(op: Op, types: Types) -> str | None:
-    return "filters are apart" if cast(Paired, op).way.is_apart else None
+    return "its filters need separate accumulators" if cast(Paired, op).way.is_apart else None
 
 
 def not_joined(op: Op, types: Types) -> str | None:
-    return None if cast(Paired, op).way.is_apart else "filters are not apart"
+    return None if cast(Paired, op).way.is_apart else "pairs of its filters share accumulators"
 
 
 CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}

@@ -46,11 +46,11 @@ BAND_ELEMENTS = 4096
 
 
 def channels_second(op: Op, types: Types) -> str | None:
-    return "it takes channels as the second axis" if cast(Windowed, op).channels_last else None
+    return "it takes channels first (NCHW)" if cast(Windowed, op).channels_last else None
 
 
 def channels_last(op: Op, types: Types) -> str | None:
-    return None if cast(Windowed, op).channels_last else "it takes channels as the last axis"
+    return None if cast(Windowed, op).channels_last else "it takes channels last (NHWC)"
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------

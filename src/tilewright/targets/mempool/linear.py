@@ -113,7 +113,7 @@ def conv_bytes(op: Op, types: Types, l1: int) -> int:
 def conv_objection(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     return "each group has one channel" if conv.groups > 1 and types["W"].shape[-1] == 1 else None
 
 
@@ -143,7 +143,7 @@ MOST_TAPS = 64
 def depthwise_objection(op: Op, types: Types) -> str | None:
     conv, filters = cast(Conv, op), types["W"].shape[0]
     if not conv.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     if types["W"].shape[-1] != 1 or filters != conv.groups:
         return "not every group has one channel and one filter"
     if conv.w_zero or _taps(types) > MOST_TAPS:

@@ -17,7 +17,7 @@ LEAST = 4
 
 def objection(op: Op, types: Types) -> str | None:
     if instance(op, BestProducts).requant is None:
-        return "its totals are not requantised"
+        return "its accumulators are not requantised"
     length = types["B"].shape[1]
     return None if length >= LEAST else f"rows of {length} bytes; at least {LEAST} are needed"
 

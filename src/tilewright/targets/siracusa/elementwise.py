@@ -113,7 +113,7 @@ def tables_params(op: Op, types: Types) -> Params:
 def tables_objection(op: Op, types: Types) -> str | None:
     if tables_of(op, types) is None:
         return "summands of more than 8 bits"
-    return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are few for tables"
+    return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are too few for tables"
 
 
 def tables_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -47,7 +47,7 @@ def matvec_objection(op: Op, types: Types) -> str | None:
     """Few rows, everything contiguous along the sum, nothing that differs from row to row."""
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] > 3:
-        return f"{p['rows']} rows; at most 3 are few"
+        return f"{p['rows']} rows; at most 3 are supported"
     if p["inner"] < 4 or p["columns"] < 4 or p["a_column"] != 1 or p["b_row"] != 1 or p["b_column"] != p["inner"]:
         return "its operands do not lie along the sum, or are too small"
     if p["y_column"] != 1 or p["c_row"] or p["mul_row"] or p["add_row"] or p["b_zero"]:
@@ -116,7 +116,7 @@ def conv_dots_scratch(op: Op, types: Types) -> int:
 def conv_dots_objection(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     if types["Y"].dtype == "int32" and conv.requant is not None:
         return "it is requantised to int32"
     return "each group has one channel and one filter" if depthwise_objection(op, types) is None else None
@@ -167,19 +167,19 @@ def depthwise_scratch(op: Op, types: Types) -> int:
 def depthwise_objection(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
-        return "channels are not last"
+        return "it is not channels last"
     if filter_length(op, types) != math.prod(conv.spatial(types["W"].shape)) or types["W"].shape[0] != conv.groups:
         return "not every group has one channel and one filter"
     if conv.groups < 4:
         return f"{conv.groups} channels; at least 4 are needed"
     if conv.dilations[-1] != 1 or conv.w_zero:
-        return "taps of a row are apart, or have a zero point"
+        return "it is dilated along a row, or weights have a zero point"
     wide = types["Y"].dtype == "int32" and conv.requant is not None
     return "it is requantised to int32" if wide else None
 
 
 def channels_second(op: Op, types: Types) -> str | None:
-    return None if cast(Windowed, op).channels_last else "channels are not last"
+    return None if cast(Windowed, op).channels_last else "it is not channels last"
 
 
 def float_depthwise_objection(op: Op, types: Types) -> str | None:

@@ -86,15 +86,15 @@ def result_steps(perm: Shape, a: Shape, width: int) -> tuple[int, int] | None:
 def objection(op: Op, types: Types) -> str | None:
     fused, width = cast(MaskedAttention, op), types["V"].shape[-1]
     if types["A"].shape[-2] < FEW_ROWS:
-        return f"{types['A'].shape[-2]} rows; values are multiplied faster apart"
+        return f"{types['A'].shape[-2]} rows; separate kernels are faster"
     if width % 4:
         return f"rows of {width} values; whole words are supported"
     if width > WIDEST:
-        return f"rows of {width} values are multiplied faster in blocks, apart"
+        return f"rows of {width} values; separate kernels are faster"
     if result_steps(fused.perm_y, types["A"].shape, width) is None:
         return f"results in the order {fused.perm_y}"
     if fused.mix.requant.dtype != "int8" or mix_stage(fused) is None:
-        return "results that 32 bits are short for, or shares below 0"
+        return "results that do not fit 32 bits, or negative attention weights"
     return masked_shares.clipping_objection(fused.shares, of_shares(fused, types))
 
 

@@ -44,7 +44,7 @@ def params(op: Op, types: Types) -> Params:
 def objection(op: Op, types: Types) -> str | None:
     columns = types["B"].shape[-2]
     if columns <= FEW_COLUMNS and masked_shares_tables.objection(op, types) is None:
-        return f"{columns} columns are few"
+        return f"{columns} columns are too few"
     return clipping_objection(op, types)
 
 
@@ -54,7 +54,7 @@ def clipping_objection(op: Op, types: Types) -> str | None:
     if length % 4 or columns > MOST_COLUMNS:
         return f"{columns} rows of {length} bytes; at most {MOST_COLUMNS} of whole words are supported"
     if length > LONG and types["A"].shape[-2] > 1:
-        return f"many rows of {length} bytes are multiplied faster apart"
+        return f"many rows of {length} bytes; separate kernels are faster"
     if mask.shape[-1:] != (columns,) or prod(mask.shape[:-2]) != 1:
         return "a mask that is not one row or one matrix for all heads"
     masked = fused.masking.out.requant.dtype

@@ -46,7 +46,7 @@ LARGE_TABLE = 16 * 1024
 
 
 def small_table(op: Op, types: Types) -> str | None:
-    return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is small"
+    return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is too small"
 
 
 WORD = 32

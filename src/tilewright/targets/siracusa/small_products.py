@@ -65,13 +65,13 @@ def small_objection(op: Op, types: Types) -> str | None:
     """What tw_small_matmul_params cannot say."""
     p, requant = cast("dict[str, int]", op.params(types)), cast(MatMul, op).requant
     if requant is None or requant.rounding != "half_up" or requant.shift > LARGEST_SHIFT:
-        return "its totals are not requantised in 32 bits"
+        return "its accumulators are not requantised in 32 bits"
     if requant.low != (-requant.high - 1 if types["Y"].dtype == "int8" else 0):
         return "its results are clipped to an odd range"
     if p["mul_row"] or p["mul_column"] or p["add_row"] or p["add_column"]:
-        return "rows or columns are requantised each in its way"
+        return "rows or columns have different requantisations"
     if p["rank"] > 1 or p["a_column"] != 1 or p["y_column"] != 1 or p["c_row"]:
-        return "its matrices, rows or summands lie apart"
+        return "its matrices, rows or summands are not contiguous"
     return "operands have zero points" if p["a_zero"] or p["b_zero"] else None
 
 
@@ -80,7 +80,7 @@ def matvec_strips_objection(op: Op, types: Types) -> str | None:
     if p["rows"] != 1 or p["columns"] < 4:
         return f"{p['rows']} rows and {p['columns']} columns; one and at least four are needed"
     if p["inner"] % 4 or not p["inner"] or p["b_row"] != 1 or p["b_column"] != p["inner"]:
-        return "columns are no whole words"
+        return "columns are not whole words"
     if "C" in types and p["c_column"] != 1:
         return "its summands are not those of columns"
     return small_objection(op, types)
@@ -108,7 +108,7 @@ def words_objection(op: Op, types: Types) -> str | None:
     if p["inner"] != 4 or p["columns"] < 4:
         return f"sums of {p['inner']} products in {p['columns']} columns; four and at least four are needed"
     if 1 not in (p["b_row"], p["b_column"]) or "C" in types:
-        return "columns lie apart, or something is added to them"
+        return "columns are not contiguous, or something is added to them"
     return small_objection(op, types)
 
 
@@ -131,7 +131,7 @@ def matmul_across_objection(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] < 16 or p["columns"] > 16:
         return f"{p['rows']} rows and {p['columns']} columns; at least and at most 16 are needed"
-    return across_objection(op, types) if p["a_row"] == p["inner"] else "its rows lie apart"
+    return across_objection(op, types) if p["a_row"] == p["inner"] else "its rows are not contiguous"
 
 
 def across_params(op: Op, types: Types) -> Params:
@@ -146,7 +146,7 @@ def alike_objection(op: Op, types: Types) -> str | None:
         return f"{p['rows']} rows and {p['columns']} columns; at least four rows and whole fours of columns are needed"
     if p["inner"] % 4 or p["inner"] < 8 or p["b_row"] != 1 or p["b_column"] != p["inner"] or p["a_row"] != p["inner"]:
         return "rows are no neighbours, or no whole words"
-    return "something is added to its totals" if "C" in types else small_objection(op, types)
+    return "something is added to its accumulators" if "C" in types else small_objection(op, types)
 
 
 ALIKE_BYTES = 60

@@ -17,7 +17,7 @@
 /* Before the first job of a program. */
 void tw_npu_init(void);
 
-/* The next job is committed when all cores have met: it can be described while they still make what it reads. */
+/* The next job is committed at the barrier of all cores: it can be described while they still make what it reads. */
 void tw_npu_barrier_first(void);
 
 /* Kernels call this before they commit a job. */

@@ -17,7 +17,7 @@ void tw_offload(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *fi
 void tw_offload_early(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *finish, tw_tile *store, tw_fetch *next);
 
 /* The same without `finish` and with two buffers, where transfers take longer than the accelerator: what is loaded for the
- * tile after the next is on its way before the next is submitted. */
+ * tile after the next is in flight before the next is submitted. */
 void tw_offload_starved(int tiles, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
 /* The same where all cores that compute `gather` what the accelerator reads of a tile. `run` needs no more than parameters

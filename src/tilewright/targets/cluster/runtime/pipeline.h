@@ -2,8 +2,8 @@
  * cluster's controller, which moves data meanwhile (the DMA core).
  *
  * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
- * the tiles that this core or team has begun: its lowest bit says which of two buffers is meant. `next` starts what
- * following layers need and nobody has to compute first: constants and parameters. Any of them may be NULL. */
+ * the tiles that this core or team has begun: its lowest bit selects one of two buffers. `next` starts the
+ * prefetches for later layers: constants and parameters. Any of them may be NULL. */
 #ifndef TW_PIPELINE_H
 #define TW_PIPELINE_H
 
@@ -20,7 +20,7 @@ static inline int tw_odd(int turn) { return turn & 1; }
 /* The transfers that follow are for the layer of this number; the pipeline waits for them when its turn comes. */
 void tw_prefetch_begin(int layer);
 
-/* Fetches for a layer whose turn has come. */
+/* Prefetches for the layer that is next. */
 void tw_prefetch_now(tw_fetch *fetch);
 
 /* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
@@ -33,10 +33,10 @@ void tw_cooperative_once(tw_tile *run, tw_fetch *next);
 /* Each core has tiles of its own and moves their data itself. */
 void tw_per_core(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
 
-/* A layer that is nothing but a transfer, which was started as if it were fetched. */
+/* A layer that is only a transfer, which was started as a prefetch. */
 void tw_dma_copy(tw_fetch *next);
 
-/* One core works where the tensors lie. */
+/* One core computes directly in L2. */
 void tw_in_l2(tw_tile *run, tw_fetch *next);
 
 /* Calls a function on the first `cores` cores and the one that moves data, and returns when all are done. Only the first

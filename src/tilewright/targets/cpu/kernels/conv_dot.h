@@ -1,4 +1,4 @@
-/* What convolutions with packed weights know beyond all others. There are a bias, a factor and an exponent for each
+/* More parameters of convolutions with packed weights. There are a bias, a factor and an exponent for each
  * filter of a block; zero points are in the bias. */
 #ifndef TW_CONV_DOT_H
 #define TW_CONV_DOT_H

@@ -1,4 +1,4 @@
-/* What products of bytes that are both computed know beyond all others. */
+/* More parameters of products of two int8 activations. */
 #ifndef TW_MATMUL_DOT_H
 #define TW_MATMUL_DOT_H
 

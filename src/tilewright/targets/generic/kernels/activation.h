@@ -8,7 +8,7 @@
 enum { TW_NO_ACTIVATION, TW_CLAMP, TW_LEAKY, TW_HARD_SIGMOID, TW_HARD_SWISH, TW_IS_CURVE };
 
 typedef struct {
-  int32_t kind; /* clamp: between alpha and beta; leaky: alpha times what is negative; hard: a slope and an offset;
+  int32_t kind; /* clamp: between alpha and beta; leaky: negative values times alpha; hard: a slope and an offset;
                  * a curve: alpha is what swish multiplies x with */
   float alpha, beta;
 } tw_activation;

@@ -1,4 +1,4 @@
-/* memcpy and its kin: a compiler needs them to link in any case, but without a C library it may lack their header. */
+/* memcpy and the like: a compiler needs them to link in any case, but without a C library it may lack their header. */
 #ifndef TW_BYTES_H
 #define TW_BYTES_H
 

@@ -1,4 +1,4 @@
-/* What convolutions with packed weights know: a filter is a row of weights (packed.h). */
+/* Parameters of convolutions with packed weights: a filter is a row of weights (packed.h). */
 #ifndef TW_CONV_PACKED_H
 #define TW_CONV_PACKED_H
 

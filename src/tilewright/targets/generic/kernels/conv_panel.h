@@ -5,7 +5,7 @@
 
 #include "conv_band.h"
 
-/* Filters that a block of pixels meets at a time. */
+/* Filters that are computed at a time for a block of pixels. */
 #define TW_FILTERS 4
 
 /* A block of pixels in the order of rows, and the band that it reads. */

@@ -1,4 +1,4 @@
-/* What matrix products know: y[rows, columns] = alpha * a @ b + beta * c, repeated over a batch. */
+/* Parameters of matrix products: y[rows, columns] = alpha * a @ b + beta * c, repeated over a batch. */
 #ifndef TW_MATMUL_H
 #define TW_MATMUL_H
 
@@ -22,7 +22,7 @@ typedef struct {
   int32_t add_row, add_column;
   float alpha, beta;
   int32_t a_zero, b_zero; /* the integers that stand for zero */
-  int32_t requantised;    /* whether totals become narrow integers */
+  int32_t requantised;    /* whether accumulators are requantised */
   tw_requant requant;
   tw_activation activation; /* of floats */
 } tw_matmul_params;

@@ -1,4 +1,4 @@
-/* What products with packed weights know: y[rows, columns] = a @ weights + c, where column i of the weights is row i of
+/* Parameters of products with packed weights: y[rows, columns] = a @ weights + c, where column i of the weights is row i of
  * b (packed.h). */
 #ifndef TW_MATMUL_PACKED_H
 #define TW_MATMUL_PACKED_H

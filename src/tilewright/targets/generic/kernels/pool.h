@@ -1,4 +1,4 @@
-/* What pools know: a window that slides over each channel's image. */
+/* Parameters of pooling: a window that slides over each channel's image. */
 #ifndef TW_POOL_H
 #define TW_POOL_H
 

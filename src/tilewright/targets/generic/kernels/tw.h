@@ -8,7 +8,7 @@
 
 /* The iterations of the next loop do not depend on each other, even where a result lies in its operand's place. */
 #if defined(__clang__)
-/* A processor or an optimisation level without vectors is no fault of the code. */
+/* No warning where the processor or the optimisation level has no vectors. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define TW_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

@@ -21,7 +21,7 @@ def left(graph: Graph, node: Node) -> str:
             take(graph, node)
         except Refusal as refusal:
             reasons.append(refusal.what)
-    return reasons[-1] if reasons else "ITA's passes have not seen it"
+    return reasons[-1] if reasons else "it is not part of a pattern that ITA computes"
 
 
 ENGINE = Engine("ita", KERNELS, passes=(HEADS_ON_ITAPOOL, PRODUCTS_ON_ITAPOOL), left=left, starts=ALIGNMENT)

@@ -39,7 +39,7 @@ static inline void until_idle(void) {
   while (state.started > 0 && !DONE) continue;
 }
 
-/* A transfer is started when the one before is done: only the last one may be on the way. */
+/* A transfer is started when the one before is done: only the last one may be in flight. */
 void tw_dma_wait(uint32_t id) {
   if (id == TW_DMA_NONE) return;
   if (state.last[id % GROUPS] == state.started) until_idle();

@@ -5,7 +5,7 @@
 #include "events.h"
 #include "turns.h"
 
-/* The tiles of one core, which copies what they need itself: nothing is on the way when it goes on. */
+/* The tiles of one core, which copies what they need itself: nothing is in flight when it goes on. */
 static void own_tiles(int tiles, tw_tile *load, tw_tile *run, tw_tile *store) {
   const int core = tw_core(), cores = tw_team();
   volatile uint32_t *const alone = &tw_local_own()->alone[core % TW_TILE_CORES];

@@ -1,4 +1,4 @@
-/* What products with a constant matrix know whose columns are in blocks: y[rows, columns] = a @ w + c. */
+/* Parameters of products with a constant matrix whose columns are in blocks: y[rows, columns] = a @ w + c. */
 #ifndef TW_MATMUL_BLOCKED_H
 #define TW_MATMUL_BLOCKED_H
 

@@ -1,4 +1,4 @@
-/* What a convolution of bytes knows, and what it prepares for its filters. A kernel includes this after it has said what
+/* Parameters of an int8 convolution, and what it prepares for its filters. A kernel includes this after it has said what
  * TW_X, TW_W and TW_Y are, and whether they are signed. */
 #ifndef TW_CONV_FILTERS_H
 #define TW_CONV_FILTERS_H

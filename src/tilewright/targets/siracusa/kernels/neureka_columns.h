@@ -1,4 +1,4 @@
-/* What kernels know that finish a row of which several columns share a filter, each with a window of its own. */
+/* Parameters of kernels that finish a row of which several columns share a filter, each with a window of its own. */
 #ifndef TW_NEUREKA_COLUMNS_H
 #define TW_NEUREKA_COLUMNS_H
 

@@ -1,4 +1,4 @@
-/* What kernels know that finish what N-EUREKA has left in the working memory: totals of all filters for each pixel, or
+/* Parameters of kernels that finish what N-EUREKA has left in its scratch memory: totals of all filters for each pixel, or
  * results of more pixels than are wanted. */
 #ifndef TW_NEUREKA_FINISHED_H
 #define TW_NEUREKA_FINISHED_H

@@ -1,4 +1,4 @@
-/* What kernels know that gather windows for N-EUREKA, which then are pixels with as many channels as a filter is long.
+/* Parameters of kernels that gather windows for N-EUREKA, which then are pixels with as many channels as a filter is long.
  *
  * For each column of results there is a strip in the working memory: what its windows see of every row of the image, row
  * by row. A window is then a run of bytes, and the next one begins some rows of the strip later. */

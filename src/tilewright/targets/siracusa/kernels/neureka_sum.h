@@ -1,4 +1,4 @@
-/* What kernels know that add two tensors by N-EUREKA. */
+/* Parameters of kernels that add two tensors by N-EUREKA. */
 #ifndef TW_NEUREKA_SUM_H
 #define TW_NEUREKA_SUM_H
 

@@ -78,7 +78,7 @@ class Variant:
         needs_cores = cast(Neureka, op).made != BY_NPU
         if needs_cores == self.finished:
             return None
-        return "the cores have to finish its results" if needs_cores else "N-EUREKA makes its results alone"
+        return "the cores have to requantise its results" if needs_cores else "N-EUREKA computes its results alone"
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def plain(totals: Totals) -> Scaling:
 def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> Scaling | str:
     """`mul` and `add` have a value for each filter; a text says why N-EUREKA cannot."""
     if requant.has_exponents:
-        return f"totals are scaled with the rounding {requant.rounding}, and by a power of two for each filter"
+        return f"it is requantised with the rounding {requant.rounding}, and a shift for each filter"
     if requant.shift > MOST_SHIFT:
         return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
     if requant.rounding == "half_even" and requant.shift:

@@ -24,7 +24,7 @@ def left(graph: Graph, node: Node) -> str:
         product(graph, node)
     except Refusal as refusal:
         return refusal.what
-    return "ITA's passes have not seen it"
+    return "it is not part of a pattern that ITA computes"
 
 
 PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES, TILES_BY_TRANSFERS)

@@ -49,7 +49,7 @@ def fitted(requant: Requant, mul: Array, add: Array | None, bias: Array) -> Fitt
 
 def _objection(requant: Requant, mul: Array) -> str | None:
     if requant.has_exponents:
-        return f"totals are scaled with the rounding {requant.rounding}"
+        return f"it is requantised with the rounding {requant.rounding}"
     if requant.rounding not in ("half_up", NATIVE) and requant.shift:
         return f"its rounding is {requant.rounding}, ITA rounds halves up"
     if requant.dtype != "int8":

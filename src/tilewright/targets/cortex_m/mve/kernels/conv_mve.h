@@ -7,7 +7,7 @@
 
 typedef struct {
   tw_conv_params conv;
-  int32_t way;    /* tw_vector_way */
+  int32_t way;    /* how accumulators become results: tw_vector_way */
   int32_t strip;  /* pixels whose windows are gathered at a time; 0: all are multiplied where they are */
 } tw_conv_mve_params;
 

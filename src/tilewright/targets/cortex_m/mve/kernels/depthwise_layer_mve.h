@@ -1,4 +1,4 @@
-/* What depthwise convolutions on vectors know of a layer, and how their totals become results. Needs TW_X and TW_Y. */
+/* Parameters of depthwise convolutions on vectors, and how their totals become results. Needs TW_X and TW_Y. */
 #ifndef TW_DEPTHWISE_LAYER_MVE_H
 #define TW_DEPTHWISE_LAYER_MVE_H
 

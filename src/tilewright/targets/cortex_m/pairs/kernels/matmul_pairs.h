@@ -1,4 +1,4 @@
-/* What products with a constant matrix know whose columns are in pairs: y[rows, columns] = a @ w, requantised. */
+/* Parameters of products with a constant matrix whose columns are in pairs: y[rows, columns] = a @ w, requantised. */
 #ifndef TW_MATMUL_PAIRS_H
 #define TW_MATMUL_PAIRS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct {
   int32_t rows, inner, columns;
-  int32_t way;         /* TW_BY_... */
+  int32_t way;         /* how accumulators become results: TW_BY_... */
   int32_t requantised; /* whether totals become narrow integers */
   tw_requant requant;
 } tw_matmul_pairs_params;
