@@ -278,7 +278,11 @@ class Program:
         if self.compiled.schedule.target.processor:
             return profile_computer(self._probed(TIMES), feeds)
         if not self.simulated:
-            _ = self.plan  # says what is missing
+            raise CompileError(
+                f"target '{self.compiled.schedule.target.name}'",
+                "runs on this machine, without a profile of its layers",
+                "target cpu has times on this machine, simulated targets have cycles: `tilewright targets` lists them",
+            )
         program, name = self.build_soc(), self.compiled.schedule.graph.name
         if isinstance(program, BoardProgram):
             return profile_board(program, feeds, name)

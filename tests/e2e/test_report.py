@@ -111,7 +111,7 @@ def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.Mo
     ("words", "said"),
     [
         (["residual.onnx"], "is a model, and --target is missing"),
-        (["residual.onnx", "--target", "generic"], "has no cluster to plan for"),
+        (["residual.onnx", "--target", "generic"], "runs on this machine, without a profile"),
         (["made_up_study", "--target", "quad"], "is a study, which names its targets"),
         (["made_up_study", "-o", "missing/page.html"], "cannot be written"),
         (["broken_study"], "is not tilewright-study/1"),

@@ -47,5 +47,5 @@ def test_the_command_prints_microseconds(command: Command, tmp_path: Path) -> No
 
 
 def test_targets_without_a_processor_are_refused() -> None:
-    with pytest.raises(CompileError, match="has no cluster to plan for"):
+    with pytest.raises(CompileError, match="runs on this machine, without a profile"):
         compile_model(residual(), target="generic").profile()

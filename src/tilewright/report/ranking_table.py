@@ -30,4 +30,4 @@ def _remark(one: Candidate) -> str:
         return one.refusal
     if one.milliseconds is not None:
         return ""
-    return "holds it; nothing tells its clock" if one.cycles is not None else "holds it; nothing tells how fast"
+    return "fits; its clock is not known" if one.cycles is not None else "fits; its cycles are not known"
