@@ -248,10 +248,9 @@ class LanguageModel:
         """The model in one line."""
         facts, model = self.decoder.facts, self.compiled
         kind = "floating point" if model.scale is None else "integers only"
-        sizes = (
-            f"{facts.layers} layers, {facts.width} wide, {facts.words} words, {self.decoder.parameters:,} parameters"
-        )
-        return f"{model.name}: {facts.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
+        sizes = f"{facts.layers} layers, width {facts.width}, vocabulary {facts.words}"
+        weights = f"{self.decoder.parameters:,} parameters"
+        return f"{model.name}: {facts.family}, {sizes}, {weights}; {kind}, context {model.context}, blocks of {model.block}"
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""

@@ -54,7 +54,9 @@ def mapped(network: object, *engines: str, numerics: str = "hardware") -> object
 
 @pytest.mark.fast
 def test_an_unknown_engine() -> None:
-    with pytest.raises(CompileError, match="engine 'npu': is not an engine of snitch\n  hint: its engines: cluster, ita"):
+    with pytest.raises(
+        CompileError, match="engine 'npu': is not an engine of snitch\n  hint: its engines: cluster, ita"
+    ):
         mapped(linear_model(), "npu")
 
 
