@@ -249,8 +249,9 @@ class LanguageModel:
         facts, model = self.decoder.facts, self.compiled
         kind = "floating point" if model.scale is None else "integers only"
         sizes = f"{facts.layers} layers, width {facts.width}, vocabulary {facts.words}"
-        weights = f"{self.decoder.parameters:,} parameters"
-        return f"{model.name}: {facts.family}, {sizes}, {weights}; {kind}, context {model.context}, blocks of {model.block}"
+        parameters = f"{self.decoder.parameters:,} parameters"
+        limits = f"context {model.context}, blocks of {model.block}"
+        return f"{model.name}: {facts.family}, {sizes}, {parameters}; {kind}, {limits}"
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""
