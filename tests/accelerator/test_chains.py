@@ -198,8 +198,8 @@ def test_what_else_may_follow() -> None:
 @pytest.mark.parametrize(
     ("chain", "said"),
     [
-        ('("requantise", "QLinearSum")', "'QLinearSum' is nothing that follows in a chain"),
-        ('("requantise", "Gemm")', "Gemm becomes other operators before devices are asked"),
+        ('("requantise", "QLinearSum")', "'QLinearSum' cannot be part of a chain"),
+        ('("requantise", "Gemm")', "Gemm is replaced by other operators before accelerators are considered"),
         ('("requantise", "QLinearAdd", "requantise")', "'requantise' is no choice of QLinearAdd"),
         ('("requantise", "Concat")', "Concat cannot be part of a chain"),
         ('("requantise", "Relu")', "Conv\\\\+Relu has no operand 'B2'"),

@@ -58,7 +58,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
     ("wrong", "said"),
     [
         (with_pattern(op="Convolution"), "there is no operator 'Convolution'\n  hint: `tilewright ops` lists them"),
-        (with_pattern(op="Gemm"), "Gemm becomes other operators before devices are asked"),
+        (with_pattern(op="Gemm"), "Gemm is replaced by other operators before accelerators are considered"),
         (
             with_pattern(limits={"n": "x"}),
             "patterns[conv].limits is {'n': 'x'}\n  hint: it should be a mapping from str",
@@ -70,7 +70,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
         (with_pattern(writes={**CONV.writes, "done": "1"}), "writes: register 'done' has access 'r'"),
         (with_pattern(writes={**CONV.writes, "inptu": "X"}), "there is no register 'inptu'\n  hint: is 'input' meant?"),
         (with_pattern(cycles="f.c"), "'f.c' in 'f.c' is no arithmetic"),
-        (with_pattern(chain=("bias",)), "'bias' is nothing that follows in a chain"),
+        (with_pattern(chain=("bias",)), "'bias' cannot be part of a chain"),
         (with_pattern(layout="NCHW"), "layout 'NCHW' is unknown\n  hint: 'channels first' or 'channels last'"),
         (with_pattern(required=("X",)), "'X' is always there"),
         (replace(GOOD, area="siez * 2"), "area: there is no parameter 'siez'"),
@@ -79,7 +79,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
         (replace(GOOD, done=Event("done", line=9)), "event line 9 is not a device's"),
         (replace(GOOD, name="My Unit"), "'My Unit' is not a C name"),
         (replace(GOOD, patterns=()), "has no pattern"),
-        (replace(GOOD, patterns=(CONV, CONV)), "pattern 'conv' is there twice"),
+        (replace(GOOD, patterns=(CONV, CONV)), "pattern 'conv' is declared twice"),
     ],
 )
 def test_faults(wrong: Accelerator, said: str) -> None:

@@ -62,7 +62,7 @@ def test_an_onnx_graph(command: Command, tmp_path: Path) -> None:
     folder = exported.save(tmp_path / "fox", {"model.onnx": exported.model(exported.Style(groups=2))}, exported.CONFIG)
     ran = command("generate", folder / "model.onnx", "A fox", *WORDS)
     assert ran.code == 0
-    assert "fox: fox, 2 layers, 24 wide, 258 words" in ran.err
+    assert "fox: fox, 2 layers, width 24, vocabulary 258" in ran.err
 
 
 def test_samplings_and_folders(command: Command, model: Path, tmp_path: Path) -> None:

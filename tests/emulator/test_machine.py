@@ -76,15 +76,15 @@ def test_the_core_comes_to_a_place_again_and_again(tmp_path: Path) -> None:
 
 
 FAULTS = {
-    "ldr r0, =0x40000000; ldr r1, [r0]": "reads 4 bytes at 0x40000000, where there is nothing",
-    "ldr r0, =0x40000000; strh r1, [r0]": "writes 2 bytes at 0x40000000, where there is nothing",
+    "ldr r0, =0x40000000; ldr r1, [r0]": "reads 4 bytes at 0x40000000, where nothing is mapped",
+    "ldr r0, =0x40000000; strh r1, [r0]": "writes 2 bytes at 0x40000000, where nothing is mapped",
     "ldr r0, =0x08000000; str r1, [r0]": "writes 4 bytes at 0x08000000, which is flash",
-    "ldr r0, =0x40000001; bx r0": "goes to 0x40000000, where there is no program",
-    "ldr r0, =0x08000010; bx r0": "jumps to 0x08000010 as if it were Arm code",
-    "udf #1; nop": "comes to an instruction that",
-    "nop; nop": "comes to an instruction that",
-    "bkpt 1; nop": "comes to one that is not semihosting's 0xab",
-    "svc 1; nop": "asks for an exception",
+    "ldr r0, =0x40000001; bx r0": "branches to 0x40000000, where there is no code",
+    "ldr r0, =0x08000010; bx r0": "branches to 0x08000010 as if it were Arm code",
+    "udf #1; nop": "executes an instruction that",
+    "nop; nop": "executes an instruction that",
+    "bkpt 1; nop": "hits one that is not semihosting's 0xab",
+    "svc 1; nop": "raises an exception",
     "b .; nop": "endless loop",
 }
 NAMES = {

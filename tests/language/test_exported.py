@@ -83,7 +83,7 @@ def test_c_gives_the_same_tokens(style: Style, form: Form, tmp_path: Path) -> No
     files = form(style)
     lm = LanguageModel.load(exported.save(tmp_path, files, CONFIG)).compile(**SIZES)
     assert generated(lm) == expected(files, lm)
-    assert lm.description.startswith(f"{tmp_path.name.lower()}: fox, 2 layers, 24 wide, 258 words, ")
+    assert lm.description.startswith(f"{tmp_path.name.lower()}: fox, 2 layers, width 24, vocabulary 258, ")
 
 
 @pytest.mark.parametrize("style", [Style(groups=2), Style(rotary=False), Style(groups=2, fused=True)])

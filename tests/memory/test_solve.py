@@ -160,7 +160,7 @@ def test_too_little_memory_for_any_placement() -> None:
     assert str(error.value) == (
         "memory: needs 176 bytes, 128 available; "
         "the largest moment is step 1 with buffers 'a' (100 bytes), 'b' (50 bytes)\n"
-        "  hint: every placement needs at least 1 bytes76: "
+        "  hint: every placement needs at least 176 bytes: "
         "make the tensors of that step smaller, or choose a target with more memory"
     )
 

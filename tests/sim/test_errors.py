@@ -90,8 +90,8 @@ def test_extension_of_the_other_encoding_is_illegal() -> None:
 @pytest.mark.parametrize(
     ("source", "what"),
     [
-        ("lw a0, 0(zero)", "reads 4 bytes at 0x00000000, where there is nothing"),
-        ("li a0, 0x1000\n sb a0, 3(a0)", "writes 1 byte at 0x00001003, where there is nothing"),
+        ("lw a0, 0(zero)", "reads 4 bytes at 0x00000000, where nothing is mapped"),
+        ("li a0, 0x1000\n sb a0, 3(a0)", "writes 1 byte at 0x00001003, where nothing is mapped"),
         (
             "li a0, 0x1a1040a2\n lw a1, 0(a0)",
             "reads 4 bytes at 0x1a1040a2, which is not aligned to it",
@@ -136,7 +136,7 @@ def test_runaway() -> None:
 
 def test_place_has_function_and_source_line() -> None:
     error = run_error(built("sum.c", f"-DFAULT={WILD}"), "siracusa")
-    assert error.what == "writes 4 bytes at 0x40000000, where there is nothing"
+    assert error.what == "writes 4 bytes at 0x40000000, where nothing is mapped"
     assert error.where.startswith("cluster 0, cycle ")
     assert "in cluster_main+0x" in error.where
     assert "(sum.c:" in error.where

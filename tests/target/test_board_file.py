@@ -83,7 +83,7 @@ def test_ram_of_several_memories_is_the_first_that_has_so_much() -> None:
         (GOOD.replace("kib = 96", 'kib = "96"'), "memory SRAM1, kib", "'96' is not allowed"),
         (GOOD.replace("kib = 96", "kib = true"), "memory SRAM1, kib", "True is not allowed"),
         (GOOD.replace("kib = 96", "kib = 97"), "memory SRAM1, base and kib", "is not made of whole pages"),
-        (GOOD.replace('"SRAM1"', '"Flash"'), "memory flash", "is there twice"),
+        (GOOD.replace('"SRAM1"', '"Flash"'), "memory flash", "is declared twice"),
         (GOOD.replace('"SRAM1"', '"a b"'), "memory a b, name", "'a b' is not a name"),
         (GOOD + MORE.format(base=0x2001_0000), "memory SRAM2, base", "lies at 0x20010000, inside SRAM1"),
         (GOOD.replace("0x2000_0000", "0xdfff_f000"), "memory SRAM1, kib", "among the core's own registers"),

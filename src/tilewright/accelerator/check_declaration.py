@@ -79,7 +79,7 @@ def _names(accelerator: Accelerator) -> Iterator[Fault]:
 
 def _twice(names: list[str], kind: str) -> Iterator[Fault]:
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield f"{kind} '{name}' is there twice", "give each a name of its own"
+        yield f"{kind} '{name}' is declared twice", "give each a name of its own"
 
 
 def _registers(accelerator: Accelerator) -> Iterator[Fault]:
@@ -140,9 +140,9 @@ def _steps(pattern: Pattern) -> Iterator[Fault]:
             yield f"there is no operator '{step.op}'", "`tilewright ops` lists them"
         elif kind is None:
             hint = f"an operator that follows, or '{REQUANTISE}'; a bias is an operand"
-            yield f"'{step.op}' is nothing that follows in a chain", hint
+            yield f"'{step.op}' cannot be part of a chain", hint
         elif becomes_others(kind):
-            what = f"{step.op} becomes other operators before devices are asked"
+            what = f"{step.op} is replaced by other operators before accelerators are considered"
             yield what, "`tilewright analyze` shows which: Gemm is a MatMul, for example"
         elif step.requantises and not may_requantise(kind):
             yield f"'{REQUANTISE}' is no choice of {step.op}", "leave it out"
@@ -172,7 +172,7 @@ def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
             if dtype not in BYTES:
                 yield f"{name} has unknown type '{dtype}'", _close(dtype, list(BYTES))
     if len(pattern.packings) > 1:
-        yield f"{' and '.join(pattern.packings)} are packed", "one operand of a pattern may be"
+        yield f"{' and '.join(pattern.packings)} are packed", "pack only one operand of a pattern"
     if pattern.layout not in ("", CHANNELS_FIRST, CHANNELS_LAST):
         yield f"layout '{pattern.layout}' is unknown", f"'{CHANNELS_FIRST}' or '{CHANNELS_LAST}'"
     if not set(kind.results) & set(pattern.writes.values()):
@@ -185,7 +185,10 @@ def _operands(pattern: Pattern, kind: type[Op]) -> Iterator[Fault]:
 def _written(accelerator: Accelerator, pattern: Pattern) -> Iterator[Fault]:
     for name in pattern.writes:
         if name == accelerator.start:
-            yield f"register '{name}' starts the job, it is written last by itself", "leave it out of `writes`"
+            yield (
+                f"register '{name}' starts the job, it is written automatically at the end",
+                "leave it out of `writes`",
+            )
         yield from _register(accelerator, name, "writes", "w")
 
 

@@ -81,7 +81,7 @@ def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
         return "placed there by --place"
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
-        return "no other engine takes it" if len(plan.mapped.target.engines) > 1 else "there is no other engine"
+        return "no other engine supports it" if len(plan.mapped.target.engines) > 1 else "there is no other engine"
     fastest = min(able, key=lambda name: able[name])
     if fastest != engine:
         more = able[engine] - able[fastest]
@@ -92,7 +92,7 @@ def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
 def _faster(engine: str, found: tuple[Candidate, ...]) -> str:
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
-        return "it is the first that takes it"
+        return "the first engine that supports it"
     own = able[engine]
     other = min((name for name in able if name != engine), key=lambda name: able[name])
     return f"{able[other] - own:,} cycles faster than {other}"

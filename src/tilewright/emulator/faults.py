@@ -13,18 +13,18 @@ DATA = "a wild pointer, or an address of another chip?"
 class Cause(Enum):
     """What goes wrong: the fault and its bit in the Configurable Fault Status Register, words, and what to try."""
 
-    READ = "BusFault (PRECISERR)", "reads {size} at {address:#010x}, where there is nothing", DATA
-    WRITE = "BusFault (PRECISERR)", "writes {size} at {address:#010x}, where there is nothing", DATA
+    READ = "BusFault (PRECISERR)", "reads {size} at {address:#010x}, where nothing is mapped", DATA
+    WRITE = "BusFault (PRECISERR)", "writes {size} at {address:#010x}, where nothing is mapped", DATA
     READ_ONLY = (
         "BusFault (PRECISERR)", "writes {size} at {address:#010x}, which is flash",
         "a wild pointer, an array that is too short, or a constant that is written to?",
     )  # fmt: skip
     FETCH = (
-        "BusFault (IBUSERR)", "goes to {address:#010x}, where there is no program",
+        "BusFault (IBUSERR)", "branches to {address:#010x}, where there is no code",
         "a wild function pointer or return address?",
     )  # fmt: skip
     UNDEFINED = (
-        "UsageFault (UNDEFINSTR)", "comes to an instruction that {core} does not have",
+        "UsageFault (UNDEFINSTR)", "executes an instruction that {core} does not have",
         "is the program built for this core?",
     )  # fmt: skip
     NO_UNIT = (
@@ -32,19 +32,19 @@ class Cause(Enum):
         "set CPACR at the start, or build it without floats in hardware",
     )  # fmt: skip
     STATE = (
-        "UsageFault (INVSTATE)", "jumps to {address:#010x} as if it were Arm code: the lowest bit is 0",
+        "UsageFault (INVSTATE)", "branches to {address:#010x} as if it were Arm code: the lowest bit is 0",
         "addresses of Thumb functions are odd",
     )  # fmt: skip
     UNALIGNED = (
         "UsageFault (UNALIGNED)", "accesses memory at an address that is not a multiple of the size of the access",
-        "{core} takes no other ones there",
+        "{core} supports aligned accesses only",
     )  # fmt: skip
     BREAKPOINT = (
-        "breakpoint", "comes to one that is not semihosting's 0xab", "there is no debugger here: take it out",
+        "breakpoint", "hits one that is not semihosting's 0xab", "there is no debugger here: remove it",
     )  # fmt: skip
     EXCEPTION = (
-        "exception {number}", "asks for an exception, and exceptions are not emulated",
-        "run what needs no interrupts or system calls",
+        "exception {number}", "raises an exception, and exceptions are not emulated",
+        "run code that needs no interrupts or system calls",
     )  # fmt: skip
 
     def __init__(self, status: str, what: str, hint: str) -> None:

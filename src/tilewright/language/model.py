@@ -248,10 +248,10 @@ class LanguageModel:
         """The model in one line."""
         facts, model = self.decoder.facts, self.compiled
         kind = "floating point" if model.scale is None else "integers only"
-        sizes = (
-            f"{facts.layers} layers, {facts.width} wide, {facts.words} words, {self.decoder.parameters:,} parameters"
-        )
-        return f"{model.name}: {facts.family}, {sizes}; {kind}, context {model.context}, blocks of {model.block}"
+        sizes = f"{facts.layers} layers, width {facts.width}, vocabulary {facts.words}"
+        parameters = f"{self.decoder.parameters:,} parameters"
+        limits = f"context {model.context}, blocks of {model.block}"
+        return f"{model.name}: {facts.family}, {sizes}, {parameters}; {kind}, {limits}"
 
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""

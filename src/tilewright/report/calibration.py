@@ -25,5 +25,5 @@ def print_calibration(target: Console, name: str, found: Calibration, path: Path
     median = f"{len(found.kernels)} fits, median error {found.median_error:.1%}; written to "
     overheads = found.overheads
     if overheads.layer:
-        target.print(f" a layer costs {overheads.layer:.0f} {unit} and a tile {overheads.tile:.0f}, beside all else")
+        target.print(f" overhead: {overheads.layer:.0f} {unit} per layer, {overheads.tile:.0f} per tile")
     target.print(Text.assemble(" ", median, name_text(str(path), "green")), soft_wrap=True)

@@ -33,7 +33,7 @@ def print_others(target: Console, defined: Mapping[str, Sequence[str]], folded: 
     for name in folded:
         table.add_row(name, "a constant, where its operands are constants")
     target.print()
-    print_titled(target, f"{len(defined) + len(folded)} more that are accepted without an operator", table)
+    print_titled(target, f"{len(defined) + len(folded)} more that are decomposed, or folded to constants", table)
 
 
 def print_targets(target: Console, found: Sequence[Target]) -> None:

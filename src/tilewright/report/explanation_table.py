@@ -73,6 +73,6 @@ def _why(one: Explanation, reasons: Mapping[str, int]) -> Text:
 
 def _other(candidate: Candidate, reasons: Mapping[str, int]) -> str:
     if candidate.refusal:
-        return f"{candidate.engine}: refuses it [{reasons[candidate.refusal]}]"
+        return f"{candidate.engine}: does not support it [{reasons[candidate.refusal]}]"
     cycles = "" if candidate.cycles is None else f" {candidate.cycles:,}"
     return f"{candidate.engine}: {candidate.kernel}{cycles}"

@@ -47,9 +47,9 @@ def _rows(given: Generation) -> list[tuple[str, str | Text]]:
 
 
 def _weights(found: Weights) -> str:
-    again = {"as prefill reads them": found.second_of_prefill, "as rows of words": found.second_of_words}
+    again = {"in the layout of prefill": found.second_of_prefill, "as embedding rows": found.second_of_words}
     twice = [f"{size(bytes_)} {reader}" for reader, bytes_ in again.items() if bytes_]
-    return f"{size(found.total)}, " + (f"of which a second time: {', '.join(twice)}" if twice else "each once")
+    return f"{size(found.total)}, " + (f"of which copies: {', '.join(twice)}" if twice else "each once")
 
 
 def _speed(tokens: int, rate: float | None, cycles: float | None) -> str:

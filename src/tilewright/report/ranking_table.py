@@ -16,7 +16,7 @@ def print_ranking(target: Console, name: str, found: Sequence[Candidate]) -> Non
         table.add_column(heading, justify="right" if heading in ("", "time", "cycles", "RAM", "flash") else "left")
     for place, one in enumerate(found, 1):
         table.add_row(str(place) if one.holds_it else "-", one.name, *_figures(one), name_text(_remark(one), "dim"))
-    print_titled(target, f"{name}: what it is predicted to take", table)
+    print_titled(target, f"{name}: predicted time and memory", table)
 
 
 def _figures(one: Candidate) -> tuple[str, ...]:
@@ -30,4 +30,4 @@ def _remark(one: Candidate) -> str:
         return one.refusal
     if one.milliseconds is not None:
         return ""
-    return "fits; its clock is not known" if one.cycles is not None else "fits; its cycles are not known"
+    return "fits; its clock is not known" if one.cycles is not None else "fits; cycles are not predicted"

@@ -48,7 +48,7 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     if analysis.clock_mhz is not None:
         grid.add_row(" time", _predicted(analysis.predicted_cycles, analysis.clock_mhz))
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
-        grid.add_row(" fits", f"{', '.join(fit)}, with stack, code and all")
+        grid.add_row(" fits", f"{', '.join(fit)}, with stack and code")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
     more = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
     more += f" + {size(analysis.copied_bytes)} copies of weights" if analysis.copied_bytes else ""
@@ -68,7 +68,7 @@ def print_totals(target: Console, analysis: Analysis) -> None:
 
 def _predicted(cycles: int, clock_mhz: float) -> str:
     if not cycles:
-        return "not predicted: no costs were measured; `run` tells"
+        return "not predicted: kernel costs are not measured; `tilewright run` counts cycles"
     return f"{cycles:,} cycles predicted: {cycles / clock_mhz / 1000:.4g} ms at {clock_mhz:g} MHz"
 
 
@@ -108,7 +108,7 @@ def _numerics(rounded: Sequence[Rounded]) -> Text:
     native, exact = [one for one in rounded if one.native], [one.layer for one in rounded if not one.native]
     most = max((one.share for one in native), default=0.0)
     text = f"{len(native)} of {len(rounded)} layers requantise as the hardware does"
-    text += f"; up to {most:.2%} of all totals differ from exact, by one" if native else ""
+    text += f"; up to {most:.2%} of accumulator values differ from exact, by one" if native else ""
     text += f"; exact: {', '.join(exact)}" if exact else ""
     return name_text(text)
 
@@ -134,7 +134,7 @@ def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
 
 def _turned(agreement: Agreement) -> str:
     if agreement.spread is not None:
-        return " within what roundings do"
+        return " within the spread of rounding"
     return f", {count(agreement.turned)} rounded the other way" if agreement.turned else ""
 
 
@@ -146,7 +146,7 @@ def _steps_text(result: Result) -> str:
     """What calls in order took: the first one differs, as it finds no code in caches."""
     calls = f"{result.steps} step{'s' if result.steps != 1 else ''}"
     if not result.step_cycles:
-        return f"{calls}, the middle call"
+        return f"{calls}, the median call"
     least, most = min(result.step_cycles), max(result.step_cycles)
     cycles = f"{least:,} to {most:,}" if least < most else f"{most:,}"
     energy = f" ({energy_text(result.energy)} in the last)" if result.energy else ""
@@ -170,7 +170,7 @@ def _board_lines(result: Result) -> Iterator[str]:
         )
     if result.soc is not None and result.soc.estimate:
         most, waits = result.soc.activity.counts["most"], result.soc.activity.counts["waits"]
-        range_of_cycles = f"; one at a time {most:,}" if most != result.cycles else ""
+        range_of_cycles = f"; at most {most:,}" if most != result.cycles else ""
         waited = f", {waits:,} cycles of them" if waits else ""
         yield f"  cycles are an estimate: {result.soc.estimate}{waited}{range_of_cycles}"
 

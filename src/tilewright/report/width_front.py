@@ -20,7 +20,7 @@ def print_front(target: Console, search: Search, picture: Path | None) -> None:
     headings = ("", "cycles", "bytes", "SNR", "metric", "loss", "bits of weights", "16-bit tensors", "floats")
     rows = [_cells(point, point is search.chosen) for point in search.points]
     table = fitting_table(target.width, headings, rows, "bits of weights", ("16-bit tensors", "metric", "floats"))
-    print_titled(target, f"widths on {search.target}, by {search.unit}", table)
+    print_titled(target, f"bit widths on {search.target}, by {search.unit}", table)
     if picture is not None:
         target.print(Text(" front   ", "bold") + name_text(str(picture), "green"))
 

@@ -47,7 +47,7 @@ MISUSES = (
     ("starts a job of ITA while four wait or run", "read the register at 0x04 until it is not negative"),
     ("writes to a context of ITA whose job waits or runs", "read the register at 0x04 until it is not negative"),
     ("gives ITA a pointer that is not aligned", "tiles lie at multiples of 128 bytes, biases of 64"),
-    ("gives ITA a job of another layer, or with other numbers of tiles, than the one that is under way", LAYER_HINT),
+    ("gives ITA a job of another layer, or with other numbers of tiles, than the one in progress", LAYER_HINT),
     ("gives ITA a job whose result is not due, or keeps one back that is", "the last inner block writes, no other"),
     (
         "gives ITA a bias where none is added, or along the wrong side",

@@ -166,7 +166,7 @@ class _Reader:
     def _check_together(self, memories: tuple[BoardMemory, ...]) -> None:
         names = [memory.name.lower() for memory in memories]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            self._wrong(f"memory {name}", "is there twice", "give each memory a name of its own")
+            self._wrong(f"memory {name}", "is declared twice", "give each memory a name of its own")
         for memory in memories:
             self._check_place(memory)
         ordered = sorted(memories, key=lambda memory: memory.base)

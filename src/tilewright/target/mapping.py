@@ -266,7 +266,7 @@ class _Search:
         if not self.refused:
             raise Refusal(f"target {self.target.name} has no kernel for {self.node.op.kind}", OTHERWISE)
         reasons = "; ".join(f"{refused.kernel or refused.engine}: {refused.reason}" for refused in self.refused)
-        raise Refusal(f"no kernel of target {self.target.name} takes it ({reasons})", _best_hint(self.hints))
+        raise Refusal(f"no kernel of target {self.target.name} supports it ({reasons})", _best_hint(self.hints))
 
     def _of(self, engine: Engine) -> list[Choice]:
         try:

@@ -209,4 +209,4 @@ def test_reasons(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         if own["engine"] == one["engine"]
     }
     assert all(f" {kernel} " in narrow for kernel in kernels), "no name is broken"
-    assert " [1] N-EUREKA has convolutions, products" in shown.out
+    assert " [1] N-EUREKA computes convolutions, products" in shown.out

@@ -34,7 +34,7 @@ def advice(target: Target, graph: Graph, memory: Memory, needs: Needs, settings:
     if not changing and not settings.packed_weights:
         found.append("--pack-weights where weights have at most 4 bits")
     if changing and memory.banks and settings.memories:
-        found.append("no --memory: the board may have more")
+        found.append("leave out --memory: the board may have more")
     if changing and (stack := _smaller_stack(target)):
         found.append(f"a smaller stack: --stack {stack} (`run` shows how much is used)")
     found.append(
