@@ -19,7 +19,11 @@ from tilewright.program import Program
 from tilewright.run.result import Check
 from tilewright.target.settings import Settings
 
-USUAL = [*models("peer/**/*.onnx"), *models("qdq/*/*.onnx")]
+USUAL = [
+    found
+    for pattern in ("peer/**/*.onnx", "qdq/*/*.onnx", "mlperf_tiny/*.tflite", "tflite_streaming/*.tflite")
+    for found in models(pattern)
+]
 
 
 def _figures(program: Program, check: Check) -> str:

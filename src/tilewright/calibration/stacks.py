@@ -64,7 +64,16 @@ def instance_stack(target: Target, instance: Instance) -> int:
             (folder / header).write_text(text)
         (folder / instance.file).write_text(instance.text(target.kernel_file))
         libc = target.runtime_files()["libc/math.c"].parent
-        flags = [*target.flags, "-I", str(libc), "-DTW_CORES=8", "-S", instance.file, "-o", "out.s"]
+        flags = [
+            *target.flags,
+            "-I",
+            str(libc),
+            f"-DTW_CORES={target.cluster.cores if target.cluster else 1}",
+            "-S",
+            instance.file,
+            "-o",
+            "out.s",
+        ]
         try:
             find_cross_compiler().run(flags, folder)
         except CompileError:  # a combination of types that no graph has

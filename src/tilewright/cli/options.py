@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -299,7 +301,7 @@ class Planning:
             cores=self.cores, l1=self.l1, l2=self.l2, home=self.home, buffering=self.buffering,
             engines=tuple(filter(None, self.engines.split(","))), time_limit=self.time_limit,
             weight_memory=self.weight_memory == "on",
-            memories=tuple(numbers("--memory", [word.lower() for word in self.memory or ()]).items()),
+            memories=tuple((name.lower(), size) for name, size in numbers("--memory", self.memory).items()),
             placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
             packed_weights=self.pack_weights, processor=self.cpu, threads=self.threads, pins_threads=self.pin,
             isa=self.isa, clock_mhz=self.clock, stack=self.stack, emulator=self.emulator,
@@ -335,7 +337,7 @@ def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
     for word in words or ():
         name, sign, value = word.rpartition("=")
         if not sign or not name or not value:
-            given = name or word.partition("=")[0] or "NAME"
+            given = name or _name_in(option, word) or "NAME"
             example = f"{given}={EXAMPLES[option]}" if option in EXAMPLES else "input=int8"
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
         if found.setdefault(name, value) != value:
@@ -350,10 +352,27 @@ def numbers(option: str, words: Sequence[str] | None) -> dict[str, int]:
         # How many bytes a memory has, and that a negative number is none, the target says.
         digits = value.removeprefix("-") if option == "--memory" else value
         if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
-            example = f"{option} {name}={EXAMPLES[option]}"
-            raise CompileError(f"{option} {name}={value}", "the size is not a whole number", f"for example {example}")
+            meant = _in_bytes(value) if option == "--memory" else None
+            example = f"{option} {name}={meant or EXAMPLES[option]}"
+            hint = f"in bytes: {example}" if meant else f"for example {example}"
+            raise CompileError(f"{option} {name}={value}", "the size is not a whole number", hint)
         found[name] = int(value)
     return found
+
+
+def _name_in(option: str, word: str) -> str:
+    """What stands before the equals sign, or before whatever stands for it: memories are called by one word."""
+    found = word.partition("=")[0]
+    return "".join(takewhile(str.isalnum, found)) if option == "--memory" else found
+
+
+UNITS = {"k": 1024, "m": 1024 * 1024}
+
+
+def _in_bytes(value: str) -> int | None:
+    """What was meant by 64K, 64KB or 64KiB."""
+    found = re.fullmatch(r"(\d{1,6})([km])(i?b)?", value.lower())
+    return int(found[1]) * UNITS[found[2]] if found else None
 
 
 def sizes(words: Sequence[str] | None) -> dict[str, int]:

@@ -60,14 +60,16 @@ static int program_run(void) {{ return {writer.name}_run({", ".join([*arguments,
 """
 
 
-def inputs_source(data: Sequence[bytes], section: str = CONSTANT_INPUTS, arena: InputArena | None = None) -> str:
+def inputs_source(
+    data: Sequence[bytes], alignment: int, section: str = CONSTANT_INPUTS, arena: InputArena | None = None
+) -> str:
     """inputs.S: the bytes of inputs.bin, each input under its own name. The hash tells objects in caches apart."""
     lines, starts = [f"# {hashlib.sha256(b''.join(data)).hexdigest()}", f"    .section {section}"], [0]
     starts += accumulate(map(len, data))
     inside = arena.offsets if arena is not None else {}
     for number, size in enumerate(map(len, data)):
         if number not in inside:
-            lines += ["    .balign 16", *_input(number, starts[number], size)]
+            lines += [f"    .balign {alignment}", *_input(number, starts[number], size)]
     if arena is None:
         return "\n".join(lines) + "\n"
     lines += [f"    .balign {arena.alignment}", f"    .globl {ARENA}", f"{ARENA}:"]

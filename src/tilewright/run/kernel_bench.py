@@ -32,7 +32,12 @@ from tilewright.target.memory import Memory as PlannedMemory
 from tilewright.target.target import Model, Target
 from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
 
-STACKS = 8 * 2064 + 1024
+STACK = 2064
+"""Bytes for each core of a cluster: 2 KiB, and 16 more, so that equal depths lie in different banks."""
+VARIABLES = 1024
+"""Bytes below the stacks for the runtime's variables."""
+OF_A_BOARD = 17_536
+"""The same of a board, with the bench's own variables."""
 REGISTERS = 256
 """Of a user's device that are looked at."""
 GUARD = 64
@@ -165,8 +170,14 @@ def _check_room(case: Case, layout: Layout, target: Target) -> None:
 
 def _room(target: Target) -> int:
     start, end = _l1(target)
-    has_own_stacks = target.cluster is not None and target.cluster.local_stack > 0
-    return end - start - (0 if has_own_stacks else STACKS)
+    return end - start - _stacks(target)
+
+
+def _stacks(target: Target) -> int:
+    """What stacks and variables take of L1: nothing where each core has its own memory for them."""
+    if target.cluster is None:
+        return OF_A_BOARD
+    return 0 if target.cluster.local_stack else target.cluster.cores * STACK + VARIABLES
 
 
 def _run(
@@ -233,7 +244,7 @@ def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], targe
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
-    compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}"]
+    compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}", f"-DTW_BENCH_STACK={STACK}"]
     linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
     sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
     build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
@@ -258,7 +269,8 @@ def _surroundings(target: Target) -> dict[str, str]:
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
     runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
-    return texts | runtime | {CALLS.name: CALLS.read_text(), f"kernels/{PREFIX_FILE}": ""}
+    stacks = f"tw_bench_stacks = {_stacks(target)};\ntw_bench_variables = {VARIABLES};\n"
+    return texts | runtime | {CALLS.name: CALLS.read_text(), "stacks.ld": stacks, f"kernels/{PREFIX_FILE}": ""}
 
 
 def _runtime_sources(target: Target, offloads: bool) -> list[str]:

@@ -161,7 +161,9 @@ class SimulatedProgram(ABC):
     def _write_inputs(self, inputs: Mapping[str, Array], section: str) -> None:
         data = [np.ascontiguousarray(inputs[name]).tobytes() for name in self.network.schedule.graph.inputs]
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
-        (self.folder / "inputs.S").write_text(inputs_source(data, section, input_arena(self.network)))
+        memory = self.target.hierarchy.l2 if self.target.cluster else self.target.memories[0]
+        source = inputs_source(data, memory.placement, section, input_arena(self.network))
+        (self.folder / "inputs.S").write_text(source)
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor that a layer makes, by name, where they live long enough to be looked at."""

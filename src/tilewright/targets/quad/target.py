@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tilewright.sim.quad import QUAD
 from tilewright.target.costs import Costs
-from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.memory import CORES, Memory
 from tilewright.target.target import Cluster, Engine, Target
+from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 
@@ -29,11 +30,7 @@ TARGET = Target(
             reserved=256 * KIB,
         ),
     ),
-    links=(
-        Link(
-            "dma", "RAM", "TCDM", longest=0x1FFF0, read=1 / 8, write=1 / 8, latency=20, command=20, groups=16, queue=10
-        ),
-    ),
+    links=(mchan("RAM", "TCDM"),),
     folder=FOLDER,
     bases=(FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder),
     flags=(

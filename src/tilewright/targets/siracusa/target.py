@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
@@ -16,6 +15,7 @@ from tilewright.sim.siracusa import SIRACUSA
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
+from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
 from tilewright.targets.siracusa import (
     arithmetic,
@@ -63,11 +63,6 @@ KERNELS = (
     *generic.KERNELS,
 )
 
-MCHAN: dict[str, Any] = {
-    "longest": 0x1FFF0, "read": 1 / 8, "write": 1 / 8, "latency": 20.0, "command": 20.0, "groups": 16, "queue": 10,
-}  # fmt: skip
-"""The cluster's DMA engine, whatever memory is outside."""
-
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
@@ -90,8 +85,8 @@ TARGET = Target(
         Memory("L3", SIRACUSA.memory("l3").size, 16, "", ".l3", reachable_by=frozenset({"udma"}), image="WMEM"),
     ),
     links=(
-        Link("dma", "L2", "L1", **MCHAN),
-        Link("dma", "WMEM", "L1", **MCHAN),
+        mchan("L2", "L1"),
+        mchan("WMEM", "L1"),
         Link("udma", "L3", "L2", longest=0xFFFFF, read=1.0, write=1.8, latency=40, command=200, queue=8),
     ),
     folder=FOLDER,

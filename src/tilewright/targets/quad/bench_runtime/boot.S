@@ -9,9 +9,8 @@ _start:
     csrr a0, mhartid
     li t0, TW_CORES
     bgeu a0, t0, asleep
-    # 2 KiB of stack for each core; 16 bytes more, so that equal depths lie in different banks.
     la sp, tw_tcdm_end
-    li t0, 2064
+    li t0, TW_BENCH_STACK
     mul t0, t0, a0
     sub sp, sp, t0
     li t0, TW_EVENT_UNIT

@@ -10,9 +10,8 @@ _start:
     csrr a0, mhartid
     li t0, HART_OF_FABRIC_CONTROLLER
     beq a0, t0, start_cluster
-    # 2 KiB of stack for each core; 16 bytes more, so that equal depths lie in different banks.
     la sp, tw_l1_end
-    li t0, 2064
+    li t0, TW_BENCH_STACK
     mul t0, t0, a0
     sub sp, sp, t0
     li t0, TW_EVENT_UNIT

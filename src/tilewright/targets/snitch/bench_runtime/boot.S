@@ -8,9 +8,8 @@
 _start:
     csrr a0, mhartid
     csrw mscratch, a0
-    # 2 KiB of stack for each core; 16 bytes more, so that equal depths lie in different banks.
     la sp, tw_tcdm_end
-    li t0, 2064
+    li t0, TW_BENCH_STACK
     mul t0, t0, a0
     sub sp, sp, t0
     bnez a0, meet
