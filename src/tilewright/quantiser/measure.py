@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
@@ -198,7 +198,7 @@ def checked(metric: Metric, outputs: Mapping[str, Array], number: int) -> float:
     try:
         value: Any = metric(outputs, number)
         figure = float(value)
-    except CompileError:
+    except (CompileError, InternalError):
         raise
     except (Exception, SystemExit) as error:
         # A function that ends the program would end this one without a word, or a process of it.
