@@ -21,7 +21,7 @@ from tilewright.memory import validate
 from tilewright.own_kernels.folder import _called
 from tilewright.passes import Pass
 from tilewright.planner.cluster import planning
-from tilewright.quantiser.measure import checked
+from tilewright.quantiser.cost.measure import checked
 from tilewright.target.settings import Settings
 from tilewright.target.user_python import named
 from tilewright.version import VERSION
