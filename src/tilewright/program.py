@@ -32,10 +32,10 @@ from tilewright.profiling.board import board_memory_maps, profile_board
 from tilewright.profiling.computer import arena_map, profile_computer
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.memory_map import MemoryMap, memory_maps
+from tilewright.quantiser.cost.reporting import Report
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
-from tilewright.quantiser.reporting import Report
 from tilewright.run.board import BoardProgram
 from tilewright.run.compare import DEFAULT_TOLERANCE
 from tilewright.run.comparison import Comparison

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from benchmarks.fuzz import run_case
@@ -12,10 +14,16 @@ import tilewright as tw
 from tests.planner.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node, residual
+from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, InternalError, instance, present
+from tilewright.ir.graph import Builder
 from tilewright.memory import validate
+from tilewright.own_kernels.folder import _called
+from tilewright.passes import Pass
 from tilewright.planner.cluster import planning
+from tilewright.quantiser.cost.measure import checked
 from tilewright.target.settings import Settings
+from tilewright.target.user_python import named
 from tilewright.version import VERSION
 
 pytestmark = pytest.mark.fast
@@ -140,6 +148,35 @@ def test_the_planner_does_not_swallow_its_own_fault(settings: Settings, monkeypa
     with pytest.raises(InternalError, match="'a' and 'b' overlap"):
         prepared(residual()).plan(settings)
     assert len(tried) == 1
+
+
+def fails(*arguments: object) -> object:
+    raise InternalError("memory plan", "'a' and 'b' overlap")
+
+
+def pass_of_a_user(path: Path) -> object:
+    unit = SimpleNamespace(accelerator=SimpleNamespace(passes=[Pass("theirs", fails)]), folder=path)
+    (made,) = users_passes(unit)  # type: ignore[arg-type]
+    return made.run(Builder("empty").build())
+
+
+def file_of_a_user(path: Path) -> None:
+    with named(path):
+        fails()
+
+
+THEIRS: dict[str, Callable[[Path], object]] = {
+    "a pass": pass_of_a_user,
+    "a file": file_of_a_user,
+    "a metric": lambda path: checked(fails, {}, 0),  # type: ignore[arg-type]
+    "kernels": lambda path: _called(path, lambda: fails(), {}, "place"),
+}
+
+
+@pytest.mark.parametrize("whose", THEIRS)
+def test_a_fault_that_a_users_code_runs_into_stays_one(whose: str, tmp_path: Path) -> None:
+    with pytest.raises(InternalError, match="overlap"):
+        THEIRS[whose](tmp_path)
 
 
 def test_the_fuzzer_counts_a_fault_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:

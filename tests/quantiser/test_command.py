@@ -132,7 +132,7 @@ def test_a_transformer_is_written_too(tmp_path: Path, command: Command) -> None:
 INTERRUPTED = """
 import multiprocessing, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
-from tilewright.quantiser import histogram
+from tilewright.quantiser.ranges import histogram
 reader, calls, quick = os.getpid(), multiprocessing.Value("i", 0), histogram.Histogram.add
 def add(self, values):
     with calls.get_lock():

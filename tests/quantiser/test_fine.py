@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.quantiser.networks import Net, classifier, images, rows, transformer
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.softmax import Softmax
+from tilewright.quantiser.cost.reporting import LayerReport
 from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.reporting import LayerReport
 from tilewright.quantiser.widths import Width, Widths
 
 ALONE = Options(processes=1)

@@ -20,8 +20,8 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.quantiser.balance import balanced
 from tilewright.quantiser.links import links
 from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.samples import samples_of
-from tilewright.quantiser.stream import silent
+from tilewright.quantiser.samples.samples import samples_of
+from tilewright.quantiser.samples.stream import silent
 from tilewright.quantiser.widths import ALL_EIGHT
 
 ALONE = Options(processes=1)

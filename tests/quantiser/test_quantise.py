@@ -20,12 +20,12 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.relu import Relu
 from tilewright.passes import apply
 from tilewright.quantiser.balance import balanced
+from tilewright.quantiser.cost.measure import accuracy
 from tilewright.quantiser.links import links
-from tilewright.quantiser.measure import accuracy
-from tilewright.quantiser.prepare import prepared
+from tilewright.quantiser.prepare.prepare import prepared
 from tilewright.quantiser.quantise import Options, Quantised, quantise
-from tilewright.quantiser.samples import samples_of
-from tilewright.quantiser.stream import Walk, silent
+from tilewright.quantiser.samples.samples import samples_of
+from tilewright.quantiser.samples.stream import Walk, silent
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
 ALONE = Options(processes=1)

@@ -6,9 +6,9 @@ import pytest
 from tests.quantiser.networks import classifier, images
 from tilewright.quantiser.balance import LARGEST_ROW, balanced
 from tilewright.quantiser.linear import linear_layers
-from tilewright.quantiser.prepare import prepared
-from tilewright.quantiser.samples import samples_of
-from tilewright.quantiser.stream import silent
+from tilewright.quantiser.prepare.prepare import prepared
+from tilewright.quantiser.samples.samples import samples_of
+from tilewright.quantiser.samples.stream import silent
 from tilewright.quantiser.weights import LARGEST_BIAS, QuantisedWeights, nearest, row_scales
 from tilewright.quantiser.widths import ALL_EIGHT
 

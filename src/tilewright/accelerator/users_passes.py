@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tilewright.accelerator.unit import Unit
-from tilewright.errors import CompileError, Refusal
+from tilewright.errors import CompileError, InternalError, Refusal
 from tilewright.ir.graph import Graph
 from tilewright.passes import Pass
 
@@ -20,7 +20,7 @@ def _named(one: Pass, unit: Unit) -> Callable[[Graph], Graph]:
     def run(graph: Graph) -> Graph:
         try:
             made = one.run(graph)
-        except (CompileError, Refusal):
+        except (CompileError, InternalError, Refusal):
             raise
         except Exception as error:
             raise CompileError(

@@ -16,9 +16,9 @@ from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, Mi
 from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
-    from tilewright.quantiser.measure import Metric
+    from tilewright.quantiser.cost.measure import Metric
     from tilewright.quantiser.quantise import Quantised
-    from tilewright.quantiser.width_search import Search
+    from tilewright.quantiser.width_search.search import Search
     from tilewright.quantiser.widths import Widths
 
 Data = Annotated[
@@ -81,8 +81,8 @@ def quantise(
     from tilewright.export import save
     from tilewright.quantiser.quantise import Options
     from tilewright.quantiser.quantise import quantise as quantised
-    from tilewright.quantiser.samples import samples_of
-    from tilewright.quantiser.width_search import search
+    from tilewright.quantiser.samples.samples import samples_of
+    from tilewright.quantiser.width_search.search import search
 
     budget = budget_of(max_cycles, max_bytes, max_loss, min_snr, front)
     targets.find(target)
@@ -153,7 +153,7 @@ def _draw(found: Quantised, name: str, picture: Path) -> None:
 
 
 def _metric(labels: Path | None, name: str, count: int) -> Metric | None:
-    from tilewright.quantiser.metrics import accuracy_of_file, metric_of_file
+    from tilewright.quantiser.cost.metrics import accuracy_of_file, metric_of_file
 
     if labels is not None and name:
         raise CompileError("--metric and --labels", "are both given", "leave one out")

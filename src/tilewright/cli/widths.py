@@ -10,7 +10,7 @@ import typer
 from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
-    from tilewright.quantiser.width_search import Budget, Search
+    from tilewright.quantiser.width_search.search import Budget, Search
 
 MaxCycles = Annotated[
     int | None,
@@ -46,7 +46,7 @@ def budget_of(
     max_cycles: int | None, max_bytes: int | None, max_loss: float | None, min_snr: float | None, front: Path | None
 ) -> Budget | None:
     """What was asked for, if anything was."""
-    from tilewright.quantiser.width_search import Budget
+    from tilewright.quantiser.width_search.search import Budget
 
     said = {"max_cycles": max_cycles, "max_bytes": max_bytes, "max_loss": max_loss, "min_snr": min_snr}
     given = [Budget(kind, float(limit)) for kind, limit in said.items() if limit is not None]

@@ -17,7 +17,7 @@ from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.quantiser.quantise import Options, quantise
-from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.toolchain.compiler import cache_folder
 from tilewright.toolchain.object_cache import MB, ObjectCache
 from tilewright.version import VERSION

@@ -39,7 +39,7 @@ from tilewright.language.talking import HostTalker, Request, SocTalker
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.passes.numerics.hardware import EXACT
-from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.sim.simulator import Simulator
 from tilewright.target.mapping import only_engines
 from tilewright.target.settings import Settings

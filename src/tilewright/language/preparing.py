@@ -24,7 +24,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options
-from tilewright.quantiser.stream import Progress, silent
+from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
 LOGITS, BEST = "logits", "best"

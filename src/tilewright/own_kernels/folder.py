@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
 from tilewright.own_kernels.check import check_declaration
 from tilewright.own_kernels.declaration import OwnKernels
 from tilewright.own_kernels.guarding import guarded
@@ -80,7 +80,7 @@ def _called(path: Path, made: Callable[..., Any], given: dict[str, str], place: 
             raise CompileError(f"--kernels {place}", f"needs {name}", f"--kernels {place}:{name}=...")
     try:
         return _checked(path, made(**given))
-    except CompileError:
+    except (CompileError, InternalError):
         raise
     except Exception as error:
         raise CompileError(f"{path}, kernels({', '.join(given)})", f"{type(error).__name__}: {error}") from None

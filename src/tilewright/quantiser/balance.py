@@ -18,10 +18,10 @@ from tilewright.passes.quantise.values import Format
 from tilewright.passes.rewriting import rewrite
 from tilewright.quantiser.linear import LinearLayer, linear_layer
 from tilewright.quantiser.links import Link, links
-from tilewright.quantiser.observe import reach_of
-from tilewright.quantiser.ranges import format_of_range, rounded
-from tilewright.quantiser.samples import Samples
-from tilewright.quantiser.stream import Progress, Walk, affordable
+from tilewright.quantiser.ranges.observe import reach_of
+from tilewright.quantiser.ranges.ranges import format_of_range, rounded
+from tilewright.quantiser.samples.samples import Samples
+from tilewright.quantiser.samples.stream import Progress, Walk, affordable
 from tilewright.quantiser.weights import nearest, row_scales
 from tilewright.quantiser.widths import Widths
 

@@ -23,8 +23,8 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.quantise.recurrent import Bytes, Weights, emit_quantised_gru, emit_quantised_lstm
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.linear import LinearLayer, linear_layer, takes_bias
-from tilewright.quantiser.samples import Feeds
-from tilewright.quantiser.stream import Walk
+from tilewright.quantiser.samples.samples import Feeds
+from tilewright.quantiser.samples.stream import Walk
 
 OUTPUTS = Format("int8", (1 / 127,), (0,))
 """Outputs of cells lie between -1 and 1."""

@@ -11,24 +11,24 @@ from tilewright.ops._normalisation import RowNormalisation
 from tilewright.ops.add import Add
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.balance import balanced
-from tilewright.quantiser.blas_threads import one_thread
 from tilewright.quantiser.cells import OUTPUTS, CellLayer, QuantisedCells, cell_layers, memories
-from tilewright.quantiser.choose import Chosen, chosen_formats
-from tilewright.quantiser.in_c import measured_in_c
+from tilewright.quantiser.cost.in_c import measured_in_c
+from tilewright.quantiser.cost.measure import Measured, Metric, measure
+from tilewright.quantiser.cost.reporting import Report, report_of
 from tilewright.quantiser.insert import with_quantisers
 from tilewright.quantiser.linear import linear_layer, linear_layers
-from tilewright.quantiser.measure import Measured, Metric, measure
-from tilewright.quantiser.observe import Spread, spread_of
-from tilewright.quantiser.places import Places, layer_of, places
-from tilewright.quantiser.prepare import prepared
-from tilewright.quantiser.reporting import Report, report_of
-from tilewright.quantiser.samples import Feeds, Samples, samples_of
-from tilewright.quantiser.sequences import with_states
+from tilewright.quantiser.prepare.places import Places, layer_of, places
+from tilewright.quantiser.prepare.prepare import prepared
+from tilewright.quantiser.prepare.wide import wide_tensors
+from tilewright.quantiser.ranges.choose import Chosen, chosen_formats
+from tilewright.quantiser.ranges.observe import Spread, spread_of
+from tilewright.quantiser.rounding.tune import Tuning, tuned_weights
+from tilewright.quantiser.samples.blas_threads import one_thread
+from tilewright.quantiser.samples.samples import Feeds, Samples, samples_of
+from tilewright.quantiser.samples.sequences import with_states
+from tilewright.quantiser.samples.stream import Progress, affordable, silent
 from tilewright.quantiser.simulate import Simulation
-from tilewright.quantiser.stream import Progress, affordable, silent
-from tilewright.quantiser.tune import Tuning, tuned_weights
 from tilewright.quantiser.weights import QuantisedWeights
-from tilewright.quantiser.wide import wide_tensors
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
 SMALL_OUTPUT = 1024

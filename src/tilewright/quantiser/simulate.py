@@ -13,7 +13,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.cells import QuantisedCells
-from tilewright.quantiser.ranges import rounded
+from tilewright.quantiser.ranges.ranges import rounded
 from tilewright.quantiser.weights import QuantisedWeights
 
 

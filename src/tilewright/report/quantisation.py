@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.quantiser.reporting import LayerReport, Report
+from tilewright.quantiser.cost.reporting import LayerReport, Report
 from tilewright.report.console import fitting_table, name_text, print_titled
 
 FAIR_DB, BAD_DB = 30.0, 15.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 from tilewright.errors import printable
-from tilewright.quantiser.reporting import LayerReport, Report
+from tilewright.quantiser.cost.reporting import LayerReport, Report
 
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 NAMES, PANEL, GAP, TOP, ROW, BOTTOM = 270, 300, 50, 84, 20, 30

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tilewright.errors import printable
-from tilewright.quantiser.width_search import FrontPoint, Search
+from tilewright.quantiser.width_search.search import FrontPoint, Search
 from tilewright.report.console import fitting_table, name_text, print_titled
 
 SHOWN = 2

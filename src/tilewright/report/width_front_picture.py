@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from tilewright.errors import printable
-from tilewright.quantiser.width_search import FrontPoint, Search
+from tilewright.quantiser.width_search.search import FrontPoint, Search
 from tilewright.report.width_front import shares
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 80, 30, 60, 60

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from tilewright.errors import CompileError, Terminated
+from tilewright.errors import CompileError, InternalError, Terminated
 
 
 def loaded(path: Path) -> ModuleType:
@@ -36,7 +36,7 @@ def named(path: Path) -> Iterator[None]:
     """What goes wrong in a file of the user's is shown with its line."""
     try:
         yield
-    except (CompileError, Terminated):
+    except (CompileError, InternalError, Terminated):
         raise
     except SyntaxError as error:
         text = f": {error.text.strip()}" if error.text else ""

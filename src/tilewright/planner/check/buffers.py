@@ -79,7 +79,7 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
         raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")
     for home in homes:
-        if home.offset % memory.alignment or home.offset < 0:
+        if home.offset % memory.placement or home.offset < 0:
             raise _fault(f"tensor '{home.owner}'", f"is at {home}, which is not aligned")
 
 
@@ -106,7 +106,7 @@ def _check_slots(
     where = f"{layer.option.node.where}, {what}"
     if slots.memory != memory.name:
         raise _fault(where, f"is in {slots.memory}, not in {memory.name}")
-    if slots.offset < 0 or slots.offset % memory.alignment:
+    if slots.offset < 0 or slots.offset % memory.placement:
         raise _fault(where, f"at {slots.memory}+{slots.offset} is not aligned")
     if slots.count > 1 and slots.bytes % unit:
         raise _fault(where, f"has buffers of {slots.bytes} bytes side by side, which are not all aligned")

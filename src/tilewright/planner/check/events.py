@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.planner.check.event_regions import clipped, elements, extent, of_layer, overlap, place
 from tilewright.planner.check.held_bytes import HeldBytes
 from tilewright.planner.check.live_accesses import Access, LiveAccesses
 from tilewright.planner.home import ARENA
-from tilewright.planner.keys import PARAMS
+from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.schedule.events import (
     CORES,
     DMA,
@@ -31,7 +31,7 @@ from tilewright.planner.schedule.events import (
     WaitJob,
     core,
 )
-from tilewright.planner.schedule.tile_schedule import IN_L2, PER_CORE, ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.tile_schedule import IN_L2, PER_CORE, ClusterSchedule, LayerSchedule, Slots
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
 
@@ -219,6 +219,7 @@ class _Checker:
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
         end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
         accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
+        self._check_own_buffers(event, layer, where)
         if not offloaded:
             self._made(event, where)
             return
@@ -276,11 +277,28 @@ class _Checker:
             if not region.owner and region.start % self._alignment(region.memory):
                 raise _fault(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
 
+    def _check_own_buffers(self, event: Call, layer: LayerSchedule, where: str) -> None:
+        """A call reads its parameters, and has working memory: cores finish from what the accelerator has left there,
+        that begins with what they have gathered."""
+        reads, writes = ({r.role: r for r in regions if r.role} for regions in (event.reads, event.writes))
+        left = event.kind == "finish" or (event.kind == "submit" and layer.gathers)
+        wanted = {PARAMS: layer.params, **({SCRATCH: layer.scratch} if left else {})}
+        made = {} if event.kind == "finish" else {SCRATCH: layer.scratch}
+        for found, slots in ((reads, wanted), (writes, made)):
+            if found.keys() != {role for role, one in slots.items() if one is not None}:
+                raise _fault(where, f"has {sorted(found)} among its buffers, not those of its layer")
+            for role, region in found.items():
+                if not _is_one_of(region, present(slots[role], where, f"has no {role}")):
+                    raise _fault(where, f"has its {role} at {place(region)}, which is none of its layer's buffers")
+
     def _alignment(self, memory: str) -> int:
         return next((m.alignment for m in self.target.memories if m.name == memory), 1)
 
     def _wait_job(self, event: WaitJob) -> None:
-        """An accelerator does its jobs in order; those of another one go on."""
+        """An accelerator does its jobs in order; those of another one go on. Whoever waits knows till the next barrier
+        alone that they have ended: it is the one that submits the next."""
+        if event.agent != DMA:
+            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which {DMA} has submitted")
         if event.job not in self.engines:
             raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
         engine = self.engines[event.job]
@@ -335,6 +353,8 @@ class _Checker:
             raise _fault(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
 
     def _check_inside(self, region: Region, what: str) -> None:
+        if len(region.frame) != len(region.box) or (region.owner and region.tensor not in self.schedule.homes):
+            raise _fault(what, f"{place(region)} is no window: {region.box} of {region.frame}")
         if region.owner:
             self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)
@@ -355,6 +375,13 @@ def _caller(event: Call, layer: LayerSchedule, cores: int) -> str:
     if layer.loop == PER_CORE and cores > 0:
         return core(event.tile % cores)
     return core(0) if layer.loop == IN_L2 else CORES
+
+
+def _is_one_of(region: Region, slots: Slots) -> bool:
+    """Whether it is one of equal buffers side by side."""
+    before = region.start - slots.offset
+    inside = before >= 0 and region.stop <= slots.end and region.stop - region.start == slots.bytes
+    return region.memory == slots.memory and inside and (not slots.bytes or before % slots.bytes == 0)
 
 
 def _leaves_results(event: Call, layer: LayerSchedule) -> bool:

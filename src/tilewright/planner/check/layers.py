@@ -39,6 +39,7 @@ def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> Non
         raise _fault("schedule", f"has no home for {sorted(missing)}")
     _check_order(schedule)
     for layer in schedule.layers:
+        _check_engine(layer, target)
         _check_loop(layer)
         _check_arguments(layer)
         _check_homes(schedule, layer, target)
@@ -100,6 +101,13 @@ def _check_once(what: str, found: Counter[int], wanted: Sequence[int]) -> None:
 
 
 # ---- loops ----------------------------------------------------------------------------------------------------------
+
+
+def _check_engine(layer: LayerSchedule, target: Target) -> None:
+    """Which accelerator has a job decides what is in order."""
+    kernels = [kernel for engine in target.engines if engine.name == layer.option.engine for kernel in engine.kernels]
+    if layer.option.kernel.stem not in {kernel.stem for kernel in kernels}:
+        raise _fault(_where(layer), f"{layer.option.engine} has no kernel {layer.option.kernel.stem}")
 
 
 def _check_loop(layer: LayerSchedule) -> None:

@@ -1,0 +1,126 @@
+"""Ranges of a tensor worth trying, from its histogram: all that was seen, or less of it for finer steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.types import Array, limits
+from tilewright.passes.quantise.values import Format
+from tilewright.quantiser.ranges.histogram import Histogram
+
+PERCENTILES = (99.99, 99.9)
+STEPS = 40
+"""Widths of the range that are tried for the least squared error or entropy."""
+NARROWEST = 0.2
+"""Of the range that was seen: less is never a good idea for bytes."""
+LEAST_SCALE = 1e-8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    method: str
+    format: Format
+
+
+def candidates(histogram: Histogram, dtype: str) -> list[Candidate]:
+    """One for each method; those that give the same range are one."""
+    low, high = min(histogram.low, 0.0), max(histogram.high, 0.0)
+    found = {"min-max": (low, high)}
+    if dtype == "int8" and not histogram.is_constant:
+        values, counts = histogram.used()
+        found |= {f"percentile {share}": _percentile(values, counts, histogram, share) for share in PERCENTILES}
+        found |= dict(_searched(values, counts, histogram.zeros, (low, high), dtype))
+    formats = {method: format_of_range(*span, dtype) for method, span in found.items()}
+    first = {span: method for method, span in reversed(formats.items())}
+    return [Candidate(method, span) for span, method in first.items()]
+
+
+def format_of_range(low: float, high: float, dtype: str) -> Format:
+    """Bytes are asymmetric, with zero on a level of its own; 16-bit numbers are symmetric."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    bottom, top = limits(dtype)
+    if dtype == "int16":
+        scale = np.float32(max(-low, high) / top or 1.0)
+        return Format(dtype, (float(max(scale, np.float32(LEAST_SCALE))),), (0,))
+    # A tensor that is always zero has a range without a width: any scale will do.
+    scale = np.float32((high - low) / (top - bottom) or 1.0)
+    scale = max(scale, np.float32(LEAST_SCALE))
+    zero = int(np.clip(np.rint(bottom - low / float(scale)), bottom, top))
+    return Format(dtype, (float(scale),), (zero,))
+
+
+def _percentile(values: Array, counts: Array, histogram: Histogram, share: float) -> tuple[float, float]:
+    """The range without the outermost values to either side."""
+    values = np.append(values, 0.0)
+    counts = np.append(counts, histogram.zeros)
+    order = np.argsort(values)
+    below = np.cumsum(counts[order]) / max(counts.sum(), 1)
+    outside = (1 - share / 100) / 2
+    first, last = (min(int(at), len(order) - 1) for at in np.searchsorted(below, [outside, 1 - outside]))
+    return float(values[order[first]]), float(values[order[last]])
+
+
+def _searched(
+    values: Array, counts: Array, zeros: int, span: tuple[float, float], dtype: str
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """The ranges of least squared error and of least lost information among many narrower ones."""
+    tried = list(_narrower(span))
+    errors = [squared_error(values, counts, format_of_range(*one, dtype)) for one in tried]
+    yield "squared error", tried[int(np.argmin(errors))]
+    losses = [_divergence(values, counts, format_of_range(*one, dtype)) for one in tried]
+    yield "entropy", tried[int(np.argmin(losses))]
+
+
+def _narrower(span: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """Both ends come in together, or only the further one, as long as it is the further one."""
+    low, high = span
+    for factor in np.linspace(1.0, NARROWEST, STEPS):
+        yield low * factor, high * factor
+        limit = max(-low, high) * factor
+        if low < 0 < high:
+            yield max(low, -limit), min(high, limit)
+
+
+def squared_error(values: Array, counts: Array, form: Format) -> float:
+    return float(np.sum(counts * (rounded(values, form) - values) ** 2))
+
+
+def _divergence(values: Array, counts: Array, form: Format) -> float:
+    """How many bits a value would take more if it were coded by what its level says about it: Kullback and Leibler's
+    divergence of the values from the same with all of a level alike. What is clipped counts with its last level."""
+    low, high = limits(form.dtype)
+    levels = np.clip(np.rint(values / form.scale) + form.zero, low, high).astype(np.int64) - low
+    inside = np.abs(rounded(values, form) - values) <= form.scale
+    kept = np.bincount(levels[inside], counts[inside], high - low + 1)
+    bins = np.bincount(levels[inside], minlength=high - low + 1)
+    all_of_level = np.bincount(levels, counts, high - low + 1)
+    reference = np.where(inside, counts, 0).astype(np.float64)
+    last = {level: np.flatnonzero(inside & (levels == level)) for level in np.unique(levels[~inside])}
+    for level, at in last.items():
+        if at.size:
+            reference[at[0]] += all_of_level[level] - kept[level]
+    spread = kept[levels] / np.maximum(bins[levels], 1)
+    used = (reference > 0) & (spread > 0)
+    p, q = reference[used] / reference.sum(), spread[used] / max(kept.sum(), 1)
+    lost = 1 - float(kept.sum()) / float(counts.sum())
+    return float(np.sum(p * np.log(p / q))) + lost
+
+
+def rounded(values: Array, form: Format) -> Array:
+    """What a format makes of numbers."""
+    low, high = limits(form.dtype)
+    scale = values.dtype.type(form.scale) if values.dtype.kind == "f" else form.scale
+    levels = np.rint(values / scale)
+    np.clip(levels, low - form.zero, high - form.zero, out=levels)
+    levels *= scale
+    return np.asarray(levels)
+
+
+def clipped_share(histogram: Histogram, form: Format) -> float:
+    """The part of all values that lies outside what a format can hold."""
+    values, counts = histogram.used()
+    outside = np.abs(rounded(values, form) - values) > form.scale
+    return float(counts[outside].sum()) / max(histogram.total, 1)

@@ -1,0 +1,1 @@
+"""Weights rounded so that layers make the least error on the samples."""

@@ -1,0 +1,1 @@
+"""How many bits each layer computes with, decided for all together by what that costs and loses."""
