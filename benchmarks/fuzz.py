@@ -145,7 +145,7 @@ def damaged(cases: int, seed: int, models: Sequence[tuple[str, bytes]]) -> Itera
 
 def fuzz(cases: int, seed: int, jobs: int, keep: Path | None = None, small: bool = False) -> Counter[str]:
     """Run the cases and count the outcomes; inputs that show a bug are kept in a folder if one is given."""
-    for module in ("tilewright.pipeline", "tilewright.frontends.onnx"):
+    for module in ("tilewright.pipeline", "tilewright.frontends.onnx.importer"):
         importlib.import_module(module)  # loaded once, before the workers are forked
     workers = [Worker() for _ in range(jobs)]
     try:

@@ -9,7 +9,7 @@ import tilewright as tw
 from tests.support.command import Command
 from tests.support.models import model, node
 from tilewright.errors import CompileError, ManyErrors
-from tilewright.frontends.accepted import by_definition, only_folded
+from tilewright.frontends.onnx.accepted import by_definition, only_folded
 
 
 def branch(*kinds: str) -> helper.GraphProto:  # type: ignore[name-defined]

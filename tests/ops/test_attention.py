@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.support.checks import imported, same
 from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.types import Array
 
 RANDOM = np.random.default_rng(11)

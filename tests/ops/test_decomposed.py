@@ -13,7 +13,7 @@ from tests.ops.test_attention import check as check_contrib
 from tests.support.checks import check_import, imported, one_node_model, same
 from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.types import Array
 
 RANDOM = np.random.default_rng(5)

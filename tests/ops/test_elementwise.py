@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.support import elementwise
 from tests.support.checks import one_node_model, same
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array

@@ -14,7 +14,7 @@ from tests.support.checks import check_import, imported, one_node_model, same
 from tests.support.movement import values
 from tests.support.quantiser import run_onnxruntime
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._resampling import COORDINATES

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.support.checks import imported, same
 from tests.support.recurrent import GATES, floats, layer
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.types import Array
 
 RESULTS = {"LSTM": 3, "GRU": 2, "RNN": 2}

@@ -14,7 +14,7 @@ from tests.support.checks import check_import, imported, one_node_model, same
 from tests.support.movement import values
 from tests.support.reductions import REDUCTIONS
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.types import Array
 from tilewright.ops._reduction import Reduction
 from tilewright.ops.reducemean import ReduceMean

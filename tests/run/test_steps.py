@@ -17,7 +17,7 @@ from tilewright.cli.main import main
 from tilewright.codegen import folder
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
-from tilewright.frontends.onnx_writer import to_onnx
+from tilewright.frontends.onnx.writer import to_onnx
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled

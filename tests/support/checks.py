@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tilewright import pipeline
 from tilewright.codegen.network import Writer, symbol_prefix
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op

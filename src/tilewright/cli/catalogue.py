@@ -12,7 +12,7 @@ def ops(target: TargetName = "generic", as_json: Json = False) -> int:
     """List the supported operators, with element types and kernels."""
     from tilewright import ops as operators
     from tilewright import targets
-    from tilewright.frontends import accepted
+    from tilewright.frontends.onnx import accepted
     from tilewright.report import catalogue
     from tilewright.report.console import console
 

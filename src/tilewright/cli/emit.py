@@ -42,7 +42,7 @@ def _stage_text(result: Any) -> str:
 
 def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool, settings: Settings) -> int:
     from tilewright import pipeline
-    from tilewright.frontends import onnx_writer
+    from tilewright.frontends.onnx import writer as onnx_writer
 
     if stage not in complete_onnx_stage():
         raise CompileError(f"--stage {stage}", "there is no such stage", f"stages: {', '.join(complete_onnx_stage())}")

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.frontends.external_data import external_files
+from tilewright.frontends.onnx.external_data import external_files
 
 SHOWN = ("cli", "report")
 """Parts of the package that only show results."""

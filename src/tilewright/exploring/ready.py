@@ -23,7 +23,7 @@ from tilewright.exploring.study import Point
 FORKS = hasattr(os, "fork")
 """Elsewhere this process computes one point and ends."""
 
-READERS = ("tilewright.frontends.onnx", "tilewright.frontends.tflite.importer")
+READERS = ("tilewright.frontends.onnx.importer", "tilewright.frontends.tflite.importer")
 READY = b"ready\n"
 BLOCK = 1 << 16
 

@@ -27,8 +27,8 @@ from tilewright.export.rules import (
 )
 from tilewright.export.short_weights import shortened
 from tilewright.export.writer import STANDARD, ModelWriter, NodeWriter
-from tilewright.frontends.problems import grouped
-from tilewright.frontends.states import declare
+from tilewright.frontends.onnx.problems import grouped
+from tilewright.frontends.onnx.states import declare
 from tilewright.ir.graph import Graph, Node, State
 from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION

@@ -1,1 +1,1 @@
-"""Model formats in; the only places that import the packages of those formats."""
+"""Model formats in, a folder for each; the only places that import the packages of those formats."""

@@ -26,7 +26,7 @@ def load(model: Any, example_inputs: Given | None = None, **said: Any) -> Graph:
     if options.tflite_rounding:
         where = f"--tflite-rounding {options.tflite_rounding}"
         raise CompileError(where, "is for TensorFlow Lite files, and the model is none", "leave the option out")
-    from tilewright.frontends import onnx
+    from tilewright.frontends.onnx import importer as onnx
 
     return onnx.load(to_onnx(model, example_inputs), options)
 

@@ -17,8 +17,8 @@ SUFFIXES = {".pt2": "torch", ".keras": "keras", ".h5": "keras", ".pt": "torch", 
 SAVED_MODEL = "saved_model.pb"
 """What makes a folder a SavedModel of TensorFlow."""
 
-READERS = {"torch": "torch_model", "keras": "keras_model", "tensorflow": "keras_model", "jax": "jax_model"}
-"""The module beside this one that reads a framework's models."""
+READERS = {"torch": "torch.model", "keras": "keras.model", "tensorflow": "keras.model", "jax": "jaxpr.model"}
+"""The module of a folder beside this one that reads a framework's models."""
 
 EXTRAS = {"torch": "torch", "keras": "tensorflow", "tensorflow": "tensorflow", "jax": "jax"}
 """What to install a framework with: `pip install tilewright[EXTRA]`."""

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.past_key_values.signature import IDS, POSITIONS, Signature, signature_of
 from tilewright.ir.types import Array, Shape
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import onnx
 
 from tilewright.errors import CompileError, raise_all
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Shape
 
 IDS, MASK, POSITIONS, BRANCH = "input_ids", "attention_mask", ("position_ids", "cache_position"), "use_cache_branch"

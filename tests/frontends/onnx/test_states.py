@@ -11,7 +11,7 @@ from onnx import numpy_helper, parser
 
 import tilewright as tw
 from tests.support.command import Command
-from tilewright.frontends.states import declare
+from tilewright.frontends.onnx.states import declare
 from tilewright.ir.types import Array
 
 TEXT = """

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.support.checks import same
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array, as_computed, element
 from tilewright.program import compile_model

@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 
 from tilewright.errors import Refusal
-from tilewright.frontends.bodies import Body, wanted_positions
+from tilewright.frontends.onnx.bodies import Body, wanted_positions
 from tilewright.ir.types import Array, TensorType
 
 EXPORT_ONE = "export the branch or the number of steps that is needed, or bind what decides it with --bind"

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from tests.support.checks import same
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
+from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from onnx import GraphProto, ModelProto, numpy_helper
 
-from tilewright.frontends import renaming, states
+from tilewright.frontends.onnx import renaming, states
 from tilewright.ir.arrays import as_numpy
 
 ARGUMENT = "tilewright_states"

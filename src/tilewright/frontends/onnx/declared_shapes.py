@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Array, Shape
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from onnx import helper
 
 from tilewright.errors import Refusal
-from tilewright.frontends import onnx_file
-from tilewright.frontends.bodies import Body
-from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
+from tilewright.frontends.onnx import file as onnx_file
+from tilewright.frontends.onnx.bodies import Body
+from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
 
 MOST_UNROLLED = 12_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewright.errors import Refusal
-from tilewright.frontends.control_flow import EXPORT_ONE, ControlFlow
-from tilewright.frontends.unrolling import loop, scan
+from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
+from tilewright.frontends.onnx.unrolling import loop, scan
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a node that no exporter writes may lead to; a net below the checks."""

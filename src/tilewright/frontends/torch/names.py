@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto
 
-from tilewright.frontends import renaming
+from tilewright.frontends.onnx import renaming
 from tilewright.frontends.python_errors import described
 
 SCOPES = "pkg.torch.onnx.name_scopes"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import onnx
 
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Array
 
 

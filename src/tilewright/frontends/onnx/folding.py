@@ -10,7 +10,7 @@ import onnx
 from onnx import helper, numpy_helper, shape_inference
 
 from tilewright.errors import Refusal
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Array
 
 Types = dict[str, onnx.TypeProto]

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.graph import Graph, State, verify
 from tilewright.ir.types import Array
 

@@ -9,9 +9,9 @@ import onnx
 from onnx import defs, helper
 
 from tilewright import ops
-from tilewright.frontends.folding import FOLDABLE
-from tilewright.frontends.functions import definition
-from tilewright.frontends.schemas import is_defined_by_others
+from tilewright.frontends.onnx.folding import FOLDABLE
+from tilewright.frontends.onnx.functions import definition
+from tilewright.frontends.onnx.schemas import is_defined_by_others
 from tilewright.ir.types import TensorType
 
 SAMPLES = tuple(

@@ -12,8 +12,8 @@ import numpy as np
 from onnx import numpy_helper
 
 from tilewright.errors import CompileError
-from tilewright.frontends import states
 from tilewright.frontends.frameworks import require
+from tilewright.frontends.onnx import states
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.result_names import result_name, walk
 from tilewright.ir.arrays import Given, read_npz

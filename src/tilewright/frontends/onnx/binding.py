@@ -11,7 +11,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx_file
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.element_types import element_type
 from tilewright.ir.types import Array, Shape
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.frontends import torch_names, torch_operations, torch_states
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import named_results
+from tilewright.frontends.torch import names as torch_names
+from tilewright.frontends.torch import operations as torch_operations
+from tilewright.frontends.torch import states as torch_states
 from tilewright.ir.arrays import Given, read_npz
 
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"

@@ -12,16 +12,17 @@ import onnx
 
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.frontends import binding, declared_shapes, onnx_file, states, subgraphs
-from tilewright.frontends.bodies import all_names, all_nodes
-from tilewright.frontends.control_flow import ControlFlow, Scope
-from tilewright.frontends.folding import FOLDABLE, fold
-from tilewright.frontends.functions import definition
-from tilewright.frontends.integers import MOVEMENT, Arc, as_integers, integer_tensors
 from tilewright.frontends.model_options import ModelOptions
-from tilewright.frontends.problems import grouped
-from tilewright.frontends.schemas import fewest_inputs, is_defined_by_others
-from tilewright.frontends.stored_floats import add_constant, declare_input, declare_output, with_whole_bytes
+from tilewright.frontends.onnx import binding, declared_shapes, states, subgraphs
+from tilewright.frontends.onnx import file as onnx_file
+from tilewright.frontends.onnx.bodies import all_names, all_nodes
+from tilewright.frontends.onnx.control_flow import ControlFlow, Scope
+from tilewright.frontends.onnx.folding import FOLDABLE, fold
+from tilewright.frontends.onnx.functions import definition
+from tilewright.frontends.onnx.integers import MOVEMENT, Arc, as_integers, integer_tensors
+from tilewright.frontends.onnx.problems import grouped
+from tilewright.frontends.onnx.schemas import fewest_inputs, is_defined_by_others
+from tilewright.frontends.onnx.stored_floats import add_constant, declare_input, declare_output, with_whole_bytes
 from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode

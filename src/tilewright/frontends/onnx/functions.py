@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import onnx
 from onnx import helper
 
-from tilewright.frontends import onnx_file
-from tilewright.frontends.bodies import rename_outer
-from tilewright.frontends.renaming import free
+from tilewright.frontends.onnx import file as onnx_file
+from tilewright.frontends.onnx.bodies import rename_outer
+from tilewright.frontends.onnx.renaming import free
 from tilewright.ir.types import TensorType
 
 

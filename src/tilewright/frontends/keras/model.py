@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.frontends import keras_recurrent, renaming, tensorflow_graphs
 from tilewright.frontends.frameworks import require
+from tilewright.frontends.keras import recurrent as keras_recurrent
+from tilewright.frontends.keras import tensorflow_graphs
+from tilewright.frontends.keras.tensorflow_operations import HANDLERS
+from tilewright.frontends.onnx import renaming
 from tilewright.frontends.python_errors import reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
 from tilewright.frontends.result_names import named_results
-from tilewright.frontends.tensorflow_operations import HANDLERS
 from tilewright.ir.arrays import Given, arrays_of
 
 OPSET = 18

@@ -12,9 +12,9 @@ from onnx import parser
 
 from tests.support.checks import imported, same
 from tilewright.errors import CompileError
-from tilewright.frontends import onnx as frontend
-from tilewright.frontends import unrolling
-from tilewright.frontends.unrolling import MOST_UNROLLED
+from tilewright.frontends.onnx import importer as frontend
+from tilewright.frontends.onnx import unrolling
+from tilewright.frontends.onnx.unrolling import MOST_UNROLLED
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 
