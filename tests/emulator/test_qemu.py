@@ -20,7 +20,7 @@ from tilewright.emulator.qemu_machines import MACHINES, moved
 from tilewright.emulator.qemu_process import PROGRAM
 from tilewright.errors import CompileError
 from tilewright.target.settings import Settings
-from tilewright.toolchain.compiler import find_cross_compiler
+from tilewright.toolchain.compiler import BARE, find_cross_compiler
 
 needs_qemu = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
 
@@ -82,7 +82,7 @@ def program(folder: Path, body: str = "") -> Path:
     (folder / "program.S").write_text(PROGRAM_TEXT.replace("BODY", body))
     (folder / "program.ld").write_text(LAYOUT)
     flags = list(targets.find("cortex-m55").flags)
-    find_cross_compiler().run([*flags, "-static", "-T", "program.ld", "program.S", "-o", "program.elf"], folder)
+    find_cross_compiler().run([*flags, BARE, "-static", "-T", "program.ld", "program.S", "-o", "program.elf"], folder)
     return folder / "program.elf"
 
 

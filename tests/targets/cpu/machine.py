@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.schedule import Schedule, interpret
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import ARM, NATIVE, PROCESSORS, X86, vectors_of
 from tilewright.target.settings import Settings
@@ -30,6 +31,8 @@ LIKE = "like "
 """Code in the order of another processor's vectors, compiled for this machine: plain C stands for its instructions."""
 MATRICES = "neoverse-v1"
 """It multiplies two rows with two columns at once."""
+QUICKLY = ("-Xclang", "-O1", "-fno-vectorize", "-fno-slp-vectorize")
+"""Options for code that only has to be right: compiling takes a third of the time."""
 PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3", f"{LIKE}x86-64-v4+vnni")
 
 
@@ -64,22 +67,25 @@ def run_on(cases: Sequence[Case], processor: str, patch: pytest.MonkeyPatch, inp
 
 
 def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pytest.MonkeyPatch) -> set[str]:
+    """Code for this machine as users compile it, that for others quickly: test_processors.py compiles it for users."""
+    more = () if processor == NATIVE else QUICKLY
     if processor.startswith(LIKE):
         vectors, processor = vectors_of(processor.removeprefix(LIKE)), NATIVE
         patch.setattr(target, "vectors_of", lambda name: vectors)
     settings = Settings(processor=processor)
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "", settings))
     wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
-    ran = _outputs(compiled, graph.name, feeds)
+    chosen = compiled.schedule.target
+    schedule = replace(compiled.schedule, target=replace(chosen, flags=(*chosen.flags, *more)))
+    ran = _outputs(schedule, compiled.files, graph.name, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         np.testing.assert_array_equal(stepped[tensor], wanted[reference], err_msg=str(tensor))
         np.testing.assert_array_equal(ran[tensor], wanted[reference], err_msg=str(tensor))
     return {call.kernel.stem for call in compiled.schedule.calls}
 
 
-def _outputs(compiled: pipeline.Compiled, name: str, feeds: dict[str, Array]) -> dict[str, Array]:
+def _outputs(schedule: Schedule, files: Mapping[str, str], name: str, feeds: dict[str, Array]) -> dict[str, Array]:
     """Emulated wherever that is possible: the same objects are part of other tests' programs."""
-    schedule = compiled.schedule
     if schedule.target.processor != NATIVE and shutil.which(emulator(schedule.target.processor)):
-        return ForeignProgram(schedule, compiled.files, name).outputs(feeds)
-    return HostProgram(schedule, compiled.files, Writer(schedule, name), None).run(feeds).outputs
+        return ForeignProgram(schedule, files, name).outputs(feeds)
+    return HostProgram(schedule, files, Writer(schedule, name), None).run(feeds).outputs
