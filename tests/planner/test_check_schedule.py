@@ -12,7 +12,7 @@ import pytest
 from tests.planner.corrupting import PLAN_FAULTS, SCHEDULE_FAULTS, copied
 from tests.planner.corrupting_tiles import Places, corrupted
 from tests.planner.networks import NETWORKS
-from tests.planner.planning import prepared
+from tests.planner import planning
 from tilewright.codegen import folder
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
@@ -41,9 +41,8 @@ TILES, ROUNDS = 16, 20
 """Faults that are put into each of so many schedules."""
 
 
-@cache
 def planned(name: str, number: int) -> Plan:
-    return prepared(NETWORKS[name]()).plan(SETTINGS[number])
+    return planning.planned(name, SETTINGS[number])
 
 
 @cache
