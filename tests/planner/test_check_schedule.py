@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.planner import planning
 from tests.planner.corrupting import PLAN_FAULTS, SCHEDULE_FAULTS, copied
 from tests.planner.corrupting_tiles import Places, corrupted
 from tests.planner.networks import NETWORKS
-from tests.planner import planning
 from tilewright.codegen import folder
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
