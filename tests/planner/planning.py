@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from onnx import ModelProto
 
+from tests.planner.networks import NETWORKS
 from tests.support.checks import same
 from tilewright import pipeline
 from tilewright.ir.arrays import random_inputs
@@ -60,3 +62,14 @@ def interpreted(plan: Plan, feeds: Mapping[str, Array]) -> dict[str, Array]:
 def prepared(model: ModelProto) -> Prepared:
     graph = pipeline.import_model(model)
     return Prepared(graph, pipeline.stage(graph, TARGET, "quantised"))
+
+
+@cache
+def known(name: str) -> Prepared:
+    """A network that several files plan."""
+    return prepared(NETWORKS[name]())
+
+
+@cache
+def planned(name: str, settings: Settings) -> Plan:
+    return known(name).plan(settings)

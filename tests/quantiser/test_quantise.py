@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,6 +36,11 @@ CASES = {
 }  # fmt: skip
 
 
+@cache
+def quantised(name: str) -> Quantised:
+    return quantise(*CASES[name], ALONE)
+
+
 def integer(found: Quantised) -> Graph:
     return apply(found.graph, pipeline.QUANTISING)
 
@@ -51,8 +57,7 @@ def noise(wanted: Graph, got: Graph, data: Array) -> float:
 
 @pytest.mark.parametrize("name", CASES)
 def test_everything_between_the_ends_is_integer(name: str) -> None:
-    graph, data = CASES[name]
-    found = quantise(graph, data, ALONE)
+    found = quantised(name)
     assert found.report.floats == ()
     lowered = integer(found)
     for node in lowered.nodes:
@@ -64,8 +69,7 @@ def test_everything_between_the_ends_is_integer(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_report_says_what_the_network_does(name: str) -> None:
-    graph, data = CASES[name]
-    found = quantise(graph, data, ALONE)
+    (graph, data), found = CASES[name], quantised(name)
     assert noise(graph, found.graph, data) == pytest.approx(found.report.snr_db, abs=0.1)
     assert noise(graph, integer(found), data) == pytest.approx(found.report.snr_db, abs=1.5)
     assert len({layer.name for layer in found.report.layers}) > 3

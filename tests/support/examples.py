@@ -3,10 +3,12 @@ are the same on every machine, however slow it is: what fails here fails there. 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 
-from hypothesis import HealthCheck, core, settings
+from hypothesis import HealthCheck, control, core, settings
 from hypothesis.internal.conjecture import providers
+from hypothesis.strategies._internal import core as strategies
 
 # Hypothesis reads the source of a property for the seed of each set of parameters, which takes longer than its tries.
 if hasattr(core, "function_digest"):
@@ -16,6 +18,14 @@ if hasattr(core, "function_digest"):
 # depends on what else is tested.
 if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
+
+# Around every example it puts away the state of Python's and numpy's own generators, and around every draw it looks
+# whether that has changed: an eighth of the time of small properties. No test draws from these generators.
+if hasattr(core, "deterministic_PRNG"):
+    core.deterministic_PRNG = nullcontext
+for module in (control, strategies):
+    if hasattr(module, "deprecate_random_in_strategy"):
+        module.deprecate_random_in_strategy = lambda *_: nullcontext()
 
 settings.register_profile(
     "all", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]

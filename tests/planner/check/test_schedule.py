@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.planner import planning
 from tests.planner.check.corrupting import PLAN_FAULTS, SCHEDULE_FAULTS, copied
 from tests.planner.check.corrupting_tiles import Places, corrupted
 from tests.planner.networks import NETWORKS
-from tests.planner.planning import prepared
 from tilewright.codegen import folder
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
@@ -41,9 +41,8 @@ TILES, ROUNDS = 16, 20
 """Faults that are put into each of so many schedules."""
 
 
-@cache
 def planned(name: str, number: int) -> Plan:
-    return prepared(NETWORKS[name]()).plan(SETTINGS[number])
+    return planning.planned(name, SETTINGS[number])
 
 
 @cache

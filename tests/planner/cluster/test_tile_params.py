@@ -54,25 +54,16 @@ def picked(found: Variants, indices: dict[str, int]) -> Params:
 @pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 @examples(10)
 @given(data=st.data())
-def test_every_tile_gets_its_parameters(operator: type[Op], data: st.DataObject) -> None:
+def test_every_tile_gets_its_parameters_and_no_more_working_memory_than_is_there(
+    operator: type[Op], data: st.DataObject
+) -> None:
     drawn = data.draw(random_grids(operator))
     for kernel in (kernel for kernel in KERNELS if taken(kernel, drawn.grid)):
-        found = variants(kernel, drawn.grid)
+        found, most = variants(kernel, drawn.grid), most_scratch(kernel, drawn.grid)
         assert kinds(kernel, drawn.grid) == len(found.params)
         for indices in drawn.tiles():
             op, types = drawn.grid.local_op(indices), drawn.grid.local_types(indices)
             assert picked(found, indices) == cast(Params, kernel.params(op, types)), (kernel.source, indices)
-
-
-@pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
-@examples(10)
-@given(data=st.data())
-def test_no_tile_needs_more_working_memory(operator: type[Op], data: st.DataObject) -> None:
-    drawn = data.draw(random_grids(operator))
-    for kernel in (kernel for kernel in KERNELS if taken(kernel, drawn.grid)):
-        most = most_scratch(kernel, drawn.grid)
-        for indices in drawn.tiles():
-            op, types = drawn.grid.local_op(indices), drawn.grid.local_types(indices)
             assert kernel.scratch(op, types) <= most, (kernel.source, indices)
 
 

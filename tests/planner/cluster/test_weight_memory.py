@@ -53,15 +53,14 @@ def test_other_tables_are_not(model: onnx.ModelProto, settings: dict[str, bool])
     assert "gather_resident" not in kernels(compiled(model, **settings))
 
 
-def head(words: int) -> onnx.ModelProto:
-    """A product with more weights than L2 holds."""
+def head(length: int, words: int) -> onnx.ModelProto:
     random = np.random.default_rng(2)
-    weight = random.integers(-127, 128, (LENGTH, words)).astype(np.int8)
+    weight = random.integers(-127, 128, (length, words)).astype(np.int8)
     scales = [np.array(0.05, np.float32), np.full(words, 0.01, np.float32), np.array(0.5, np.float32)]
     zeros = [np.array(0, np.int8), np.zeros(words, np.int8), np.array(0, np.int8)]
     names = ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero"]
     node = helper.make_node("QLinearMatMul", names, ["y"])
-    inputs = [helper.make_tensor_value_info("x", TensorProto.INT8, (1, LENGTH))]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.INT8, (1, length))]
     output = helper.make_tensor_value_info("y", TensorProto.INT8, (1, words))
     values = {"w": weight, "x_scale": scales[0], "w_scale": scales[1], "y_scale": scales[2]}
     values |= dict(zip(("x_zero", "w_zero", "y_zero"), zeros, strict=True))
@@ -71,6 +70,6 @@ def head(words: int) -> onnx.ModelProto:
 
 
 def test_weights_of_an_accelerator_need_no_room_in_l2() -> None:
-    program = compiled(head(34_000))
+    program = compiled(head(1024, 2_200))  # more bytes than L2 has
     assert {home.memory for home in program.plan.homes.values()}.isdisjoint({"L3"})
     assert program.check(program.random_inputs()).agrees

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planner.networks import NETWORKS
-from tests.planner.planning import prepared
+from tests.planner.planning import planned
 from tilewright import targets
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.limits import limits_header
@@ -89,7 +88,7 @@ int main(int count, char **words) {
 
 
 def scheduled(name: str, settings: Settings) -> tuple[Plan, Schedule]:
-    plan = prepared(NETWORKS[name]()).plan(settings)
+    plan = planned(name, settings)
     return plan, make_cluster_schedule(plan)
 
 

@@ -134,18 +134,21 @@ def with_floats(kind: str, limit: float, options: Options = OPTIONS, target: str
     return search(with_units(), readings(32), target, Settings(), Budget(kind, limit), options)
 
 
-def test_floats_are_taken_where_neither_8_nor_16_bits_hold() -> None:
+@pytest.fixture(scope="module")
+def reached() -> Search:
+    return with_floats("min_snr", 30.0)
+
+
+def test_floats_are_taken_where_neither_8_nor_16_bits_hold(reached: Search) -> None:
     assert max(fixed_widths("int8"), fixed_widths("int16")) < 10
-    found = with_floats("min_snr", 30.0)
-    assert found.chosen.snr_db >= 30.0
-    assert found.chosen.floats == ("x",)
-    assert {*found.chosen.bits} == {"second", "last"}
-    assert {kept.name for kept in found.chosen.quantised.report.floats} >= {"first"}
-    assert found.as_dict()["front"][-1]["float"] == ["x"]
+    assert reached.chosen.snr_db >= 30.0
+    assert reached.chosen.floats == ("x",)
+    assert {*reached.chosen.bits} == {"second", "last"}
+    assert {kept.name for kept in reached.chosen.quantised.report.floats} >= {"first"}
+    assert reached.as_dict()["front"][-1]["float"] == ["x"]
 
 
-def test_floats_cost_what_they_cost() -> None:
-    reached = with_floats("min_snr", 30.0)
+def test_floats_cost_what_they_cost(reached: Search) -> None:
     cheapest = min(point.cost.cycles for point in reached.points)
     assert reached.chosen.cost.cycles > cheapest
     assert not with_floats("max_cycles", (reached.chosen.cost.cycles + cheapest) / 2).chosen.floats

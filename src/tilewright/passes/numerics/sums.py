@@ -26,6 +26,8 @@ PAIRS = 16
 """Of factors that are tried, from the closest on."""
 ROOM = 2**31 - 1
 """That no sum exceeds."""
+GROUP_BITS = 12
+"""Of the number of groups that values are put into before a median is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,32 @@ def native_sum(given: QLinearAdd | TfliteAdd, a: str, b: str) -> NativeSum | Non
     slopes = _slopes(given)
     if given.requant.dtype not in ("int8", "uint8") or min(slopes) <= 0:
         return None
-    tried = (_tried(given, exact, left, right, pair, slopes) for pair in _pairs(slopes))
+    wanted = _Wanted.of(given, exact)
+    tried = (_tried(given, wanted, left, right, pair, slopes) for pair in _pairs(slopes))
     return min(filter(None, tried), key=lambda one: one.expected, default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """What is the same for all factors that are tried."""
+
+    exact: Array
+    inside: Array
+    """Results that are not saturated."""
+    weights: Array
+    """How often each result is expected."""
+    counted: Array
+    """Those that the summand is chosen by, which the following are of."""
+    above_zero: Array
+    counted_weights: Array
+
+    @staticmethod
+    def of(given: QLinearAdd | TfliteAdd, exact: Array) -> _Wanted:
+        requant = given.requant
+        inside, above_zero = (exact > requant.low) & (exact < requant.high), exact - requant.zero_point
+        weights = np.exp(-np.abs(above_zero) * NEAR / len(exact)) * inside
+        counted = weights > 0 if weights.any() else np.ones(weights.shape, bool)
+        return _Wanted(exact, inside, weights, counted, above_zero[counted], weights[counted])
 
 
 def _slopes(given: QLinearAdd | TfliteAdd) -> tuple[float, float]:
@@ -73,28 +99,29 @@ def _pairs(slopes: tuple[float, float]) -> list[tuple[int, int]]:
 
 
 def _tried(
-    given: QLinearAdd | TfliteAdd, exact: Array, left: Array, right: Array, pair: tuple[int, int],
+    given: QLinearAdd | TfliteAdd, wanted: _Wanted, left: Array, right: Array, pair: tuple[int, int],
     slopes: tuple[float, float],
 ) -> NativeSum | None:  # fmt: skip
     """The best factor and summand for a pair of factors."""
     sums = np.add.outer(left.astype(np.int64) * pair[0], right.astype(np.int64) * pair[1])
     unit = sum(slopes) / sum(pair)
     finest = min(30, int(np.floor(np.log2(ROOM / (float(np.abs(sums).max()) * unit + len(left))))))
-    inside = (exact > given.requant.low) & (exact < given.requant.high)
-    weights = np.exp(-np.abs(exact - given.requant.zero_point) * NEAR / len(left)) * inside
+    counted = sums[wanted.counted]
     found = []
     for shift in (finest, finest - 1):
         requant = replace(given.requant, shift=shift, rounding="half_up")
         for mul in _factors(unit * 2.0**shift):
-            offset = _offset(exact, sums * mul, shift, requant.zero_point, weights)
+            # By which most sums have their results: the median of what each of them asks.
+            offset = _median((wanted.above_zero << shift) - counted * mul, wanted.counted_weights)
             op = QLinearAdd(pair[0] * mul, pair[1] * mul, offset, requant)
             if _largest(op, left.dtype.name, right.dtype.name) < ROOM:
-                found.append(_counted(op, exact, op.numpy(left[:, None], right[None, :]), inside, weights))
+                found.append(_counted(op, wanted, op.numpy(left[:, None], right[None, :])))
     return min(filter(None, found), key=lambda one: one.expected, default=None)
 
 
-def _counted(op: QLinearAdd, exact: Array, ours: Array, inside: Array, weights: Array) -> NativeSum | None:
-    apart = np.abs(ours.astype(np.int64) - exact)
+def _counted(op: QLinearAdd, wanted: _Wanted, ours: Array) -> NativeSum | None:
+    inside, weights = wanted.inside, wanted.weights
+    apart = np.abs(ours.astype(np.int64) - wanted.exact)
     if apart.max() > 1:
         return None
     share = float((apart * inside).sum()) / max(int(inside.sum()), 1)
@@ -117,10 +144,15 @@ def _factors(nearest: float) -> Iterator[int]:
     yield from {max(1, int(np.floor(nearest))), max(1, int(np.ceil(nearest)))}
 
 
-def _offset(exact: Array, products: Array, shift: int, zero_point: int, weights: Array) -> int:
-    """By which most sums have their results: the median of what each of them asks."""
-    counted = weights > 0 if weights.any() else np.ones(weights.shape, bool)
-    asked = ((exact[counted] - zero_point) << shift) - products[counted]
-    order = np.argsort(asked)
-    sums = np.cumsum(weights[counted][order])
-    return int(asked[order[np.searchsorted(sums, sums[-1] / 2)]])
+def _median(values: Array, weights: Array) -> int:
+    """The least value that, with those below it, has half of the weight. Only those near it are sorted."""
+    least = values.min()
+    groups = (values - least) >> max(0, int(values.max() - least).bit_length() - GROUP_BITS)
+    sums = np.cumsum(np.bincount(groups, weights))
+    half = sums[-1] / 2
+    group = int(np.searchsorted(sums, half))
+    near = np.flatnonzero(groups == group)
+    near = near[np.argsort(values[near])]
+    before = sums[group - 1] if group else 0.0
+    position = np.searchsorted(before + np.cumsum(weights[near]), half)
+    return int(values[near[min(int(position), len(near) - 1)]])

@@ -31,7 +31,8 @@ CLOSE = {"HardSigmoid", "LeakyRelu", "Mod", "Cast"}
 """Operators whose numbers the file holds in float32, or that are several nodes."""
 
 
-def test_node_tests_of_onnx_survive_the_way_out_and_back() -> None:
+def check_all() -> None:
+    """That they survive the way out and back."""
     statuses, operators, wrong = Counter[str](), set[str](), list[str]()
     for name, graph, feeds in imported():
         status = outcome(graph, feeds)
