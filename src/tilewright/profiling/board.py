@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tilewright.codegen.kernels import instance_of, prefixed
+from tilewright.codegen.kernels import instance_of
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena import Allocation, ArenaPart, part_with
@@ -32,8 +32,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     with program.target.machine() as simulator:
         elf = simulator.load(program.build(inputs))
         call = CallMeter.of(elf, f"{writer.name}_run")
-        functions = [instance_of(schedule.graph, layer).function for layer in schedule.calls]
-        kernels = {elf.symbols[prefixed(function, writer.kernel_prefix)] for function in functions}
+        kernels = {elf.symbols[instance_of(schedule.graph, layer).function] for layer in schedule.calls}
         simulator.probe(kernels, metered=call.places)
         run_to_end(simulator)
         events, jobs = simulator.probes(), simulator.jobs()

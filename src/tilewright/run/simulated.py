@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen import binary_data
+from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
 from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import input_arena, inputs_source
@@ -144,6 +145,8 @@ class SimulatedProgram(ABC):
         self.folder = Path(self._folder.name)
         self.compiler = find_cross_compiler(cc)
         texts = {name: files[name] for name in files if name != "network_data.c"}
+        # Without the network's name in its kernels, networks share their objects in the cache.
+        texts[f"kernels/{PREFIX_FILE}"] = ""
         # Constants never are text here: millions of them take the compiler longer than all else.
         for name, text in {**texts, binary_data.SOURCE: binary_data.source(writer)}.items():
             path = self.folder / name
