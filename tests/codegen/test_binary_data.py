@@ -17,7 +17,7 @@ from tests.support.models import model, node
 from tilewright.codegen import binary_data, folder
 from tilewright.errors import CompileError
 from tilewright.program import Program
-from tilewright.toolchain.compiler import BARE, build_program, find_compiler
+from tilewright.toolchain.compiler import build_program, find_compiler
 
 RNG = np.random.default_rng(5)
 
@@ -80,7 +80,7 @@ def example(program: Program, place: Path, weights: str) -> str:
     assert ("network_data.c" in names) == (weights == "c")
     assert ("network_data.bin" in names) == (weights == "binary")
     sources = [place / name for name in names if name.endswith((".c", ".S"))]
-    build_program(sources, ["-O1", "-g0", f"-I{place}"], ["m"], place / "program", find_compiler(), ["-O1", BARE])
+    build_program(sources, ["-O1", "-g0", f"-I{place}"], ["m"], place / "program", find_compiler(), ["-O1"])
     return subprocess.run([place / "program"], capture_output=True, text=True, check=True).stdout
 
 

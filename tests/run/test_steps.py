@@ -29,7 +29,7 @@ from tilewright.report.tables import print_check, print_totals
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.run.steps import stacked
 from tilewright.target.settings import Settings
-from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
+from tilewright.toolchain.compiler import find_compiler
 
 STEPS = 5
 
@@ -185,7 +185,8 @@ def test_two_networks_keep_their_own_states(tmp_path: Path) -> None:
         folder.write(made.files, tmp_path / name)
     (tmp_path / "main.c").write_text(MAIN.format())
     sources = [path for path in tmp_path.rglob("*.c") if path.name != "main.c" or path.parent == tmp_path]
-    build_program(sources, [*STRICT, "-O1", "-I."], ["m"], tmp_path / "program", find_compiler(), ["-O1", BARE])
+    command = [*find_compiler(None).command, "-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-I.", "-o", "program"]
+    subprocess.run([*command, *map(str, sources), "-lm"], cwd=tmp_path, check=True, capture_output=True)
     printed = subprocess.run(["./program"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert printed.splitlines() == ["2 -7 6", "3 -7 6", "4 -7 6"] * 2
 
