@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.errors import CompileError, InternalError, instance, present
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, HOST_PROGRAM, ModelC, prepare_header
 from tilewright.language.sampler import Sampling
+from tilewright.run.host import LOADABLE
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, come_to
 from tilewright.sim.activity import Activity
 from tilewright.sim.elf import load_in_place
@@ -95,7 +97,8 @@ class HostTalker:
         self.folder = Path(self._folder.name)
         _write(self.folder, model, {HOST_PROGRAM: (FOLDER / HOST_PROGRAM).read_text()})
         target, compiler = model.modes.decoding.schedule.target, find_compiler(cc)
-        flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I."]
+        # As `run` has them, which makes the same kernels.
+        flags = [*STRICT, *target.flags, "-march=native", "-g0", "-I.", *LOADABLE]
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in (".c", ".S"))
         objects = compile_objects(dict.fromkeys(sources, flags), self.folder, compiler)
         link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
@@ -157,12 +160,16 @@ class SocTalker:
         tiles = [instance(writer, ClusterWriter).tiles for writer in self.model.modes.writers.values()]
         each = max([TEXT_STACK, *(one.stacks.each for one in tiles)])
         moving = max(one.stacks.dma_core for one in tiles)
-        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles[0].cores}", "-I", "runtime/libc", "-I", "."]
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles[0].cores}", "-I", "runtime/libc"]
         stacks = [f"-DTW_STACK_BYTES={each}", f"-DTW_DMA_CORE_STACK_BYTES={moving}"]
         stacks += ["-DTW_STACKS_IN_L1"] if all(one.stacks.in_l1 for one in tiles) else []
         options = {".c": flags, ".S": [*flags, *stacks]}
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
-        objects = compile_objects({path: options[path.suffix] for path in sources}, self.folder, compiler)
+        # Kernels and the runtime are compiled as `run` compiles them, which has only one network.
+        shared = [path for path in sources if path.relative_to(self.folder).parts[0] in ("kernels", "runtime")]
+        own = {path: [*options[path.suffix], "-I", "."] for path in sources}
+        chosen = own | {path: options[path.suffix] for path in shared}
+        objects = compile_objects(chosen, self.folder, compiler)
         link = [*self.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         link_objects(objects, [], program, compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
@@ -199,9 +206,10 @@ def _signed(word: int) -> int:
 
 
 def _write(folder: Path, model: ModelC, more: Mapping[str, str]) -> None:
-    """All files of a program; constants never are text here."""
+    """All files of a program; constants never are text here, and models share the objects of kernels that do not have
+    their names."""
     sources, data = model.constant_bytes()
-    for name, text in {**model.texts(), **sources, **more}.items():
+    for name, text in {**model.texts(), **sources, **more, f"kernels/{PREFIX_FILE}": ""}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="ascii")

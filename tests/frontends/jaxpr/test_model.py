@@ -17,7 +17,7 @@ import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 
 from tilewright import pipeline  # noqa: E402
-from tilewright.frontends import jax_model  # noqa: E402
+from tilewright.frontends.jaxpr import model as jax_model  # noqa: E402
 
 
 def randn(*shape: int) -> Any:

@@ -16,7 +16,7 @@ pytest.importorskip("tf2onnx")
 
 from keras import layers  # noqa: E402
 
-from tilewright.frontends import keras_model  # noqa: E402
+from tilewright.frontends.keras import model as keras_model  # noqa: E402
 
 
 def randn(*shape: int) -> Any:

@@ -68,9 +68,9 @@ def _searched(
 ) -> Iterator[tuple[str, tuple[float, float]]]:
     """The ranges of least squared error and of least lost information among many narrower ones."""
     tried = list(_narrower(span))
-    errors = [squared_error(values, counts, format_of_range(*one, dtype)) for one in tried]
+    measured = [_measured(values, counts, format_of_range(*one, dtype)) for one in tried]
+    errors, losses = zip(*measured, strict=True)
     yield "squared error", tried[int(np.argmin(errors))]
-    losses = [_divergence(values, counts, format_of_range(*one, dtype)) for one in tried]
     yield "entropy", tried[int(np.argmin(losses))]
 
 
@@ -85,24 +85,29 @@ def _narrower(span: tuple[float, float]) -> Iterator[tuple[float, float]]:
 
 
 def squared_error(values: Array, counts: Array, form: Format) -> float:
-    return float(np.sum(counts * (rounded(values, form) - values) ** 2))
+    return _measured(values, counts, form)[0]
 
 
-def _divergence(values: Array, counts: Array, form: Format) -> float:
+def _measured(values: Array, counts: Array, form: Format) -> tuple[float, float]:
+    """The squared error of a format, and the information that it loses."""
+    made, (low, _) = rounded(values, form), limits(form.dtype)
+    distances = made - values
+    levels = np.rint(made / form.scale).astype(np.int64) + (form.zero - low)
+    return float(np.sum(counts * distances**2)), _divergence(counts, levels, np.abs(distances) <= form.scale, form)
+
+
+def _divergence(counts: Array, levels: Array, inside: Array, form: Format) -> float:
     """How many bits a value would take more if it were coded by what its level says about it: Kullback and Leibler's
     divergence of the values from the same with all of a level alike. What is clipped counts with its last level."""
     low, high = limits(form.dtype)
-    levels = np.clip(np.rint(values / form.scale) + form.zero, low, high).astype(np.int64) - low
-    inside = np.abs(rounded(values, form) - values) <= form.scale
-    kept = np.bincount(levels[inside], counts[inside], high - low + 1)
-    bins = np.bincount(levels[inside], minlength=high - low + 1)
-    all_of_level = np.bincount(levels, counts, high - low + 1)
     reference = np.where(inside, counts, 0).astype(np.float64)
-    last = {level: np.flatnonzero(inside & (levels == level)) for level in np.unique(levels[~inside])}
-    for level, at in last.items():
+    bins = np.bincount(levels[inside], minlength=high - low + 1)
+    kept = np.bincount(levels, reference, high - low + 1)
+    for level in (0, high - low):
+        at = np.flatnonzero(inside & (levels == level))
         if at.size:
-            reference[at[0]] += all_of_level[level] - kept[level]
-    spread = kept[levels] / np.maximum(bins[levels], 1)
+            reference[at[0]] += counts[levels == level].sum() - kept[level]
+    spread = (kept / np.maximum(bins, 1))[levels]
     used = (reference > 0) & (spread > 0)
     p, q = reference[used] / reference.sum(), spread[used] / max(kept.sum(), 1)
     lost = 1 - float(kept.sum()) / float(counts.sum())
