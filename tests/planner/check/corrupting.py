@@ -210,9 +210,48 @@ def other_caller(epochs: Epochs, rng: random.Random) -> str | None:
     return f"{call} by {agent}"
 
 
+def other_waiter(epochs: Epochs, rng: random.Random) -> str | None:
+    """A core waits for a job that the DMA core has submitted, which goes on."""
+    found = places(epochs, WaitJob)
+    if not found:
+        return None
+    i, j = rng.choice(found)
+    event = epochs[i][j]
+    assert isinstance(event, WaitJob)
+    epochs[i][j] = replace(event, agent=core(0))
+    return f"{event} by core 0"
+
+
+def missing_own_buffer(epochs: Epochs, rng: random.Random) -> str | None:
+    """A call of which nobody knows that it reads its parameters, or writes its working memory."""
+    own = [
+        (i, j, side, region)
+        for i, j in places(epochs, Call)
+        for side in ("reads", "writes")
+        for region in getattr(epochs[i][j], side)
+        if region.role
+    ]
+    if not own:
+        return None
+    i, j, side, region = rng.choice(own)
+    left = tuple(one for one in getattr(epochs[i][j], side) if one is not region)
+    epochs[i][j] = replace(epochs[i][j], **{side: left})
+    return f"{side} of {epochs[i][j]} without {region}"
+
+
+def other_frame(epochs: Epochs, rng: random.Random) -> str | None:
+    """A window in a tensor of other axes."""
+    found = [(place, event) for place, event in _transfers(epochs) if event.source.owner and event.source.frame]
+    if not found:
+        return None
+    (i, j), event = rng.choice(found)
+    epochs[i][j] = replace(event, source=replace(event.source, frame=event.source.frame[1:]))
+    return f"{event} in {event.source.frame[1:]}"
+
+
 SCHEDULE_FAULTS = (
     missing_wait, missing_transfer, missing_call, offset, size, slot, order_of_tiles, order_of_waiting, order_of_group,
-    missing_job_wait, other_caller,
+    missing_job_wait, other_caller, other_waiter, missing_own_buffer, other_frame,
 )  # fmt: skip
 
 

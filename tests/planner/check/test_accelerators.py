@@ -17,6 +17,7 @@ from tilewright import pipeline
 from tilewright.errors import InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
+from tilewright.planner.check.schedule import check_tiles
 from tilewright.planner.keys import SCRATCH
 from tilewright.planner.schedule.events import DMA, Call, Region, WaitJob
 from tilewright.planner.schedule.interpret import Machine
@@ -101,3 +102,23 @@ def test_one_does_not_write_what_the_other_reads() -> None:
             epochs[i][j] = replace(second, writes=(*second.writes, replace(params, role=SCRATCH)))
     with pytest.raises(InternalError, match=r"writes .* while layer .* reads it"):
         check(tiles, epochs)
+
+
+def with_option(number: int, **changed: object) -> ClusterSchedule:
+    """The schedule with something else in a layer's option."""
+    tiles = tiles_of(scheduled())
+    layers = list(tiles.layers)
+    layers[number] = replace(layers[number], option=replace(layers[number].option, **changed))
+    return replace(tiles, layers=tuple(layers))
+
+
+def test_a_kernel_is_its_engines() -> None:
+    """Jobs of one accelerator are in order, those of two are not: whose they are is no detail."""
+    with pytest.raises(InternalError, match="cluster has no kernel"):
+        check_tiles(with_option(0, engine="cluster"), scheduled().graph, scheduled().target)
+
+
+def test_tiles_are_those_of_the_node() -> None:
+    other = tiles_of(scheduled()).layers[2].option.grid
+    with pytest.raises(InternalError, match="is cut as QLinearAdd"):
+        check_tiles(with_option(0, grid=other), scheduled().graph, scheduled().target)

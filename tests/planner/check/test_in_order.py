@@ -19,7 +19,7 @@ from tilewright.codegen import folder
 from tilewright.errors import InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
-from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.check.schedule import check_schedule, check_tiles
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.schedule.events import Call, Event, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.schedule import Schedule, interpret
@@ -213,3 +213,19 @@ def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
             continue
         assert generated(broken) == generated(schedule), f"not found: {fault[1]}"
     assert found
+
+
+def test_buffers_begin_where_the_accelerator_reads() -> None:
+    """Everything, whoever has it: one that lies between lets those behind it begin elsewhere."""
+    schedule = scheduled("in_little_room")
+    tiles, l1 = tiles_of(schedule), schedule.target.hierarchy.l1
+    assert l1.placement > l1.alignment
+    for layer in tiles.layers:
+        assert layer.params is None or layer.params.offset % l1.placement == 0
+    number = next(layer.number for layer in tiles.layers if layer.params is not None)
+    layers = list(tiles.layers)
+    params = layers[number].params
+    assert params is not None
+    layers[number] = replace(layers[number], params=replace(params, offset=params.offset + l1.alignment))
+    with pytest.raises(InternalError, match="is not aligned"):
+        check_tiles(replace(tiles, layers=tuple(layers)), schedule.graph, schedule.target)

@@ -40,6 +40,7 @@ def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> Non
     _check_order(schedule)
     for layer in schedule.layers:
         _check_engine(layer, target)
+        _check_grid(layer, graph)
         _check_loop(layer)
         _check_arguments(layer)
         _check_homes(schedule, layer, target)
@@ -108,6 +109,13 @@ def _check_engine(layer: LayerSchedule, target: Target) -> None:
     kernels = [kernel for engine in target.engines if engine.name == layer.option.engine for kernel in engine.kernels]
     if layer.option.kernel.stem not in {kernel.stem for kernel in kernels}:
         raise _fault(_where(layer), f"{layer.option.engine} has no kernel {layer.option.kernel.stem}")
+
+
+def _check_grid(layer: LayerSchedule, graph: Graph) -> None:
+    """Its tiles are those of its node."""
+    node, grid = layer.option.node, layer.option.grid
+    if grid.op != node.op or grid.types != graph.all_types(node):
+        raise _fault(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
 
 
 def _check_loop(layer: LayerSchedule) -> None:
