@@ -35,7 +35,7 @@ class Extreme(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind = types["X"]
         if kind.dtype not in NUMBERS or not 0 <= self.axis < len(kind.shape) or kind.shape[self.axis] == 0:
-            raise Refusal(f"the extreme along axis {self.axis} of {kind}")
+            raise Refusal(f"the extreme along axis {self.axis} of {kind} is not supported")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return ("int64",)

@@ -78,7 +78,7 @@ def _function(length: int, inverse: bool, onesided: bool) -> Callable[[Array], A
 def _matrix(points: int, parts: int, function: Callable[[Array], Array]) -> Array:
     """Each row is the transform of one part of one point."""
     if (points * parts) ** 2 > MOST_ELEMENTS:
-        raise Refusal(f"a transform of {points} points", "use a power of two: it needs no matrix")
+        raise Refusal(f"a transform of {points} points is not supported", "use a power of two: it needs no matrix")
     points_alone = np.eye(points)
     units = points_alone if parts == 1 else np.stack([points_alone, 1j * points_alone], axis=1).reshape(-1, points)
     found = function(units)

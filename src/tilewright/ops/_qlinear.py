@@ -67,7 +67,9 @@ def _triple(node: OnnxNode, emit: Emit, position: int, dtype: str, rest: tuple[i
     if not node.has(scale):
         raise Refusal(f"input {scale} (a scale) is missing")
     if len(node.type(scale).shape) > 1:
-        raise Refusal(f"a scale of shape {node.type(scale).shape}", "quantise per tensor or per channel")
+        raise Refusal(
+            f"a scale of shape {node.type(scale).shape} is not supported", "quantise per tensor or per channel"
+        )
     absent = not node.has(zero)
     zeros = emit.constant(np.zeros(node.type(scale).shape, dtype), f"{node.name}_zero_point") if absent else ""
     return [node.inputs[position], node.inputs[scale], zeros or node.inputs[zero]]

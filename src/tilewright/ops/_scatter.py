@@ -53,4 +53,4 @@ def check_reduction(reduction: str, types: Mapping[str, TensorType]) -> None:
     if types["X"].dtype != types["updates"].dtype:
         raise Refusal(f"X is {types['X'].dtype}, updates are {types['updates'].dtype}", "insert a Cast")
     if reduction != "none" and types["X"].dtype == "bool":
-        raise Refusal(f"reduction {reduction} of bool")
+        raise Refusal(f"reduction {reduction} of bool is not supported")

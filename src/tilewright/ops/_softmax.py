@@ -35,7 +35,9 @@ class SoftmaxLike(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind = types["X"]
         if kind.dtype != "float32" or not -len(kind.shape) <= self.axis < len(kind.shape):
-            raise Refusal(f"{self.kind} along axis {self.axis} of {kind}", "it takes float32: insert a Cast")
+            raise Refusal(
+                f"{self.kind} along axis {self.axis} of {kind} is not supported", "it takes float32: insert a Cast"
+            )
 
     def numpy(self, X: Array) -> Array:
         if not X.size:

@@ -36,7 +36,7 @@ def self_attention(make: Compose, whole: str, mask: str, past: str, bias: str) -
     """Attention over queries, keys and values that lie side by side: [batch, step, -]."""
     node = make.node
     if node.attribute("do_rotary", 0) or node.attribute("past_present_share_buffer", 0):
-        raise Refusal("do_rotary or past_present_share_buffer", "export without them")
+        raise Refusal("do_rotary and past_present_share_buffer are not supported", "export without them")
     node.ignore("rotary_embedding_dim")
     q, k, v = (split_heads(make, part, node.attribute("num_heads")) for part in _parted(make, whole))
     if past:

@@ -24,7 +24,9 @@ class BitCast(Unary):
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)
         if self.to == "bool" or BYTES[types["X"].dtype] != BYTES[self.to]:
-            raise Refusal(f"the bytes of {types['X'].dtype} taken as {self.to}", "use a type of the same size")
+            raise Refusal(
+                f"the bytes of {types['X'].dtype} cannot be taken as {self.to}", "use a type of the same size"
+            )
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.to,)

@@ -30,7 +30,7 @@ class Cast(Unary):
     def check(self, types: Mapping[str, TensorType]) -> None:
         found = {types["X"].dtype, self.to}
         if found & set(STORED) and "float32" not in found:
-            raise Refusal(f"a cast of {types['X'].dtype} to {self.to}", "cast to float32 first")
+            raise Refusal(f"a cast of {types['X'].dtype} to {self.to} is not supported", "cast to float32 first")
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.to,)
@@ -51,7 +51,7 @@ class Cast(Unary):
 def type_named(code: Any) -> str:
     """The element type of an ONNX number, or a refusal."""
     if not isinstance(code, int) or code not in ONNX_TYPES:
-        raise Refusal(f"cast to {element_type(code)}", f"supported: {', '.join(ONNX_TYPES.values())}")
+        raise Refusal(f"cast to {element_type(code)} is not supported", f"supported: {', '.join(ONNX_TYPES.values())}")
     return ONNX_TYPES[code]
 
 

@@ -31,7 +31,7 @@ class CumSum(Op):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["X"].dtype not in NUMBERS or not 0 <= self.axis < len(types["X"].shape):
-            raise Refusal(f"running sums along axis {self.axis} of {types['X']}")
+            raise Refusal(f"running sums along axis {self.axis} of {types['X']} are not supported")
 
     def numpy(self, X: Array) -> Array:
         data = np.flip(X, self.axis) if self.reverse else X

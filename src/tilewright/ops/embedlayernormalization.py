@@ -27,7 +27,7 @@ class EmbedLayerNormalization(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         make, (batch, steps) = Compose(node, emit), node.type(0).shape
         if node.attribute("mask_index_type", 0) not in (0, 1):
-            raise Refusal("a mask_index_type other than 0 and 1")
+            raise Refusal("a mask_index_type other than 0 and 1 is not supported")
         places = node.inputs[8] if node.has(8) else make.constant(np.arange(steps, dtype=np.int32)[None], "steps")
         total = make.add(make(Gather(0), node.inputs[2], node.inputs[0]), make(Gather(0), node.inputs[3], places))
         if node.has(1) and node.has(4):

@@ -40,7 +40,7 @@ class FFT(Internal):
         if any(kind.dtype != "float32" for kind in types.values()):
             raise Refusal("operands that are not float32", "insert a Cast")
         if len(shape) < 2 or shape[-1] not in (1, 2) or shape[-2] < 2 or shape[-2] & (shape[-2] - 1):
-            raise Refusal(f"a fast transform of shape {shape}")
+            raise Refusal(f"a fast transform of shape {shape} is not supported")
         if types["W"].shape != (shape[-2] // 2, 2):
             raise Refusal(f"roots of shape {types['W'].shape} for {shape[-2]} points")
 

@@ -46,5 +46,7 @@ def _activation(kind: str, numbers: Sequence[float]) -> Op | None:
     if kind == "Clip" and len(numbers) == 2:
         return Clip(*numbers)
     if kind:
-        raise Refusal(f"activation {kind} with {len(numbers)} numbers", "save the model before it is optimised")
+        raise Refusal(
+            f"activation {kind} with {len(numbers)} numbers is not supported", "save the model before it is optimised"
+        )
     return None

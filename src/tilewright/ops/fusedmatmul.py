@@ -19,6 +19,6 @@ class FusedMatMul(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if node.attribute("transBatchA", 0) or node.attribute("transBatchB", 0):
-            raise Refusal("transBatchA or transBatchB", "save the model before it is optimised")
+            raise Refusal("transBatchA and transBatchB are not supported", "save the model before it is optimised")
         op = MatMul(bool(node.attribute("transA", 0)), bool(node.attribute("transB", 0)), node.attribute("alpha", 1.0))
         return emit(op, node.inputs, node.outputs)

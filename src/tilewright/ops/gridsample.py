@@ -43,7 +43,10 @@ class GridSample(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         x, grid = types["X"].shape, types["grid"].shape
         if self.mode not in MODES or self.padding not in PADDINGS:
-            raise Refusal(f"mode {self.mode} with padding {self.padding}", f"known: {', '.join(MODES + PADDINGS)}")
+            raise Refusal(
+                f"mode {self.mode} with padding {self.padding} is not supported",
+                f"known: {', '.join(MODES + PADDINGS)}",
+            )
         if any(kind.dtype != "float32" for kind in types.values()):
             raise Refusal("operands that are not float32", "insert a Cast")
         if not 3 <= len(x) <= 5 or len(grid) != len(x) or grid[0] != x[0] or grid[-1] != len(x) - 2 or 0 in x[2:]:

@@ -50,10 +50,10 @@ class GroupQueryAttention(Op):
 def _refuse_others(node: OnnxNode) -> None:
     node.ignore("kv_cache_bit_width", "rotary_interleaved")
     if any(node.has(position) for position in range(11, len(node.inputs))):
-        raise Refusal("head_sink or scales of a quantised past", "export without them")
+        raise Refusal("head_sink and scales of a quantised past are not supported", "export without them")
     for name, usual in (("smooth_softmax", 0), ("qk_output", 0), ("k_quant_type", "NONE"), ("v_quant_type", "NONE")):
         if node.attribute(name, usual) not in (usual, -1):
-            raise Refusal(f"{name}={node.attribute(name, usual)}", "export without it")
+            raise Refusal(f"{name}={node.attribute(name, usual)} is not supported", "export without it")
 
 
 def _heads_of(make: Compose) -> list[str]:

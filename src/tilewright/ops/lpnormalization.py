@@ -24,7 +24,7 @@ class LpNormalization(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         p, axis = node.attribute("p", 2), node.axis(node.attribute("axis", -1), node.rank())
         if p not in NORMS or node.type(0).dtype != "float32":
-            raise Refusal(f"the L{p} norm of {node.type(0).dtype}", "p is 1 or 2, the type float32")
+            raise Refusal(f"the L{p} norm of {node.type(0).dtype} is not supported", "p is 1 or 2, the type float32")
         (norm,) = emit(NORMS[p]((axis,), True), node.inputs)
         smallest = emit.constant(np.array(np.finfo(np.float32).tiny), f"{node.name}_tiny")
         (norm,) = emit(Max(), [norm, smallest])

@@ -31,7 +31,9 @@ class LRN(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind = types["X"]
         if kind.dtype != "float32" or len(kind.shape) < 2 or self.size < 1:
-            raise Refusal(f"normalisation over {self.size} channels of {kind}", "it takes float32 with channels")
+            raise Refusal(
+                f"normalisation over {self.size} channels of {kind} is not supported", "it takes float32 with channels"
+            )
 
     def numpy(self, X: Array) -> Array:
         before = (self.size - 1) // 2

@@ -69,7 +69,7 @@ class MatMulNBits(Op):
         inner, columns = node.attribute("K"), node.attribute("N")
         op = cls(inner, node.attribute("bits", 4), node.attribute("block_size"))
         if node.has(4):
-            raise Refusal("g_idx, an order of weights", "export without it")
+            raise Refusal("g_idx (an order of weights) is not supported", "export without it")
         blocks = -(-inner // max(op.block, 1))
         weights, scales = node.constant(1, "the weights"), node.inputs[2]
         if weights is None or weights.size * 8 != columns * blocks * op.block * op.bits:

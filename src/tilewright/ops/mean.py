@@ -23,7 +23,9 @@ class Mean(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if node.type(0).dtype != "float32":
-            raise Refusal(f"the mean of {node.type(0).dtype} tensors", "ONNX defines it for floats only")
+            raise Refusal(
+                f"the mean of {node.type(0).dtype} tensors is not supported", "ONNX defines it for floats only"
+            )
         (total,) = chain(Add(), node.inputs, None, emit)
         count = emit.constant(np.asarray(len(node.inputs), np.float32), "count")
         return emit(Div(), [total, count], node.outputs)

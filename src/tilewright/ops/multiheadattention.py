@@ -23,7 +23,9 @@ class MultiHeadAttention(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         make, heads = Compose(node, emit), node.attribute("num_heads")
         if any(node.has(position) for position in range(8, len(node.inputs))) or node.must_give(3):
-            raise Refusal("past_sequence_length, cache_indirection or the scores", "export without them")
+            raise Refusal(
+                "past_sequence_length, cache_indirection and the scores are not supported", "export without them"
+            )
         q, k, v = _heads_of(make, heads)
         if node.has(6) and node.has(7):
             k, v = make.join(2, node.inputs[6], k), make.join(2, node.inputs[7], v)
@@ -66,7 +68,7 @@ def _biased(make: Compose, parts: list[str], bias: str) -> list[str]:
     start, found = 0, list[str]()
     for part in parts:
         if len(make.shape(part)) != 3:
-            raise Refusal("a bias for keys and values that are given by heads", "add it before")
+            raise Refusal("a bias for keys and values that are given by heads is not supported", "add it before")
         stop = start + make.shape(part)[-1]
         found.append(make.add(part, make.part(bias, 0, start, stop)))
         start = stop

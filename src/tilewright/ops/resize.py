@@ -25,7 +25,9 @@ class Resize(Interpolation):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["X"].dtype != "float32":
-            raise Refusal(f"interpolation of {types['X'].dtype}", "use mode nearest, or a Cast before and after")
+            raise Refusal(
+                f"interpolation of {types['X'].dtype} is not supported", "use mode nearest, or a Cast before and after"
+            )
         super().check(types)
 
     def numpy(self, X: Array, taps: Array, weight: Array) -> Array:

@@ -24,7 +24,7 @@ class RotaryEmbedding(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         make, flat = Compose(node, emit), node.rank() == 3
         if node.attribute("is_packed_batching", 0) or node.attribute("scale", 1.0) != 1.0:
-            raise Refusal("packed batches or a scale", "export without them")
+            raise Refusal("packed batches and a scale are not supported", "export without them")
         node.ignore("rotary_embedding_dim")
         heads = node.attribute("num_heads", 0) or _heads(node)
         x = split_heads(make, node.inputs[0], heads) if flat else node.inputs[0]

@@ -21,7 +21,7 @@ class SimplifiedLayerNormalization(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("stash_type")
         if node.must_give(1):
-            raise Refusal("the second result, the inverse deviation", "export without it")
+            raise Refusal("the second result (the inverse deviation) is not supported", "export without it")
         shape = node.type(0).shape
         axis = node.axis(node.attribute("axis", -1), len(shape))
         op = RMSNormalization(axis, node.attribute("epsilon", 1e-5))

@@ -20,7 +20,7 @@ class SkipSimplifiedLayerNormalization(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if node.must_give(1) or node.must_give(2):
-            raise Refusal("the second or third result, the statistics", "export without them")
+            raise Refusal("results 2 and 3 (the statistics) are not supported", "export without them")
         y, _, _, total = (*node.outputs, "", "", "")[:4]
         x = node.inputs[0]
         if node.has(3):

@@ -36,7 +36,7 @@ class TopK(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         kind = types["X"]
         if kind.dtype not in NUMBERS or not 0 <= self.axis < len(kind.shape):
-            raise Refusal(f"the largest along axis {self.axis} of {kind}")
+            raise Refusal(f"the largest along axis {self.axis} of {kind} is not supported")
         if not 0 <= self.k <= kind.shape[self.axis]:
             raise Refusal(f"k is {self.k}, but axis {self.axis} has {kind.shape[self.axis]} elements")
 

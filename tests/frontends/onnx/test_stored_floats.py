@@ -76,5 +76,5 @@ def test_the_bits_of_a_float_that_is_computed_in_another_width_are_refused() -> 
     graph = helper.make_graph(
         nodes, "bits", [info("x", TensorProto.FLOAT16, (3,))], [info("y", TensorProto.INT16, (3,))]
     )
-    with pytest.raises(CompileError, match="the bytes of float32 taken as int16"):
+    with pytest.raises(CompileError, match="the bytes of float32 cannot be taken as int16"):
         frontend.load(helper.make_model(graph))

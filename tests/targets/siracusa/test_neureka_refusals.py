@@ -61,7 +61,7 @@ REFUSED: dict[str, Layer] = {
     "C has shape (3, 1); one value, or one for each of 4 columns is expected": layer(
         MatMul(), ones(3, 4), ones(4, 4), ones(3, 1, dtype="int32")
     ),
-    "its result is uint16, N-EUREKA makes int8, uint8, int16, int32": layer(
+    "its result is uint16, N-EUREKA writes int8, uint8, int16, int32": layer(
         MatMul(requant=Requant(0, "uint16", 0, 100)), ones(3, 4), ones(4, 4), None, ones(1, dtype="int32")
     ),
     "accumulators of up to 2^31 do not fit N-EUREKA's 32 bits": layer(

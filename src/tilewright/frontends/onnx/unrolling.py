@@ -142,7 +142,7 @@ def scan(flow: ControlFlow) -> None:
         flow.give(_scan(flow, scanned, given, "") or [])
         return
     if flow.node.input[0]:
-        raise Refusal("lengths of sequences", "export with opset 9 or later")
+        raise Refusal("lengths of sequences are not supported", "export with opset 9 or later")
     _each_of_batch(flow, scanned, given)
 
 

@@ -37,7 +37,9 @@ LEAST = 1e-30
 def convolution(node: Node, op: Filters, w: str, filters: int) -> Sequence[str]:
     """Images are quantised around a zero point of their own, unless one scale serves all weights of a dense layer."""
     if not isinstance(op, Conv):
-        raise Refusal("a transposed convolution of floats with 8-bit weights", "quantise activations too")
+        raise Refusal(
+            "a transposed convolution of floats with 8-bit weights is not supported", "quantise activations too"
+        )
     dense = node.operator.kind == "CONV_2D" and len(node.quantisation(1).scale) == 1
     quantise = _around_zero if dense else _around_zero_point
     integers, scale = quantise(node, node.input(0), (1, 2, 3))

@@ -23,7 +23,7 @@ def rfft2d(node: Node) -> Sequence[str]:
     """The transform of real numbers along the last two axes, cut or filled up with zeros; half of the last is given."""
     shape, lengths = node.shape(0), node.integers(1, "the lengths")
     if len(shape) < 2 or len(lengths) != 2 or min(lengths) < 1 or node.dtype() != "float32":
-        raise Refusal(f"a transform of lengths {lengths} of {node.type(0)}")
+        raise Refusal(f"a transform of lengths {lengths} of {node.type(0)} is not supported")
     x = node.emit(Reshape((*shape, 1)), node.input(0))
     x = _transformed(node, x, lengths[1], len(shape) - 1, onesided=1)
     if (shape[-2], lengths[0]) != (1, 1):

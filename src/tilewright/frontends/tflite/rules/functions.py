@@ -78,7 +78,7 @@ def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
 def leaky_relu(node: Node) -> Sequence[str]:
     alpha = float(node.option("Alpha", 0.0))
     if not math.isfinite(alpha):
-        raise Refusal(f"alpha is {alpha}")
+        raise Refusal(f"alpha {alpha} is not supported")
     if not _is_bytes(node):
         return [node.emit(LeakyRelu(alpha), node.input(0))]
     values, how = _bytes(node), node.meant.others

@@ -205,7 +205,7 @@ def concatenation(node: Node) -> Sequence[str]:
     if not node.is_quantised():
         return [activated(node, node.emit(Concat(axis), *node.inputs()))]
     if activation_of(node):
-        raise Refusal("a fused activation of quantised tensors", "put it before the concatenation")
+        raise Refusal("a fused activation of quantised tensors is not supported", "put it before the concatenation")
     return [node.emit(Concat(axis), *(_in_result_scale(node, position) for position in range(node.count)))]
 
 

@@ -52,7 +52,7 @@ def _window(node: Node) -> tuple[Shape, Shape, Shape]:
     image, strides = check_image(node), steps(node, "Stride")
     kernel = int(node.option("FilterHeight", 0)), int(node.option("FilterWidth", 0))
     if min(kernel) < 1:
-        raise Refusal(f"a window of {kernel}")
+        raise Refusal(f"a window of {kernel} is not supported")
     return kernel, strides, padding(node, image[1:3], kernel, strides)
 
 

@@ -43,7 +43,7 @@ RESIZE_BITS = 10
 def softmax(node: Node) -> Sequence[str]:
     beta = float(node.option("Beta", 1.0))
     if not math.isfinite(beta) or beta <= 0:
-        raise Refusal(f"beta is {beta}")
+        raise Refusal(f"beta {beta} is not supported")
     if not node.shape(0):
         raise Refusal("a scalar has no rows")
     axis = len(node.shape(0)) - 1
