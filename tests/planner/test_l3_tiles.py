@@ -20,7 +20,8 @@ from tests.support.quantiser import quantise
 from tilewright.errors import CompileError, InternalError
 from tilewright.planner.capacity import io_bytes
 from tilewright.planner.check_plan import check_plan
-from tilewright.planner.plan import Home, Plan, Step
+from tilewright.planner.home import Home
+from tilewright.planner.plan import Plan, Step
 from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
