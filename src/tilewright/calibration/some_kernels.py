@@ -27,7 +27,7 @@ class SomeKernels:
 
     def among_costs(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """What costs.json says, with these."""
-        found: dict[str, dict[str, Any]] = {
+        found: dict[str, Mapping[str, Any]] = {
             "kernels": {fit.key: list(fit.coefficients) for fit in self.fits},
             "cold": {fit.key: fit.cold for fit in self.fits if "." not in fit.key},
         }

@@ -20,7 +20,8 @@ from tests.support.quantiser import quantise
 from tilewright.errors import CompileError, InternalError
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.cluster.capacity import io_bytes
-from tilewright.planner.cluster.plan import Home, Plan, Step
+from tilewright.planner.cluster.plan import Plan, Step
+from tilewright.planner.home import Home
 from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
