@@ -24,13 +24,12 @@ WITHOUT = {
 
 def without(target: Target, name: str) -> Target:
     """The target with a pass that leaves every graph as it is."""
-    engines = tuple(
-        replace(
-            engine, passes=tuple(replace(p, run=lambda graph: graph) if p.name == name else p for p in engine.passes)
-        )
-        for engine in target.engines
-    )
-    return replace(target, engines=engines)
+
+    def changed(step: Pass) -> Pass:
+        return replace(step, run=lambda graph: graph) if step.name == name else step
+
+    engines = (replace(engine, passes=tuple(map(changed, engine.passes))) for engine in target.engines)
+    return replace(target, engines=tuple(engines))
 
 
 @pytest.mark.parametrize(("target", "name"), WITHOUT, ids=[name for _, name in WITHOUT])
