@@ -20,6 +20,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
+from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.div import Div
 from tilewright.ops.exp import Exp
@@ -35,6 +36,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply, nothing
+from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST, copying_operands
@@ -252,7 +254,15 @@ def attention() -> Graph:
     return small.graph(small.add(MatMul(), small.add(Softmax(3), small.add(MatMul(trans_b=True), q, k)), v))
 
 
+def transposed_convolution() -> Graph:
+    small = Small()
+    weights = small.constant(np.ones((3, 2, 4, 4), np.float32))
+    op = ConvTranspose(strides=(2, 2), before=(1, 1), spatial=(10, 10))
+    return small.graph(small.add(op, small.input("x", 1, 3, 5, 5, dtype="float32"), weights))
+
+
 CASES = [
+    (CONVOLVE, transposed_convolution, "could be a convolution"),
     (fuse_attention(lambda op, types: True), attention, "ends an attention that one operator could compute"),
     (UNSIGNED_IMAGES, padded_image, "which could be uint8"),
     (PACK_WEIGHTS, narrow_weights, "has weights of at most 4 bits in bytes"),

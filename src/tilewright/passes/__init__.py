@@ -9,13 +9,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError, Refusal
-from tilewright.ir.graph import Graph, verify
+from tilewright.ir.graph import Graph, Node, verify
 
 Complaint = tuple[str, str]
 """Where, and what is wrong there."""
 
 Condition = Callable[[Graph], Iterator[Complaint]]
 """What a graph lacks."""
+
+
+def none_left(taken: Callable[[Graph, Node], object], what: str) -> Condition:
+    """No node is left that could be taken: of every one there is a `Refusal`."""
+
+    def left(graph: Graph) -> Iterator[Complaint]:
+        for node in graph.nodes:
+            try:
+                taken(graph, node)
+            except Refusal:
+                continue
+            yield node.where, what
+
+    return left
 
 
 def nothing(graph: Graph) -> Iterator[Complaint]:

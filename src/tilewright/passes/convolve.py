@@ -9,12 +9,13 @@ integers; only the order of floats differs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape
@@ -23,7 +24,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 
@@ -48,14 +49,27 @@ def run(graph: Graph, requantised_only: bool) -> Graph:
     return rewrite(graph, partial(_emitted, graph, requantised_only))
 
 
-def _emitted(graph: Graph, requantised_only: bool, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _left(requantised_only: bool, graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _axes(graph, requantised_only, node):
+            yield node.where, "could be a convolution"
+
+
+def _axes(graph: Graph, requantised_only: bool, node: Node) -> list[_Axis]:
+    """The spatial axes of a transposed convolution that becomes a convolution; none of any other node."""
     op = node.op
     if not isinstance(op, ConvTranspose) or (requantised_only and op.requant is None) or not _is_plain(graph, node, op):
-        return None
+        return []
     ins, w = graph.types[node.inputs[0]].shape[2:], graph.constants[node.inputs[1]]
     axes = [_axis(*sizes) for sizes in zip(ins, w.shape[2:], op.strides, op.before, op.spatial, strict=True)]
-    if any(axis.count < 1 for axis in axes):
+    return axes if all(axis.count > 0 for axis in axes) else []
+
+
+def _emitted(graph: Graph, requantised_only: bool, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    axes = _axes(graph, requantised_only, node)
+    if not axes:
         return None
+    op, w = instance(node.op, ConvTranspose), graph.constants[node.inputs[1]]
     ones, padding = (1,) * op.rank, np.transpose([axis.padding for axis in axes])
     conv = Conv(
         groups=1, x_zero=op.x_zero, w_zero=op.w_zero, requant=op.requant, activation=op.activation,
@@ -108,8 +122,13 @@ def _side_by_side(outer: Shape, op: ConvTranspose, axes: Sequence[_Axis]) -> lis
     return [*(spread if max(op.strides) > 1 else ()), *(part if any(starts) or sizes != op.spatial else ())]
 
 
-CONVOLVE_REQUANTISED = Pass("requantised transposed convolutions as convolutions", partial(run, requantised_only=True))
+CONVOLVE_REQUANTISED = Pass(
+    "requantised transposed convolutions as convolutions", partial(run, requantised_only=True),
+    ensures=partial(_left, True),
+)  # fmt: skip
 """Before the requantisation is fitted to the hardware, which knows convolutions."""
 
-CONVOLVE = Pass("transposed convolutions as convolutions", partial(run, requantised_only=False))
+CONVOLVE = Pass(
+    "transposed convolutions as convolutions", partial(run, requantised_only=False), ensures=partial(_left, False)
+)
 """The rest, once what follows them has become part of them."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
+from tilewright import targets
 from tilewright.codegen.limits import limits_header
 from tilewright.toolchain.compiler import find_compiler
 
@@ -82,3 +83,14 @@ def test_every_wait_ends_with_a_barrier(wait: str) -> None:
     body = re.search(rf"^void {name}\(.*?^}}", RUNTIME[WAITS[wait]].read_text(), re.MULTILINE | re.DOTALL)
     assert body is not None
     assert body.group().endswith("\n  TW_COMPILER_BARRIER();\n}")
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("target", ["quad", "snitch", "minpool"])
+def test_waits_of_other_runtimes_do_too(target: str) -> None:
+    text = targets.find(target).runtime_files()["dma.c"].read_text()
+    body = re.search(r"^void tw_dma_wait\(.*?^}", text, re.MULTILINE | re.DOTALL)
+    assert body is not None
+    assert body.group().endswith("\n  TW_COMPILER_BARRIER();\n}")
+    events = targets.find(target).runtime_files()["events.h"].read_text()
+    assert '#define TW_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")' in events

@@ -147,6 +147,7 @@ class _Checker:
         agent, link, accesses = self.groups[event.group]
         if (agent, link) != (event.agent, event.link):
             raise _fault(where, f"belongs to group {event.group} of {agent} and {link}")
+        self._check_form((event.source, event.target), where)
         self._check_same(event, where)
         self._check_reach(event, where)
         self.held.check(event.source, where, event.layer)
@@ -154,6 +155,12 @@ class _Checker:
             accesses.append(self._access(region, writes, event.agent, None, where))
         self.held.spoil(event.target)
         self.arrivals.setdefault(event.group, []).append((of_layer(event.target, event.layer), where))
+
+    def _check_form(self, regions: Sequence[Region], where: str) -> None:
+        """A window of a home is a box of its axes; all else has none."""
+        for region in regions:
+            if len(region.frame) != len(region.box) or (region.owner and region.tensor not in self.schedule.homes):
+                raise _fault(where, f"{place(region)} is no window: {region.box} of {region.frame}")
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
@@ -211,6 +218,7 @@ class _Checker:
         self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
         if event.agent != (caller := _caller(event, layer, self.schedule.cores)):
             raise _fault(where, f"is called by {event.agent}, not by {caller}")
+        self._check_form((*event.reads, *event.writes), where)
         self._check_operands(event, layer, where)
         offloaded = event.kind == "submit"
         for region in event.reads:
@@ -353,8 +361,6 @@ class _Checker:
             raise _fault(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
 
     def _check_inside(self, region: Region, what: str) -> None:
-        if len(region.frame) != len(region.box) or (region.owner and region.tensor not in self.schedule.homes):
-            raise _fault(what, f"{place(region)} is no window: {region.box} of {region.frame}")
         if region.owner:
             self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)

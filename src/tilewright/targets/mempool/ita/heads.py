@@ -15,7 +15,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.mempool.ita.block import LONGEST, packed
@@ -221,5 +221,7 @@ def _apart(graph: Graph, node: Node, rows: str, builder: Builder) -> str:
     return builder.add(Transpose((*range(rank - 3), rank - 2, rank - 3, rank - 1)), [cut], name=node.name)[0]
 
 
-HEADS_ON_ITAPOOL = Pass("attention heads on ITAPool", run)
+HEADS_ON_ITAPOOL = Pass(
+    "attention heads on ITAPool", run, ensures=none_left(attended, "ends an attention that ITAPool takes")
+)
 """Those that it computes to the bit; others stay as they are."""

@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
-from tilewright.passes import Pass
+from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.mempool.ita.heads import check_bits, grown
 from tilewright.targets.mempool.ita.product_op import PoolProduct
@@ -65,5 +65,7 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
     return {name: name for name in node.outputs}
 
 
-PRODUCTS_ON_ITAPOOL = Pass("matrix products on ITAPool", run)
+PRODUCTS_ON_ITAPOOL = Pass(
+    "matrix products on ITAPool", run, ensures=none_left(pool_product, "is a product that ITAPool takes")
+)
 """Those that it computes to the bit, with enough rows; others stay as they are."""

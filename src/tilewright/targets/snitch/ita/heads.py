@@ -15,7 +15,7 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOFTMAX, Scale, Softmax
@@ -157,5 +157,5 @@ def _on_ita(
     return {name: name for name in node.outputs}
 
 
-ATTENTION_ON_ITA = Pass("attention on ITA", run)
+ATTENTION_ON_ITA = Pass("attention on ITA", run, ensures=none_left(attended, "ends an attention that ITA takes"))
 """Scores, softmax and mixed values where ITA computes them to the bit."""

@@ -15,7 +15,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.rewriting import rewrite
@@ -203,6 +203,6 @@ def _meets_zeros(graph: Graph, node: Node) -> bool:
     )
 
 
-PRODUCTS_ON_ITA = Pass("matrix products on ITA", run)
+PRODUCTS_ON_ITA = Pass("matrix products on ITA", run, ensures=none_left(product, "is a product that ITA takes"))
 """Products that it computes to the bit; others stay as they are."""
 STAY_IN_TILES = Pass("tiles stay tiles", without_detours)

@@ -18,7 +18,7 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.qlinearadd import QLinearAdd
-from tilewright.passes import Pass
+from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.snitch.ita.arithmetic import Scale
 from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_words
@@ -99,12 +99,17 @@ def run(graph: Graph) -> Graph:
     return rewrite(graph, partial(_on_ita, graph))
 
 
-def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _taken(graph: Graph, node: Node) -> Sum:
+    """A sum of which ITA has made a part."""
     makers = [graph.producers.get(name) for name in node.inputs]
     if not any(maker is not None and isinstance(maker.op, ItaRows) for maker in makers):
-        return None
+        raise Refusal("nothing of it is made by ITA")
+    return summed(graph, node)
+
+
+def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     try:
-        one = summed(graph, node)
+        one = _taken(graph, node)
     except Refusal:
         return None
     tiles = [builder.add(ItaTiles(), [name], name=node.name)[0] for name in node.inputs]
@@ -117,5 +122,5 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
     return {name: name for name in node.outputs}
 
 
-SUMS_ON_ITA = Pass("sums on ITA", run)
+SUMS_ON_ITA = Pass("sums on ITA", run, ensures=none_left(_taken, "is a sum of tiles that ITA takes"))
 """Where an operand is in tiles already, and ITA has the sum to the bit."""
