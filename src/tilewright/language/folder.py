@@ -140,12 +140,12 @@ class ModelC:
 /* Clears the context, and switches to greedy decoding. Call it before anything else. */
 void {name}_reset(void);
 
-/* Sets how the next tokens are chosen; tokens before this call do not count for the repetition penalty.{self._only_greedy}
+/* Sets how the next tokens are chosen; the repetition penalty ignores tokens before this call.{self._only_greedy}
  * Returns 0, or an error below 0 (language_model.h). */
 int32_t {name}_sampling(const tw_sampling *settings, uint64_t seed);
 
-/* Appends tokens to the context. Returns 0, or an error below 0 and has appended nothing (except after TW_MODEL_FAILED, which
- * needs a reset). */
+/* Appends tokens to the context. Returns 0, or an error below 0 and has appended nothing; after TW_MODEL_FAILED the model
+ * needs a reset. */
 int32_t {name}_prompt(const int32_t *tokens, int32_t count);
 
 /* Returns the next token, and appends it to the context; or an error below 0. */
