@@ -144,8 +144,8 @@ void {name}_reset(void);
  * Returns 0, or an error below 0 (language_model.h). */
 int32_t {name}_sampling(const tw_sampling *settings, uint64_t seed);
 
-/* Appends tokens to the context. Returns 0, or an error below 0 and has appended nothing; after TW_MODEL_FAILED the model
- * needs a reset. */
+/* Appends tokens to the context. Returns 0, or an error below 0 and has appended nothing; after TW_MODEL_FAILED the
+ * model needs a reset. */
 int32_t {name}_prompt(const int32_t *tokens, int32_t count);
 
 /* Returns the next token, and appends it to the context; or an error below 0. */
