@@ -277,7 +277,7 @@ def test_scores_of_the_last_token_alone_are_refused(tmp_path: Path) -> None:
 
     said = refusal(exported.save(tmp_path, changed(last_token), CONFIG))
     assert "depends on the number of tokens in a way that is not understood" in said
-    assert "export scores of all of them" in said
+    assert "export the logits of all tokens" in said
 
 
 def test_a_window_is_refused(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_greedy_program_gives_the_same_tokens_without_scores(
         assert tokens(lm, prompt, Sampling()) == expected
     texts = lm.compiled.texts()
     assert "logits" not in texts["calls.h"]
-    assert "has no scores" in texts["fox.h"]
+    assert "has no logits" in texts["fox.h"]
     assert "sampler.c" not in texts
     with pytest.raises(CompileError, match="this one is greedy"):
         lm.generate("A fox", GIVEN, temperature=0.7)
@@ -307,7 +307,7 @@ def test_a_calibration_text_must_be_text(folder: Path, tmp_path: Path) -> None:
         ({"tokens": 1.5}, "is of type float"),
         ({"temperature": -0.1}, "temperature"),
         ({"top_p": 0}, "top_p"),
-        ({"prompt": b"\xff"}, "is no UTF-8"),
+        ({"prompt": b"\xff"}, "is not UTF-8"),
         ({"prompt": "a" * 60}, "has 61 tokens; a context of 40 holds 39"),
     ],
 )

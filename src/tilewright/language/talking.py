@@ -36,7 +36,7 @@ TEXT_STACK = 1024
 """Bytes that tokenizer and sampler may need of the first core's stack."""
 RECORD = struct.Struct("<3q")
 PROBLEMS = {
-    -1: "the context does not hold all of its tokens", -2: "has a token that the vocabulary has not",
+    -1: "the context does not hold all of its tokens", -2: "has a token outside the vocabulary",
     -3: "has no tokens at all", -4: "a network or the sampler refused its arguments",
 }  # fmt: skip
 

@@ -28,11 +28,11 @@ static void saw(int32_t token) { (void)token; }
 
 static int32_t chosen(void) { return (int32_t)best[0]; }
 #else
-static uint32_t seen[TW_SAMPLER_SEEN_WORDS(TW_LM_WORDS)];
+static uint32_t seen[TW_SAMPLER_SEEN_WORDS(TW_LM_VOCABULARY)];
 static tw_sampler sampler;
 
 static int32_t choose_by(const tw_sampling *settings, uint64_t seed) {
-  return tw_sampler_init(&sampler, settings, seed, TW_LM_WORDS, seen) == 0 ? 0 : TW_MODEL_FAILED;
+  return tw_sampler_init(&sampler, settings, seed, TW_LM_VOCABULARY, seen) == 0 ? 0 : TW_MODEL_FAILED;
 }
 
 static int32_t choose_greedily(void) {
@@ -88,7 +88,7 @@ static int32_t read_token(int32_t token) {
 
 static int are_known(const int32_t *tokens, int32_t count) {
   for (int32_t i = 0; i < count; i++)
-    if (tokens[i] < 0 || tokens[i] >= TW_LM_WORDS) return 0;
+    if (tokens[i] < 0 || tokens[i] >= TW_LM_VOCABULARY) return 0;
   return 1;
 }
 
