@@ -41,6 +41,10 @@ class Prepared:
     def check(self, settings: Settings, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> Plan:
         """The plan, whose interpretation agrees with the meaning."""
         made = self.plan(settings)
+        self.check_plan(made, feeds, tolerance)
+        return made
+
+    def check_plan(self, made: Plan, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> None:
         wanted = evaluate(self.meaning, feeds)
         tiles, graph = lower(made), made.mapped.graph
         epochs = unroll(tiles, graph, made.memories)
@@ -48,7 +52,6 @@ class Prepared:
             found = interpret_epochs(epochs, tiles, graph, feeds, cores_first)
             for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
                 same(found[tensor], wanted[reference], tolerance)
-        return made
 
     def inputs(self, seed: int = 0) -> dict[str, Array]:
         return random_inputs({name: self.meaning.types[name] for name in self.meaning.inputs}, seed, {})

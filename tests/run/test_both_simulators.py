@@ -12,7 +12,7 @@ import pytest
 from onnx import ModelProto
 
 import tilewright as tw
-from tests.planner.cluster.test_l3_tiles import cramped, quantised_skips, skips
+from tests.planner.cluster import test_l3_tiles as l3_tiles
 from tests.planner.networks import NETWORKS
 from tests.planner.simulating import L1_BYTES, L1_START, program_of
 from tilewright.errors import CompileError
@@ -41,14 +41,16 @@ CASES: dict[str, tuple[Callable[[], ModelProto], Settings]] = {
     "constants in L3, cluster only": (keyword_spotting, Settings(home="L3", engines=("cluster",), time_limit=1.0)),
     "small L1": (keyword_spotting, Settings(l1=16_000, time_limit=1.0)),
     "stacks elsewhere": (keyword_spotting, Settings(l1=6_000, engines=("cluster",), time_limit=1.0)),
-    "activations in L3": (skips, cramped(skips(), 16_000, 16_000)),
-    "activations in L3, NPU": (quantised_skips, cramped(quantised_skips(), 8_000, 8_000)),
     "tiles per core": (NETWORKS["wide_integers"], Settings(l1=3_000, time_limit=1.0)),
 }
+IN_L3 = {"activations in L3": "floats", "activations in L3, NPU": "quantised, with an NPU"}
+"""Cases of others."""
 
 
 @cache
 def compiled(case: str, code_in_l1: bool = False) -> Program:
+    if case in IN_L3:
+        return l3_tiles.compiled(IN_L3[case])
     network, settings = CASES[case]
     return tw.compile(network(), target="siracusa", settings=replace(settings, code_in_l1=code_in_l1))
 
@@ -72,13 +74,13 @@ def touches_l1(start: int, end: int) -> bool:
     return start < L1_START + L1_BYTES and max(end, start + 1) > L1_START
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *IN_L3])
 def test_programs_do_nothing_that_the_other_simulator_does_not_take(case: str) -> None:
     elf = built(case)
     assert run(elf, misuse=True) == run(elf, misuse=False), "the same output in the same cycles"
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *IN_L3])
 def test_no_program_header_covers_l1(case: str) -> None:
     """Whatever a program has there: variables, stacks and buffers do."""
     elf = built(case)

@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 import tilewright as tw
 from tests.planner.networks import NETWORKS
-from tests.planner.planning import prepared
+from tests.planner.planning import Prepared, prepared
 from tests.planner.simulating import painted, program_of, sanitized
 from tests.support.models import model, node
 from tests.support.quantiser import quantise
@@ -51,20 +51,22 @@ def quantised_skips() -> ModelProto:
     return quantise(made, {"x": np.random.default_rng(2).normal(0, 1, (1, 4, 22, 26)).astype(np.float32)})
 
 
-def cramped(model: ModelProto, left: int, l1: int, cores: int = 8, buffering: str = "auto") -> Settings:
+Network = Callable[[], ModelProto]
+
+
+@cache
+def ready(network: Network) -> Prepared:
+    return prepared(network())
+
+
+def cramped(network: Network, left: int, l1: int, cores: int = 8, buffering: str = "auto") -> Settings:
     """L2 has `left` bytes beside inputs and outputs, and WMEM is the NPU's alone."""
-    size = RESERVED + io_bytes(prepared(model).meaning, L2) + left
+    size = RESERVED + io_bytes(ready(network).meaning, L2) + left
     return Settings(cores, l1, size, "L3", buffering, time_limit=1.0, weight_memory=False)
 
 
 def in_l3(plan: Plan) -> set[str]:
     return {home.owner for home in plan.homes.values() if home.is_in("L3")}
-
-
-@cache
-def planned(network: Callable[[], ModelProto], left: int, l1: int) -> Plan:
-    model = network()
-    return prepared(model).plan(cramped(model, left, l1))
 
 
 CASES = {
@@ -76,12 +78,20 @@ CASES = {
 }
 
 
+@cache
+def compiled(case: str) -> tw.Program:
+    network, *others = CASES[case]
+    return tw.compile(network(), target="siracusa", settings=cramped(network, *others))
+
+
+def planned(case: str) -> Plan:
+    return compiled(case).plan
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_networks_agree(case: str) -> None:
     """On the virtual SoC, where nothing touches what is in flight."""
-    network, left, l1, cores, buffering = CASES[case]
-    model = network()
-    program = tw.compile(model, target="siracusa", settings=cramped(model, left, l1, cores, buffering))
+    program = compiled(case)
     assert in_l3(program.plan)
     check = program.check()
     assert check.agrees, str(check.first_difference)
@@ -93,17 +103,15 @@ def test_networks_agree(case: str) -> None:
 def test_numpy_gets_the_same_from_the_plan() -> None:
     """Every part passes through its buffers."""
     for case in ("tiles of one core", "parts of a Concat"):
-        network, left, l1, cores, buffering = CASES[case]
-        model = network()
-        ready = prepared(model)
-        ready.check(cramped(model, left, l1, cores, buffering), ready.inputs())
+        network = ready(CASES[case][0])
+        network.check_plan(planned(case), network.inputs())
 
 
 def test_each_mode_takes_part() -> None:
     found = {
         (step.option.mode, step.option.double)
-        for network, left, l1, *_ in (CASES["floats"], CASES["quantised, with an NPU"], CASES["tiles of one core"])
-        for step in planned(network, left, l1).steps
+        for case in ("floats", "quantised, with an NPU", "tiles of one core")
+        for step in planned(case).steps
         if step.l2_staging
     }
     assert {("cooperative", True), ("per_core", False)} <= found
@@ -112,19 +120,17 @@ def test_each_mode_takes_part() -> None:
 
 
 def test_only_what_no_other_memory_holds() -> None:
-    model = NETWORKS["wide_integers"]()
-    settings = cramped(model, 1_000, 3_000)
-    ready = prepared(model)
-    assert in_l3(planned(NETWORKS["wide_integers"], 1_000, 3_000))
-    with_spare = ready.plan(replace(settings, weight_memory=True))
+    network, settings = ready(NETWORKS["wide_integers"]), planned("tiles of one core").settings
+    assert in_l3(planned("tiles of one core"))
+    with_spare = network.plan(replace(settings, weight_memory=True))
     assert not in_l3(with_spare)
     assert any(home.is_in("WMEM") for home in with_spare.homes.values())
-    with_room = ready.plan(replace(settings, l2=None))
+    with_room = network.plan(replace(settings, l2=None))
     assert {home.memory for home in with_room.homes.values() if home.kind == "arena"} <= {"L1", "L2"}
 
 
 def test_the_memory_map_shows_them() -> None:
-    plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
+    plan = planned("tiles of one core")
     l2, l3 = (next(m for m in memory_maps(plan) if m.memory == name) for name in ("L2", "L3"))
     assert in_l3(plan) <= {region.name for region in l3.regions}
     assert "activations spilled from L2" in l3.remark
@@ -133,15 +139,15 @@ def test_the_memory_map_shows_them() -> None:
 
 def test_what_does_not_fit_either_is_refused() -> None:
     """Not even the smallest tile fits its staging buffer in L2; with what is said to be missing it does."""
-    model = NETWORKS["wide_integers"]()
+    network = NETWORKS["wide_integers"]
     with pytest.raises(CompileError) as error:
-        prepared(model).plan(cramped(model, 200, 3_000))
+        ready(network).plan(cramped(network, 200, 3_000))
     assert error.value.where.startswith("L2, node ")
     found = re.search(r"at least (\d+) bytes are needed .*, (\d+) are left .*: (\d+) are missing", error.value.what)
     assert found is not None
     needed, left, missing = map(int, found.groups())
     assert missing == needed - left > 0
-    assert in_l3(prepared(model).plan(cramped(model, 200 + missing, 3_000)))
+    assert in_l3(ready(network).plan(cramped(network, 200 + missing, 3_000)))
 
 
 # ---- the validator --------------------------------------------------------------------------------------------------
@@ -155,7 +161,7 @@ def complaint(plan: Plan) -> str:
 
 def sound() -> tuple[Plan, int, str]:
     """A plan, one of its steps, and an operand of that which lives in L3."""
-    plan = planned(NETWORKS["wide_integers"], 1_000, 3_000)
+    plan = planned("tiles of one core")
     number = next(i for i, step in enumerate(plan.steps) if step.l2_staging)
     return plan, number, next(iter(plan.steps[number].l2_staging))
 
@@ -216,14 +222,13 @@ def test_more_than_l3_has() -> None:
 
 
 def test_tensors_that_overlap_in_l3() -> None:
-    plan = planned(skips, 16_000, 16_000)
+    plan = planned("floats")
     homes = {n: Home("arena", h.owner, "L3", 0) if h.is_in("L3") else h for n, h in plan.homes.items()}
     assert "overlap" in complaint(replace(plan, homes=homes))
 
 
 def test_profiles_say_who_waits_for_l3() -> None:
-    model = NETWORKS["wide_integers"]()
-    program = tw.compile(model, target="siracusa", settings=cramped(model, 1_000, 3_000))
+    program = compiled("tiles of one core")
     layers = program.profile(program.random_inputs()).profile.layers
     stored = [number for number, step in enumerate(program.plan.steps) if step.l2_staging]
     assert {layers[number].home for number in stored} == {"L3"}
