@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -268,6 +269,8 @@ class Runtime:
     first: onnx.ModelProto
     later: onnx.ModelProto
     caches: dict[str, Array] = field(default_factory=dict)
+    _sessions: dict[int, Any] = field(default_factory=dict)
+    """Of each of the graphs: they take longer to prepare than to run."""
 
     def greedy(self, ids: Sequence[int], count: int) -> tuple[int, ...]:
         """So many of the most likely tokens."""
@@ -280,11 +283,7 @@ class Runtime:
         return tuple(found)
 
     def run(self, model: onnx.ModelProto, ids: Sequence[int], held: int) -> Array:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        session = self._session(model)
         feeds: dict[str, Array] = {"input_ids": np.array([ids]), "use_cache_branch": np.array([held > 0])}
         feeds["attention_mask"] = np.ones((1, held + len(ids)), np.int64)
         feeds["position_ids"] = np.arange(held, held + len(ids))[None]
@@ -298,3 +297,13 @@ class Runtime:
         results = dict(zip(names, given, strict=True))
         self.caches = {name.removeprefix("present."): results[name] for name in names if name.startswith("present.")}
         return np.asarray(results["logits"])
+
+    def _session(self, model: onnx.ModelProto) -> Any:
+        import onnxruntime
+
+        if id(model) not in self._sessions:
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level, options.intra_op_num_threads = 3, 1
+            made = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+            self._sessions[id(model)] = made
+        return self._sessions[id(model)]
