@@ -212,7 +212,7 @@ def test_inputs_and_outputs_of_other_numbers_of_steps() -> None:
         program.check(inputs, {"y": np.zeros((3, 1, 5), np.float32)})
     with pytest.raises(CompileError, match="--per-layer: looks at a single call"):
         program.check(inputs, per_layer=True)
-    with pytest.raises(CompileError, match="one call, not of steps"):
+    with pytest.raises(CompileError, match="one call, not of --steps"):
         program_of(window(), "siracusa").save_elf("program.elf", inputs)
 
 
