@@ -48,7 +48,7 @@ def test_a_closed_stdin_is_one_clear_error(command: Command, model: Path, monkey
     monkeypatch.setattr(sys, "stdin", None)
     ran = command("generate", model, "-", *WORDS)
     assert ran.code == 2
-    assert "is to come from stdin, which is closed" in ran.err
+    assert "cannot be read: stdin is closed" in ran.err
 
 
 def test_too_many_tokens_are_refused_before_any_work(command: Command) -> None:

@@ -94,7 +94,7 @@ def test_a_worker_with_other_sources_is_named(study: Path, monkeypatch: pytest.M
     with (
         scheduler() as address,
         started(*worker(address)),
-        pytest.raises(CompileError, match="has other sources of Tilewright"),
+        pytest.raises(CompileError, match="has another version of Tilewright"),
     ):
         dask_pool.compute_there(jobs, address, 60.0, lambda row: None)
 
@@ -115,7 +115,7 @@ def test_a_scheduler_that_goes_away_is_named_and_what_came_is_kept(study: Path) 
 
         with pytest.raises(CompileError, match=r"is gone|no worker") as raised:
             dask_pool.compute_there(jobs_of(read_study(study)), address, 60.0, take, patience=1.0)
-    assert "what is finished is kept" in raised.value.hint
+    assert "finished points are kept" in raised.value.hint
     assert [row.status for row in rows] == ["agrees"]
 
 

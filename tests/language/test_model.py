@@ -92,7 +92,7 @@ def test_a_greedy_program_gives_the_same_tokens_without_scores(
     assert "logits" not in texts["calls.h"]
     assert "has no logits" in texts["fox.h"]
     assert "sampler.c" not in texts
-    with pytest.raises(CompileError, match="this one is greedy"):
+    with pytest.raises(CompileError, match="which a greedy program does not have"):
         lm.generate("A fox", GIVEN, temperature=0.7)
 
 

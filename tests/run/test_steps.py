@@ -210,9 +210,9 @@ def test_inputs_and_outputs_of_other_numbers_of_steps() -> None:
     program, inputs = program_of(window()), {"x": np.zeros((4, 1, 1, 8), np.float32)}
     with pytest.raises(CompileError, match="expected output 'y': has shape 3x1x5, but 4 steps are run"):
         program.check(inputs, {"y": np.zeros((3, 1, 5), np.float32)})
-    with pytest.raises(CompileError, match="--per-layer: looks at a single call"):
+    with pytest.raises(CompileError, match="--per-layer: compares a single call"):
         program.check(inputs, per_layer=True)
-    with pytest.raises(CompileError, match="one call, not of steps"):
+    with pytest.raises(CompileError, match="one call, not of --steps"):
         program_of(window(), "siracusa").save_elf("program.elf", inputs)
 
 

@@ -184,7 +184,7 @@ int32_t {name}_length(void);
 #define TW_LM_BLOCK {macro}_BLOCK
 #define TW_LM_BLOCK_FROM {self.modes.block_from} /* from this many tokens on, a block is faster than single tokens */
 #define TW_LM_VOCABULARY {macro}_VOCABULARY
-#define TW_LM_GREEDY {int(self.greedy)} /* whether it always takes the most likely token, and has no logits */
+#define TW_LM_GREEDY {int(self.greedy)} /* whether it always takes the most likely token */
 #define TW_LM_TEXT_BYTES {self.text_bytes} /* of the longest text that is read at once */
 #define TW_LM_SCRATCH_WORDS {self._scratch_words} /* for its tokens */
 

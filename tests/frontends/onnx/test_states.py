@@ -63,7 +63,7 @@ def test_one_state_may_become_an_input_and_another_itself() -> None:
     [
         ({"z": "hn"}, "--state z=hn: the model has no input 'z'"),
         ({"h": "z"}, "--state h=z: the model has no output 'z'"),
-        ({"h": "y", "x": "hn"}, "nothing is left to see"),
+        ({"h": "y", "x": "hn"}, "no result is left"),
     ],
 )
 def test_refused_states(states: dict[str, str], says: str) -> None:

@@ -117,9 +117,9 @@ def test_text_that_is_no_unicode_text() -> None:
     ("data", "what"),
     [
         (b"", "has 0 tokens, too few for the 256 bytes"),
-        (b"\4\0\0\0" + struct.pack("<fi", 0, 3) + b"ab", "breaks off at byte 15 of 14"),
-        (b"\4\0\0\0" + struct.pack("<fi", 0, -3), "breaks off"),
-        (b"\4\0\0\0abc", "breaks off"),
+        (b"\4\0\0\0" + struct.pack("<fi", 0, 3) + b"ab", "is truncated or damaged at byte 15 of 14"),
+        (b"\4\0\0\0" + struct.pack("<fi", 0, -3), "is truncated or damaged"),
+        (b"\4\0\0\0abc", "is truncated or damaged"),
     ],
 )
 def test_broken_files_of_scores(data: bytes, what: str) -> None:

@@ -85,7 +85,7 @@ def test_the_metric_decides_where_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("kind", "limit", "target", "word"),
     [
-        ("max_bytes", 10, "generic", "no widths reach it"),
+        ("max_bytes", 10, "generic", "no bit widths reach it"),
         ("max_cycles", 1000, "generic", "no model of cycles"),
         ("max_loss", 0.1, "siracusa", "--labels or --metric"),
         ("max_grams", 1, "siracusa", "unknown"),
