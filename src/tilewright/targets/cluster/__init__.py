@@ -1,1 +1,1 @@
-"""What clusters share: the runtime of loops over tiles, transfers and events in C, and MCHAN as a link."""
+"""What clusters share: loops over tiles, MCHAN, events, and headers of kernels for several cores."""
