@@ -8,13 +8,13 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.support.checks import Case
 from tests.support.foreign import ForeignProgram, emulator
+from tests.support.quickly import quickly
 from tilewright import pipeline
 from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
@@ -31,8 +31,6 @@ LIKE = "like "
 """Code in the order of another processor's vectors, compiled for this machine: plain C stands for its instructions."""
 MATRICES = "neoverse-v1"
 """It multiplies two rows with two columns at once."""
-QUICKLY = ("-Xclang", "-O1", "-fno-vectorize", "-fno-slp-vectorize")
-"""Options for code that only has to be right: compiling takes a third of the time."""
 PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3", f"{LIKE}x86-64-v4+vnni")
 
 
@@ -68,15 +66,14 @@ def run_on(cases: Sequence[Case], processor: str, patch: pytest.MonkeyPatch, inp
 
 def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pytest.MonkeyPatch) -> set[str]:
     """Code for this machine as users compile it, that for others quickly: test_processors.py compiles it for users."""
-    more = () if processor == NATIVE else QUICKLY
+    is_quick = processor != NATIVE
     if processor.startswith(LIKE):
         vectors, processor = vectors_of(processor.removeprefix(LIKE)), NATIVE
         patch.setattr(target, "vectors_of", lambda name: vectors)
     settings = Settings(processor=processor)
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "", settings))
     wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
-    chosen = compiled.schedule.target
-    schedule = replace(compiled.schedule, target=replace(chosen, flags=(*chosen.flags, *more)))
+    schedule = quickly(compiled.schedule) if is_quick else compiled.schedule
     ran = _outputs(schedule, compiled.files, graph.name, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         np.testing.assert_array_equal(stepped[tensor], wanted[reference], err_msg=str(tensor))

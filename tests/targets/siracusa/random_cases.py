@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -12,19 +13,39 @@ from tilewright.ir.types import Array, limits
 from tilewright.run.kernel_bench import Case
 
 CORES = (1, 3, 8)
+SAME_CODE = ("resident", "streamed")
+"""In names of kernels whose sources differ in nothing but their names."""
 
 
 def share(cases: Sequence[Case], cores: int) -> list[Case]:
-    """All cases for all cores of the cluster; for fewer, those of a third of the types that a kernel is compiled for,
-    which has to be done for every number of cores."""
-    if cores == CORES[-1]:
-        return list(cases)
+    """Cases of some of the types that a kernel is compiled for: every type of an operand beside every one of another.
+    For fewer cores than the cluster has a third of these, as kernels are compiled for every number of cores."""
     instances: dict[str, dict[Instance, None]] = {}
     for case in cases:
-        instances.setdefault(case.kernel.source, {})[case.instance] = None
-    first = CORES.index(cores)
-    taken = {one for found in instances.values() for one in list(found)[first % len(found) :: len(CORES)]}
+        instances.setdefault(case.kernel.source.replace(*SAME_CODE), {})[case.instance] = None
+    taken = set[Instance]()
+    for found in instances.values():
+        chosen = covering(list(found))
+        first = CORES.index(cores) % len(chosen)
+        taken.update(chosen if cores == CORES[-1] else chosen[first :: len(CORES)])
     return [case for case in cases if case.instance in taken]
+
+
+def covering(instances: Sequence[Instance]) -> list[Instance]:
+    """Few that have every pair of choices that any has, those with the most first."""
+    missing, chosen = set[Pair]().union(*map(_pairs, instances)), list[Instance]()
+    while missing:
+        chosen.append(max(instances, key=lambda one: len(_pairs(one) & missing)))
+        missing -= _pairs(chosen[-1])
+    return chosen
+
+
+Pair = tuple[tuple[str, object], ...]
+
+
+def _pairs(instance: Instance) -> set[Pair]:
+    others = ("source", instance.kernel.source), ("exponents", instance.has_exponents), ("curve", instance.curve)
+    return set(combinations((*instance.dtypes, *others), 2))
 
 
 class Draw:

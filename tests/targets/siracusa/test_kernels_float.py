@@ -46,24 +46,14 @@ def conv(seed: int, source: str) -> Case:
     return Case(kernel, Conv(strides, dilations, padding, groups, channels_last=True), [x, w, bias])
 
 
-@pytest.mark.parametrize("cores", CORES)
-def test_matmul(cores: int) -> None:
-    check(share([matmul(seed) for seed in range(40)], cores), SIRACUSA, cores)
-
-
-@pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", ["conv_blocks_f32.c", "depthwise_rows_f32.c"])
-def test_conv(source: str, cores: int) -> None:
-    check(share([conv(seed, source) for seed in range(40)], cores), SIRACUSA, cores)
-
-
 def activated(case: Case) -> Case:
     assert isinstance(case.op, Conv | MatMul)
     return replace(case, op=replace(case.op, activation=Relu()))
 
 
 @pytest.mark.parametrize("cores", CORES)
-def test_activations(cores: int) -> None:
+def test_products_and_convolutions(cores: int) -> None:
     sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")
-    cases = [activated(conv(seed, source)) for seed in range(15) for source in sources]
-    check(share(cases + [activated(matmul(seed)) for seed in range(15)], cores), SIRACUSA, cores)
+    cases = [conv(seed, source) for seed in range(40) for source in sources] + [matmul(seed) for seed in range(40)]
+    cases += [activated(case) for case in cases[::3]]
+    check(share(cases, cores), SIRACUSA, cores)

@@ -82,37 +82,41 @@ PLAIN: dict[str, tuple[Op, Callable[[Draw], list[Array]]]] = {
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", PLAIN)
-def test_arithmetic(source: str, cores: int) -> None:
-    op, operands = PLAIN[source]
-    cases = [Case(kernel(source), op, operands(Draw(seed)), skew=seed % 4) for seed in range(40)]
+def test_arithmetic(cores: int) -> None:
+    cases = [
+        Case(kernel(source), op, operands(Draw(seed)), skew=seed % 4)
+        for source, (op, operands) in PLAIN.items()
+        for seed in range(40)
+    ]
     check(share(cases, cores), SIRACUSA, cores, 0.0)
 
 
-@pytest.mark.parametrize("source", FUNCTIONS)
-def test_every_result_of_a_function_is_close(source: str) -> None:
-    op, low, high = FUNCTIONS[source]
-    near_zero = np.linspace(-1.5, 1.5, 3001)
-    x = np.concatenate([np.linspace(low, high, 4003), near_zero]).astype(np.float32)
-    (measured,) = measure([Case(kernel(source), op, [x])], SIRACUSA, 8)
-    wanted = np.asarray(op.numpy(x), np.float64)
-    np.testing.assert_allclose(measured.results[0].astype(np.float64), wanted, rtol=TOLERANCE, atol=1e-30)
+def test_every_result_of_a_function_is_close() -> None:
+    near_zero, cases = np.linspace(-1.5, 1.5, 3001), list[Case]()
+    for source, (op, low, high) in FUNCTIONS.items():
+        x = np.concatenate([np.linspace(low, high, 4003), near_zero]).astype(np.float32)
+        cases.append(Case(kernel(source), op, [x]))
+    for case, measured in zip(cases, measure(cases, SIRACUSA, 8), strict=True):
+        found, wanted = (np.asarray(y, np.float64) for y in (measured.results[0], case.op.numpy(*case.arrays)))
+        np.testing.assert_allclose(found, wanted, rtol=TOLERANCE, atol=1e-30, err_msg=case.kernel.source)
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", FUNCTIONS)
-def test_function(source: str, cores: int) -> None:
-    op, *_ = FUNCTIONS[source]
-    cases = [Case(kernel(source), op, [Draw(seed).array("float32", Draw(seed).size(70)) * 9]) for seed in range(20)]
+def test_functions(cores: int) -> None:
+    cases = [
+        Case(kernel(source), op, [Draw(seed).array("float32", Draw(seed).size(70)) * 9])
+        for source, (op, *_) in FUNCTIONS.items()
+        for seed in range(20)
+    ]
     check(share(cases, cores), SIRACUSA, cores, TOLERANCE)
 
 
-@pytest.mark.parametrize("source", FUNCTIONS)
-def test_edges_of_a_function(source: str) -> None:
-    op, *_ = FUNCTIONS[source]
-    (measured,) = measure([Case(kernel(source), op, [EDGES])], SIRACUSA, 3)
-    with np.errstate(over="ignore"):
-        np.testing.assert_allclose(measured.results[0], op.numpy(EDGES), rtol=TOLERANCE, atol=1e-11)
+def test_edges_of_functions() -> None:
+    cases = [Case(kernel(source), op, [EDGES]) for source, (op, *_) in FUNCTIONS.items()]
+    for case, measured in zip(cases, measure(cases, SIRACUSA, 3), strict=True):
+        with np.errstate(over="ignore"):
+            wanted = case.op.numpy(EDGES)
+        np.testing.assert_allclose(measured.results[0], wanted, rtol=TOLERANCE, atol=1e-11, err_msg=case.kernel.source)
 
 
 @pytest.mark.parametrize("cores", CORES)
@@ -141,6 +145,6 @@ def rms_norm(draw: Draw) -> Case:
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("make", [softmax, layer_norm, rms_norm])
-def test_rows(make: Callable[[Draw], Case], cores: int) -> None:
-    check(share([make(Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
+def test_rows(cores: int) -> None:
+    cases = [make(Draw(seed)) for make in (softmax, layer_norm, rms_norm) for seed in range(40)]
+    check(share(cases, cores), SIRACUSA, cores, TOLERANCE)

@@ -48,11 +48,6 @@ def matmul(seed: int, source: str, rows: int = 19, inner: int = 37) -> Case:
     return Case(kernel(source), op, [a, b, bias, *rest], skew=draw.size(4) - 1)
 
 
-@pytest.mark.parametrize("cores", CORES)
-def test_matvec_dots(cores: int) -> None:
-    check(share(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50), cores), SIRACUSA, cores)
-
-
 def fitting(cases: list[Case], least: int) -> list[Case]:
     """Those that the kernel takes."""
     found = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
@@ -61,8 +56,10 @@ def fitting(cases: list[Case], least: int) -> list[Case]:
 
 
 @pytest.mark.parametrize("cores", CORES)
-def test_matmul_dots(cores: int) -> None:
-    check(share([matmul(seed, "matmul_dots.c") for seed in range(80)], cores), SIRACUSA, cores)
+def test_products(cores: int) -> None:
+    cases = fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50)
+    cases += [matmul(seed, "matmul_dots.c") for seed in range(80)]
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 def conv(seed: int, source: str) -> Case:
@@ -100,9 +97,9 @@ def test_short_sums(cores: int) -> None:
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", ["conv_dots.c", "depthwise_dots.c"])
-def test_convolutions(source: str, cores: int) -> None:
-    check(share(fitting([conv(seed, source) for seed in range(80)], 70), cores), SIRACUSA, cores)
+def test_convolutions(cores: int) -> None:
+    found = [fitting([conv(seed, source) for seed in range(80)], 70) for source in ("conv_dots.c", "depthwise_dots.c")]
+    check(share(found[0] + found[1], cores), SIRACUSA, cores)
 
 
 def wide_conv(seed: int) -> Case:

@@ -47,26 +47,21 @@ def pool(draw: Draw, is_average: bool) -> Case:
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("kernel", REDUCTIONS, ids=lambda kernel: kernel.stem)
-def test_reductions(kernel: Kernel, cores: int) -> None:
-    check(share([reduction(kernel, Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
+def test_reductions_and_pools(cores: int) -> None:
+    cases = [reduction(kernel, Draw(seed)) for kernel in REDUCTIONS for seed in range(40)]
+    cases += [pool(Draw(seed), is_average) for is_average in (True, False) for seed in range(40)]
+    check(share(cases, cores), SIRACUSA, cores, TOLERANCE)
 
 
-@pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("is_average", [True, False], ids=["average", "largest"])
-def test_pools(is_average: bool, cores: int) -> None:
-    check(share([pool(Draw(seed), is_average) for seed in range(40)], cores), SIRACUSA, cores, TOLERANCE)
-
-
-@pytest.mark.parametrize("position", range(9))
-def test_what_is_not_a_number_stays(position: int) -> None:
+def test_what_is_not_a_number_stays() -> None:
     """Wherever among the elements it is; NaNs go through sums by themselves."""
-    x = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1) - 4
-    x.reshape(-1)[position] = np.nan
-    wide = np.repeat(x, 5, axis=3)
-    kernels = {kernel.op: kernel for kernel in REDUCTIONS}
-    cases = [Case(kernels[op], op((1, 2)), [values]) for op in (ReduceMax, ReduceMin) for values in (x, wide)]
+    kernels, cases = {kernel.op: kernel for kernel in REDUCTIONS}, list[Case]()
     window = MaxPool((1, 1), (1, 1), (0, 0, 0, 0), (3, 3), channels_last=True)
-    cases += [Case(POOLS[MaxPool], window, [values]) for values in (x, wide)]
-    for measured in measure(cases, SIRACUSA, 3):
-        assert np.isnan(measured.results[0]).all()
+    for position in range(9):
+        x = np.arange(9, dtype=np.float32).reshape(1, 3, 3, 1) - 4
+        x.reshape(-1)[position] = np.nan
+        for values in (x, np.repeat(x, 5, axis=3)):
+            cases += [Case(kernels[op], op((1, 2)), [values]) for op in (ReduceMax, ReduceMin)]
+            cases.append(Case(POOLS[MaxPool], window, [values]))
+    for case, measured in zip(cases, measure(cases, SIRACUSA, 3), strict=True):
+        assert np.isnan(measured.results[0]).all(), (case.kernel.source, case.arrays)
