@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from tilewright.errors import present
 from tilewright.ir.affine import Box, Span
@@ -22,7 +21,8 @@ LoopSpan = tuple[str, int, int]
 """A loop with the first of its values, and the one behind the last."""
 
 
-class Cut(NamedTuple):
+@dataclass(frozen=True)
+class Cut:
     """A loop in parts of `size`; the last part may be shorter."""
 
     loop: str
@@ -119,10 +119,8 @@ class TileGrid:
 
     def in_tiles(self, cuts: tuple[Cut, ...]) -> TileGrid:
         """The same layer cut in another way; what is known of its tensors is shared."""
-        made = object.__new__(TileGrid)
-        made.__dict__.update(
-            op=self.op, types=self.types, results=self.results, cuts=cuts, inside=self.inside, geometry=self.geometry
-        )
+        made = replace(self, cuts=cuts)
+        made.__dict__["geometry"] = self.geometry
         return made
 
     @property
@@ -171,9 +169,10 @@ class TileGrid:
         """The windows of every operand and result; None where one does not move in even steps."""
         if not self.cuts:
             return {name: tuple(_still(size) for size in kind.shape) for name, kind in self.types.items()}
+        cuts = {cut.loop: cut for cut in self.cuts}
         found: dict[str, tuple[AxisWindow, ...]] = {}
         for name in self.types:
-            axes = self.geometry.windows(name, self.cuts)
+            axes = self.geometry.windows(name, cuts)
             if axes is None:
                 return None
             found[name] = axes
@@ -218,7 +217,7 @@ class Geometry:
     def __init__(self, op: Op, types: Mapping[str, TensorType], results: tuple[str, ...]) -> None:
         self.op, self.types, self.results = op, types, results
         self.shapes = {name: kind.shape for name, kind in types.items() if name not in results}
-        self._windows: dict[tuple[str, tuple[Cut, ...]], tuple[AxisWindow, ...] | None] = {}
+        self._windows: dict[tuple[str, int, tuple[Cut, ...]], AxisWindow | None] = {}
         self._types: dict[tuple[str, tuple[LoopSpan, ...]], TensorType] = {}
         self._ops: dict[tuple[LoopSpan, ...], Op] = {}
 
@@ -238,6 +237,10 @@ class Geometry:
     def is_affine(self) -> bool:
         """Whether the operator's index tells what a tile touches."""
         return type(self.op).footprint is Op.footprint
+
+    @cached_property
+    def axis_loops(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {name: tuple(axis.loops for axis in self.index[name]) for name in self.types}
 
     @cached_property
     def loops(self) -> dict[str, frozenset[str]]:
@@ -272,25 +275,17 @@ class Geometry:
     def _box(self, spans: Iterable[LoopSpan]) -> Box:
         return self.whole | {loop: (start, stop) for loop, start, stop in spans}
 
-    def own_cuts(self, name: str, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
-        """Those that the windows of an operand or result depend on."""
-        loops = self.loops[name]
-        return tuple([cut for cut in cuts if cut.loop in loops])
-
-    def windows(self, name: str, cuts: Iterable[Cut]) -> tuple[AxisWindow, ...] | None:
+    def windows(self, name: str, cuts: Mapping[str, Cut]) -> tuple[AxisWindow, ...] | None:
         """Of all axes of an operand or result, or None where one does not move in even steps."""
-        key = name, self.own_cuts(name, cuts)
-        if key not in self._windows:
-            self._windows[key] = self._axes(*key)
-        return self._windows[key]
-
-    def _axes(self, name: str, cuts: tuple[Cut, ...]) -> tuple[AxisWindow, ...] | None:
         found = []
-        for position, axis in enumerate(self.index[name]):
-            moved = self._axis(name, position, [cut for cut in cuts if cut.loop in axis.loops])
-            if moved is None:
+        for position, loops in enumerate(self.axis_loops[name]):
+            key = name, position, tuple(cuts[loop] for loop in loops if loop in cuts)
+            if key not in self._windows:
+                self._windows[key] = self._axis(*key)
+            axis = self._windows[key]
+            if axis is None:
                 return None
-            found.append(moved)
+            found.append(axis)
         return tuple(found)
 
     def _axis(self, name: str, position: int, moving: Sequence[Cut]) -> AxisWindow | None:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops.identity import Identity
-from tilewright.planner.cluster.layer_cycles import Facts, Manner, Order, Part, Stream, facts_of, parts_of, predicted
+from tilewright.planner.cluster.layer_cycles import Facts, Manner, Order, Part, Parts, Stream, facts_of, predicted
 from tilewright.planner.cluster.tile_params import kinds, most_scratch
 from tilewright.planner.cluster.tiling_option import (
     Layer,
@@ -135,7 +135,7 @@ def fits(layer: Layer, limits: Limits) -> bool:
     grid = whole.in_tiles(cuts)
     if grid.axes is None:
         return any(option.mode != "in_l2" for option in options(layer, limits))
-    parts = parts_of(layer).of(grid)
+    parts = Parts(layer).of(grid)
     facts, manner = facts_of(layer, grid, parts, limits), _manner(layer, grid, False, limits)
     sketch = _sketch(layer, facts, IN_L2, _streams(layer, parts, IN_L2), manner, limits)
     return sketch is not None and sketch.bytes <= limits.l1_bytes
@@ -255,7 +255,7 @@ class _Sketch:
 def _sketches(layer: Layer, count: int, homes: Sequence[_Homes], limits: Limits) -> Iterator[_Sketch]:
     """Of every grid with so many cuts and of every choice of homes, those that fit L1 but for parameter structs: how
     many there are of these is known only when it is settled."""
-    closest, known = _Homes(layer.movable), parts_of(layer)
+    closest, known = _Homes(layer.movable), Parts(layer)
     for grid in grids(layer, count):
         parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
@@ -362,7 +362,7 @@ def _operand(layer: Layer, part: Part, period: int, home: _Homes, manner: Manner
     name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.l3
     is_ready = name in layer.ready
     return Operand(
-        name, layer.tensors[name], name in layer.result_set, name in layer.constants, is_ready, streamed,
+        name, part.tensor, name in layer.result_set, name in layer.constants, is_ready, streamed,
         part.bytes if streamed else 0, _buffers(is_ready, part, manner), period, in_l3,
     )  # fmt: skip
 
@@ -383,7 +383,7 @@ def _in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     grid = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     operands = tuple(
         Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
-        for name, tensor in layer.tensors.items()
+        for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     scratch = layer.kernel.scratch(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
@@ -415,7 +415,7 @@ def _dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     grid = TileGrid(layer.node.op, layer.types, layer.results, inside=layer.inside)
     operands = tuple(
         Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
-        for name, tensor in layer.tensors.items()
+        for name, tensor in {**layer.node.operands(), **layer.node.results()}.items()
     )
     commands, runs, _ = cost(grid, apart(grid))
     together = limits.memories.dma.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)

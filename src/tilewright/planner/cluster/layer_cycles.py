@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.planner.cluster.tile_params import scratch_of
@@ -15,24 +16,20 @@ from tilewright.target.costs import Costs
 from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import cost
-from tilewright.tiling.tiles import Cut, Geometry, Inside, TileGrid
+from tilewright.tiling.tiles import Cut, TileGrid
 
 
 class Part(NamedTuple):
     """What a grid makes of an operand or result, wherever it lives."""
 
     name: str
+    tensor: str
     bytes: int
     contiguous: bool
-    loops: frozenset[str]
-    """The cut loops with which another part is needed."""
+    moves: bool
+    """Whether another part is needed after some tiles."""
     commands: int
     runs: int
-
-    @property
-    def moves(self) -> bool:
-        """Whether another part is needed after some tiles."""
-        return bool(self.loops)
 
     def given(self, link: Link) -> int:
         """Commands that a link is given for it."""
@@ -69,9 +66,10 @@ class Facts:
     @cached_property
     def orders(self) -> tuple[Order, ...]:
         """Those that differ in how often parts come."""
+        loops = [self.grid.loops_of(part.name) for part in self.parts]
         found: dict[tuple[int, ...], Order] = {}
         for cuts in itertools.permutations(self.grid.cuts):
-            periods = tuple([_period(cuts, part.loops) for part in self.parts])
+            periods = tuple(_period(cuts, moving) for moving in loops)
             found.setdefault(periods, Order(cuts, periods))
         return tuple(found.values())
 
@@ -79,28 +77,20 @@ class Facts:
 class Parts:
     """Of a layer's operands and results, for any of its grids: each depends only on the cuts of its own loops."""
 
-    def __init__(self) -> None:
+    def __init__(self, layer: Layer) -> None:
+        self.tensors = {**layer.node.operands(), **layer.node.results()}
+        self.names = tuple(layer.types)
         self.known: dict[object, Part] = {}
 
     def of(self, grid: TileGrid) -> tuple[Part, ...]:
-        return tuple([self._one(grid, name) for name in grid.types])
+        return tuple([self._one(grid, name) for name in self.names])
 
     def _one(self, grid: TileGrid, name: str) -> Part:
-        key = name, grid.geometry.own_cuts(name, grid.cuts), not grid.cuts
+        loops = grid.geometry.loops[name]
+        key = name, tuple([(cut.loop, cut.size) for cut in grid.cuts if cut.loop in loops]), not grid.cuts
         if key not in self.known:
-            self.known[key] = _part(grid, name)
+            self.known[key] = _part(grid, name, self.tensors[name])
         return self.known[key]
-
-
-def parts_of(layer: Layer) -> Parts:
-    """Other kernels for a layer, equal layers and other plans have the same."""
-    whole = TileGrid(layer.node.op, layer.types, layer.results)
-    return _parts(whole.geometry, tuple(layer.inside.items()))
-
-
-@lru_cache(maxsize=256)
-def _parts(geometry: Geometry, inside: tuple[tuple[str, Inside], ...]) -> Parts:
-    return Parts()
 
 
 def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:
@@ -112,20 +102,14 @@ def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limi
     return Facts(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel), busiest)
 
 
-def _part(grid: TileGrid, name: str) -> Part:
+def _part(grid: TileGrid, name: str, tensor: str) -> Part:
     commands, runs, size = cost(grid, name)
-    return Part(name, size, grid.is_contiguous(name), grid.loops_of(name), commands, runs)
+    return Part(name, tensor, size, grid.is_contiguous(name), bool(grid.loops_of(name)), commands, runs)
 
 
 def _period(cuts: Sequence[Cut], loops: frozenset[str]) -> int:
-    if not loops:
-        return 0
-    tiles = 1
-    for cut in reversed(cuts):
-        if cut.loop in loops:
-            break
-        tiles *= cut.count
-    return tiles
+    inner = itertools.takewhile(lambda cut: cut.loop not in loops, reversed(cuts))
+    return math.prod(cut.count for cut in inner) if loops else 0
 
 
 class Stream(NamedTuple):

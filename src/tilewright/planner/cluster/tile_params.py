@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from tilewright.errors import InternalError
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
-from tilewright.target.kernel import Kernel, no_scratch
+from tilewright.target.kernel import Kernel
 from tilewright.tiling.tiles import Cut, TileGrid
 
 
@@ -72,15 +72,11 @@ def kinds(kernel: Kernel, grid: TileGrid) -> int:
 
 def most_scratch(kernel: Kernel, grid: TileGrid) -> int:
     """Bytes of working memory that no tile exceeds; smaller ones may need more than larger ones."""
-    if kernel.scratch is no_scratch:
-        return 0
     return max(scratch_of(kernel, grid, tile) for tile in _sorts(grid))
 
 
 def scratch_of(kernel: Kernel, grid: TileGrid, tile: Mapping[str, int]) -> int:
     """Bytes of working memory that one tile needs."""
-    if kernel.scratch is no_scratch:
-        return 0
     return _scratch_of(kernel, grid.local_op(tile), tuple(grid.local_types(tile).items()))
 
 

@@ -171,11 +171,6 @@ class Layer:
     """Owners that may live in L3."""
 
     @cached_property
-    def tensors(self) -> dict[str, str]:
-        """Operand and result names -> the tensor."""
-        return {**self.node.operands(), **self.node.results()}
-
-    @cached_property
     def results(self) -> tuple[str, ...]:
         return tuple(self.node.results())
 
