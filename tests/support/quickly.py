@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.planner.schedule import Schedule
+from tilewright.planner.schedule.schedule import Schedule
 
 FLAGS = ("-Xclang", "-O1", "-fno-vectorize", "-fno-slp-vectorize")
 """Zig takes -O1 for -O2. Clang is done in half of the time, or less."""
