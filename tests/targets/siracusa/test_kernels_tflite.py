@@ -29,15 +29,17 @@ def scaled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_products(cores: int) -> None:
-    check(share([matmul(seed, "matmul_dots.c") for seed in range(40)], cores), SIRACUSA, cores)
-    check(share(fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(120)], 30), cores), SIRACUSA, cores)
+    cases = [matmul(seed, "matmul_dots.c") for seed in range(40)]
+    cases += fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(120)], 30)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
-    check(share(fitting([conv(seed, "conv_dots.c") for seed in range(40)], 30), cores), SIRACUSA, cores)
-    check(share(fitting([conv(seed, "depthwise_dots.c") for seed in range(40)], 30), cores), SIRACUSA, cores)
-    check(share([wide_conv(seed) for seed in range(20)], cores), SIRACUSA, cores)
+    cases = [wide_conv(seed) for seed in range(20)]
+    for source in ("conv_dots.c", "depthwise_dots.c"):
+        cases += fitting([conv(seed, source) for seed in range(40)], 30)
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 def requantisation(seed: int) -> Case:
@@ -52,15 +54,11 @@ def requantisation(seed: int) -> Case:
 
 
 @pytest.mark.parametrize("cores", CORES)
-def test_requantisations(cores: int) -> None:
-    check(share([requantisation(seed) for seed in range(60)], cores), SIRACUSA, cores)
-
-
-@pytest.mark.parametrize("cores", CORES)
-def test_sums(cores: int) -> None:
+def test_requantisations_and_sums(cores: int) -> None:
     drawn = [scaled_add(Draw(seed)) for seed in range(60)]
-    cases = [Case(tflite_sums.KERNELS[0], op, arrays, skew=i % 4) for i, (op, arrays) in enumerate(drawn)]
-    check(share(fitting(cases, 40), cores), SIRACUSA, cores)
+    sums = [Case(tflite_sums.KERNELS[0], op, arrays, skew=i % 4) for i, (op, arrays) in enumerate(drawn)]
+    cases = fitting(sums, 40) + [requantisation(seed) for seed in range(60)]
+    check(share(cases, cores), SIRACUSA, cores)
 
 
 KINDS: list[Callable[[int], Layer]] = [matmul_layer, conv_layer, gathered_layer]
@@ -79,7 +77,6 @@ def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) ->
 
 
 @pytest.mark.parametrize("cores", CORES)
-@any_kind
-def test_neureka(draw_layer: Callable[[int], Layer], cores: int) -> None:
-    found = offered([draw_layer(seed) for seed in range(12)])
+def test_neureka(cores: int) -> None:
+    found = offered([draw_layer(seed) for draw_layer in KINDS for seed in range(12)])
     check(share([case for i, layer in enumerate(found) for case in layer.cases(i % 4)], cores), SIRACUSA, cores)

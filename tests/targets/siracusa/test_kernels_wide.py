@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -140,13 +141,17 @@ def case(kernel: Kernel, made: Made, skew: int) -> Case | None:
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", MAKERS)
-def test_kernel(source: str, cores: int) -> None:
+def test_kernels(cores: int) -> None:
+    """All in one program: starting compilers and machines takes longer than most of them do."""
+    cases = [cases_of(source) for source in MAKERS]
+    assert min(map(len, cases)) >= SEEDS // 3
+    check(share(list(chain(*cases)), cores), SIRACUSA, cores)
+
+
+def cases_of(source: str) -> list[Case]:
     kernel = next(kernel for kernel in wide_rows.KERNELS if kernel.source == source)
     found = [case(kernel, MAKERS[source](Draw(seed)), 2 * (seed % 2)) for seed in range(SEEDS)]
-    cases = [one for one in found if one is not None]
-    assert len(cases) >= SEEDS // 3
-    check(share(cases, cores), SIRACUSA, cores)
+    return [one for one in found if one is not None]
 
 
 # ---- products of bytes with results of 16 bits ----------------------------------------------------------------------
@@ -185,9 +190,8 @@ def test_products_of_packed_weights(cores: int) -> None:
 
 
 @pytest.mark.parametrize("cores", CORES)
-@pytest.mark.parametrize("source", ["matvec_dots.c", "matmul_dots.c"])
-def test_products_of_16_bits(source: str, cores: int) -> None:
-    found = [wide_product(source, seed) for seed in range(SEEDS)]
+def test_products_of_16_bits(cores: int) -> None:
+    found = [wide_product(source, seed) for source in ("matvec_dots.c", "matmul_dots.c") for seed in range(SEEDS)]
     check(share([one for one in found if one is not None], cores), SIRACUSA, cores)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
 from tests.targets.siracusa.neureka_layers import Layer, offered, operands
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tests.targets.siracusa.test_neureka import check_cycles
 from tilewright.calibration.measuring import case_features
 from tilewright.run.kernel_bench import check
@@ -53,6 +53,7 @@ def test_tiles_of_forms_are_parts_of_the_whole(bits: int) -> None:
 def test_kernels_of_the_npu(cores: int) -> None:
     found = [case for bits in BITS for i, one in enumerate(offered(drawn(bits, 4))) for case in cases(NPU, one, i % 4)]
     assert {type(case.op) for case in found} == {NeurekaRow}
+    found = share(found, cores)
     for case, measured in zip(found, check(found, SIRACUSA, cores), strict=True):
         check_cycles(case, measured, cores)
 
@@ -64,6 +65,7 @@ def test_kernels_of_the_cluster(cores: int) -> None:
     ]
     fast = [case for case in found if case.kernel.stem == "matmul_packed_dots"]
     assert len(fast) >= 40
+    fast = share(fast, cores)
     for case, measured in zip(fast, check(fast, SIRACUSA, cores), strict=True):
         predicted = predict(SIRACUSA.costs.kernels[case.kernel.stem], case_features(case, cores))
         assert predicted == pytest.approx(measured.cycles, rel=0.3, abs=300), (str(case.op), case.types)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.siracusa.random_cases import Draw, share
 from tilewright.calibration.measuring import cases
 from tilewright.ir.op import Op
 from tilewright.ir.requant import NATIVE, Requant
@@ -84,7 +84,7 @@ def test_the_cores_agree(layers: list[Layer]) -> None:
     tried = cases(SIRACUSA, samples)
     kernels = {case.kernel.stem for case in tried}
     assert {"conv_dots", "depthwise_dots", "matmul_dots", "matvec_dots"} <= kernels
-    check(tried, SIRACUSA, 8)
+    check(share(tried, 8), SIRACUSA, 8)
 
 
 def test_n_eureka_agrees(layers: list[Layer]) -> None:
@@ -93,4 +93,4 @@ def test_n_eureka_agrees(layers: list[Layer]) -> None:
         np.testing.assert_array_equal(offer.op.numpy(*operands(offer, one.image)), one.expected)
     alone = [one for one in layers if one.offer.op.made == BY_NPU]  # type: ignore[attr-defined]
     assert len(alone) >= len(layers) // 4
-    check([case for one in layers for case in one.cases()], SIRACUSA, 8)
+    check(share([case for one in layers for case in one.cases()], 8), SIRACUSA, 8)

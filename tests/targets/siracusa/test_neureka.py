@@ -20,7 +20,7 @@ from tests.targets.siracusa.neureka_layers import (
     row_layer,
     wide_layer,
 )
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.siracusa.neureka.conv import NeurekaConv
@@ -67,10 +67,22 @@ def test_tiles_are_parts_of_the_whole(draw_layer: Callable[[int], Layer]) -> Non
         np.testing.assert_array_equal(found, layer.expected, f"{offer.op} {tile}")
 
 
-@pytest.mark.parametrize("cores", CORES)
 @any_kind
-def test_kernels(draw_layer: Callable[[int], Layer], cores: int) -> None:
-    cases = [case for i, layer in enumerate(layers(draw_layer, 5 * cores)) for case in layer.cases(i % 4)]
+def test_kernels(draw_layer: Callable[[int], Layer]) -> None:
+    check_kernels(cases_of(draw_layer, CORES[-1]), CORES[-1])
+
+
+@pytest.mark.parametrize("cores", CORES[:-1])
+def test_kernels_on_fewer_cores(cores: int) -> None:
+    check_kernels([case for draw_layer in KINDS for case in cases_of(draw_layer, cores)], cores)
+
+
+def cases_of(draw_layer: Callable[[int], Layer], cores: int) -> list[Case]:
+    found = enumerate(layers(draw_layer, 5 * cores))
+    return share([case for i, layer in found for case in layer.cases(i % 4)], cores)
+
+
+def check_kernels(cases: list[Case], cores: int) -> None:
     for case, measured in zip(cases, check(cases, SIRACUSA, cores), strict=True):
         check_cycles(case, measured, cores)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.targets.siracusa.machine import SIRACUSA
 from tests.targets.siracusa.narrow_layers import cases, forms_of
 from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.siracusa.random_cases import CORES, Draw, share
 from tests.targets.siracusa.test_neureka import check_cycles
 from tilewright import pipeline
 from tilewright.ir.requant import full_range
@@ -69,6 +69,7 @@ def test_tiles_of_forms_are_parts_of_the_whole() -> None:
 def test_kernels(cores: int) -> None:
     found = [case for seed in range(20) for case in cases(NPU, drawn(seed), seed % 4)]
     assert {case.kernel.stem for case in found} >= {"neureka_resident_columns", "neureka_streamed_columns"}
+    found = share(found, cores)
     for case, measured in zip(found, check(found, SIRACUSA, cores), strict=True):
         check_cycles(case, measured, cores)
 
