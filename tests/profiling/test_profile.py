@@ -178,7 +178,7 @@ def test_only_clusters_are_profiled(command: Command, tmp_path: Path) -> None:
     onnx.save(residual(), tmp_path / "residual.onnx")
     ran = command("profile", tmp_path / "residual.onnx", "--target", "generic", "--json")
     assert ran.code == 2
-    assert "has no cluster" in ran.json["error"]["what"]
+    assert "without a profile of its layers" in ran.json["error"]["what"]
 
 
 def test_a_trace_that_cannot_be_written(command: Command, tmp_path: Path) -> None:

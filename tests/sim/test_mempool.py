@@ -372,7 +372,7 @@ def refusal(body: str, hart: int = 0, platform: str = "mempool", **checks: bool)
 
 
 def test_the_sanitizer() -> None:
-    assert "nobody has written" in refusal("li s0, 64\n lw t0, 0(s0)", unwritten=True)
+    assert "is uninitialised" in refusal("li s0, 64\n lw t0, 0(s0)", unwritten=True)
     live = transfer(INTERLEAVED, DATA, 4096, wait=False) + f"li s0, {INTERLEAVED}\n lw t0, 0(s0)"
     assert "a DMA transfer is in flight" in refusal(live, transfers=True)
     assert "wakes a core that does not exist" in refusal(f"li t0, {CONTROL}\n li t1, 256\n sw t1, 4(t0)", misuse=True)

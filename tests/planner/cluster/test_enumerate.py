@@ -57,7 +57,8 @@ def test_options_take_what_their_sketches_say(made: object, l1: int) -> None:
     for layer in found:
         for sketch in (s for count in range(3) for s in _sketches(layer, count, _homes(layer), limits)):
             grid = sketch.facts.grid
-            option = _option(layer, sketch, layer.params_bytes * _variants(grid), sketch.facts.scratch)
+            params = layer.params_bytes * _variants(grid)
+            option = _option(layer, sketch, params, sketch.facts.scratch, limits.memories)
             assert (option.bytes, option.prefetch_bytes) == (sketch.bytes, sketch.prefetch_bytes)
             assert option.can_stay_in_flight == sketch.can_stay_in_flight
             assert set(option.grid.cuts) == set(grid.cuts)

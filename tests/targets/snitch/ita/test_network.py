@@ -45,7 +45,7 @@ def quad_with_ita() -> Target:
             *quad.bases,
         ),
         flags=(*quad.flags, "-DTW_ITA=0x10040000u", f"-DTW_ITA_MEMORY={tcdm.base:#x}u"),
-        cluster=replace(cluster, platform=platform, waiting_stack=64),
+        cluster=replace(cluster, platform=platform, state=128, waiting_stack=64),
     )
 
 
