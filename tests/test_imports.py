@@ -171,7 +171,6 @@ def test_no_import_is_overlooked() -> None:
         assert names_in(ast.parse(path.read_text()), path.name) <= imported(path)
 
 
-@fast
 def test_imports_point_down() -> None:
     def is_wrong(part: str, name: str) -> bool:
         other = name.split(".")[1] if is_ours(name) else part
@@ -239,7 +238,6 @@ def test_generic_code_names_no_target() -> None:
     assert offences(lambda part, name: part != "targets" and name.startswith("tilewright.targets.")) == []
 
 
-@fast
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """Not even indirectly, nor for the parts that need no model."""
     script = "import sys, tilewright; tilewright.targets.names(); print(' '.join(sys.modules))"

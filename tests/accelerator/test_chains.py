@@ -60,7 +60,6 @@ def layer(chain: tuple[str, ...], op: str, layout: str, seed: int) -> Sample:
     raise AssertionError("no layer")
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(("op", "chain"), CHAINS, ids=lambda value: "+".join(value) if value else "")
 @pytest.mark.parametrize("layout", ["channels first", "channels last"])
 def test_in_tiles_it_is_the_same(op: str, chain: tuple[str, ...], layout: str) -> None:

@@ -46,7 +46,6 @@ def cases_of(kind: type, found: Iterable[Sample]) -> list[Case]:
     return measuring.cases(CPU, [sample for sample in found if isinstance(sample[0], kind)])
 
 
-@pytest.mark.fast
 def test_each_kernel_has_samples_from_the_smallest_to_the_largest() -> None:
     many = [case for case in cases_of(MatMul, computer.large()) for _ in range(computer.MOST)]
     chosen = computer.some_of(many)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.models import residual
 from tilewright import pipeline
 from tilewright.codegen import folder
 from tilewright.planner.schedule.schedule import Schedule
-
-pytestmark = pytest.mark.fast
 
 
 def test_it_names_what_is_in_the_folder() -> None:

@@ -214,7 +214,6 @@ MADE = frozenset(
 """Files of the output."""
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("page", SIMPLE)
 def test_files_that_a_page_names_exist(page: str) -> None:
     named = set(NAMED.findall(BLOCK.sub("", (ROOT / page).read_text()))) - MADE

@@ -92,7 +92,6 @@ def test_per_layer_names_every_tensor(command: Command, network: Path) -> None:
     assert [layer["name"] for layer in found["layers"]] == ["a", "b", "y"]
 
 
-@pytest.mark.fast
 def test_analyze_shows_costs(command: Command, network: Path) -> None:
     ran = command("analyze", network)
     assert ran.code == 0
@@ -186,7 +185,6 @@ def test_the_version(command: Command) -> None:
     assert command("--version").out == f"tilewright {tw.__version__}\n"
 
 
-@pytest.mark.fast
 def test_ops_and_targets(command: Command) -> None:
     assert "Conv" in command("ops").out
     assert "generic" in command("targets").out

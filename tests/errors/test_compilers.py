@@ -66,7 +66,6 @@ def test_a_compiler_that_hangs_is_ended(run: object, tmp_path: Path, monkeypatch
     assert "try another --cc" in ran.err
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("said", ["section '.text' will not fit in region 'flash':", "region `flash'"])
 def test_a_memory_that_the_linker_finds_too_small_is_named(run: object, tmp_path: Path, said: str) -> None:
     (tmp_path / "said").write_text(f"ld: {said} overflowed by 96 bytes\n")

@@ -17,7 +17,6 @@ from examples.stories.make_text import PRONOUNS, load, parse, stories, text_of
 FOLDER = Path(__file__).parents[2] / "examples" / "stories"
 MODEL = FOLDER / "model"
 MOST_BYTES = 1_300_000
-pytestmark = pytest.mark.fast
 
 
 def test_same_seed_same_stories() -> None:

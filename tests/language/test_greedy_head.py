@@ -14,8 +14,6 @@ from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.matmul import MatMul
 from tilewright.target.mapping import only_engines
 
-pytestmark = pytest.mark.fast
-
 WORDS = 2500
 INT16 = full_range(30, "int16")
 

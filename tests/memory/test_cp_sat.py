@@ -11,8 +11,6 @@ import pytest
 
 from tilewright.memory import cp_sat
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.mark.skipif(not hasattr(os, "RTLD_DEEPBIND"), reason="only glibc has the flag")
 def test_flags_hold_while_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,6 @@ from tilewright.pipeline import import_model, stage
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 @cache
 def graph() -> Graph:

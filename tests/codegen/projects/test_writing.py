@@ -12,8 +12,6 @@ from tests.support.command import Command
 from tests.support.models import small
 from tilewright.errors import CompileError
 
-pytestmark = pytest.mark.fast
-
 
 def test_what_was_written_is_replaced(tmp_path: Path) -> None:
     place, made = tmp_path / "out", program("generic")

@@ -32,7 +32,6 @@ SIMPLE = [
 ]  # fmt: skip
 
 
-@fast
 @pytest.mark.parametrize("expression", SIMPLE)
 @given(text=st.text("abc \n\r1-.", max_size=12))
 def test_matches_are_those_of_python(expression: str, text: str) -> None:

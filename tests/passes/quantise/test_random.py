@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import ModelProto, NodeProto
@@ -18,8 +17,6 @@ from tests.support.quantiser import Style, quantise, run_onnxruntime
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, Shape
-
-pytestmark = pytest.mark.fast
 
 FUNCTIONS = (
     "Sigmoid",

@@ -22,7 +22,6 @@ def planned(copied: int, target: str = BOARD) -> Schedule:
     return found
 
 
-@pytest.mark.fast
 def test_as_many_bytes_as_are_allowed() -> None:
     assert not planned(0).copied
     every = planned(10**6)
@@ -34,7 +33,6 @@ def test_as_many_bytes_as_are_allowed() -> None:
     assert analysis_of(some).peak_ram_bytes == analysis_of(planned(0)).peak_ram_bytes + some.copied_bytes
 
 
-@pytest.mark.fast
 def test_a_note_says_what_is_copied() -> None:
     every, none = planned(10**6), planned(5)
     count = len(every.copied)
@@ -43,7 +41,6 @@ def test_a_note_says_what_is_copied() -> None:
     assert none.graph.notes[-1].startswith(f"0 of {count} constants are copied to RAM: 0 bytes; ")
 
 
-@pytest.mark.fast
 def test_none_where_ram_is_full() -> None:
     """Copies never are the reason that a network does not fit."""
     ram = board_memory(planned(0))[0].needed + 64

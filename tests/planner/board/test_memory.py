@@ -56,7 +56,6 @@ def planned(name: str, graph: Graph | None = None) -> Schedule:
     return found
 
 
-@pytest.mark.fast
 def test_one_memory_where_it_holds_all(tmp_path: Path) -> None:
     assert [part.memory for part in planned(board(tmp_path, 16, 64)).parts] == ["SRAM"]
     assert [part.memory for part in planned(board(tmp_path, 16, 20, "arena")).parts] == ["MORE"]
@@ -88,7 +87,6 @@ def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     assert "--board " in caught.value.hint
 
 
-@pytest.mark.fast
 def test_boards_that_are_named_fit_in_both_memories() -> None:
     target, much = targets.find("nrf52840dk"), 700 * 1024
     ram, flash = target.memories[0], holding(target.memories, CONSTANTS)[0]

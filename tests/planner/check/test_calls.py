@@ -154,7 +154,6 @@ ALL: tuple[Fault, ...] = (
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("name", sorted(MADE))
 def test_faults_are_found(name: str) -> None:
     """A fault may change nothing: then the outputs are the same."""
@@ -172,7 +171,6 @@ def test_faults_are_found(name: str) -> None:
     assert found >= LEAST
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("name", ["two units", "one after the other"])
 def test_a_wait_that_is_left_out_or_late_is_found(name: str) -> None:
     schedule = scheduled(name)
@@ -201,7 +199,6 @@ def test_a_result_in_the_place_of_what_is_still_read_is_found() -> None:
         check_calls(replace(schedule, places=places))
 
 
-@pytest.mark.fast
 def test_all_kinds_of_sharing_are_there() -> None:
     """So that the faults above are put into each of them."""
     schedules = [scheduled(name) for name in MADE]

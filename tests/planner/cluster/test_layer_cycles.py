@@ -14,8 +14,6 @@ from tests.support.models import model, node
 from tilewright.planner.cluster.enumerate import _Homes, _sketches
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 def test_cores_with_tiles_of_their_own_pay_for_every_transfer() -> None:
     """Also with two buffers: who gives commands and waits does not compute."""

@@ -17,8 +17,6 @@ from tilewright.planner.cluster.solve import Decision, Task, decide
 from tilewright.planner.cluster.spill import never_fits, overfull
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 QUICK = Settings(time_limit=1.0)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.planner.networks import broadcasts
 from tests.planner.planning import prepared
 from tilewright.ir.types import TensorType
@@ -11,7 +9,6 @@ from tilewright.planner.cluster.staged_cycles import Staging, staging_of, with_s
 from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
 UDMA = Link("udma", "L3", "L2", longest=1000, read=1.0, write=2.0, latency=40, command=200)
 
 

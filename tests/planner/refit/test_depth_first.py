@@ -20,8 +20,6 @@ from tilewright.target.mapping import as_chosen, map_nodes
 from tilewright.target.target import Target
 from tilewright.targets.cpu import target as cpu
 
-pytestmark = pytest.mark.fast
-
 RNG = np.random.default_rng(0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.quantiser.networks import Net, images
 from tilewright.ir.graph import Graph
@@ -17,8 +16,6 @@ from tilewright.passes import apply
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.quantiser.prepare.functions import inside_functions
 from tilewright.quantiser.quantise import Options, quantise
-
-pytestmark = pytest.mark.fast
 
 
 def with_threshold() -> Graph:

@@ -16,8 +16,6 @@ from tilewright.passes import apply
 from tilewright.quantiser.prepare.unit_rows import FUSE_UNIT_ROWS
 from tilewright.quantiser.quantise import Options, quantise
 
-pytestmark = pytest.mark.fast
-
 
 def embedding(axis: int, least: float = 1e-12) -> Graph:
     net = Net(1, 3, 6, 6)

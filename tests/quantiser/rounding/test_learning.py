@@ -38,7 +38,6 @@ def error(weights: Array, levels: Array, scales: Array, moments: Array) -> float
     return float(errors_of(weights, levels, scales, moments[0]).sum())
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("fit", [as_they_are, far_away])
 @pytest.mark.parametrize("count", [1, 8, 200])
 @pytest.mark.parametrize("bits", [3, 8])

@@ -123,7 +123,6 @@ def offers(vectors: Vectors, op: Op, arrays: Sequence[Array | None]) -> Sequence
     return floats.forms(vectors, graph, graph.nodes[0])
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("width", WIDTHS)
 def test_forms_mean_what_they_stand_for(width: int) -> None:
     for op, arrays in cases(default_rng(width)):

@@ -111,7 +111,6 @@ def test_layers_equal_numpy(processor: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert not used & {"matmul_plain", "conv_plain", "quantizelinear", "reducemin"}
 
 
-@pytest.mark.fast
 def test_few_operators_remain() -> None:
     made = model(default_rng(5))
     nodes = pipeline.stage(made.graph(), "cpu", "lowered").nodes

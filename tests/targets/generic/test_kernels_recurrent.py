@@ -20,7 +20,6 @@ def test_every_function_of_gates() -> None:
     check_kernels(every_function())
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_sequences_may_be_taken_apart(kind: type[Cells]) -> None:
     random = np.random.default_rng(22)

@@ -172,7 +172,6 @@ def test_what_the_platform_has_not(settings: Settings, said: str) -> None:
         compiled("residual", settings)
 
 
-@pytest.mark.fast
 def test_a_network_that_does_not_fit() -> None:
     weights = {"w": RNG.integers(-9, 9, (4096, 1024)).astype(np.float32)}
     with pytest.raises(CompileError, match=r"L2, .*bytes are needed .* are there: \d+ are missing"):

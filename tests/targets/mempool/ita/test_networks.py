@@ -48,7 +48,6 @@ def product_model(rows: int, inner: int, columns: int) -> object:
 # ---- what becomes ITA's ----
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     ("sizes", "wanted"),
     [
@@ -67,7 +66,6 @@ def test_attention_is_heads_with_the_same_results(sizes: tuple[int, ...], wanted
     assert np.array_equal(a, b)
 
 
-@pytest.mark.fast
 def test_exact_networks_and_usual_ones_stay_with_the_cores() -> None:
     """ITAPool's softmax has to be asked for."""
     model = attention_model(64, 64, 1, 64)
@@ -77,7 +75,6 @@ def test_exact_networks_and_usual_ones_stay_with_the_cores() -> None:
         assert "ItaSoftmax" not in found
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(
     ("sizes", "reason"),
     [

@@ -11,7 +11,6 @@ from tilewright.ir.graph import Graph
 from tilewright.pipeline import import_model, stage
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(6)
 
 

@@ -24,7 +24,6 @@ from tilewright.targets.snitch.ita.gelu import ItaGelu, gelu_fit
 from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch.ita.short_sums import short_sum
 
-pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(5)
 SHARES = full_range(24, "uint8", 0, "half_even")
 

@@ -15,7 +15,6 @@ from tilewright.targets.snitch.ita.op import as_matrix, as_tiles, unpacked_bias
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 from tilewright.tiling.windows import evaluate_tiled
 
-pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(4)
 
 

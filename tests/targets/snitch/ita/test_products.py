@@ -25,7 +25,6 @@ from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILE
 from tilewright.targets.snitch.ita.requantising import fitted, nearest
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
 
-pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(2)
 
 
