@@ -1,4 +1,4 @@
-"""The fast subset, `pytest -m fast`, tries fewer examples of each property and fewer cases of each test, and reads only
+"""The fast subset, `pytest -m fast`, tries fewer examples of each property and one case of each test, and reads only
 files that have some of it.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
@@ -23,8 +23,6 @@ TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATI
 """Variables that change what commands print or how they compile."""
 
 FAST, SHARES = "fast", "shares files"
-CASES = 3
-"""The fast subset takes at most so many of a test's."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,10 +61,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The fast subset has few cases of a test, and none of others."""
-    if metafunc.config.option.markexpr == FAST and (cases := metafunc._calls):
-        most = CASES if metafunc.definition.get_closest_marker(FAST) else 1
-        cases[:] = cases[:: -(-len(cases) // most)]
+    """The fast subset has one case of a test."""
+    if metafunc.config.option.markexpr == FAST:
+        del metafunc._calls[1:]
 
 
 def pytest_collection_finish() -> None:

@@ -179,14 +179,12 @@ def test_imports_point_down() -> None:
     assert offences(is_wrong) == []
 
 
-@fast
 def test_nothing_inside_needs_the_package_as_its_users_see_it() -> None:
     """It gives what lies above most of it."""
     wanted = re.compile(r"^\s*import tilewright( as \w+)?$", re.MULTILINE)
     assert [str(path) for path in modules() if wanted.search(path.read_text())] == []
 
 
-@fast
 def test_no_module_needs_itself() -> None:
     assert circle(needed()) == []
 

@@ -102,7 +102,6 @@ def test_analyze_shows_costs(command: Command, network: Path) -> None:
     assert found["inputs"] == [{"name": "x", "dtype": "float32", "shape": [2, 3]}]
 
 
-@pytest.mark.fast
 def test_analyze_names_every_unsupported_node_at_once(command: Command, tmp_path: Path) -> None:
     nodes = [node("Foo", "x", "a"), node("Relu", "a", "b"), node("Bar", "b", "c"), node("Loop", "x", "d")]
     onnx.save(model([*nodes, node("Sum", "c d", "y")], {"x": (3,)}, ["y"]), tmp_path / "bad.onnx")
@@ -116,7 +115,6 @@ def test_analyze_names_every_unsupported_node_at_once(command: Command, tmp_path
     assert len(found["errors"]) == 3
 
 
-@pytest.mark.fast
 def test_compile_writes_a_folder(command: Command, network: Path, tmp_path: Path) -> None:
     ran = command("compile", network, "-o", tmp_path / "c", "--name", "tiny")
     assert ran.code == 0

@@ -61,7 +61,6 @@ def test_no_name_reaches_the_c(name: str) -> None:
             assert name not in _code(text)
 
 
-@pytest.mark.fast
 def test_no_name_reaches_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     nodes = [node("Nonsense", "x", "y", name="\x1b[31m[bold]a\nb")]

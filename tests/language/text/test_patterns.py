@@ -96,7 +96,6 @@ def test_sets_are_sets() -> None:
     assert "a" in literal("ab").alternatives[0].items[0].characters
 
 
-@fast
 def test_categories_have_what_python_has() -> None:
     letters = category("Lu")
     assert all(letters.has(code) == (unicodedata.category(chr(code)) == "Lu") for code in range(0x1C00))

@@ -45,7 +45,6 @@ def weights_are_neighbours(graph: Graph) -> bool:
     )
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(("build", "transposes"), [(dialect.cnn, 1), (dialect.transformer, 0)])
 def test_networks_of_the_dialect(build: object, transposes: int) -> None:
     model, outputs = build(3)  # type: ignore[operator]

@@ -31,7 +31,6 @@ def scheduled(graph: Graph, target: str = "cortex-m4") -> Schedule:
     return found
 
 
-@pytest.mark.fast
 def test_the_arena_has_room_for_what_is_read_early() -> None:
     graph = network()
     schedule = scheduled(graph)
@@ -43,7 +42,6 @@ def test_the_arena_has_room_for_what_is_read_early() -> None:
     assert f"_X_ARENA_OFFSET {schedule.inputs['x']}\n" in folder.files(schedule, "net")["network.h"]
 
 
-@pytest.mark.fast
 def test_not_for_what_is_read_late() -> None:
     schedule = scheduled(network(again=True))
     assert not schedule.inputs

@@ -61,7 +61,6 @@ def test_fewer_cycles_and_the_same_results() -> None:
     assert (after.cycles or 0) < (before.cycles or 0)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(("target", "what"), [("cortex-m4", "no faster than flash"), ("generic", "--copy-weights")])
 def test_refused_where_nothing_is_slow(target: str, what: str) -> None:
     with pytest.raises(CompileError, match=what):

@@ -61,7 +61,6 @@ def test_one_memory_where_it_holds_all(tmp_path: Path) -> None:
     assert [part.memory for part in planned(board(tmp_path, 16, 20, "arena")).parts] == ["MORE"]
 
 
-@pytest.mark.fast
 def test_several_where_none_does(tmp_path: Path) -> None:
     graph = mobile()
     schedule = planned(board(tmp_path, 12, 24), graph)

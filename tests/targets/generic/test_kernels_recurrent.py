@@ -32,7 +32,6 @@ def test_quantised_cells_to_the_bit() -> None:
     check_kernels([make(random) for _ in range(40) for make in (quantised, quantised_gru)])
 
 
-@pytest.mark.fast
 def test_quantised_sequences_may_be_taken_apart() -> None:
     random = np.random.default_rng(24)
     for _ in range(10):

@@ -179,7 +179,6 @@ def test_small_exponentials_are_bounded_by_those_that_are_nearer(numbers: tuple[
         assert max(nearest_first[distance:]) <= one + (one * found.rise >> 8) + 1
 
 
-@pytest.mark.fast
 def test_masks_are_what_masking_does() -> None:
     op = MaskedShares(
         Scaling(900, 0, TO_BYTES), RequantizedAdd(PLAIN_SUM, Scaling(200_000, 0, TO_BYTES), PLAIN_SUM), iSoftmax()

@@ -88,7 +88,6 @@ def test_buffers_begin_where_ita_reads_them_if_it_is_used() -> None:
     assert targets.find("snitch").hierarchy.l1.placement == 8
 
 
-@pytest.mark.fast
 def test_what_ita_cannot_have_stays_exact() -> None:
     """Keys that fill no tile: the attention, and its softmax, are the network's."""
     found = mapped(attention_model(40, 64, 1, 64), "all")
