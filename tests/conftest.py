@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
-
-import tests.support.examples  # noqa: F401 (it knows the profile)
 
 if TYPE_CHECKING:
     from tests.support.command import Command
@@ -26,9 +23,13 @@ FAST, SHARES = "fast", "shares files"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile(FAST if config.option.markexpr == FAST else "all")
     for name in TASTES:
         os.environ.pop(name, None)
+    # A process that only hands tests to workers needs no examples.
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        from tests.support.examples import profile
+
+        profile(FAST if config.option.markexpr == FAST else "all")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

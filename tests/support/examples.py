@@ -33,6 +33,10 @@ settings.register_profile(
 settings.register_profile("fast", settings.get_profile("all"), max_examples=settings().max_examples // 10)
 
 
+def profile(name: str) -> None:
+    settings.load_profile(name)
+
+
 def examples(count: int) -> settings:
     """Settings for that many examples, of which a profile may want only a part: its own number is the percentage."""
     return settings(max_examples=max(1, count * settings().max_examples // 100))
