@@ -111,7 +111,7 @@ def _pool(
     out_shape: Sequence[int],
     kind: str,
     *more: object,
-    p: int = 2,
+    p: int = 1,
     **options: object,
 ) -> Array:
     """What onnx expects of a pooling. It takes seconds for large tensors, of which none has borders or gaps."""

@@ -118,4 +118,4 @@ def test_a_scheduler_without_dask(command: Command, folder: Path, monkeypatch: p
     study = written(folder, 'models = "small.onnx"\ntargets = "quad"')
     ran = command("explore", study, "-o", folder / "out", "--scheduler", "tcp://localhost:1")
     assert ran.code == 2
-    assert "pip install tilewright[cluster]" in ran.err
+    assert "pip install 'tilewright[cluster]'" in ran.err

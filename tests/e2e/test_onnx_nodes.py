@@ -1,5 +1,5 @@
-"""None of onnx's node tests is wrong: each passes or is refused with a reason. Making them takes ten seconds, so that
-all that is tried with them stands here."""
+"""None of onnx's node tests is wrong: each passes or is refused with a reason. Making them takes seconds, so that all
+that is tried with them stands here."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.Mo
     ran = command("report", model, "--target", "quad")
     assert ran.code != 0
     assert "needs Plotly, which is not installed" in ran.err
-    assert "pip install tilewright[report]" in ran.err
+    assert "pip install 'tilewright[report]'" in ran.err
 
 
 @pytest.mark.parametrize(

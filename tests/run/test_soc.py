@@ -67,8 +67,9 @@ def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.parametrize("l1", [1_200, 6_000, 16_000])
+@pytest.mark.parametrize("l1", [1_200, 2_000, 6_000, 16_000])
 def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
+    """Beside convolutions in L2, of single cores, and of all of them in many parts and in few."""
     settings = Settings(3, l1, time_limit=1.0)
     check = tw.compile(NETWORKS["joined_in_little_room"](), target="siracusa", settings=settings).check()
     assert check.agrees, str(check.first_difference)

@@ -46,3 +46,10 @@ def test_boards_are_listed(command: Command) -> None:
     assert listed["rp2040"]["cpu"] == "cortex-m0plus"
     assert listed["rp2040"]["uncertain"]
     assert "nucleo-h7a3zi" in command("targets").out
+
+
+def test_a_memory_has_one_size_however_it_is_spelled(command: Command, small: Path) -> None:
+    sizes = ("--memory", "ram=65536", "--memory", "RAM=4096")
+    found = command("analyze", small, "--target", "rv32", *sizes, "--json").json
+    assert found["error"]["where"] == "--memory RAM=4096"
+    assert found["error"]["what"] == "contradicts --memory ram=65536"

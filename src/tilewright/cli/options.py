@@ -332,7 +332,7 @@ EXAMPLES = {
 
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
-    """`name=value` words; a name may hold an equals sign, a value not."""
+    """`name=value` words; a name may hold an equals sign, a value not. Memories have their names in any case."""
     found: dict[str, str] = {}
     for word in words or ():
         name, sign, value = word.rpartition("=")
@@ -340,8 +340,9 @@ def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:
             given = name or _name_in(option, word) or "NAME"
             example = f"{given}={EXAMPLES[option]}" if option in EXAMPLES else "input=int8"
             raise CompileError(f"{option} {word}", "is not NAME=VALUE", f"for example {option} {example}")
-        if found.setdefault(name, value) != value:
-            raise CompileError(f"{option} {word}", f"contradicts {option} {name}={found[name]}", "leave one out")
+        same = next((one for one in found if option == "--memory" and one.lower() == name.lower()), name)
+        if found.setdefault(same, value) != value:
+            raise CompileError(f"{option} {word}", f"contradicts {option} {same}={found[same]}", "leave one out")
     return found
 
 

@@ -81,7 +81,7 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise CompileError(
-            "--scheduler", "needs Dask, which is not installed", "pip install tilewright[cluster]"
+            "--scheduler", "needs Dask, which is not installed", "pip install 'tilewright[cluster]'"
         ) from None
     return distributed
 

@@ -46,10 +46,12 @@ static void clear_blocks(u8 *data, size_t size) {
 enum { PAGES = 1 << 16 }; /* A whole number of pages on any system. */
 
 /* Zeros again. Whole pages of a long stretch are given back to the system, which has zeros there when they are touched
- * next: to look at all of a large memory takes longer than to run a small program in it. */
+ * next: to look at all of a large memory takes longer than to run a small program in it. Emulators of Linux may accept
+ * the advice without following it: a byte shows that. */
 static void clear(u8 *data, size_t size) {
     const size_t before = -(size_t)data & (PAGES - 1), whole = size < before ? 0 : (size - before) & ~(size_t)(PAGES - 1);
-    if (whole && madvise(data + before, whole, MADV_DONTNEED) == 0) {
+    if (whole) data[before] = 1;
+    if (whole && madvise(data + before, whole, MADV_DONTNEED) == 0 && data[before] == 0) {
         clear_blocks(data, before);
         clear_blocks(data + before + whole, size - before - whole);
         return;

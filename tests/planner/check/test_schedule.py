@@ -35,7 +35,7 @@ SETTINGS = (
     Settings(8, 12_000, home="L3", time_limit=1.0),
 )
 CORRUPTED = ("residual", "gates", "windows", "broadcasts", "joined_in_little_room")
-SCHEDULES, PLANS = 132, 60
+SCHEDULES, PLANS = 10 * len(SCHEDULE_FAULTS), 60
 """Faults that are put into what schedules mean tile by tile, and into plans."""
 TILES, ROUNDS = 10, 20
 """Faults that are put into each of so many schedules."""

@@ -9,6 +9,8 @@ def plotly_script() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise CompileError("report", "needs Plotly, which is not installed", "pip install tilewright[report]") from None
+        raise CompileError(
+            "report", "needs Plotly, which is not installed", "pip install 'tilewright[report]'"
+        ) from None
     script: str = get_plotlyjs()
     return script
