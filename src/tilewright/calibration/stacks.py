@@ -40,8 +40,17 @@ def kernel_stacks(target: Target, kernels: Sequence[Kernel]) -> dict[str, int]:
 
 
 def kernel_stack(target: Target, kernel: Kernel) -> int:
-    """Of the deepest of its instances."""
-    return max((instance_stack(target, instance) for instance in samples(kernel)), default=0)
+    """Of the deepest of its instances. Some may have element types that no graph has, and do not compile."""
+    found: list[int] = []
+    failed: list[CompileError] = []
+    for instance in samples(kernel):
+        try:
+            found.append(instance_stack(target, instance))
+        except CompileError as error:
+            failed.append(error)
+    if failed and not found:
+        raise failed[0]
+    return max(found, default=0)
 
 
 def samples(kernel: Kernel) -> Iterator[Instance]:
@@ -74,10 +83,7 @@ def instance_stack(target: Target, instance: Instance) -> int:
             "-o",
             "out.s",
         ]
-        try:
-            find_cross_compiler().run(flags, folder)
-        except CompileError:  # a combination of types that no graph has
-            return 0
+        find_cross_compiler().run(flags, folder)
         assembly = (folder / "out.s").read_text()
         return max(deepest(assembly, function) for function in instance.functions.values())
 

@@ -40,6 +40,8 @@ def calibrate(
     kernel: KernelStems = None,
 ) -> int:  # fmt: skip
     """Measure the cycles of a target's kernels, and write them to the costs file that the planner reads."""
+    if accelerator and kernel:
+        raise CompileError(f"--kernel {kernel[0]}", "an accelerator is measured as a whole", "leave one of them out")
     if accelerator:
         return _calibrate_accelerator(accelerator, target, output, as_json)
     if kernel:
