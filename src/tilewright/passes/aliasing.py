@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from tilewright.errors import instance
@@ -52,12 +53,13 @@ def in_place_owners(
         new = _end(moved, node.key)
         if home_of(graph, new) == "state":
             continue  # an operand would be made there while others still read the old value
+        alone = partial(_is_read_once, graph, node, moved)
         for operand in filter(None, replaced):
             old = _end(moved, operand)
             whole = graph.types[old].bytes == graph.types[operand].bytes  # not some rows of another tensor
             same = whole and graph.types[operand] == graph.types[node.key]
             stays = old not in arena_only or home_of(graph, new) == "arena"
-            if old != new and same and stays and _ends_here(graph, last, step, old):
+            if old != new and same and stays and _ends_here(graph, last, step, old) and alone(operand, old):
                 arena_only |= {new} if old in arena_only else set()
                 last[new] = max(last.get(new, step), step)
                 moved[old] = new
@@ -72,6 +74,14 @@ def _replaced(node: Node, allowed: Collection[str]) -> tuple[str, ...]:
     return tuple(
         name for operand, name in node.operands().items() if operand == node.op.overwrites or operand in allowed
     )
+
+
+def _is_read_once(graph: Graph, node: Node, moved: dict[str, str], operand: str, owner: str) -> bool:
+    """Whether a node reads an owner's bytes as one operand only, or element by element all the same."""
+    shared = [name for name in filter(None, node.inputs) if _end(moved, name) == owner]
+    if node.op.elementwise:
+        return all(graph.types[name].bytes == graph.types[operand].bytes for name in shared)
+    return shared == [operand]
 
 
 def home_of(graph: Graph, tensor: str) -> str:

@@ -12,10 +12,12 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType
 from tilewright.ops.concat import Concat
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
 from tilewright.ops.neg import Neg
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
+from tilewright.ops.sub import Sub
 from tilewright.planner.schedule.schedule import Schedule, interpret
 from tilewright.target.processors import NATIVE
 
@@ -92,3 +94,25 @@ def test_rows_that_are_an_output_are_copied_there(is_reshaped: bool) -> None:
 
 def test_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
     run_graph(in_rows(), FEEDS, NATIVE, monkeypatch)
+
+
+@pytest.mark.fast
+def test_no_result_takes_the_place_of_rows_that_it_reads_again() -> None:
+    """The first row is taken from all, itself among them."""
+    builder = Builder("differences")
+    (y,) = builder.add(Neg(), [builder.input("x", KIND)])
+    (first,) = builder.add(rows(0, 1), [y])
+    builder.output(builder.add(Neg(), [builder.add(Sub(), [y, first])[0]])[0])
+    assert "Slice" not in kinds(scheduled(builder.build()))
+
+
+@pytest.mark.fast
+def test_a_view_of_what_a_result_takes_the_place_of() -> None:
+    """Both operands are the same bytes, in the same order."""
+    builder = Builder("squares")
+    (y,) = builder.add(Neg(), [builder.input("x", KIND)])
+    (wide,) = builder.add(Reshape((1, 6, 8)), [y])
+    (made,) = builder.add(Mul(), [wide, y])
+    builder.output(builder.add(Neg(), [made])[0])
+    schedule = scheduled(builder.build(), "generic")
+    assert schedule.places[made].offset == schedule.places[wide].offset

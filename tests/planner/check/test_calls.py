@@ -199,6 +199,25 @@ def test_a_result_in_the_place_of_what_is_still_read_is_found() -> None:
         check_calls(replace(schedule, places=places))
 
 
+def changed_first(schedule: Schedule, change: Callable[[Call], Call]) -> Schedule:
+    first, *others = schedule.calls
+    return replace(schedule, calls=(change(first), *others))
+
+
+@pytest.mark.fast
+def test_calls_of_other_engines_and_nodes_are_found() -> None:
+    schedule = scheduled("two units")
+    assert len({call.engine for call in schedule.calls}) > 1
+    other = next(call.engine for call in schedule.calls if call.engine != schedule.calls[0].engine)
+    with pytest.raises(InternalError, match="has no kernel"):
+        check_calls(changed_first(schedule, lambda call: replace(call, engine=other)))
+    schedule = scheduled("residual")
+    call = schedule.calls[0]
+    broken = replace(call.node, inputs=(*call.node.inputs[:-1], call.node.inputs[0]))
+    with pytest.raises(InternalError, match="is not a node of the graph"):
+        check_calls(changed_first(schedule, lambda call: replace(call, node=broken)))
+
+
 def test_all_kinds_of_sharing_are_there() -> None:
     """So that the faults above are put into each of them."""
     schedules = [scheduled(name) for name in MADE]

@@ -6,13 +6,12 @@ may not write, and jobs of accelerators are waited for before others touch their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, instance
 from tilewright.ir.graph import Node
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
@@ -62,11 +61,14 @@ class _Checker:
     """Keys of nodes that calls compute."""
     roles: dict[str, str] = field(init=False)
     """Tensors of the caller and the linker, and states -> the kind of place that is theirs."""
+    stems: dict[str, set[str]] = field(init=False)
+    """Engine -> its kernels."""
 
     def __post_init__(self) -> None:
         graph = self.schedule.graph
         self.computed = {call.node.key for call in self.schedule.calls}
         self.roles = {**dict.fromkeys(graph.outputs, OUTPUT), **dict.fromkeys(graph.inputs, INPUT)}
+        self.stems = {one.name: {kernel.stem for kernel in one.kernels} for one in self.schedule.target.engines}
         self.roles |= dict.fromkeys(graph.constants, CONSTANT) | {state.before: ARENA for state in graph.states}
 
     def begin(self) -> None:
@@ -180,7 +182,7 @@ class _Checker:
             return (Piece(name, 0, graph.types[name].bytes),) if graph.types[name].bytes else ()
         if maker.op.view:
             return self._content(maker.inputs[0])
-        if isinstance(maker.op, Concat) and np.prod(graph.types[name].shape[: maker.op.axis], dtype=int) == 1:
+        if isinstance(maker.op, Concat) and math.prod(graph.types[name].shape[: maker.op.axis]) == 1:
             return tuple(piece for operand in maker.inputs for piece in self._content(operand))
         if isinstance(maker.op, Slice):
             return tuple(_cut(self._content(maker.inputs[0]), *self._taken(maker)))
@@ -188,23 +190,29 @@ class _Checker:
 
     def _taken(self, node: Node) -> tuple[int, int]:
         """The bytes of its operand that a Slice takes."""
-        kind = self.schedule.graph.types[node.inputs[0]]
-        size = kind.element.itemsize
-        taken = np.asarray(node.op.numpy(np.arange(kind.elements).reshape(kind.shape))).reshape(-1)
-        if taken.size and not np.array_equal(taken, np.arange(taken.size) + taken[0]):
-            raise InternalError(node.where, "is computed by no call, and takes what does not lie side by side")
-        first = int(taken[0]) if taken.size else 0
-        return first * size, (first + taken.size) * size
+        kind, op = self.schedule.graph.types[node.inputs[0]], instance(node.op, Slice)
+        first, count, stride = 0, 1, 1
+        for length, start, step, size in reversed([*zip(kind.shape, op.starts, op.steps, op.sizes, strict=True)]):
+            if size > 1 and step * stride != count:
+                raise InternalError(node.where, "is computed by no call, and takes what does not lie side by side")
+            first, count, stride = first + start * stride, count * size, stride * length
+        return first * kind.element.itemsize, (first + count) * kind.element.itemsize
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
     def _check_kernel(self, call: Call) -> None:
-        """It takes what it is given, with its own parameters."""
-        types = self.schedule.graph.all_types(call.node)
-        if not isinstance(call.node.op, call.kernel.op) or not call.kernel.takes(call.node.op, types):
-            raise InternalError(call.node.where, f"is not what {call.kernel.stem} computes")
-        if call.params != call.kernel.params(call.node.op, types):
-            raise InternalError(call.node.where, f"{call.kernel.stem} has other parameters than its own")
+        """It is its engine's, computes a node of the graph and takes what it is given, with its own parameters."""
+        graph, kernel = self.schedule.graph, call.kernel
+        if graph.producers.get(call.node.key) != call.node:
+            raise InternalError(call.node.where, "is not a node of the graph")
+        if kernel.stem not in self.stems.get(call.engine, ()):
+            raise InternalError(call.node.where, f"{call.engine} has no kernel {kernel.stem}")
+        types = graph.all_types(call.node)
+        if not isinstance(call.node.op, kernel.op) or not kernel.takes(call.node.op, types):
+            raise InternalError(call.node.where, f"is not what {kernel.stem} computes")
+        given = [(call.node.op, types, call.params), *((p.share.op, p.share.types, p.params) for p in call.parts)]
+        if any(params != kernel.params(op, kinds) for op, kinds, params in given):
+            raise InternalError(call.node.where, f"{kernel.stem} has other parameters than its own")
 
     def _scratch(self, call: Call) -> Iterator[Region]:
         """Working memory, of every thread."""
@@ -238,9 +246,12 @@ class _Checker:
 
     def _in_place(self, call: Call, operand: str, name: str) -> bool:
         types, op = self.schedule.graph.types, call.node.op
-        allowed = op.elementwise or operand == op.overwrites
+        read, made = types[name], types[call.node.key]
+        if op.elementwise:  # as many elements are in the same order, whatever axes of one element there are
+            return (read.dtype, read.elements) == (made.dtype, made.elements)
+        allowed = operand == op.overwrites
         allowed = allowed or operand in call.kernel.in_place(op, self.schedule.graph.all_types(call.node))
-        return allowed and types[name] == types[call.node.key]
+        return allowed and read == made
 
     # ---- accelerators -----------------------------------------------------------------------------------------------
 

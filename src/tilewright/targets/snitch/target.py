@@ -67,7 +67,7 @@ TARGET = Target(
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     cluster=Cluster(
-        cores=8, dma_core=8, platform="snitch", state=544, stack=224, waiting_stack=64,
+        cores=8, dma_core=8, platform="snitch", state=560, stack=224, waiting_stack=64,
         every_layer=("pipeline.c", "per_core.c", "dma.c"),
     ),
     costs=Costs.read(FOLDER / "costs.json"),

@@ -46,6 +46,19 @@ def test_sums_become_ita_s_and_stay_the_same(a: int, b: int, offset: int, zero: 
     assert np.array_equal(wanted, got)
 
 
+def test_a_sum_of_three() -> None:
+    """The first sum is made by ITA then, and so the second one can be."""
+    builder = Builder("net")
+    builder.input("tiles", TensorType("int8", (2, 1, 64, 64)))
+    (total,) = builder.add(ItaRows(70, 40), ["tiles"])
+    for name in "bc":
+        builder.input(name, TensorType("int8", (70, 40)))
+        (total,) = builder.add(QLinearAdd(40, 40, 17, full_range(12, "int8")), [total, name])
+    builder.output(total)
+    made = apply(builder.build(), (SUMS_ON_ITA,))
+    assert sum(isinstance(node.op, ItaSum) for node in made.nodes) == 2
+
+
 @pytest.mark.parametrize(
     ("op", "reason"),
     [

@@ -4,7 +4,7 @@ fewer cycles for that than cores for the sum, and the tensors stay in tiles."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -96,22 +96,23 @@ def summed(graph: Graph, node: Node) -> Sum:
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(graph, partial(_on_ita, graph))
+    return rewrite(graph, partial(_on_ita, graph, set()))
 
 
-def _taken(graph: Graph, node: Node) -> Sum:
-    """A sum of which ITA has made a part."""
-    makers = [graph.producers.get(name) for name in node.inputs]
-    if not any(maker is not None and isinstance(maker.op, ItaRows) for maker in makers):
+def _taken(graph: Graph, node: Node, sums: Collection[str] = ()) -> Sum:
+    """A sum of which ITA has made a part, maybe one of the sums before."""
+    makers = [graph.producers.get(name) for name in node.inputs if name not in sums]
+    if len(makers) == len(node.inputs) and not any(maker and isinstance(maker.op, ItaRows) for maker in makers):
         raise Refusal("nothing of it is made by ITA")
     return summed(graph, node)
 
 
-def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _on_ita(graph: Graph, sums: set[str], node: Node, builder: Builder) -> Mapping[str, str] | None:
     try:
-        one = _taken(graph, node)
+        one = _taken(graph, node, sums)
     except Refusal:
         return None
+    sums.add(node.key)
     tiles = [builder.add(ItaTiles(), [name], name=node.name)[0] for name in node.inputs]
     diagonals = np.stack([np.eye(SIDE, dtype=np.int8) * np.int8(factor) for factor in one.factors])
     weights = builder.constant(diagonals, f"{node.name}_factors")
