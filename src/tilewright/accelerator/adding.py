@@ -53,6 +53,11 @@ def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
             f"target {target.name}", "runs on this machine, where there are no accelerators",
             "choose one on the virtual SoC: `tilewright targets` lists them",
         )  # fmt: skip
+    if target.cluster is not None and target.cluster.dma_core < target.cluster.cores:
+        raise CompileError(
+            f"target {target.name}", "has no core that drives accelerators while others compute",
+            "choose one that has: siracusa, snitch or quad, or one without a cluster",
+        )  # fmt: skip
     return _added(target, tuple(map(read_folder, folders)))
 
 
