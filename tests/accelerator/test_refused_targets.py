@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.accelerator.folders import QVANILLA
-from tilewright import targets
-from tilewright.accelerator.adding import with_accelerators
+from tests.accelerator.test_networks import chain
+from tilewright import pipeline
 from tilewright.errors import CompileError
+from tilewright.target.settings import Settings
 
 pytestmark = pytest.mark.fast
 
@@ -16,4 +17,4 @@ pytestmark = pytest.mark.fast
 def test_a_cluster_whose_cores_all_compute(name: str) -> None:
     """The loops of accelerators have one that moves data and nothing else: its share of results would be missing."""
     with pytest.raises(CompileError, match="has no core that drives accelerators while others compute"):
-        with_accelerators(targets.find(name), [str(QVANILLA)])
+        pipeline.stage(chain(), name, "lowered", settings=Settings(accelerators=(str(QVANILLA),)))
