@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.accelerator.adding import with_accelerators
+from tilewright.accelerator.adding import check_drives, with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
@@ -143,7 +143,8 @@ def stages(
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     plain = _with_threads(_for_processor(targets.find(name), settings.processor), settings)
-    found = with_own_kernels(with_accelerators(plain, settings.accelerators), settings.kernels)
+    driving = check_drives(plain) if settings.accelerators else plain
+    found = with_own_kernels(with_accelerators(driving, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     if target.cluster is not None and settings.packed_weights:
         raise CompileError(

@@ -56,6 +56,16 @@ def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
     return _added(target, tuple(map(read_folder, folders)))
 
 
+def check_drives(target: Target) -> Target:
+    """The target, if the loops of its runtime drive accelerators; single jobs run on all."""
+    if target.cluster is not None and target.cluster.dma_core < target.cluster.cores:
+        raise CompileError(
+            f"target {target.name}", "has no core that drives accelerators while others compute",
+            "choose one that has: siracusa, snitch or quad, or one without a cluster",
+        )  # fmt: skip
+    return target
+
+
 def _added(target: Target, found: tuple[Found, ...]) -> Target:
     units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.cluster is not None
