@@ -61,7 +61,7 @@ def check_drives(target: Target) -> Target:
     if target.cluster is not None and target.cluster.dma_core < target.cluster.cores:
         raise CompileError(
             f"target {target.name}", "has no core that drives accelerators while others compute",
-            "choose one that has: siracusa, snitch or quad, or one without a cluster",
+            "choose a cluster with a core of its own for the DMA, or one without a cluster",
         )  # fmt: skip
     return target
 
