@@ -72,16 +72,8 @@ def instance_stack(target: Target, instance: Instance) -> int:
             (folder / header).write_text(text)
         (folder / instance.file).write_text(instance.text(target.kernel_file))
         libc = target.runtime_files()["libc/math.c"].parent
-        flags = [
-            *target.flags,
-            "-I",
-            str(libc),
-            f"-DTW_CORES={target.cluster.cores if target.cluster else 1}",
-            "-S",
-            instance.file,
-            "-o",
-            "out.s",
-        ]
+        cores = target.cluster.cores if target.cluster else 1
+        flags = [*target.flags, "-I", str(libc), f"-DTW_CORES={cores}", "-S", instance.file, "-o", "out.s"]
         find_cross_compiler().run(flags, folder)
         assembly = (folder / "out.s").read_text()
         return max(deepest(assembly, function) for function in instance.functions.values())

@@ -45,25 +45,21 @@ def loop(flow: ControlFlow) -> None:
 def _trips(flow: ControlFlow) -> int | None:
     """The number of iterations; None where the condition alone ends them."""
     name = flow.node.input[0] if flow.node.input else ""
-    if not name:
-        return None
-    value = flow.scope.constants.get(name)
-    if value is None:
-        raise Refusal(f"the number of iterations '{name}' depends on data: loops must have a known length", EXPORT_ONE)
-    if value.size != 1:
-        raise Refusal(f"the number of iterations has {value.size} elements, one expected")
-    return max(int(value.reshape(-1)[0]), 0)
+    return max(int(_known(flow, name, f"the number of iterations '{name}'")), 0) if name else None
 
 
 def _condition(flow: ControlFlow, name: str, when: str) -> bool:
-    if not name:
-        return True
+    return bool(_known(flow, name, f"the condition '{name}' {when}")) if name else True
+
+
+def _known(flow: ControlFlow, name: str, what: str) -> np.generic:
+    """The one element of a constant that decides how long a loop is."""
     value = flow.scope.constants.get(name)
     if value is None:
-        raise Refusal(f"the condition '{name}' {when} depends on data: loops must have a known length", EXPORT_ONE)
+        raise Refusal(f"{what} depends on data: loops must have a known length", EXPORT_ONE)
     if value.size != 1:
-        raise Refusal(f"the condition '{name}' has {value.size} elements, one expected")
-    return bool(value.reshape(-1)[0])
+        raise Refusal(f"{what} has {value.size} elements, one expected")
+    return value.reshape(-1)[0]
 
 
 def _counters(flow: ControlFlow, body: Body, turn: int) -> list[str]:

@@ -68,7 +68,7 @@ def _searched(
 ) -> Iterator[tuple[str, tuple[float, float]]]:
     """The ranges of least squared error and of least lost information among many narrower ones."""
     tried = list(_narrower(span))
-    measured = [_measured(values, counts, format_of_range(*one, dtype)) for one in tried]
+    measured = [measured_errors(values, counts, format_of_range(*one, dtype)) for one in tried]
     errors, losses = zip(*measured, strict=True)
     yield "squared error", tried[int(np.argmin(errors))]
     yield "entropy", tried[int(np.argmin(losses))]
@@ -84,11 +84,7 @@ def _narrower(span: tuple[float, float]) -> Iterator[tuple[float, float]]:
             yield max(low, -limit), min(high, limit)
 
 
-def squared_error(values: Array, counts: Array, form: Format) -> float:
-    return _measured(values, counts, form)[0]
-
-
-def _measured(values: Array, counts: Array, form: Format) -> tuple[float, float]:
+def measured_errors(values: Array, counts: Array, form: Format) -> tuple[float, float]:
     """The squared error of a format, and the information that it loses."""
     made, (low, _) = rounded(values, form), limits(form.dtype)
     distances = made - values
