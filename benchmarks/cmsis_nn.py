@@ -23,7 +23,7 @@ from tests.support.networks import models
 import tilewright as tw
 from tilewright.program import Program
 from tilewright.run.simulated import MAX_CYCLES, CallMeter
-from tilewright.sim.elf import code_bytes
+from tilewright.sim.program.elf import code_bytes
 
 ADAPTER = Path(__file__).parents[1] / "examples" / "cmsis_nn"
 NETWORKS = {"ic": "pretrainedResnet_quant", "kws": "kws_ref_model", "vww": "vww_96_int8", "ad": "ad01_int8"}

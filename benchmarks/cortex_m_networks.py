@@ -22,7 +22,7 @@ from tests.support.networks import models, named_or
 
 from tilewright.program import Program
 from tilewright.run.result import Check
-from tilewright.sim.elf import MACHINE_ARM, read_elf
+from tilewright.sim.program.elf import MACHINE_ARM, read_elf
 from tilewright.target.settings import Settings
 
 CORES = ("cortex-m4", "cortex-m33", "cortex-m7", "cortex-m0plus")

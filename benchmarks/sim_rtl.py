@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.sim.kernels import FEATURES, KERNELS, measure
-from tests.sim.verilated import why_not
+from tests.sim.cv32e40p.kernels import FEATURES, KERNELS, measure
+from tests.sim.cv32e40p.verilated import why_not
 
 VARIANTS = {"xcv -O2": (FEATURES, "-O2"), "rv32imc -O2": ("+m+c", "-O2"), "rv32im -O1": ("+m", "-O1")}
 NEED_COREV = {"dot_simd", "dot_loop", "nested_loops", "matmul_simd"}

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.sim_speed_snitch import LOOPS, snitch_program
 
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import find_cross_compiler

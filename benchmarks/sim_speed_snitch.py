@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.sim.assembling import assemble, elf_of
-from tests.sim.snitch_programs import FEATURES, MACROS, TCDM
+from tests.sim.snitch.programs import FEATURES, MACROS, TCDM
 
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 
 START = f"""
     csrr t0, mhartid

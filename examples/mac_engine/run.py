@@ -10,9 +10,9 @@ import struct
 import tempfile
 from pathlib import Path
 
+from tilewright.sim.platforms.siracusa import SIRACUSA
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.siracusa import SIRACUSA
-from tilewright.sim.user import UserDevice
+from tilewright.sim.user.device import UserDevice
 from tilewright.toolchain.compiler import BARE, find_cross_compiler
 
 FOLDER = Path(__file__).parent

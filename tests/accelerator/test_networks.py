@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +37,10 @@ def conv(builder: Builder, x: str, filters: int, stride: int = 1, requant: Requa
     return builder.add(op, [x, w, b, mul, exponents], name=f"conv{seed}")[0]
 
 
-def chain() -> Graph:
+def chain(name: str = "x") -> Graph:
     """A layer that QVanilla takes, one whose stride it does not, and one with TensorFlow Lite's rounding."""
     builder = Builder("chain")
-    x = builder.input("x", TensorType("int8", (1, 8, 12, 12)))
+    x = builder.input(name, TensorType("int8", (1, 8, 12, 12)))
     y = conv(builder, x, 16, seed=1)
     y = conv(builder, y, 16, stride=2, seed=2)
     builder.output(conv(builder, y, 8, requant=TFLITE, seed=3))
@@ -72,6 +73,12 @@ def test_results_are_right(target: str, folder: Path) -> None:
     made = program(chain(), target, words)
     assert folder.name in engines(made)
     assert made.check().agrees
+
+
+def test_a_tensor_called_like_the_parameters_of_a_job() -> None:
+    """They stand beside it in one function."""
+    text = program(chain("layer_0_params"), "rv32", f"{QVANILLA}:cycles_per_mac=1").files["network.c"]
+    assert re.findall(r"const \w+ \*?(layer_0_params)\b", text) == ["layer_0_params"]
 
 
 def test_in_python() -> None:

@@ -211,6 +211,12 @@ def test_reserved_names_are_avoided() -> None:
         "b": "l2_2_2",
         "c": "tensor_io_x",
     }
+    families = Reserved(families=(r"layer_\d+",))
+    assert unique({"a": "layer", "b": "Layer", "c": "layer_3"}, reserved=families) == {
+        "a": "layer",
+        "b": "tensor_layer",
+        "c": "tensor_layer_3",
+    }
     assert identifier("printf") == "printf_"
     assert identifier("expf") == "expf_"
     assert identifier("tw_fork") == "tensor_tw_fork"

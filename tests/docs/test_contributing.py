@@ -74,8 +74,8 @@ def example(number: str) -> list[Block]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package and what its tests share, to be changed."""
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    """The package and what its tests share, to be changed; with what Python has compiled of them, which is as old."""
+    shutil.copytree(ROOT / "src", tmp_path / "src")
     for shared in ("__init__.py", "conftest.py", "support", "targets/__init__.py", "targets/generic/__init__.py"):
         place = tmp_path / "tests" / shared
         place.parent.mkdir(parents=True, exist_ok=True)

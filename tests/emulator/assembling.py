@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.sim.assembling import elf_bytes, section
 from tilewright import targets
 from tilewright.emulator.machine import Emulator
-from tilewright.sim.elf import MACHINE_ARM
 from tilewright.sim.platform import Platform
+from tilewright.sim.program.elf import MACHINE_ARM
 from tilewright.toolchain.compiler import compile_objects, find_compiler
 
 FLASH, RAM = 0x0800_0000, 0x2000_0000

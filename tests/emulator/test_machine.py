@@ -14,8 +14,8 @@ from tilewright import targets
 from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.machine import Emulator
 from tilewright.errors import CompileError
-from tilewright.sim.elf import MACHINE_ARM, Elf
 from tilewright.sim.platform import ReadPort
+from tilewright.sim.program.elf import MACHINE_ARM, Elf
 
 BOTH = ("cortex-m4", "cortex-m0plus")
 PRINT = """
@@ -47,6 +47,15 @@ def test_a_program_prints_and_ends(core: str, tmp_path: Path) -> None:
 def test_a_program_ends_with_a_code(tmp_path: Path) -> None:
     with loaded(CODE_OF_SEVEN, tmp_path) as emulator:
         assert emulator.run().exit_code == 7
+
+
+def test_bytes_outside_of_all_memories(tmp_path: Path) -> None:
+    with loaded(EXIT, tmp_path) as emulator:
+        emulator.write(RAM, b"abcd")
+        assert emulator.read(RAM, 4) == b"abcd"
+        for used in (lambda: emulator.read(0x7000_0000, 4), lambda: emulator.write(0x7000_0000, b"abcd")):
+            with pytest.raises(CompileError, match="0x70000000: 4 bytes there are not in one memory"):
+                used()
 
 
 CALLS = """

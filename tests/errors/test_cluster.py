@@ -81,6 +81,11 @@ def whole(size: int) -> str:
             "720000 bytes are needed (0 for activations, 720000 for the constants of L3, 0 for weights), 475712 are "
             "there: 244288 are missing", "the largest layer is named; use a smaller input or network",
         ),
+        (
+            dense(40, 10), "--home L3 --memory l3=1000", "L3",
+            "1600 bytes are needed (0 for activations, 1600 for constants), 1000 are there: 600 are missing",
+            "use a smaller input or network, or give it more: --memory l3=1600",
+        ),
     ],
 )  # fmt: skip
 def test_refusals(

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from copy import copy
 from pathlib import Path
 
@@ -27,7 +26,14 @@ from tilewright.language.talking import Request, Said, SocTalker
 from tilewright.ops.bestproducts import BestProducts
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
 from tilewright.target.settings import Settings
-from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
+from tilewright.toolchain.compiler import (
+    BARE,
+    build_program,
+    compile_objects,
+    find_compiler,
+    find_cross_compiler,
+    link_objects,
+)
 
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
 SIZES = {"context": 40, "block": 4}
@@ -174,15 +180,19 @@ def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> No
     files = model.save(tmp_path / "c")
     assert {"CMakeLists.txt", "main.c", "fox.h", "decode/network.c", "prefill/network.c"} <= {*files}
     model.save(tmp_path / "c")  # over itself
-    compiler = [sys.executable, "-m", "ziglang", "cc"]
-    sources = [str(path) for path in (tmp_path / "c").rglob("*.c")]
-    strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-I", str(tmp_path / "c")]
-    subprocess.run([*compiler, *strict, *sources, "-o", str(tmp_path / "talk"), "-lm"], check=True)
+    built(tmp_path / "c", tmp_path / "talk")
     done = subprocess.run([tmp_path / "talk", "A fox", str(GIVEN)], check=True, capture_output=True)
     text = "".join(model.generate("A fox", GIVEN))
     assert done.stdout.decode("utf-8", "replace") == text + "\n"
     assert subprocess.run([tmp_path / "talk", "A fox", "many"], capture_output=True).returncode == 2
     assert "add_library(fox_model STATIC" in (tmp_path / "c/CMakeLists.txt").read_text()
+
+
+def built(folder: Path, program: Path, without: str = "") -> None:
+    """With no warning, as C99, beside the folder."""
+    sources = [path for path in folder.rglob("*.c") if path.name != without]
+    flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-I", folder.name]
+    build_program(sources, flags, ["m"], program, find_compiler(), ["-O1", BARE])
 
 
 DRAWS = """
@@ -213,11 +223,9 @@ int main(void) {
 
 
 def test_sampling_holds_without_a_reset_before_it(model: LanguageModel, tmp_path: Path) -> None:
-    model.save(tmp_path)
-    (tmp_path / "main.c").write_text(DRAWS)
-    sources = [str(path) for path in tmp_path.rglob("*.c") if path.name != "talk.c"]
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-O1", "-I", str(tmp_path)]
-    subprocess.run([*compiler, *sources, "-o", str(tmp_path / "draw"), "-lm"], check=True)
+    model.save(tmp_path / "c")
+    (tmp_path / "c" / "main.c").write_text(DRAWS)
+    built(tmp_path / "c", tmp_path / "draw", without="talk.c")
     done = subprocess.run([tmp_path / "draw"], check=True, capture_output=True, text=True)
     first, again, greedy = done.stdout.splitlines()
     assert first == again != greedy

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tests.language.text.test_tokenizer_bin import file
-from tests.sim.kernels import FLAGS
-from tests.sim.verilated import BENCH
+from tests.sim.cv32e40p.kernels import FLAGS
+from tests.sim.cv32e40p.verilated import BENCH
 from tilewright.language.sampler import LogitScale, Sampler, Sampling, sampler_files
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import STRICT, find_compiler
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.ir.types import Array
 from tilewright.program import Program
-from tilewright.sim.elf import Elf, read_elf
+from tilewright.sim.program.elf import Elf, read_elf
 from tilewright.sim.simulator import Simulator
 
 L1_START, L1_BYTES = 0x10000000, 256 * 1024

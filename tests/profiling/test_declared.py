@@ -9,7 +9,7 @@ from tests.accelerator.test_networks import branches, chain, program
 from tilewright.profiling.profile import Interval
 from tilewright.profiling.spans import BESIDE, JOB, spans, tracks
 from tilewright.profiling.timeline import Job, declared_jobs
-from tilewright.sim.probing import EngineJob
+from tilewright.sim.watching.probes import EngineJob
 
 
 @pytest.mark.parametrize("target", ["quad", "rv32"])

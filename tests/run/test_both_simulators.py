@@ -17,7 +17,7 @@ from tests.planner.networks import NETWORKS
 from tests.planner.simulating import L1_BYTES, L1_START, program_of
 from tilewright.errors import CompileError
 from tilewright.program import Program
-from tilewright.sim.elf import Elf, loaded_ranges, sections
+from tilewright.sim.program.elf import Elf, loaded_ranges, sections
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 

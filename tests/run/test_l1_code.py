@@ -9,7 +9,7 @@ import tilewright as tw
 from tests.planner.networks import quantised_residual
 from tests.planner.simulating import L1_BYTES, L1_START, program_of, sanitized
 from tilewright.run.l1_code import Code, chosen, functions
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 from tilewright.target.settings import Settings
 
 CODES = [Code(".text.once", 40, 1), Code(".text.often", 100, 9), Code(".text.never", 4, 0), Code(".text.twice", 60, 2)]

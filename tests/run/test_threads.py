@@ -24,7 +24,7 @@ from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program, compile_model
 from tilewright.target.processors import check_threads_here
 from tilewright.target.settings import Settings
-from tilewright.toolchain.compiler import STRICT, build_program, find_compiler
+from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 several = pytest.mark.skipif(PROCESSORS < 2, reason="needs two processors")
@@ -102,7 +102,7 @@ def test_the_folder_builds(made: Program, tmp_path: Path) -> None:
     made.save(tmp_path / "c")
     sources = sorted((tmp_path / "c").rglob("*.c"))
     flags = [*STRICT, *made.compiled.schedule.target.definitions, "-O1", f"-I{tmp_path / 'c'}"]
-    build_program(sources, flags, ["m", "pthread"], tmp_path / "program", find_compiler(), ["-O1"])
+    build_program(sources, flags, ["m", "pthread"], tmp_path / "program", find_compiler(), ["-O1", BARE])
     done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert set(done.stdout.split()) == {"0"}

@@ -15,6 +15,7 @@ from onnx import ModelProto
 
 from tests.planner.networks import odd_sizes, quantised_residual
 from tests.support.models import residual
+from tests.support.quickly import FLAGS
 from tests.support.states import cell, shift
 from tilewright import pipeline
 from tilewright.codegen import folder
@@ -27,7 +28,7 @@ from tilewright.planner.cluster.capacity import L1Budget
 from tilewright.program import Program, compile_model
 from tilewright.run.compare import compare
 from tilewright.run.simulated import WARNINGS
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
@@ -95,8 +96,9 @@ def firmware(place: Path, networks: list[Network], booted: int | None = None) ->
     own = [part for network in networks for part in network_objects(place, network)]
     shared = [path for path in (place / networks[0].name / "runtime").rglob("*.[cS]") if path.stem != "program"]
     boot = [f"-DTW_CORES={booted or max(network.budget.cores for network in networks)}", *stacks(networks)]
-    options = {path: boot if path.suffix == ".S" else [] for path in [place / "main.c", *sorted(shared)]}
-    objects = [*own, *compiled(place, networks[0], options)]
+    options = {path: boot if path.suffix == ".S" else [] for path in sorted(shared)}
+    around = ["-I", str(place), "-I", str(place / networks[0].name / "runtime" / "libc")]
+    objects = [*own, *compiled(place, networks[0], options), *compiled(place, networks[0], {place / "main.c": around})]
     program, flags = place / networks[0].name / "firmware.elf", networks[0].writer.schedule.target.flags
     link = [*flags, "-static", "-T", "runtime/link.ld", "-Wl,--gc-sections"]
     link_objects(objects, [], program, find_cross_compiler(), link)
@@ -104,9 +106,9 @@ def firmware(place: Path, networks: list[Network], booted: int | None = None) ->
 
 
 def network_objects(place: Path, network: Network) -> list[Path]:
-    """All but the runtime, for the network's number of cores."""
+    """All but the runtime, for the number of cores of the network, whose name is in its kernels: all are compiled."""
     sources = [path for path in (place / network.name).rglob("*.c") if "runtime" not in path.parts]
-    own = [f"-DTW_CORES={network.budget.cores}"]
+    own = [f"-DTW_CORES={network.budget.cores}", *FLAGS]
     return compiled(place, network, dict.fromkeys(sorted(sources), own))
 
 
@@ -119,11 +121,12 @@ def stacks(networks: list[Network]) -> list[str]:
     ]  # fmt: skip
 
 
-def compiled(place: Path, first: Network, sources: Mapping[Path, list[str]]) -> list[Path]:
-    """Objects of sources, each with its own options besides those of all."""
-    flags = [*first.writer.schedule.target.flags, *WARNINGS, "-I", f"{first.name}/runtime/libc", "-I", "."]
+def compiled(place: Path, network: Network, sources: Mapping[Path, list[str]]) -> list[Path]:
+    """Objects of sources, each with its own options besides those of all. They are the options that programs of single
+    networks have, with which they share the objects of the runtime."""
+    flags = [*network.writer.schedule.target.flags, *WARNINGS, "-I", "runtime/libc"]
     options = {path: [*flags, *own] for path, own in sources.items()}
-    return compile_objects(options, place, find_cross_compiler())
+    return compile_objects(options, place / network.name, find_cross_compiler())
 
 
 def main_text(networks: list[Network]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tilewright.sim.elf import Elf, parse_elf
+from tilewright.sim.program.elf import Elf, parse_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import BARE, compile_objects, find_compiler
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of, run_code
-from tests.sim.neureka_model import DEPTHWISE, POINTWISE, Case, Job, random_job
-from tests.sim.test_neureka import Bench
+from tests.sim.neureka.model import DEPTHWISE, POINTWISE, Case, Job, random_job
+from tests.sim.neureka.test_neureka import Bench
 from tilewright.errors import CompileError
 from tilewright.sim.activity import CLASSES, activity_names
 from tilewright.sim.energy import Cost, Energy, EnergyModel
-from tilewright.sim.manycore import manycore
 from tilewright.sim.platforms import PLATFORMS
+from tilewright.sim.platforms.manycore import manycore
+from tilewright.sim.platforms.siracusa import SIRACUSA
+from tilewright.sim.platforms.siracusa_energy import SIRACUSA_ENERGY
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.siracusa import SIRACUSA
-from tilewright.sim.siracusa_energy import SIRACUSA_ENERGY
 
 TABLE = Path(__file__).parents[2] / "docs" / "energy.md"
 PRICES = EnergyModel(

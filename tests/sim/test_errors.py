@@ -9,7 +9,7 @@ import pytest
 
 from tests.sim.assembling import BASE, assemble, built, elf_bytes, elf_of
 from tilewright.errors import CompileError
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 from tilewright.sim.simulator import Simulator
 
 WILD = "*(volatile int *)0x40000000 = 1"

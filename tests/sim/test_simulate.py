@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from tests.sim.assembling import BASE, FOREVER, assemble, built, elf_of
-from tilewright.sim.elf import Segment
-from tilewright.sim.manycore import manycore
+from tilewright.sim.platforms.manycore import manycore
+from tilewright.sim.program.elf import Segment
 from tilewright.sim.simulator import Simulator
 
 TOTAL = sum(i * i for i in range(1024))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.sim.elf import sections
+from tilewright.sim.program.elf import sections
 
 CODE = (".text", ".code")
 OPCODES = {0x07: "load", 0x27: "store", 0x43: "fmadd", 0x47: "fmsub", 0x4B: "fnmsub", 0x4F: "fnmadd", 0x53: "op"}

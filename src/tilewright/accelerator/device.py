@@ -22,7 +22,7 @@ from tilewright.accelerator.declaration import Accelerator, Event
 from tilewright.errors import Refusal
 from tilewright.ir.requant import ROUNDINGS, Requant
 from tilewright.ir.types import Array
-from tilewright.sim.user import ACCESS, BUSY, UserDevice
+from tilewright.sim.user.device import ACCESS, BUSY, UserDevice
 
 Registers = SimpleNamespace
 """The registers of a job by name, as signed numbers."""

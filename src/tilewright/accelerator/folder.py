@@ -13,7 +13,7 @@ from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
 from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
-from tilewright.sim.user import UserDevice
+from tilewright.sim.user.device import UserDevice
 from tilewright.target.user_python import loaded, named
 
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"

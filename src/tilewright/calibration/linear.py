@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.calibration.values import (
+    NATIVELY,
     TFLITES,
     TO_BYTES,
     TO_BYTES_IN_64_BITS,
@@ -121,15 +122,27 @@ IMAGES = (
 DEEP = ((8, 8, 16, 3, 1), (4, 4, 64, 3, 1), (10, 6, 32, 3, 1), (12, 12, 16, 3, 2), (9, 9, 24, 5, 1), (2, 32, 16, 3, 1))
 """Height, width, channels, kernel, stride."""
 
+ONE_CHANNEL = ((20, 12, 1, 16, 5, 1), (16, 11, 1, 8, 4, 2), (12, 12, 1, 8, 8, 2), (40, 10, 1, 16, 7, 2))
+"""As IMAGES, with large windows, as a network's first layer has them."""
+
+PLANES = (
+    (25, 5, 16, 3, 1), (11, 7, 8, 3, 1), (13, 9, 6, 3, 2), (6, 21, 8, 3, 1), (3, 3, 48, 3, 1), (6, 6, 40, 3, 2),
+    (7, 14, 12, 3, 1), (48, 48, 2, 3, 1), (32, 32, 4, 3, 2),
+)  # fmt: skip
+"""As DEEP: rows that end within a word, small planes and large ones."""
+LAYERS = ((25, 5, 64, 3, 1), (12, 12, 64, 3, 1), (24, 24, 16, 3, 1), (24, 24, 32, 3, 2), (48, 48, 8, 3, 1))
+"""As DEEP, as large as a network's layers."""
+
 
 def convolutions() -> Iterator[Sample]:
-    for height, width, channels, filters, kernel, stride in IMAGES:
+    for height, width, channels, filters, kernel, stride in (*IMAGES, *ONE_CHANNEL):
         pad = kernel // 2
         op = Conv((stride, stride), padding=(pad,) * 4, channels_last=True)
         x, w = (1, height, width, channels), (filters, kernel, kernel, channels)
         rest = [None, factors(filters), summands(filters)]
         yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
         yield replace(op, requant=TO_BYTES), [values("uint8", *x), values("int8", *w), *rest]
+        yield replace(op, requant=NATIVELY), [values("int8", *x), values("int8", *w), *rest]
         for summand in (summands(filters), None):
             wide = [None, large_factors(filters), summand]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
@@ -159,16 +172,18 @@ def long_convolutions() -> Iterator[Sample]:
 
 
 def depthwise_convolutions() -> Iterator[Sample]:
-    for height, width, channels, kernel, stride in DEEP:
+    for height, width, channels, kernel, stride in (*DEEP, *PLANES, *LAYERS):
         pad = kernel // 2
         op = Conv((stride, stride), padding=(pad,) * 4, channels_last=True, groups=channels)
         x, w = (1, height, width, channels), (channels, kernel, kernel, 1)
         rest = [None, factors(channels), summands(channels)]
-        yield replace(op, requant=TO_BYTES), [values("int8", *x), values("int8", *w), *rest]
+        for requant in (TO_BYTES, NATIVELY):
+            yield replace(op, requant=requant), [values("int8", *x), values("int8", *w), *rest]
         for summand in (summands(channels), None):
             wide = [None, large_factors(channels), summand]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
-        yield op, [values("float32", *x), values("float32", *w)]
+        if height * width * channels <= 2000:
+            yield op, [values("float32", *x), values("float32", *w)]
     for height, width, channels, stride in ((24, 24, 8, 1), (16, 40, 4, 1), (24, 24, 8, 2), (20, 16, 16, 1)):
         op = Conv((stride, stride), padding=(1,) * 4, channels_last=True, groups=channels)
         yield op, [values("float32", 1, height, width, channels), values("float32", channels, 3, 3, 1)]
@@ -264,16 +279,6 @@ MEDIUM = (
     (48, 48, 3, 8, 3, 2),
 )
 """As IMAGES, as large as a network's layers: for cores that layers are not cut for."""
-
-
-ONE_CHANNEL = ((20, 12, 1, 16, 5, 1), (16, 11, 1, 8, 4, 2), (12, 12, 1, 8, 8, 2), (40, 10, 1, 16, 7, 2))
-"""As IMAGES, with large windows, as a network's first layer has them."""
-
-PLANES = (
-    (25, 5, 16, 3, 1), (11, 7, 8, 3, 1), (13, 9, 6, 3, 2), (6, 21, 8, 3, 1), (3, 3, 48, 3, 1), (6, 6, 40, 3, 2),
-    (7, 14, 12, 3, 1), (48, 48, 2, 3, 1), (32, 32, 4, 3, 2),
-)  # fmt: skip
-"""As DEEP: rows that end within a word, small planes and large ones."""
 
 
 def requantised(x: Array, w: Array, filters: int) -> Iterator[tuple[Requant, list[Array | None]]]:

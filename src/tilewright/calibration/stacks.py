@@ -68,9 +68,9 @@ def samples(kernel: Kernel) -> Iterator[Instance]:
 def instance_stack(target: Target, instance: Instance) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for header, text in {**headers([instance], target.kernel_file), PREFIX_FILE: ""}.items():
+        for header, text in {**headers([instance], target.kernel_text), PREFIX_FILE: ""}.items():
             (folder / header).write_text(text)
-        (folder / instance.file).write_text(instance.text(target.kernel_file))
+        (folder / instance.file).write_text(instance.text(target.kernel_text))
         libc = target.runtime_files()["libc/math.c"].parent
         cores = target.cluster.cores if target.cluster else 1
         flags = [*target.flags, "-I", str(libc), f"-DTW_CORES={cores}", "-S", instance.file, "-o", "out.s"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.ir.op import Op
-from tilewright.ir.requant import full_range
+from tilewright.ir.requant import NATIVE, full_range
 from tilewright.ir.types import Array
 
 Sample = tuple[Op, Sequence[Array | None]]
@@ -15,6 +16,10 @@ Sample = tuple[Op, Sequence[Array | None]]
 
 TO_BYTES = full_range(16, "int8")
 """A requantisation as networks have it."""
+
+
+NATIVELY = replace(TO_BYTES, rounding=NATIVE)
+"""The same as hardware does it."""
 
 
 TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, "half_even")

@@ -22,7 +22,7 @@ def files(writer: Writer) -> dict[str, str]:
 
 
 def runtime_files(target: Target) -> dict[str, str]:
-    texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
+    texts = {f"runtime/{name}": text for name, text in target.runtime_texts.items()}
     texts[f"kernels/{PLATFORM_HEADER}"] = target.kernel_text(PLATFORM_HEADER)
     return texts | {memory_regions.FILE: memory_regions.memory_regions(target)}
 

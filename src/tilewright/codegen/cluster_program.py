@@ -17,7 +17,7 @@ ALWAYS = ("cluster.h", "tw.h")
 
 def files(target: Target) -> dict[str, str]:
     """The runtime as it is in the target's folders, and the headers that it shares with the kernels."""
-    texts = {f"runtime/{name}": path.read_text() for name, path in target.runtime_files().items()}
+    texts = {f"runtime/{name}": text for name, text in target.runtime_texts.items()}
     shared = [name for text in texts.values() for name in included(text) if name.startswith(KERNELS)]
     texts[limits.FILE] = limits.limits_header(target)
     texts[memory_regions.FILE] = memory_regions.memory_regions(target)
@@ -33,7 +33,7 @@ def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
     waiting = [*ALWAYS, *(name.removeprefix(KERNELS) for name in shared)]
     while waiting:
         name = waiting.pop()
-        texts[name] = target.kernel_file(name).read_text()
+        texts[name] = target.kernel_text(name)
         waiting += [other for other in included(texts[name]) if other not in texts]
     return texts
 

@@ -48,10 +48,10 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     )
     added = {name for one in target.outside for name in one.files}
     texts |= {
-        f"kernels/{instance.file}": instance.text(target.kernel_file, instance.kernel.source in added)
+        f"kernels/{instance.file}": instance.text(target.kernel_text, instance.kernel.source in added)
         for instance in used
     }
-    texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
+    texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_text).items()}
     texts |= {**outside.library_files(target, used), **threads.files(schedule)}
     if target.board is not None:
         texts |= board_program.files(writer)

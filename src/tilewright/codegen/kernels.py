@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import lru_cache
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir.graph import Graph
@@ -23,7 +23,7 @@ PREFIX_FILE = "prefix.h"
 """Beside the kernels: gives their functions the name of the network."""
 
 
-Find = Callable[[str], Path]
+Read = Callable[[str], str]
 """The file of a kernel's source or header by its name."""
 
 
@@ -102,7 +102,7 @@ class Instance:
         """Headers of the target's before the source; what applies a curve comes after the curve."""
         return (CURVES_FILE, self.kernel.params_header) if self.curve else (self.kernel.params_header,)
 
-    def text(self, find: Find, numbered: bool = False) -> str:
+    def text(self, read: Read, numbered: bool = False) -> str:
         """The kernel's source with its types fixed at the top; compilers count its own lines if it is `numbered`."""
         defines = [f"#define TW_NAME {self.function}"]
         defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.gathers else []
@@ -113,8 +113,8 @@ class Instance:
             # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
             defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
         defines += [f"#define TW_CURVE tw_curve_{self.curve}"] if self.curve else []
-        source = find(self.kernel.source).read_text(encoding="utf-8")
-        if not self.has_native and any(HAS_NATIVE in text for text in headers([self], find).values()):
+        source = read(self.kernel.source)
+        if not self.has_native and any(HAS_NATIVE in text for text in headers([self], read).values()):
             defines.append(f"#define {HAS_NATIVE} 0")
         # With the prototype before it, the compiler checks the source against the signature.
         includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in (*self.includes, PREFIX_FILE))]
@@ -154,17 +154,15 @@ def is_native(op: Op) -> bool:
     return any(requant.rounding == NATIVE for requant in requants_of(op))
 
 
-def headers(used: Iterable[Instance], find: Find) -> dict[str, str]:
+def headers(used: Iterable[Instance], read: Read) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
     waiting = [name for instance in used for name in instance.includes]
-    waiting += [
-        name for instance in used for name in included(find(instance.kernel.source).read_text(encoding="utf-8"))
-    ]
+    waiting += [name for instance in used for name in included(read(instance.kernel.source))]
     while waiting:
         name = waiting.pop()
         if name not in texts:
-            texts[name] = find(name).read_text(encoding="utf-8")
+            texts[name] = read(name)
             waiting += included(texts[name])
     return texts
 
@@ -212,8 +210,9 @@ def prefixed(function: str, name: str) -> str:
     return f"{name}_{function.removeprefix('tw_')}"
 
 
-def included(text: str) -> list[str]:
-    return re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)
+@lru_cache(maxsize=1024)
+def included(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE))
 
 
 def _lower(name: str) -> str:

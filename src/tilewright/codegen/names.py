@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 
 SMALL_COMPILERS = frozenset({"near", "far", "huge", "interrupt"})
 """Words that compilers for small processors have besides."""
@@ -90,15 +91,16 @@ def unique(wanted: Mapping[str, str], taken: Iterable[str] = (), reserved: Reser
     used = {*taken, *reserved.words}
     chosen = {}
     for name, text in wanted.items():
-        base = identifier(text)
-        base = word = f"tensor_{base}" if reserved.has_family(base) else base
-        number = 1
-        while word in used:
-            number += 1
-            word = f"{base}_{number}"
-        used.add(word)
-        chosen[name] = word
+        chosen[name] = _free(identifier(text), used, reserved)
+        used.add(chosen[name])
     return chosen
+
+
+def _free(base: str, used: set[str], reserved: Reserved) -> str:
+    """The word itself, or the first with a number behind it that nothing is called."""
+    numbered = (f"{base}_{number}" for number in count(2))
+    word = next(word for word in chain([base], numbered) if word not in used)
+    return _free(f"tensor_{base}", used, reserved) if reserved.has_family(word) else word
 
 
 def comment(text: str) -> str:

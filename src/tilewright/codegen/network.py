@@ -12,7 +12,7 @@ from tilewright.codegen import threads
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
-from tilewright.codegen.names import Reserved, comment, identifier, unique
+from tilewright.codegen.names import NOTHING, Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
 from tilewright.planner.arena.board_regions import MOST_ARENAS
@@ -23,6 +23,9 @@ OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS)
 OWN_NAMES = frozenset({"arena", "arena_memory", "params", "pointers", "scratch"}) | OTHER_ARENAS
 RESERVED = Reserved(OWN_NAMES, (r"layer_\d+(_pointers)?",))
 """Names in network.c and network.h."""
+
+SUBMITTED = Reserved(families=(r"layer_\d+_.*",))
+"""Parameters of what accelerators are given, and tables of them, which stand beside all tensors."""
 
 EXAMPLE = Reserved(frozenset({"arena", "i", "main", "memory", "printf"}))
 """Names in main.c (`example.py`), whose buffers are called like the tensors."""
@@ -96,7 +99,8 @@ class Writer:
     @property
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
-        return RESERVED | EXAMPLE
+        submits = any(call.kernel.offloaded for call in self.schedule.calls)
+        return RESERVED | EXAMPLE | (SUBMITTED if submits else NOTHING)
 
     @property
     def _tables(self) -> set[str]:

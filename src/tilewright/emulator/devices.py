@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.sim.platform import PAGE, Device
-from tilewright.sim.probing import EngineJob
-from tilewright.sim.user import NEVER, CHost, CUserDevice, UserDevice, c_callbacks, heard, python_callbacks
-from tilewright.sim.watchdog import Watchdog
+from tilewright.sim.user.device import NEVER, CHost, CUserDevice, UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.user.watchdog import Watchdog
+from tilewright.sim.watching.probes import EngineJob
 
 SHOWN = 256
 """Registers whose last value is kept, for who asks what went wrong."""

@@ -18,13 +18,13 @@ from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError, present
 from tilewright.sim.activity import Activity
-from tilewright.sim.elf import MACHINE_ARM, Elf, read_elf
-from tilewright.sim.lines import source_line
 from tilewright.sim.platform import PAGE, Memory, Platform
-from tilewright.sim.probing import EngineJob, Probe
+from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf
+from tilewright.sim.program.lines import source_line
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user import UserDevice
-from tilewright.sim.watching import FunctionTime
+from tilewright.sim.user.device import UserDevice
+from tilewright.sim.watching.probes import EngineJob, Probe
+from tilewright.sim.watching.traces import FunctionTime
 
 SYSTEM = 0xE000_0000
 """Where the core's own registers are."""
@@ -381,10 +381,14 @@ class Emulator:
         try:
             return bytes(self._uc.mem_read(at, size))
         except self._unicorn.UcError:
-            raise CompileError(f"{at:#x}", f"{size} bytes there are not in a memory of {self.platform.name}") from None
+            raise self.platform.outside(at, size) from None
 
     def write(self, address: int | str, data: bytes) -> None:
-        self._uc.mem_write(self.address(address), data)
+        at = self.address(address)
+        try:
+            self._uc.mem_write(at, data)
+        except self._unicorn.UcError:
+            raise self.platform.outside(at, len(data)) from None
 
     def read_word(self, address: int | str) -> int:
         return int.from_bytes(self.read(address, 4), "little")

@@ -22,10 +22,10 @@ from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
-from tilewright.sim.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf
 from tilewright.sim.platform import Platform
-from tilewright.sim.probing import EngineJob, Probe
+from tilewright.sim.program.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf
 from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.watching.probes import EngineJob, Probe
 
 POLL = 0.2
 """Seconds between two looks at how far a program has come."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 
 SYMBOL = "tw_vectors"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, dtype_name
 
 States = Mapping[str, Array]
 """The values of states between two calls, by their names."""
@@ -43,6 +43,7 @@ def evaluate_node(graph: Graph, node: Node, values: Mapping[str, Array]) -> tupl
     results = found if isinstance(found, tuple) else (found,)
     for name, value in zip(node.outputs, results, strict=False):
         kind = graph.types.get(name)
-        if kind is not None and (value.dtype.name != kind.dtype or value.shape != kind.shape):
-            raise CompileError(node.where, f"computes {value.dtype.name}{value.shape}, the graph says {kind}")
+        if kind is not None and (dtype_name(value.dtype) != kind.dtype or value.shape != kind.shape):
+            what = f"computes {value.dtype.name}{value.shape}, the graph says {kind}"
+            raise CompileError(node.where, what, "mend numpy() or infer() of its operator: they contradict each other")
     return results

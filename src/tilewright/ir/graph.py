@@ -201,7 +201,8 @@ class Builder:
         if outputs is None:
             outputs = self._made_up(f"{name}_{op.kind.lower()}", len(types))
         if len(outputs) > len(types):
-            raise CompileError(where, f"{len(outputs)} outputs asked for, {len(types)} are supported")
+            what = f"{len(outputs)} outputs asked for, {len(types)} are supported"
+            raise CompileError(where, what, "take the further outputs out of the model")
         for tensor, kind in zip(outputs, types, strict=False):
             if tensor:
                 self._define(tensor, kind, where)
@@ -210,12 +211,16 @@ class Builder:
 
     def keep(self, node: Node, graph: Graph) -> None:
         """A node of another graph as it is: with operands of the same types, its results have theirs too."""
+        types, known = self.types, graph.types
         made = [tensor for tensor in node.outputs if tensor]
-        changed = any(self.types[tensor] != graph.types.get(tensor) for tensor in node.inputs if tensor)
-        if changed or any(tensor in self.types for tensor in made):
+        read = [(types[tensor], known.get(tensor)) for tensor in node.inputs if tensor]
+        # Mostly they are the same objects.
+        changed = [new for new, old in read if new is not old and new != old]
+        if changed or not types.keys().isdisjoint(made):
             self.add(node.op, node.inputs, node.outputs, node.name)
             return
-        self.types.update((tensor, graph.types[tensor]) for tensor in made)
+        for tensor in made:
+            types[tensor] = known[tensor]
         self.nodes.append(node)
 
     def output(self, tensor: str, name: str = "") -> None:
@@ -264,9 +269,11 @@ class Builder:
         if kind.dtype not in BYTES:
             raise CompileError(where, f"element type {kind.dtype} is not supported", f"use one of {', '.join(BYTES)}")
         if len(kind.shape) > MAX_AXES:
-            raise CompileError(where, f"tensor '{name}' has {len(kind.shape)} axes, at most {MAX_AXES} are supported")
+            what = f"tensor '{name}' has {len(kind.shape)} axes, at most {MAX_AXES} are supported"
+            raise CompileError(where, what, "reshape it to fewer in the model")
         if kind.elements > MAX_ELEMENTS:
-            raise CompileError(where, f"tensor '{name}' has {kind.elements} elements, at most {MAX_ELEMENTS} fit")
+            what = f"tensor '{name}' has {kind.elements} elements, at most {MAX_ELEMENTS} fit"
+            raise CompileError(where, what, "give inputs smaller shapes (--dim, --shape), or shrink the layer")
         self.types[name] = kind
 
 
@@ -284,21 +291,25 @@ def rebuild(graph: Graph) -> Builder:
     return builder
 
 
+IN_ORDER = "a node stands behind those that make its inputs, and an output is made by one"
+
+
 def verify(graph: Graph) -> Graph:
     """Check that every tensor is defined before use and has the type that its operator gives it."""
     defined = {*graph.sources, *graph.constants}
     for node in graph.nodes:
         for tensor in filter(None, node.inputs):
             if tensor not in defined:
-                raise CompileError(node.where, f"reads tensor '{tensor}' before anything defines it")
+                raise CompileError(node.where, f"reads tensor '{tensor}' before anything defines it", IN_ORDER)
         types = _infer(node.op, tuple([graph.types[tensor] if tensor else None for tensor in node.inputs]))
         for tensor, kind in zip(node.outputs, types, strict=False):
             if tensor and graph.types[tensor] != kind:
-                raise CompileError(node.where, f"gives {kind}, but tensor '{tensor}' is {graph.types[tensor]}")
+                what = f"gives {kind}, but tensor '{tensor}' is {graph.types[tensor]}"
+                raise CompileError(node.where, what, "give the tensor the type that its operator infers")
         defined.update(filter(None, node.outputs))
     for tensor in graph.outputs:
         if tensor not in defined:
-            raise CompileError(f"output '{tensor}'", "nothing defines this tensor")
+            raise CompileError(f"output '{tensor}'", "nothing defines this tensor", IN_ORDER)
     for state in graph.states:
         _verify_state(graph, state, defined)
     return graph
@@ -309,9 +320,11 @@ def _verify_state(graph: Graph, state: State, defined: Container[str]) -> None:
     if not state.after:
         raise CompileError(where, "nothing says what it becomes at the end of a call", "call becomes()")
     if state.after not in defined:
-        raise CompileError(where, f"nothing defines '{state.after}', which it becomes at the end of a call")
+        what = f"nothing defines '{state.after}', which it becomes at the end of a call"
+        raise CompileError(where, what, IN_ORDER)
     if state.before in graph.producers or state.before in graph.inputs or state.before in graph.constants:
-        raise CompileError(where, f"'{state.before}' is its value when a call begins, but something else makes it")
+        what = f"'{state.before}' is its value when a call begins, but something else makes it"
+        raise CompileError(where, what, "give the state's value a name of its own")
     kinds = type_of(state.initial), graph.types[state.before], graph.types[state.after]
     if len(set(kinds)) > 1:
         what = f"is {kinds[0]} before the first call, {kinds[1]} when a call begins and {kinds[2]} when it ends"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,16 @@ def element(dtype: str) -> np.dtype[Any]:
 
 def as_computed(array: Array) -> Array:
     """Floats of any width as those that are computed with; other arrays as they are."""
-    return array.astype(np.float32) if array.dtype.name in STORED else array
+    return array.astype(np.float32) if dtype_name(array.dtype) in STORED else array
 
 
+@cache
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """numpy puts the name together anew whenever it is asked for it, which takes longer than many a small operator."""
+    return dtype.name
+
+
+@cache
 def limits(dtype: str) -> tuple[int, int]:
     """The smallest and the largest value of an integer type."""
     info = np.iinfo(dtype)
@@ -84,4 +92,4 @@ def narrowest(low: float, high: float, among: Sequence[str]) -> str | None:
 
 
 def type_of(array: Array) -> TensorType:
-    return TensorType(array.dtype.name, array.shape)
+    return TensorType(dtype_name(array.dtype), array.shape)

@@ -88,11 +88,13 @@ def _check(graph: Graph, node: Node) -> None:
     op, operands = _rows(node), node.operands()
     tokens = graph.types[operands["Q"]].shape[1]
     if not op.causal and tokens > 1:
-        raise CompileError(node.where, "attends to later tokens, so it cannot run token by token")
+        what = "attends to later tokens, so it cannot run token by token"
+        raise CompileError(node.where, what, "use a decoder: its attention is causal (docs/language_models.md)")
     if POSITION in operands or op.first:
-        raise CompileError(node.where, "has a cache already")
+        raise CompileError(node.where, "has a cache already", "export the model without one (use_cache=False)")
     if POSITION not in graph.inputs:
-        raise CompileError(f"network '{graph.name}'", f"has no input '{POSITION}': how many tokens came before")
+        what = f"has no input '{POSITION}': how many tokens came before"
+        raise CompileError(f"network '{graph.name}'", what, "add it: a scalar of int32")
 
 
 def without_outputs(graph: Graph) -> Graph:

@@ -99,8 +99,8 @@ class ModelC:
             "kernels/kernels.h": prototypes(used),
             f"kernels/{PREFIX_FILE}": prefixes(used, self.modes.decoding.kernel_prefix),
         }
-        texts |= {f"kernels/{instance.file}": instance.text(target.kernel_file) for instance in used}
-        return texts | {f"kernels/{header}": text for header, text in headers(used, target.kernel_file).items()}
+        texts |= {f"kernels/{instance.file}": instance.text(target.kernel_text) for instance in used}
+        return texts | {f"kernels/{header}": text for header, text in headers(used, target.kernel_text).items()}
 
     def constants(self) -> dict[str, Text]:
         """As C."""

@@ -53,7 +53,8 @@ def of_tokens(exported: Exported, tokens: int) -> Graph:
     model = fixed(exported, tokens)
     graph = pipeline.import_model(model.proto, shapes=model.shapes, bind=model.bind)
     if tuple(graph.inputs) != (IDS,):
-        raise CompileError(exported.where, f"needs inputs {', '.join(graph.inputs)}; {IDS} alone is expected")
+        what = f"needs inputs {', '.join(graph.inputs)}; {IDS} alone is expected"
+        raise CompileError(exported.where, what, "export the decoder with nothing but the tokens as input")
     return apply(folded(apply(graph, (DROP_IDENTITIES,))), (DROP_IDENTITIES, TIDY_ATTENTION))
 
 

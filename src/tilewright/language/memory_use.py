@@ -15,8 +15,8 @@ from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.planner.cluster.capacity import capacity
-from tilewright.sim.elf import allocated_ranges, read_elf
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.program.elf import allocated_ranges, read_elf
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 

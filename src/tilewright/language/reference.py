@@ -27,7 +27,8 @@ class ReferenceTalker:
         """What was read, then every token; `seconds` are 0."""
         model, tokens = self.model, self.model.tokenizer.encode(request.text)
         if not 0 < len(tokens) <= model.context:
-            raise CompileError("prompt", f"has {len(tokens)} tokens, the context holds {model.context}")
+            what = f"has {len(tokens)} tokens, the context holds {model.context}"
+            raise CompileError("prompt", what, f"give 1 to {model.context} tokens, or compile with a longer context")
         sampler = Sampler(request.sampling, model.config.words)
         reading = _Reading(self, sampler)
         reading.prompt(tokens)

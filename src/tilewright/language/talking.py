@@ -18,8 +18,8 @@ from tilewright.language.sampler import Sampling
 from tilewright.run.host import LOADABLE
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, come_to
 from tilewright.sim.activity import Activity
-from tilewright.sim.elf import load_in_place
 from tilewright.sim.energy import Energy
+from tilewright.sim.program.elf import load_in_place
 from tilewright.sim.simulator import Simulator
 from tilewright.toolchain.compiler import (
     STRICT,

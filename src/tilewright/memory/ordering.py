@@ -212,13 +212,18 @@ class _Beam:
 
     def freed(self, state: _State, index: int) -> int:
         left = state.left ^ 1 << index
-        return sum(size for users, size in self.net.frees[index] if not users & left)
+        total = 0
+        for users, size in self.net.frees[index]:
+            if not users & left:
+                total += size
+        return total
 
     def advance(self, state: _State, index: int) -> _State:
         self.moves += 1
         left = state.left ^ 1 << index
-        enabled = tuple(later for later in self.net.after[index] if not self.net.before[later] & left)
-        ready = enabled + tuple(other for other in state.ready if other != index)
+        before = self.net.before
+        enabled = [later for later in self.net.after[index] if not before[later] & left]
+        ready = (*enabled, *[other for other in state.ready if other != index])
         during = state.live + self.net.born[index]
         live, path = during - self.freed(state, index), _Path(index, state.path)
         return _State(left, state.done + 1, ready, live, max(state.peak, during), path)

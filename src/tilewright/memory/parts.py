@@ -35,14 +35,14 @@ def solve_in_parts(problem: Problem, kept: Sequence[Buffer], capacities: Sequenc
     unit = problem.alignment
     start = side_by_side(kept, unit)
     moving = [buffer for buffer in problem.buffers if buffer not in kept]
-    rooms = [(capacities[0] - start.peak) // unit, *(size // unit for size in capacities[1:])]
+    units = [(capacities[0] - start.peak) // unit, *(size // unit for size in capacities[1:])]
     boxes = [Box(buffer.first, buffer.last, -(-buffer.bytes // unit)) for buffer in moving]
-    if rooms[0] < 0:
+    if units[0] < 0:
         return None
     for order in _orders(boxes):
-        placed = _first_fit(boxes, order, rooms)
+        placed = _first_fit(boxes, order, units)
         if placed is not None:
-            return _parts(problem, start, moving, placed, len(rooms))
+            return _parts(problem, start, moving, placed, len(units))
     return None
 
 
@@ -59,15 +59,15 @@ def _orders(boxes: Sequence[Box]) -> Iterator[list[int]]:
         yield order
 
 
-def _first_fit(boxes: Sequence[Box], order: Sequence[int], rooms: Sequence[int]) -> dict[int, tuple[int, int]] | None:
+def _first_fit(boxes: Sequence[Box], order: Sequence[int], units: Sequence[int]) -> dict[int, tuple[int, int]] | None:
     """Each box in turn in the first memory that has room for it: its memory and its place there."""
-    taken: list[list[tuple[int, int, Box]]] = [[] for _ in rooms]
+    taken: list[list[tuple[int, int, Box]]] = [[] for _ in units]
     placed: dict[int, tuple[int, int]] = {}
     for index in order:
         box = boxes[index]
-        for memory, room in enumerate(rooms):
+        for memory, most in enumerate(units):
             at = lowest_gap(box, taken[memory])
-            if at + box.height <= room:
+            if at + box.height <= most:
                 bisect.insort(taken[memory], (at, at + box.height, box))
                 placed[index] = memory, at
                 break

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-import numpy as np
-
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.requant import Requant
-from tilewright.ir.types import STORED, Array, TensorType, as_computed, is_integer
+from tilewright.ir.types import STORED, Array, TensorType, as_computed, dtype_name, is_integer
 from tilewright.ops.cast import Cast
 
 NARROW = frozenset({"int8", "uint8"})
@@ -63,9 +61,10 @@ def result_dtype(op: Requantised, dtype: str) -> str:
 
 def centred(values: Array, zero: int) -> Array:
     """Integers in the type of their sums, without their zero point."""
-    if values.dtype == np.float32 or values.dtype.name in STORED:
+    name = dtype_name(values.dtype)
+    if name == "float32" or name in STORED:
         return as_computed(values)
-    wide = values.astype(total_dtype(values.dtype.name))
+    wide = values.astype(total_dtype(name))
     return wide - wide.dtype.type(zero) if zero else wide
 
 

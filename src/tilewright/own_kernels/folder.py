@@ -83,7 +83,8 @@ def _called(path: Path, made: Callable[..., Any], given: dict[str, str], place: 
     except (CompileError, InternalError):
         raise
     except Exception as error:
-        raise CompileError(f"{path}, kernels({', '.join(given)})", f"{type(error).__name__}: {error}") from None
+        where = f"{path}, kernels({', '.join(given)})"
+        raise CompileError(where, f"{type(error).__name__}: {error}", "mend it, or what it is given") from None
 
 
 def _checked(path: Path, declared: object) -> OwnKernels:

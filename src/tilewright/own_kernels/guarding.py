@@ -43,6 +43,7 @@ def _guarded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
         except Exception as error:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
             where = f"{path}:{frames[-1].lineno}" if frames else str(path)
-            raise CompileError(f"{where}, {function.__name__}()", f"{type(error).__name__}: {error}") from None
+            where = f"{where}, {function.__name__}()"
+            raise CompileError(where, f"{type(error).__name__}: {error}", "mend the function") from None
 
     return call

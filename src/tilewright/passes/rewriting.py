@@ -12,9 +12,11 @@ Replace = Callable[[Node, Builder], Mapping[str, str] | None]
 
 
 def rewrite(graph: Graph, change: Replace) -> Graph:
-    """A new graph in which `change` has been asked about every node, in order; what nothing needs is dropped."""
+    """A new graph in which `change` has been asked about every node, in order; what nothing needs is dropped.
+    The same graph where nothing changes."""
     builder = rebuild(graph)
     renamed: dict[str, str] = {}
+    is_same = True
     for node in graph.nodes:
         if not renamed.keys().isdisjoint(node.inputs):
             node = replace(node, inputs=tuple(renamed.get(name, name) for name in node.inputs))
@@ -24,12 +26,15 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
             builder.keep(node, graph)
         else:
             renamed.update(changed)
+            is_same = False
+    if is_same and tuple(builder.notes) == graph.notes and builder.rounded == graph.rounded:
+        return drop_unused(graph)
     builder.ends_like(graph, lambda tensor: renamed.get(tensor, tensor))
     return drop_unused(builder.build())
 
 
 def drop_unused(graph: Graph) -> Graph:
-    """Without the nodes and constants that no output or state needs."""
+    """Without the nodes and constants that no output or state needs; the same graph where all are needed."""
     needed = set(graph.sinks)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
@@ -38,6 +43,8 @@ def drop_unused(graph: Graph) -> Graph:
             needed.update(filter(None, node.inputs))
     nodes = tuple(reversed(kept))
     constants = {name: value for name, value in graph.constants.items() if name in needed}
+    if len(nodes) == len(graph.nodes) and len(constants) == len(graph.constants):
+        return graph
     defined = {*graph.sources, *constants, *(name for node in nodes for name in node.outputs)}
     types = {name: kind for name, kind in graph.types.items() if name in defined}
     return replace(graph, nodes=nodes, constants=constants, types=types)

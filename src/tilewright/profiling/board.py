@@ -18,8 +18,8 @@ from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile,
 from tilewright.profiling.timeline import Job, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
-from tilewright.sim.probing import Probe
 from tilewright.sim.simulator import Simulator
+from tilewright.sim.watching.probes import Probe
 
 CORE = 0
 WHOLE = "whole"

@@ -18,7 +18,7 @@ from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
-from tilewright.sim.probing import Transfer
+from tilewright.sim.watching.probes import Transfer
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tilewright.sim.calls import return_addresses
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
+from tilewright.sim.watching.calls import return_addresses
 
 LAYER_FUNCTION = re.compile(r"layer_(\d+)_(load|renew|gather|run|finish|store|stage)")
 RUNNERS = frozenset({

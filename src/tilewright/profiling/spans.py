@@ -10,7 +10,7 @@ from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.places import ENGINE_WAIT, WAITS
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import Call
-from tilewright.sim.probing import Transfer
+from tilewright.sim.watching.probes import Transfer
 
 LAYER, KERNEL, BESIDE, WAIT, JOB, TRANSFER_IN, TRANSFER_OUT = (
     "layer", "kernel", "for an accelerator", "waits", "job", "transfer in", "transfer out",

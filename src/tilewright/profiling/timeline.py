@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
-from tilewright.sim.probing import EngineJob, Probe, Transfer
+from tilewright.sim.watching.probes import EngineJob, Probe, Transfer
 
 PREFETCH = "early"
 FETCHING = frozenset({PREFETCH, "load", "renew", "store"})

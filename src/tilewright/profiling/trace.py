@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.spans import spans, tracks
-from tilewright.sim.watching import Span, write_spans
+from tilewright.sim.watching.traces import Span, write_spans
 
 
 def write_trace(path: Path, found: Profiled) -> None:

@@ -62,12 +62,42 @@ def balanced(graph: Graph, samples: Samples, widths: Widths, progress: Progress,
 # ---- choice -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Rounded:
+    """Weights of a layer as integers: floats of every factor and layer at a time would take four times as much."""
+
+    layer: LinearLayer
+    levels: Array
+    scales: Array
+
+    @staticmethod
+    def of(weights: Array, layer: LinearLayer, bits: int) -> _Rounded:
+        rows = layer.rows(weights)
+        scales = row_scales(rows, bits)
+        return _Rounded(layer, nearest(rows, scales, bits), scales)
+
+    @property
+    def floats(self) -> Array:
+        return self.layer.unrows((self.levels * self.scales[:, None]).astype(np.float32))
+
+
 @dataclass
 class _Trial:
     """The error of a link's readers for each power; the first is without any factors."""
 
     factors: list[Array]
+    weights: dict[str, list[_Rounded]]
+    """Of each reader, by its results: as they would be with each factor, whatever the sample is."""
     errors: Array
+
+    @staticmethod
+    def of(link: Link, reach: Mapping[str, Array], widths: Widths) -> _Trial:
+        factors, weights = _proposals(link, reach), dict[str, list[_Rounded]]()
+        for reader in link.all_readers:
+            layer = reader.layer
+            bits = widths.of(layer.node.key, layer.node.name).weights
+            weights[layer.node.key] = [_Rounded.of(reader.scaled(factor), layer, bits) for factor in factors]
+        return _Trial(factors, weights, np.zeros(len(factors)))
 
     @property
     def best(self) -> Array:
@@ -82,7 +112,7 @@ def _chosen(
     graph: Graph, found: Sequence[Link], reach: Mapping[str, Array], samples: Samples, widths: Widths,
     progress: Progress,
 ) -> Factors:  # fmt: skip
-    trials = [_Trial(_proposals(link, reach), np.zeros(len(POWERS) + 1)) for link in found]
+    trials = [_Trial.of(link, reach, widths) for link in found]
     read = {name: number for number, link in enumerate(found) for name in link.readers}
     walk, feeds = Walk(graph), samples.spread(affordable(graph, TRIED))
     for number, one in enumerate(feeds):
@@ -90,7 +120,7 @@ def _chosen(
         for node, results in walk.steps(walk.values(one)):
             at = read.get(node.key)
             if at is not None:
-                _measure(found[at], node.key, trials[at], reach[node.key], results[0], widths)
+                _measure(found[at], node.key, trials[at], reach[node.key], results[0])
     return [(link, trial.best) for link, trial in zip(found, trials, strict=True) if trial.is_worth_it]
 
 
@@ -127,30 +157,23 @@ def _of_silent(factor: Array, weights: Array, alive: Array) -> Array:
         return np.asarray(float(np.median(weights[alive] * factor[alive])) / np.maximum(weights, 1e-30))
 
 
-def _measure(link: Link, tensor: str, trial: _Trial, reach: Array, value: Array, widths: Widths) -> None:
+def _measure(link: Link, tensor: str, trial: _Trial, reach: Array, value: Array) -> None:
     """Add the relative squared error of a tensor's readers on one sample."""
     low = float(value.min())
     for reader in link.readers[tensor]:
         layer = reader.layer
-        bits = widths.of(layer.node.key, layer.node.name).weights
         wanted = layer.node.op.numpy(value, layer.weights)
         size = float(np.sum(np.square(wanted, dtype=np.float64))) or 1.0
-        for at, factor in enumerate(trial.factors):
+        for at, (factor, weights) in enumerate(zip(trial.factors, trial.weights[layer.node.key], strict=True)):
             form = _format(reach, factor, low)
             x = rounded(link.divided(value, factor), form)
-            wrong = layer.node.op.numpy(x, _rounded_weights(reader.scaled(factor), layer, bits)) - wanted
+            wrong = layer.node.op.numpy(x, weights.floats) - wanted
             trial.errors[at] += float(np.sum(np.square(wrong, dtype=np.float64))) / size
 
 
 def _format(reach: Array, factor: Array, low: float) -> Format:
     high = float((reach / factor).max())
     return format_of_range(-high if low < 0 else 0.0, high, "int8")
-
-
-def _rounded_weights(weights: Array, layer: LinearLayer, bits: int) -> Array:
-    rows = layer.rows(weights)
-    scales = row_scales(rows, bits)
-    return layer.unrows((nearest(rows, scales, bits) * scales[:, None]).astype(np.float32))
 
 
 # ---- the graph with factors ---------------------------------------------------------------------------------------

@@ -74,8 +74,11 @@ def row_scales(
     best, scales = np.full(len(rows), np.inf), largest / top
     for part in NARROWER:
         tried = np.maximum(largest * part / top, LEAST_SCALE)
-        levels = np.clip(np.rint(rows / tried[:, None]), -top, top)
-        errors = ((levels * tried[:, None] - rows) ** 2) @ weight
+        wrong = rows / tried[:, None]
+        np.clip(np.rint(wrong, out=wrong), -top, top, out=wrong)
+        wrong *= tried[:, None]
+        wrong -= rows
+        errors = np.square(wrong, out=wrong) @ weight
         better = errors < best
         best, scales = np.where(better, errors, best), np.where(better, tried, scales)
     needed = UNHEARD * y_scale / (x_scale * np.sqrt(rows.shape[1]))

@@ -41,12 +41,11 @@ def print_targets(target: Console, found: Sequence[Target]) -> None:
     for heading in ("target", "engines", "kernels", "memories", "summary"):
         table.add_column(heading)
     for entry in found:
-        kernels = sum(len(engine.kernels) for engine in entry.engines)
         memories = [
             f"{memory.name} ({size(memory.bytes) if memory.bytes else 'any size'})" for memory in entry.memories
         ]
         engines = ", ".join(engine.name for engine in entry.engines)
-        table.add_row(entry.name, engines, str(kernels), ", ".join(memories), entry.summary)
+        table.add_row(entry.name, engines, str(_kernels(entry)), ", ".join(memories), entry.summary)
     target.print(table)
 
 
@@ -73,6 +72,13 @@ def target(entry: Target) -> dict[str, Any]:
         "name": entry.name, "summary": entry.summary, "engines": [engine.name for engine in entry.engines],
         "memories": [{"name": memory.name, "bytes": memory.bytes} for memory in entry.memories],
     }  # fmt: skip
+
+
+def _kernels(entry: Target) -> int:
+    """How many there are, also those that this machine's processor does not use."""
+    engines = (engine for one in entry.for_every_processor for engine in one.engines)
+    found = ((engine.name, kernel) for engine in engines for kernel in engine.kernels)
+    return len({(name, one.op, one.source, one.signature, *one.dtypes.items()) for name, one in found})
 
 
 def _dtypes(kind: type[Op], on: Target) -> list[str]:

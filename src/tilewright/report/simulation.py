@@ -9,7 +9,7 @@ from rich.console import Console
 from tilewright.report.console import count, name_text, plain_table, print_titled, size
 from tilewright.report.energy import energy_parts, energy_text
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.watching import FunctionTime
+from tilewright.sim.watching.traces import FunctionTime
 
 PROFILE_ROWS = 40
 

@@ -13,7 +13,7 @@ from tilewright.errors import present
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tilewright.emulator.faults import stack_overrun
 from tilewright.emulator.machine import STACK
 from tilewright.errors import CompileError, InternalError, present
-from tilewright.sim.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.platform import Platform
+from tilewright.sim.program.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.simulator import Simulator
 from tilewright.target.target import Machine
 

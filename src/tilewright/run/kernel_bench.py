@@ -30,7 +30,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Argument, Kernel
 from tilewright.target.memory import Memory as PlannedMemory
 from tilewright.target.target import Model, Target
-from tilewright.toolchain.compiler import STRICT, build_program, find_cross_compiler
+from tilewright.toolchain.compiler import STRICT, compile_objects, find_cross_compiler, link_objects
 
 STACK = 2064
 """Bytes for each core of a cluster: 2 KiB, and 16 more, so that equal depths lie in different banks."""
@@ -47,6 +47,8 @@ PARAMS = 4096
 MAX_CYCLES = 1_000_000_000
 CALLS = Path(__file__).parent / "c" / "bench_calls.h"
 """Calls the case that was asked for, twice."""
+CORES, ANY_CORES = (Path(__file__).parent / "c" / name for name in ("cores.S", "cores.h"))
+"""Say the number of cores to kernels that are compiled for any: to the linker, and where the linker says it."""
 CODE = 1 << 20
 """Bytes of the weight memory before the constants that accelerators read there."""
 
@@ -110,9 +112,12 @@ class Layout:
     end: int
 
 
-def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False) -> list[Measured]:
+def measure(
+    cases: Sequence[Case], target: Target, cores: int = 8, checked: bool = False, any_cores: bool = False
+) -> list[Measured]:
     """All cases in one program, each on a fresh machine. `checked` finds reads of memory that nobody has written, and
-    uses of the machine that it is not made for."""
+    uses of the machine that it is not made for. With `any_cores` kernels learn the number of cores from the linker:
+    they are compiled once for all numbers, and take a little longer."""
     layouts = [_layout(case, target) for case in cases]
     for case, layout in zip(cases, layouts, strict=True):
         _check_room(case, layout, target)
@@ -120,9 +125,10 @@ def measure(cases: Sequence[Case], target: Target, cores: int = 8, checked: bool
         tempfile.TemporaryDirectory(prefix="tilewright-bench-") as name,
         target.machine() as simulator,
     ):
-        program = _build(Path(name), cases, layouts, target, cores)
+        program = _build(Path(name), cases, layouts, target, cores, any_cores)
         if isinstance(simulator, Qemu):
-            raise CompileError(f"target {target.name}", "runs in QEMU, where kernels are not measured")
+            what = "runs in QEMU, where kernels are not measured"
+            raise CompileError(f"target {target.name}", what, "measure on a target of the virtual SoC or a Cortex-M4")
         if checked and isinstance(simulator, Simulator):
             simulator.check(unwritten=True, misuse=True)
         if isinstance(simulator, Emulator):
@@ -234,21 +240,27 @@ def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> No
 # ---- the program ------------------------------------------------------------------------------------------------
 
 
-def _build(folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int) -> Path:
+def _build(
+    folder: Path, cases: Sequence[Case], layouts: Sequence[Layout], target: Target, cores: int, any_cores: bool
+) -> Path:
     instances = {f"kernels/{case.instance.file}": case.instance for case in cases}
     runtime = _runtime_sources(target, _has_runtime_jobs(cases, target))
-    texts = {name: instance.text(target.kernel_file) for name, instance in instances.items()}
+    texts = {name: instance.text(target.kernel_text) for name, instance in instances.items()}
     texts["main.c"] = _main(cases, layouts, target)
     texts = _surroundings(target) | texts
     for name, text in (_headers(texts, target) | texts).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
-    compiled = [*STRICT, *target.flags, *headers, f"-DTW_CORES={cores}", f"-DTW_BENCH_STACK={STACK}"]
-    linked = [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"]
-    sources = [folder / name for name in ("boot.S", "main.c", *instances, *runtime)]
-    build_program(sources, compiled, [], folder / "bench.elf", find_cross_compiler(), linked)
-    return folder / "bench.elf"
+    always = [*STRICT, *target.flags, *headers]
+    compiled = [*always, f"-DTW_CORES={cores}", f"-DTW_BENCH_STACK={STACK}"]
+    of_kernels = [*always, "-include", ANY_CORES.name] if any_cores and target.cluster else compiled
+    sources = dict.fromkeys((folder / name for name in ("boot.S", CORES.name, "main.c", *runtime)), compiled)
+    sources |= dict.fromkeys((folder / name for name in instances), of_kernels)
+    compiler, program = find_cross_compiler(), folder / "bench.elf"
+    objects = compile_objects(sources, folder, compiler)
+    link_objects(objects, [], program, compiler, [*target.flags, "-T", "link.ld", "-Wl,--gc-sections"])
+    return program
 
 
 def _headers(texts: Mapping[str, str], target: Target) -> dict[str, str]:
@@ -270,7 +282,8 @@ def _surroundings(target: Target) -> dict[str, str]:
     texts = {name: path.read_text() for name, path in boot.items()}
     runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
     stacks = f"tw_bench_stacks = {_stacks(target)};\ntw_bench_variables = {VARIABLES};\n"
-    return texts | runtime | {CALLS.name: CALLS.read_text(), "stacks.ld": stacks, f"kernels/{PREFIX_FILE}": ""}
+    own = {path.name: path.read_text() for path in (CALLS, CORES, ANY_CORES)}
+    return texts | runtime | own | {"stacks.ld": stacks, f"kernels/{PREFIX_FILE}": ""}
 
 
 def _runtime_sources(target: Target, offloads: bool) -> list[str]:
@@ -314,10 +327,13 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout], target: Target) -> s
     lines += [instance.prototype() for instance in instances]
     for i, (case, layout) in enumerate(zip(cases, layouts, strict=True)):
         lines += _case(i, case, layout)
-    table = ", ".join(f"{{prepare_{i}, run_{i}, {_rest(i, case.kernel)}}}" for i, case in enumerate(cases))
+    table = ", ".join(map(_entry, range(len(cases)), cases, layouts))
     lines += [
         "typedef struct {",
-        "  void (*prepare)(void), (*call)(void), (*gather)(void), (*finish)(void);",
+        "  void *place;",
+        "  const void *params;",
+        "  uint32_t bytes;",
+        "  void (*call)(void), (*gather)(void), (*finish)(void);",
         "  int cooperative;",
         "} entry;",
         f"static const entry entries[] = {{{table}}};",
@@ -329,21 +345,26 @@ def _main(cases: Sequence[Case], layouts: Sequence[Layout], target: Target) -> s
     return "\n".join(lines)
 
 
-def _rest(index: int, kernel: Kernel) -> str:
+def _entry(index: int, case: Case, layout: Layout) -> str:
+    kernel = case.kernel
     others = [
         f"{name}_{index}" if has else "0" for name, has in (("gather", kernel.gathers), ("finish", kernel.finishes))
     ]
-    return ", ".join([*others, str(int(kernel.cooperative))])
+    words = [_place(layout), f"&params_{index}", f"sizeof params_{index}", f"run_{index}", *others]
+    return f"{{{', '.join([*words, str(int(kernel.cooperative))])}}}"
+
+
+def _place(layout: Layout) -> str:
+    """Of the parameters."""
+    return f"(void *){layout.places['params']:#x}"
 
 
 def _case(index: int, case: Case, layout: Layout) -> Iterator[str]:
     instance = case.instance
     params = case.kernel.params(case.op, case.types)
-    place = f"(void *){layout.places['params']:#x}"
     yield from _tables(index, params)
     yield f"static const {case.kernel.params_type} params_{index} = {{{_fields(index, params)}}};"
-    yield f"static void prepare_{index}(void) {{ memcpy({place}, &params_{index}, sizeof params_{index}); }}"
-    arguments = [place, *(_pointer(case, layout, instance, argument) for argument in case.kernel.arguments())]
+    arguments = [_place(layout), *(_pointer(case, layout, instance, argument) for argument in case.kernel.arguments())]
     if instance.takes_scratch:
         arguments.append(f"(void *){layout.places['scratch']:#x}")
     for name, function in instance.functions.items():
@@ -380,8 +401,9 @@ def _value(index: int, name: str, value: Param) -> str:
 
 
 def check(cases: Sequence[Case], target: Target, cores: int = 8, tolerance: float = 1e-5) -> list[Measured]:
-    """Measure, and compare with the operators' numpy meaning."""
-    found = measure(cases, target, cores, checked=True)
+    """Measure, and compare with the operators' numpy meaning. Cycles are a little more than in networks, whose kernels
+    are compiled for their number of cores."""
+    found = measure(cases, target, cores, checked=True, any_cores=True)
     for case, measured in zip(cases, found, strict=True):
         wanted = case.op.numpy(*case.arrays)
         for left, right in zip_longest(measured.results, wanted if isinstance(wanted, tuple) else (wanted,)):

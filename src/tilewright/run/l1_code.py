@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.sim.elf import sections
+from tilewright.sim.program.elf import sections
 
 TEXT = ".text."
 """What the sections of functions begin with; the linker joins those of one name."""

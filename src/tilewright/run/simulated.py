@@ -21,12 +21,12 @@ from tilewright.errors import CompileError, InternalError, present
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
-from tilewright.sim.calls import around_call, return_addresses
-from tilewright.sim.elf import Elf, code_bytes
 from tilewright.sim.energy import Energy
-from tilewright.sim.probing import Probe
+from tilewright.sim.program.elf import Elf, code_bytes
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
+from tilewright.sim.watching.calls import around_call, return_addresses
+from tilewright.sim.watching.probes import Probe
 from tilewright.target.target import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 

@@ -11,7 +11,7 @@ from tilewright.errors import present
 from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram
-from tilewright.sim.elf import load_in_place
+from tilewright.sim.program.elf import load_in_place
 from tilewright.target.target import Cluster
 from tilewright.toolchain.compiler import compile_objects, link_objects
 

@@ -1,1 +1,22 @@
-"""The virtual SoC: C sources of the simulator, platform descriptions and the code that builds and loads it."""
+"""The virtual SoC: whole chips, simulated cycle by cycle, from a description of their cores, memories and devices.
+
+`simulator.py` is its face: load a program, run it, look inside (`results.py`, `faults.py`, `gdb.py`). A chip is data:
+`platform.py` has the words, `platform_rules.py` what a description must keep to. What a run counts is in `activity.py`,
+what that costs in `energy.py`. `library.py` compiles the C below on first use. Every `#include` names its folder.
+
+* `platforms/` the chips: Siracusa, Snitch, MemPool, a microcontroller, ...: what is at which address, every latency
+* `program/` ELF files, source lines
+* `watching/` probes, time of functions, traces
+* `engine/` the C that every platform needs: who acts next, the bus, instruction caches, checks, snapshots, what Python
+  calls. `sim.h` has the whole state; `timing.h` every number of cycles but those of Snitch's and MemPool's cores
+* `isa/` instructions of all kinds of cores: tables, meaning, decoding
+* `cv32e40p/` cores with XpulpV2 or CORE-V's instructions, and plain ones
+* `snitch/` Snitch's cores and what only its cluster has: data movers (SSR), DMA; `fpu/` its queue, frep and the unit
+  behind it; `steady/` a fast path for its loops
+* `mempool/` MemPool's cores, banks, caches and DMA
+* `floats/` IEEE arithmetic, exact to the bit and the flag
+* `devices/` devices that any platform may have: event unit, MCHAN, HyperRAM, timers, console, control registers
+* `neureka/` N-EUREKA
+* `ita/` ITA, and four of them as ITAPool has
+* `user/` a user's own device, in C or Python
+"""

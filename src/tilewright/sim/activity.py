@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_MEMORIES = 16
-"""Of a platform; sim.h knows as many."""
+"""Of a platform; engine/sim.h knows as many."""
 
 CLASSES = ("alu", "mul", "mulh", "mac", "dot", "div", "load", "store", "branch", "jump", "float", "float_div")
-"""Instructions by what they use, in the order of CLASS_* in sim.h."""
+"""Instructions by what they use, in the order of CLASS_* in engine/sim.h."""
 OF_MEMORIES = ("words", "code_words", "dma_bytes", "npu_bytes")
 ENGINES = ("dma_bytes", "npu_cycles", "npu_macs", "npu_mac_bits")
 
 STALL_CAUSES = ("load_use", "branch", "muldiv", "conflict", "memory", "fetch", "sleep", "fpu")
-"""In the order of STALL_* in sim.h."""
+"""In the order of STALL_* in engine/sim.h."""
 
 U64 = ctypes.c_uint64
 
@@ -25,7 +25,7 @@ class CMemoryActivity(ctypes.Structure):
 
 
 class CActivity(ctypes.Structure):
-    """`activity` in sim.h."""
+    """`activity` in engine/sim.h."""
 
     _fields_ = [
         ("cycles", U64),

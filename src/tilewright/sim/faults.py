@@ -9,7 +9,7 @@ from tilewright.sim.library import CFault
 
 NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
 UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE = range(12, 17)
-"""In the order of sim.h."""
+"""In the order of engine/sim.h."""
 EBREAK = 3
 ANYTHING = "the platform may answer with anything"
 LAYER_HINT = "finish the layer with the jobs that are left of it"
@@ -85,7 +85,7 @@ MISUSES = (
         "addresses and length are multiples of 4, and one side is L1",
     ),
 )
-"""What is done, and what to try; in the order of sim.h."""
+"""What is done, and what to try; in the order of engine/sim.h."""
 
 
 def describe(fault: CFault, where: str) -> CompileError:

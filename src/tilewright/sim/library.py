@@ -20,9 +20,11 @@ FLAGS = (
     *("-std=gnu99", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     *("-ffp-contract=off", "-fno-sanitize=all", "-fwrapv"),
 )
-ZIG_FLAGS = {"core.c": ("-mllvm", "-disable-block-placement")}
-"""Half of the time that core.c takes to compile goes into a placement of its blocks that makes it no faster; other
-files are made faster by theirs."""
+LONGEST = FOLDER / "cv32e40p" / "core.c"
+"""Takes longer to compile than all others together."""
+ZIG_FLAGS = {LONGEST: ("-mllvm", "-disable-block-placement")}
+"""Half of that time goes into a placement of its blocks that makes it no faster; other files are made faster by
+theirs."""
 ZIG_BARE_LINK = ("-nostdlib", "-rtlib=none")
 """Without these zig first builds a runtime library, which takes longer than all else. The process has a C library."""
 
@@ -106,7 +108,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
 @cache
 def load(compiler_name: str | None = None) -> ctypes.CDLL:
     """The simulator as a library; built if this version of it was never built here."""
-    library = ctypes.CDLL(str(build_library(sources(), find_compiler(compiler_name), "the simulator")))
+    library = ctypes.CDLL(str(build_library(sources(), find_compiler(compiler_name), "the simulator", (FOLDER,))))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -117,8 +119,7 @@ def load(compiler_name: str | None = None) -> ctypes.CDLL:
 
 
 def build_library(sources: list[Path], compiler: Compiler, what: str, includes: tuple[Path, ...] = ()) -> Path:
-    """A shared library of some C files, kept by their content; they may include the headers of this folder, and of
-    others."""
+    """A shared library of some C files, kept by their content; they may include the headers of some folders."""
     folder = cache_folder() / "sim"
     target = folder / f"{_key(compiler, sources, includes)}.so"
     if target.is_file():
@@ -142,28 +143,37 @@ def _build_into(target: Path, sources: list[Path], compiler: Compiler, includes:
         os.replace(Path(draft) / "sim.so", target)
 
 
+GUARD = FOLDER / "user" / "device_guard.c"
+"""Linked to a device in C, so that a call of it can be ended; no part of the simulator."""
+
+
 def sources() -> list[Path]:
-    return sorted(FOLDER.glob("*.c"))
+    return sorted(path for path in FOLDER.rglob("*.c") if path != GUARD)
 
 
 def _key(compiler: Compiler, files: list[Path], includes: tuple[Path, ...]) -> str:
     """The compiler's path stands for its version: asking it would cost more than a start may take."""
     flags = [word for path in files for word in _flags(compiler, path)]
     digest = hashlib.sha256("\n".join([*compiler.command, *flags, _processor()]).encode())
-    others = [path for folder in includes for path in folder.glob("*.h")]
-    for path in sorted([*files, *others, *FOLDER.glob("*.h"), *FOLDER.glob("*.def")]):
+    headers = [path for folder in includes for path in _headers(folder)]
+    for path in sorted([*files, *headers]):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:32]
 
 
+def _headers(folder: Path) -> list[Path]:
+    """The simulator includes those of its own folders; below a user's there may be anything."""
+    is_own = folder == FOLDER
+    return [*folder.rglob("*.h"), *folder.rglob("*.def")] if is_own else list(folder.glob("*.h"))
+
+
 def _flags(compiler: Compiler, path: Path) -> tuple[str, ...]:
-    return (*FLAGS, *ZIG_FLAGS.get(path.name, ())) if compiler.is_zig else FLAGS
+    return (*FLAGS, *ZIG_FLAGS.get(path, ())) if compiler.is_zig else FLAGS
 
 
 def _build(files: list[Path], compiler: Compiler, folder: Path, includes: tuple[Path, ...]) -> None:
-    # core.c takes longer than all others together, so it does not wait for them
-    longest_first = sorted(files, key=lambda path: path.name != "core.c")
-    include = [word for place in (FOLDER, *includes) for word in ("-I", str(place))]
+    longest_first = sorted(files, key=lambda path: path != LONGEST)
+    include = [word for place in includes for word in ("-I", str(place))]
     flags = {path: [*_flags(compiler, path), *include] for path in longest_first}
     objects = compile_objects(flags, folder, compiler)
     _link([str(path) for path in objects], compiler, folder)

@@ -30,7 +30,7 @@ class Flavour(IntEnum):
 
 
 class Kind(IntEnum):
-    """Device types, in the order of DEVICE_TYPES in api.c."""
+    """Device types, in the order of DEVICE_TYPES in engine/api.c."""
 
     EVENT_UNIT = 0
     EVENT_UNIT_OUTER = 1
@@ -214,11 +214,19 @@ class Platform:
         latencies = {group.name: latency for group in self.groups}
         return replace(self, devices=(*self.devices, Device(name, Kind.USER, base, size, latencies)))
 
+    def outside(self, at: int, size: int) -> CompileError:
+        """Of bytes that someone wants to read or write from outside."""
+        known = ", ".join(f"{one.name} {one.base:#x} to {one.base + one.size:#x}" for one in self.memories)
+        return CompileError(
+            f"{at:#x}", f"{size} bytes there are not in one memory of {self.name}", f"there are {known}"
+        )
+
     def _check_place(self, name: str, base: int, size: int) -> None:
         if any(device.name == name for device in self.devices):
             raise CompileError(name, f"is a device of {self.name} already", "give it another name")
         if len(self.devices) == MAX_DEVICES:
-            raise CompileError(name, f"{self.name} has {MAX_DEVICES} devices already, the most there may be")
+            what = f"{self.name} has {MAX_DEVICES} devices already, the most there may be"
+            raise CompileError(name, what, "leave one out, or give one device the registers of several")
         if base < 0 or size < 1 or base + size > 1 << 32 or base % PAGE:
             what = f"cannot be at {base:#x}..{base + size:#x}"
             raise CompileError(name, what, f"choose a multiple of {PAGE:#x} below {1 << 32:#x}")

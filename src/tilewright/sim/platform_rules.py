@@ -8,7 +8,6 @@ from itertools import combinations
 
 from tilewright.errors import CompileError
 from tilewright.sim.activity import MAX_MEMORIES, activity_names
-from tilewright.sim.elf import Elf, loaded_ranges
 from tilewright.sim.platform import (
     MAX_DEVICES,
     MAX_GROUPS,
@@ -24,23 +23,24 @@ from tilewright.sim.platform import (
     Platform,
     Tiles,
 )
+from tilewright.sim.program.elf import Elf, loaded_ranges
 
 MAX_CORES = 1024
 MAX_WAYS, MAX_SHARED_BANKS = 4, 16
 MAX_DMA_PORTS = 40
-"""MAX_PORTS of mchan.c."""
+"""MAX_PORTS of devices/mchan.c."""
 EVENT_LINES = 32
 MAX_LOADS = 16
-"""MOST_LOADS of snitch.h, ACCESSES_IN_FLIGHT of mempool.h."""
+"""MOST_LOADS of snitch/snitch.h, ACCESSES_IN_FLIGHT of mempool/mempool.h."""
 MAX_TILES, MAX_TILE_GROUPS, TILE_BANKS = 64, 4, 16
-"""Bits of `used`, MOST_TILE_GROUPS and TILE_BANKS of mempool.h."""
+"""Bits of `used`, MOST_TILE_GROUPS and TILE_BANKS of mempool/mempool.h."""
 MIN_SEQUENTIAL = 64
 MAX_DMA_BYTES = 1024
-"""WIDEST of mempool_dma.c."""
+"""WIDEST of mempool/dma.c."""
 LINE_BYTES = 16
-"""FETCH_LINE_BYTES of timing.h."""
+"""FETCH_LINE_BYTES of engine/timing.h."""
 ITA_PORT_BYTES = 128
-"""ITA_PORT of ita.h."""
+"""ITA_PORT of ita/ita.h."""
 END = 1 << 32
 _REACHED_BY_INSTRUCTIONS = (Kind.XDMA,)
 

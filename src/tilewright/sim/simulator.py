@@ -16,20 +16,20 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.sim.activity import STALL_CAUSES, Activity, CActivity, activity_of
-from tilewright.sim.elf import Elf, allocated_ranges, read_elf, read_only_ranges
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
+from tilewright.sim.isa.register_names import register_number
 from tilewright.sim.library import CFault, CStatistics, load
-from tilewright.sim.lines import source_line
-from tilewright.sim.names import register_number
 from tilewright.sim.platform import Kind, Platform, to_c
 from tilewright.sim.platform_rules import check_headers, check_platform
 from tilewright.sim.platforms import check_cores, find_platform, other_platforms
-from tilewright.sim.probing import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
+from tilewright.sim.program.elf import Elf, allocated_ranges, read_elf, read_only_ranges
+from tilewright.sim.program.lines import source_line
 from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user import UserDevice, c_callbacks, heard, python_callbacks
-from tilewright.sim.watchdog import Watchdog
-from tilewright.sim.watching import FunctionTime, function_times, write_trace
+from tilewright.sim.user.device import UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.user.watchdog import Watchdog
+from tilewright.sim.watching.probes import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
+from tilewright.sim.watching.traces import FunctionTime, function_times, write_trace
 
 SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
@@ -82,7 +82,8 @@ class Simulator:
 
     def _checked_core(self, core: int) -> int:
         if not 0 <= core < self.platform.cores:
-            raise CompileError(f"core {core}", f"{self.platform.name} has cores 0 to {self.platform.cores - 1}")
+            last = self.platform.cores - 1
+            raise CompileError(f"core {core}", f"{self.platform.name} has cores 0 to {last}", f"choose 0 to {last}")
         return core
 
     def __enter__(self) -> Simulator:
@@ -294,13 +295,13 @@ class Simulator:
         at = self.address(address)
         buffer = ctypes.create_string_buffer(size)
         if not self._library.tw_read(self._sim, group, at, buffer, size):
-            raise CompileError(f"{at:#x}", f"{size} bytes there are not in one memory of {self.platform.name}")
+            raise self.platform.outside(at, size)
         return buffer.raw
 
     def write(self, address: int | str, data: bytes, group: int = 0) -> None:
         at = self.address(address)
         if not self._library.tw_write(self._sim, group, at, data, len(data)):
-            raise CompileError(f"{at:#x}", f"{len(data)} bytes there are not in one memory of {self.platform.name}")
+            raise self.platform.outside(at, len(data))
         self._library.tw_flush_code(self._sim)
 
     def read_word(self, address: int | str) -> int:

@@ -96,7 +96,8 @@ class Link:
     within_inner: bool = True
     """Whether it also copies within the inner memory."""
     queue: int = 1
-    """Transfers that may wait to be done before whoever starts one more has to."""
+    """Transfers that may be pending at once where the runtime has to see to that: of the link to L3. An engine that
+    lets the core wait which starts one too many needs no number."""
     asked: float = 0.0
     """Cycles of the one core that starts transfers for all others, each time that one of these asks for some; 0 where
     they start their own."""

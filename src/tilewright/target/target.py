@@ -18,11 +18,12 @@ from tilewright.passes import Pass
 from tilewright.sim.platform import Flavour, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.user import UserDevice
+from tilewright.sim.user.device import UserDevice
 from tilewright.target.caches import Caches
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
+from tilewright.target.processors import PROCESSORS
 
 Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
@@ -201,6 +202,11 @@ class Target:
         return hierarchy(self.memories, self.links)
 
     @property
+    def for_every_processor(self) -> tuple[Target, ...]:
+        """The same for each processor that is known, whichever this machine has; itself where it is for no computer."""
+        return tuple(map(self.for_processor, PROCESSORS)) if self.for_processor else (self,)
+
+    @property
     def suiting(self) -> tuple[Pass, ...]:
         """All rewrites that its kernels and engines ask for, in order."""
         first = (one for engine in self.engines for one in engine.passes)
@@ -266,7 +272,7 @@ class Target:
     def kernel_text(self, name: str) -> str:
         """What it says; it is read once."""
         if name not in self._texts:
-            self._texts[name] = self.kernel_file(name).read_text()
+            self._texts[name] = self.kernel_file(name).read_text(encoding="utf-8")
         return self._texts[name]
 
     @cached_property
@@ -280,6 +286,11 @@ class Target:
     def runtime_file(self, name: str) -> Path:
         """A source of what is around kernels."""
         return self._file("runtime", name)
+
+    @cached_property
+    def runtime_texts(self) -> Mapping[str, str]:
+        """What the files of the runtime say."""
+        return {name: path.read_text(encoding="utf-8") for name, path in self.runtime_files().items()}
 
     def bench_file(self, name: str) -> Path:
         """What boots a program that measures kernels."""

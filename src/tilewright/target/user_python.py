@@ -18,7 +18,7 @@ def loaded(path: Path) -> ModuleType:
     name = f"_tilewright_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise CompileError(str(path), "cannot be read as Python")
+        raise CompileError(str(path), "cannot be read as Python", "give a file whose name ends with .py")
     module = importlib.util.module_from_spec(spec)
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     # Dataclasses look for their module there.
@@ -40,10 +40,9 @@ def named(path: Path) -> Iterator[None]:
         raise
     except SyntaxError as error:
         text = f": {error.text.strip()}" if error.text else ""
-        raise CompileError(
-            f"{error.filename or path}:{error.lineno}", f"is not valid Python: {error.msg}{text}"
-        ) from None
+        where = f"{error.filename or path}:{error.lineno}"
+        raise CompileError(where, f"is not valid Python: {error.msg}{text}", "mend the line") from None
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         where = f"{path}:{lines[-1]}" if lines else str(path)
-        raise CompileError(where, f"{type(error).__name__}: {error}") from None
+        raise CompileError(where, f"{type(error).__name__}: {error}", "mend the line, or what it is given") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -72,3 +73,11 @@ def test_memories_are_the_targets(tmp_path: Path) -> None:
     assert isinstance(script, str)
     assert "INCLUDE" not in script
     assert "flash (rwx) : ORIGIN = 0x8000000, LENGTH = 0x200000" in script
+
+
+def test_zig_and_its_arguments_are_a_list_of_two() -> None:
+    """CMake 3.18 and older take no other; projects ask for 3.13."""
+    text = content("cmake")["cmake/zig.cmake"]
+    assert isinstance(text, str)
+    lists = re.findall(r'^set\(CMAKE_(C|ASM)_COMPILER \$\{ZIG\} "cc -target [\w-]+"\)$', text, re.MULTILINE)
+    assert lists == ["C", "ASM"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import product
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes.aliasing import all_owners, insides
+from tilewright.planner.cluster import candidates
 from tilewright.planner.cluster.candidates import layer_options, layers_of, limits_of
 from tilewright.planner.cluster.capacity import l1_budget
 from tilewright.planner.cluster.lifetimes import steps_of
@@ -34,18 +37,18 @@ def scaling(mul: int) -> Scaling:
     return Scaling(mul, 0, BYTES)
 
 
-def chain(operators: Sequence[Op]) -> Graph:
+def chain(operators: Sequence[Op], names: str = "abcd") -> Graph:
     """Each on the result of the one before, and on the input or a constant of its own."""
     builder = Builder("chain")
     first = last = builder.input("x", TensorType("int8", (1, SIZE, SIZE)))
-    for number, op in enumerate(operators):
+    for number, (op, name) in enumerate(zip(operators, names, strict=True)):
         others = [first]
         if isinstance(op, MatMul):
             weights = np.full((SIZE, SIZE), number, np.int8)
             weights[0] = -number - 1
             scale = [builder.constant(np.array([value], np.int32)) for value in (900, 0)]
             others = [builder.constant(weights), "", *scale]
-        (last,) = builder(op, [last, *others])
+        (last,) = builder(op, [last, *others], [name])
     builder.output(last)
     return builder.build()
 
@@ -70,11 +73,70 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize(("name", "l1"), list(product(OPERATORS, [None, 9_000])))
-def test_options_are_those_of_a_layer_alone(name: str, l1: int | None) -> None:
+def test_options_are_those_of_a_layer_alone(name: str, l1: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     groups, limits = groups_of(chain(OPERATORS[name]), Settings(l1=l1))
-    alone = [layer_options([group], limits)[0] for group in groups]
+    alone = []
+    for group in groups:
+        monkeypatch.setattr(candidates, "_RECENT", deque())  # nothing is known of layers before
+        alone += layer_options([group], limits)
     assert layer_options(groups, limits) == alone
     assert all(found.options for found in alone)
+
+
+def test_other_networks_under_other_limits_have_their_own() -> None:
+    """Which layers of other networks were planned before, and with how much L1, changes nothing."""
+    wide, narrow = (groups_of(chain(OPERATORS["products"]), Settings(l1=l1)) for l1 in (None, 9_000))
+    found = [layer_options(*one) for one in (wide, narrow, wide)]
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize("l1", [None, 9_000])
+def test_names_in_another_order(l1: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Homes of activations are considered in the order of their names: options of a network that has been planned
+    before are in its own order."""
+    products = OPERATORS["matrix products"]
+    rising, falling = (groups_of(chain(products, names), Settings(l1=l1)) for names in ("abcd", "dcba"))
+    monkeypatch.setattr(candidates, "_RECENT", deque())
+    alone = layer_options(*falling)
+    monkeypatch.setattr(candidates, "_RECENT", deque())
+    layer_options(*rising)
+    assert layer_options(*falling) == alone
+
+
+def test_what_is_known_is_never_taken_from_who_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "_RECENT", deque())
+    groups, limits = groups_of(chain(OPERATORS["products"]), Settings())
+    layer_options(groups, limits)
+    ((_, known),) = candidates._RECENT
+    sorts, entry = len(known), next(iter(known.values()))
+    known.update(dict.fromkeys(range(candidates.MANY), entry))
+    layer_options(groups, limits)
+    ((_, later),) = candidates._RECENT
+    assert (len(known), len(later)) == (candidates.MANY + sorts, sorts)
+
+
+def test_threads_that_plan_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One begins while another looks for what is known."""
+    wide, narrow = (groups_of(chain(OPERATORS["products"]), Settings(l1=l1)) for l1 in (None, 9_000))
+    others: list[Thread] = []
+
+    class Compared:
+        """Limits of neither."""
+
+        def __eq__(self, other: object) -> bool:
+            if not others:
+                others.append(Thread(target=layer_options, args=narrow))
+                others[0].start()
+                others[0].join(0.5)
+            return False
+
+        __hash__ = None  # type: ignore[assignment]
+
+    monkeypatch.setattr(candidates, "_RECENT", deque([(Compared(), {}), (Compared(), {})]))
+    found = layer_options(*wide)
+    others[0].join()
+    assert found != layer_options(*narrow)
+    assert found == layer_options(*wide)
 
 
 @pytest.mark.parametrize(("name", "sorts"), [("products", 1), ("sums", 2), ("matrix products", 1)])

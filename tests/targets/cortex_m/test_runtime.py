@@ -11,7 +11,7 @@ import pytest
 
 from tilewright import targets
 from tilewright.emulator.machine import Emulator
-from tilewright.sim.elf import Elf
+from tilewright.sim.program.elf import Elf
 from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
 
 FLASH, RAM = 0x0800_0000, 0x2000_0000

@@ -18,7 +18,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.planner.cluster.capacity import l1_budget
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings

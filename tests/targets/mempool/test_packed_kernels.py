@@ -111,7 +111,7 @@ def test_plain_pairs_and_bounds() -> None:
 def test_lookups() -> None:
     """By tables that are copied first, and not."""
     cases = [
-        case("lookup_near.c", Lookup(), integers(dtype, elements), integers(result, 256), skew=skew)
+        case("lookup_local.c", Lookup(), integers(dtype, elements), integers(result, 256), skew=skew)
         for dtype, result in (("int8", "int8"), ("uint8", "int8"))
         for elements, skew in ((70, 0), (3001, 0), (3000, 1))
     ]

@@ -22,7 +22,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
@@ -149,7 +149,7 @@ def test_the_folder_of_a_target_is_all_that_it_brings() -> None:
     package = Path(tilewright.__file__).parent
     naming = [path for path in package.rglob("*.py") if re.search(r"\bquad\b", path.read_text(), re.IGNORECASE)]
     assert {path.relative_to(package).as_posix() for path in naming} == {
-        "targets/quad/target.py", "sim/quad.py", "sim/platforms.py",
+        "targets/quad/target.py", "sim/platforms/quad.py", "sim/platforms/__init__.py",
     }  # fmt: skip
 
 

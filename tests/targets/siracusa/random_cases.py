@@ -19,16 +19,15 @@ SAME_CODE = ("resident", "streamed")
 
 def share(cases: Sequence[Case], cores: int) -> list[Case]:
     """Cases of some of the types that a kernel is compiled for: every type of an operand beside every one of another.
-    For fewer cores than the cluster has a third of these, as kernels are compiled for every number of cores."""
+    For fewer cores than the cluster has a third of these, each with another one."""
     instances: dict[str, dict[Instance, None]] = {}
     for case in cases:
         instances.setdefault(case.kernel.source.replace(*SAME_CODE), {})[case.instance] = None
     taken = set[Instance]()
     for found in instances.values():
-        chosen = covering(list(found))
-        first = CORES.index(cores) % len(chosen)
-        taken.update(chosen if cores == CORES[-1] else chosen[first :: len(CORES)])
-    return [case for case in cases if case.instance in taken]
+        taken.update(covering(list(found)))
+    kept = [case for case in cases if case.instance in taken]
+    return kept if cores == CORES[-1] else kept[CORES.index(cores) :: len(CORES)]
 
 
 def covering(instances: Sequence[Instance]) -> list[Instance]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import quickly
 from tests.targets.siracusa.machine import SIRACUSA
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
@@ -15,7 +16,7 @@ HEADERS = [f"-I{folder / 'kernels'}" for folder in SIRACUSA.folders]
 LIBRARY = f"-I{SIRACUSA.runtime_files()['libc/math.c'].parent}"
 FLAGS = [
     "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", LIBRARY, *HEADERS,
-    *STRICT, "-Wno-missing-prototypes", "-g0", "-O2", "-fomit-frame-pointer",
+    *STRICT, "-Wno-missing-prototypes", "-g0", "-O2", "-fomit-frame-pointer", *quickly.FLAGS,
 ]  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def test_small_products(cores: int) -> None:
     """All in one program: starting compilers and machines takes as long as all of them do."""
     found = list[Case]()
     for source in SIZES:
-        cases = [product(seed, source) for seed in range(160)]
+        cases = [product(seed, source) for seed in range(80)]
         taken = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
-        assert len(taken) >= 50
+        assert len(taken) >= 25
         found += taken
     check(share(found, cores), SIRACUSA, cores)
 

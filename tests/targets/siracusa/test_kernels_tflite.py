@@ -68,7 +68,7 @@ any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__
 @any_kind
 def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) -> None:
     modes = set()
-    for layer in offered([draw_layer(seed) for seed in range(200)]):
+    for layer in offered([draw_layer(seed) for seed in range(80)]):
         offer = layer.offer
         np.testing.assert_array_equal(offer.op.numpy(*operands(offer, layer.image)), layer.expected, str(layer.node.op))
         assert isinstance(offer.op, Neureka)

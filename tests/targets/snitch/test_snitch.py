@@ -19,7 +19,7 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.sub import Sub
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 

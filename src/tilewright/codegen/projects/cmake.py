@@ -41,7 +41,7 @@ def _board(project: Project, board: Board) -> dict[str, Content]:
             "cmake/gcc.cmake", prefix=prefix, package=prefix.rstrip("-"), flags=" ".join(gnu_flags(target)),
             processor=board.isa,
         ),
-        "cmake/zig.cmake": rendered("cmake/zig.cmake", flags=_zig_flags(target.flags), processor=board.isa),
+        "cmake/zig.cmake": rendered("cmake/zig.cmake", **_zig_flags(target.flags), processor=board.isa),
         "README.md": project.readme("cmake/board.md", toolchain=f"{prefix}gcc"),
     }  # fmt: skip
 
@@ -58,9 +58,14 @@ def _entry(script: str) -> str:
     return found[1] if found else "_start"
 
 
-def _zig_flags(flags: tuple[str, ...]) -> str:
-    """Those that say for which core; how to optimise is the project's."""
-    return shlex.join(flag for flag in flags if not flag.startswith("-O"))
+TRIPLE = "-target"
+
+
+def _zig_flags(flags: tuple[str, ...]) -> dict[str, str]:
+    """What is given to zig first, and what says for which core. The project says how to optimise."""
+    at = flags.index(TRIPLE) if TRIPLE in flags else len(flags)
+    others = (flag for flag in (*flags[:at], *flags[at + 2 :]) if not flag.startswith("-O"))
+    return {"compiler": shlex.join(["cc", *flags[at : at + 2]]), "flags": shlex.join(others)}
 
 
 def _host(project: Project) -> dict[str, Content]:

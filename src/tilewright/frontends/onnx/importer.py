@@ -187,7 +187,9 @@ class _Import:
             if value.name in self.poisoned:
                 continue
             if value.name not in self.constants and value.name not in self.builder.types:
-                self.errors.append(CompileError(f"output '{value.name}'", "nothing in the graph defines this tensor"))
+                where = f"output '{value.name}'"
+                hint = "take it out of the graph's outputs, or export the model again"
+                self.errors.append(CompileError(where, "nothing in the graph defines this tensor", hint))
                 continue
             declared = onnx_file.declared_dtype(value)
             declare_output(self.builder, self._tensor(value.name), value.name, declared)

@@ -18,7 +18,7 @@ from tilewright.passes.aliasing import (
     in_place_owners,
     view_owners,
 )
-from tilewright.planner.arena.board_regions import arena_rooms, with_fitting_ram
+from tilewright.planner.arena.board_regions import arena_capacities, with_fitting_ram
 from tilewright.planner.arena.pieces import Pieces, pieces
 from tilewright.planner.arena.threads import Share, scratch_of, shares_of
 from tilewright.planner.home import ARENA, STATE, Home
@@ -86,10 +86,10 @@ def allocate(mapped: Mapped) -> Allocation:
     check_placement(problem, solution)
     plan = _with_inputs(mapped, owners, Placement(problem, solution), kept)
     target = with_fitting_ram(mapped.target, graph, plan.solution.peak, plan.inputs)
-    rooms = arena_rooms(target, graph, plan.inputs) if target.board is not None else {}
+    capacities = arena_capacities(target, graph, plan.inputs) if target.board is not None else {}
     parts: tuple[ArenaPart, ...] = (ArenaPart(target.memories[0].name, 0, plan.solution.peak),)
-    if rooms and plan.solution.peak > rooms[parts[0].memory]:
-        plan, parts = _in_several(arena_rooms(target, graph), problem, states, solution) or (plan, parts)
+    if capacities and plan.solution.peak > capacities[parts[0].memory]:
+        plan, parts = _in_several(arena_capacities(target, graph), problem, states, solution) or (plan, parts)
     inputs = {name: plan.solution.offsets[(name,)] for name in plan.inputs}
     places = {name: _place(graph, sharing, name, parts, plan.solution) for name in graph.types}
     scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
@@ -133,15 +133,15 @@ def input_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
 
 
 def _in_several(
-    rooms: Mapping[str, int], problem: Problem, states: Sequence[Buffer], whole: Solution
+    capacities: Mapping[str, int], problem: Problem, states: Sequence[Buffer], whole: Solution
 ) -> tuple[Placement, tuple[ArenaPart, ...]] | None:
     """Where none of a board's memories holds the arena: in several that do together, without inputs."""
-    found = solve_in_parts(problem, states, tuple(rooms.values())) if len(rooms) > 1 else None
+    found = solve_in_parts(problem, states, tuple(capacities.values())) if len(capacities) > 1 else None
     if found is None:
         return None
-    check_parts(problem, found, tuple(rooms.values()))
+    check_parts(problem, found, tuple(capacities.values()))
     starts = [0, *accumulate(found.sizes)]
-    parts = [ArenaPart(*of) for of in zip(rooms, starts, found.sizes, strict=False)]
+    parts = [ArenaPart(*of) for of in zip(capacities, starts, found.sizes, strict=False)]
     solution = replace(found.solution, lower_bound=whole.lower_bound)
     return Placement(problem, solution), (parts[0], *(part for part in parts[1:] if part.bytes))
 

@@ -52,7 +52,7 @@ def room(memory: Memory) -> int:
     return present(memory.bytes, f"memory {memory.name}", "has no size")
 
 
-def arena_rooms(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
+def arena_capacities(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
     """How many bytes of the arena each memory may hold; the first one has the stack and all else besides."""
     first, *others = holding(target.memories, ARENA)[:MOST_ARENAS]
     left = room(first) - sum(beside_arena(target, graph, inside).values())

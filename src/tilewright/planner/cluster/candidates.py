@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,9 +91,8 @@ def layers_of(
 
 def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[LayerOptions]:
     """Of every layer. Those that differ only in their tensors, and in numbers that decide nothing, are worked out
-    once."""
-    known: dict[object, tuple[Sequence[Layer], list[tuple[int, TilingOption]], tuple[Estimate, ...]]] = {}
-    result = []
+    once, whichever network they are of."""
+    known, result = _known(limits), []
     for group in groups:
         key = tuple(map(signature, group))
         if key not in known:
@@ -102,6 +103,28 @@ def layer_options(groups: Sequence[Sequence[Layer]], limits: Limits) -> list[Lay
             found = [(i, renamings[i](option)) for i, option in found]
         result.append(LayerOptions(group[0], tuple(option for _, option in found), estimates))
     return result
+
+
+_Known = dict[object, tuple[Sequence[Layer], list[tuple[int, TilingOption]], tuple[Estimate, ...]]]
+"""By the signatures of a layer: a layer that has them, its options, and what each engine would take."""
+
+_RECENT: deque[tuple[Limits, _Known]] = deque(maxlen=64)
+_LOOKING = threading.Lock()
+MANY = 100
+"""Layers that are remembered under the same limits."""
+
+
+def _known(limits: Limits) -> _Known:
+    """What was worked out in this process under the same limits. Other threads may be adding to it."""
+    with _LOOKING:
+        entry = next((one for one in _RECENT if one[0] == limits), None)
+        if entry is not None and len(entry[1]) <= MANY:
+            return entry[1]
+        if entry is not None:
+            _RECENT.remove(entry)
+        found: _Known = {}
+        _RECENT.append((limits, found))
+        return found
 
 
 def _worked_out(group: Sequence[Layer], limits: Limits) -> tuple[list[tuple[int, TilingOption]], tuple[Estimate, ...]]:
@@ -142,9 +165,14 @@ def signature(layer: Layer) -> object:
     roles = tuple(
         (name, owners[owner], owner in layer.movable, owner in layer.spillable) for name, owner in layer.owners.items()
     )
-    places = tuple(layer.inside.items())
+    # Homes are considered in the order of names, and of equal options the first is taken.
+    in_order = tuple(owners[name] for name in sorted(layer.movable | layer.spillable))
+    places, types = tuple(layer.inside.items()), tuple(layer.types.items())
     decisive = layer.kernel.decisive(layer.node.op, layer.types)
-    return decisive, layer.kernel, tuple(layer.types.items()), roles, layer.constants, layer.ready, places
+    return (
+        decisive, layer.kernel, layer.engine, layer.params_bytes, types, roles, in_order, layer.constants, layer.ready,
+        places,
+    )  # fmt: skip
 
 
 class _Renaming:

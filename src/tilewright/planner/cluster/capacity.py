@@ -286,12 +286,17 @@ def l3_capacity(mapped: Mapped, settings: Settings, l3_constants: frozenset[str]
 
 
 def check_l3(mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str]) -> None:
-    budget, l3 = l3_capacity(mapped, settings, l3_constants), mapped.target.hierarchy.l3
-    if l3 is not None and solution.peak > budget:
+    l3 = mapped.target.hierarchy.l3
+    if l3 is None:
+        return
+    budget, constants = capacity(mapped.target, l3, settings), constant_sizes(mapped.graph, l3_constants, l3)
+    needed = solution.peak + constants
+    if needed > budget:
+        more = f", or give it more: {option_for(l3, needed)}" if needed <= (l3.bytes or 0) else ""
         raise CompileError(
             l3.name,
-            f"{solution.peak} bytes are needed for activations, {budget} are there beside constants: "
-            f"{solution.peak - budget} are missing", "use a smaller input or network",
+            f"{needed} bytes are needed ({solution.peak} for activations, {constants} for constants), "
+            f"{budget} are there: {needed - budget} are missing", f"use a smaller input or network{more}",
         )  # fmt: skip
 
 

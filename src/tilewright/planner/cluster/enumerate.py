@@ -283,8 +283,8 @@ def _sketch(
     """With the order of loops that is fastest; None where it does not fit L1."""
     l1 = limits.memories.l1
     scratch = l1.whole(facts.scratch) * _scratches(manner)
-    early, late = _streamed_bytes(streams, manner, l1)
-    if early + late + scratch > limits.l1_bytes:
+    prefetched, later = _streamed_bytes(streams, manner, l1)
+    if prefetched + later + scratch > limits.l1_bytes:
         return None
     orders = [order for order in facts.orders if not manner.held or _is_rare(facts, order, manner.held)]
     found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in orders]
@@ -293,8 +293,8 @@ def _sketch(
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
     params = l1.whole(layer.params_bytes * _variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
-    needed = early + params + late + scratch
-    return _Sketch(facts, order, home, manner, computing, cycles, needed, early + params, stays)
+    needed = prefetched + params + later + scratch
+    return _Sketch(facts, order, home, manner, computing, cycles, needed, prefetched + params, stays)
 
 
 def _is_rare(facts: Facts, order: Order, name: str) -> bool:
@@ -350,12 +350,12 @@ def _buffers(is_ready: bool, part: Part, manner: Manner) -> int:
 
 
 def _streamed_bytes(streams: Sequence[Stream], manner: Manner, l1: Memory) -> tuple[int, int]:
-    """Bytes of buffers that may be filled before the layer's turn, and of the others."""
-    early = late = 0
+    """Bytes of buffers that may be prefetched, before the layer's turn, and of the others."""
+    prefetched = later = 0
     for _, part, _, is_ready, _ in streams:
         size = l1.whole(part.bytes) * _buffers(is_ready, part, manner)
-        early, late = (early + size, late) if is_ready else (early, late + size)
-    return early, late
+        prefetched, later = (prefetched + size, later) if is_ready else (prefetched, later + size)
+    return prefetched, later
 
 
 def _operand(layer: Layer, part: Part, period: int, home: _Homes, manner: Manner) -> Operand:

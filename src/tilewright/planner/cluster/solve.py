@@ -189,9 +189,9 @@ def _l1_problem(
 
 
 def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
-    """Name, bytes and whether it may be filled early, of every buffer of a layer."""
+    """Name, bytes and whether it may be prefetched, of every buffer of a layer."""
     l1 = option.memories.l1
     found = [(o.name, l1.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
     scratch = 0 if option.mode == "in_l2" else l1.whole(option.scratch)
     found += [(PARAMS, l1.whole(option.params), True), (SCRATCH, scratch, False)]
-    return [(name, size, early) for name, size, early in found if size]
+    return [(name, size, is_prefetched) for name, size, is_prefetched in found if size]

@@ -18,7 +18,7 @@ from tilewright.memory.allocator import Buffer
 from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
 from tilewright.planner.arena.allocation import allocate, arena_problem, input_buffers, tensor_buffers
-from tilewright.planner.arena.board_regions import arena_rooms, beside_arena, room
+from tilewright.planner.arena.board_regions import arena_capacities, beside_arena, room
 from tilewright.planner.board.cycles import mapped_cycles
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
@@ -119,8 +119,8 @@ def fits_board(graph: Graph, target: Target) -> bool:
     if 2 * peak_bytes(mapped) < ram:
         return True
     found = allocate(mapped)
-    rooms = arena_rooms(found.mapped.target, graph, found.inputs)
-    return all(part.bytes <= rooms[part.memory] for part in found.parts)
+    capacities = arena_capacities(found.mapped.target, graph, found.inputs)
+    return all(part.bytes <= capacities[part.memory] for part in found.parts)
 
 
 def _mapped(graph: Graph, target: Target) -> Mapped:

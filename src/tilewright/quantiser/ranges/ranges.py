@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def format_of_range(low: float, high: float, dtype: str) -> Format:
     # A tensor that is always zero has a range without a width: any scale will do.
     scale = np.float32((high - low) / (top - bottom) or 1.0)
     scale = max(scale, np.float32(LEAST_SCALE))
-    zero = int(np.clip(np.rint(bottom - low / float(scale)), bottom, top))
+    zero = min(max(round(float(bottom - low / float(scale))), bottom), top)
     return Format(dtype, (float(scale),), (zero,))
 
 
@@ -85,11 +86,12 @@ def _narrower(span: tuple[float, float]) -> Iterator[tuple[float, float]]:
 
 
 def measured_errors(values: Array, counts: Array, form: Format) -> tuple[float, float]:
-    """The squared error of a format, and the information that it loses."""
-    made, (low, _) = rounded(values, form), limits(form.dtype)
-    distances = made - values
-    levels = np.rint(made / form.scale).astype(np.int64) + (form.zero - low)
-    return float(np.sum(counts * distances**2)), _divergence(counts, levels, np.abs(distances) <= form.scale, form)
+    """The squared error of a format on values in ascending order, and the information that it loses."""
+    scale, levels = _levels(values, form)
+    distances = levels * scale - values
+    from_lowest = levels.astype(np.int64) + (form.zero - limits(form.dtype)[0])
+    inside = np.abs(distances) <= form.scale
+    return float(np.sum(counts * distances**2)), _divergence(counts, from_lowest, inside, form)
 
 
 def _divergence(counts: Array, levels: Array, inside: Array, form: Format) -> float:
@@ -99,10 +101,11 @@ def _divergence(counts: Array, levels: Array, inside: Array, form: Format) -> fl
     reference = np.where(inside, counts, 0).astype(np.float64)
     bins = np.bincount(levels[inside], minlength=high - low + 1)
     kept = np.bincount(levels, reference, high - low + 1)
-    for level in (0, high - low):
-        at = np.flatnonzero(inside & (levels == level))
+    first, last = np.searchsorted(levels, [1, high - low])
+    for level, those in ((0, slice(first)), (high - low, slice(last, None))):
+        at = np.flatnonzero(inside[those])
         if at.size:
-            reference[at[0]] += counts[levels == level].sum() - kept[level]
+            reference[those][at[0]] += counts[those].sum() - kept[level]
     spread = (kept / np.maximum(bins, 1))[levels]
     used = (reference > 0) & (spread > 0)
     p, q = reference[used] / reference.sum(), spread[used] / max(kept.sum(), 1)
@@ -112,12 +115,19 @@ def _divergence(counts: Array, levels: Array, inside: Array, form: Format) -> fl
 
 def rounded(values: Array, form: Format) -> Array:
     """What a format makes of numbers."""
+    scale, levels = _levels(values, form)
+    levels *= scale
+    return levels
+
+
+def _levels(values: Array, form: Format) -> tuple[Any, Array]:
+    """A format's scale in the type of the numbers, and how often it is in each of them."""
     low, high = limits(form.dtype)
     scale = values.dtype.type(form.scale) if values.dtype.kind == "f" else form.scale
-    levels = np.rint(values / scale)
+    levels = np.asarray(values / scale)
+    np.rint(levels, out=levels)
     np.clip(levels, low - form.zero, high - form.zero, out=levels)
-    levels *= scale
-    return np.asarray(levels)
+    return scale, levels
 
 
 def clipped_share(histogram: Histogram, form: Format) -> float:

@@ -67,7 +67,7 @@ KERNELS = (
         {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True, header="requantshift.h",
     ),
     Kernel(
-        Lookup, "lookup_near.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
+        Lookup, "lookup_local.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
         objection=several_tables, cooperative=True, header="lookup.h",
     ),
     Kernel(

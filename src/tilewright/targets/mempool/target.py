@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from tilewright.errors import present
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
-from tilewright.sim.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.sim.platform import Platform
+from tilewright.sim.platforms.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
@@ -26,11 +27,14 @@ from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-NEAR_STACK = 1008
+LOCAL_STACK = 1008
 """Bytes of a core's stack beside L1, as in platform.h."""
 
 STACKS_IN_L2 = 6.0
 """How many times longer code takes whose stack is there: a load of it takes 30 cycles. Set by hand."""
+
+STACKS: Mapping[str, int] = json.loads((FOLDER / "stacks.json").read_text())
+"""Of all variants: they compile the same kernels, and numbers of cores and tiles change no frame."""
 
 PACKED = (*elementwise.KERNELS, *rows.KERNELS)
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
@@ -119,10 +123,10 @@ def _target(variant: Variant) -> Target:
             f"-DTW_LOCAL_END={local}", *variant.definitions,
         ),
         cluster=Cluster(
-            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, local_stack=NEAR_STACK,
+            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, local_stack=LOCAL_STACK,
         ),
         costs=_costs(platform.name),
-        stacks=json.loads((FOLDER / "stacks.json").read_text()),
+        stacks=STACKS,
     )  # fmt: skip
 
 

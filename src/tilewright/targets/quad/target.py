@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tilewright.sim.quad import QUAD
+from tilewright.sim.platforms.quad import QUAD
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Memory
 from tilewright.target.target import Cluster, Engine, Target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
-from tilewright.sim.microcontroller import MICROCONTROLLER
+from tilewright.sim.platforms.microcontroller import MICROCONTROLLER
 from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import CHANGING, LASTING, Memory

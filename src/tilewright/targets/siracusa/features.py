@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ops.conv import Conv
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, strips_of
+from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of
+from tilewright.targets.siracusa.depthwise_planes import Planes, pitch_of
 
 Extents = Mapping[str, int]
 
@@ -42,6 +43,11 @@ def is_high_word(requant: Requant | None, types: Types) -> bool:
 def is_one_by_one(requant: Requant | None, zero: int, types: Types) -> bool:
     """The same where also a zero point of the second factor leads to totals that are requantised one by one."""
     return is_exact(requant, types) or (requant is not None and zero != 0)
+
+
+def is_looked_at(requant: Requant | None) -> bool:
+    """Whether factors and weights decide how totals are requantised: not where hardware's way is asked for."""
+    return requant is not None and requant.rounding != NATIVE
 
 
 # ---- pools ----------------------------------------------------------------------------------------------------------
@@ -287,13 +293,14 @@ def deal_strips(strips: Strips, cores: int) -> Dealt:
 
 def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call; strips and blocks of four pixels and filters, those that are requantised, their words and what is left
-    of them; results alone and their words; gathered windows, their rows and words; filters prepared and their words;
-    results that are requantised in 64 bits, and blocks by the high words of products; of windows that are left in the
-    image the runs, rows copied and words."""
-    conv = cast(Conv, op)
+    of them; results alone, those that are requantised, and their words; what window_features has; filters prepared,
+    those whose requantisation is looked at and their words, and words of copies of filters; results that are
+    requantised in 64 bits, and blocks by the high words of products; of windows that are left in the image the runs,
+    rows copied and words."""
+    # As a tile has it, of whose layer `op` is.
+    conv = replace(cast(Conv, op), groups=extents["g"])
     groups, filters, rows = extents["g"], extents["f"], extents.get("r", 1)
-    pixels, run = pixels_of(extents), extents["c"] * extents.get("s", 1)
-    length, quads = run * rows, up(filters, 4)
+    pixels, length, quads = pixels_of(extents), extents["c"] * taps_of(extents), up(filters, 4)
     as_matrix = is_pointwise(conv, taps_of(extents), extents["c"])
     window = (rows, extents.get("s", 1), extents["c"], filters)
     strips = strips_of(conv, extents["n"] * extents.get("y", 1), extents.get("x", 1), *window)
@@ -301,40 +308,85 @@ def conv_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[f
     words = length // 4 if as_matrix else strips.run * rows if strips else up(length, 4)
     alone = float(4 * dealt.blocks * filters * groups) if filters < 4 or pixels < 4 else 0.0
     some = 0.0 if alone else float(dealt.blocks * groups)
-    windows = 0.0 if as_matrix or strips else float(dealt.windows * groups)
+    is_requantised = conv.requant is not None
+    windows = 0 if as_matrix or strips else dealt.windows * groups
     copied = float(dealt.windows * rows) if strips and not strips.is_inside else 0.0
     prepared = up(groups * quads, cores)
+    looked_at = float(prepared * is_looked_at(conv.requant))
+    filled = up(groups * filters, cores) * words if (extents["c"] if strips else length) % 4 else 0
     return (
-        1.0, float(dealt.strips * groups), some, some * (conv.requant is not None), some * words,
-        some * (length % 4) * as_matrix, alone, alone * words, windows, windows * any(conv.padding), windows * rows,
-        windows * rows * up(run, 4), float(prepared), float(prepared * words),
+        1.0, float(dealt.strips * groups), some, some * is_requantised, some * words, some * (length % 4) * as_matrix,
+        alone, alone * is_requantised, alone * words, *window_features(conv, types, extents, windows, cores),
+        float(prepared), looked_at, looked_at * words, float(filled),
         (16 * some + alone) * is_one_by_one(conv.requant, conv.w_zero, types),
         some * is_high_word(conv.requant, types), some * rows if strips else 0.0, copied,
         copied * strips.copied_words(strips.pixels) if strips else 0.0,
     )  # fmt: skip
 
 
-def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, pieces of four channels, rows and words of their input; turns of outer loops, pairs of results and
-    results alone; words of taps where filters are not of three rows; results that are requantised in 64 bits, and by
-    the high words of products."""
-    conv = cast(Conv, op)
-    height, width, taps = extents.get("y", 1), extents.get("x", 1), extents.get("s", 1)
-    stride = conv.strides[0] if len(conv.strides) > 1 else 1
-    quads = extents["n"] * up(extents["g"], 4)
-    strips = next((n for n in range(1, height + 1) if n * quads % cores == 0 or n * quads >= 4 * cores), height)
-    own, rows = up(quads * strips, cores), up(height, strips)
-    read = own * ((rows - 1) * stride + extents.get("r", 1))
-    across = up(width * conv.strides[-1] + taps - 1, 4)
-    exact = is_exact(conv.requant, types)
-    is_fast = extents.get("r", 1) == 3 and taps <= 4 and conv.requant is not None and not exact
-    pairs = width // 2 if is_fast and conv.strides[-1] == 1 and taps <= 3 else 0
-    alone, results = width - 2 * pairs, float(own * rows * width)
-    turns = min(rows, pairs) + min(rows, alone) if is_fast else rows
-    words = 0.0 if is_fast else results * extents.get("r", 1) * up(taps, 4)
+def window_features(conv: Conv, types: Types, extents: Extents, windows: int, cores: int) -> tuple[float, ...]:
+    """Of windows that are gathered: those within the image, their rows that are no single words and words of rows;
+    others and their taps; words of an image that is copied with its padding, which then has all windows within it."""
+    height, width, rows, taps = (extents.get(loop, 1) for loop in "yxrs")
+    padded = padded_bytes(conv, extents["n"], (height, width), (rows, taps), extents["c"])
+    run = extents["c"] * taps
+    share = 1.0 if padded else prod(inside_share(conv, types, axis) for axis in range(len(conv.strides)))
+    has_runs = extents["g"] == 1 and (conv.dilations[-1] == 1 or taps == 1)
+    within = windows * share * has_runs
     return (
-        1.0, float(own), float(read), float(read * across), float(own * turns), float(own * rows * pairs),
-        float(own * rows * alone), words, results * exact, results * is_high_word(conv.requant, types),
+        within, within * rows * (run != 4), within * rows * up(run, 4), windows - within,
+        (windows - within) * rows * taps, up(padded, 4) / cores * (windows > 0),
+    )  # fmt: skip
+
+
+LEAST_DOWN = 5
+"""Rows of results from which on planes are walked down: TW_LEAST_DOWN of depthwise_down.h."""
+
+
+def planes_of(conv: Conv, types: Types, extents: Extents) -> Planes:
+    stride, dilation = (values[0] if len(values) > 1 else 1 for values in (conv.strides, conv.dilations))
+    before = conv.padding[len(conv.strides) - 1]
+    pitch = pitch_of(extents.get("x", 1), conv.strides[-1], extents.get("s", 1), before + row_of(conv, types, extents))
+    reach = (extents.get("r", 1) - 1) * dilation + 1
+    return Planes(extents["n"] * up(extents["g"], 4), extents.get("y", 1), stride, reach, pitch)
+
+
+def row_of(conv: Conv, types: Types, extents: Extents) -> int:
+    """Pixels of the image's row that a tile reads, about."""
+    width = extents.get("x", 1)
+    return types["X"].shape[-2] if width == types["Y"].shape[-2] else width * conv.strides[-1]
+
+
+def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, words that planes are filled with; pieces of four channels, those whose requantisation is looked at,
+    and of their input four pixels at a time and those left of them; turns of outer loops, pairs of results and results
+    alone, and the same of planes that are walked down; where filters are not of three rows the rows and words of taps;
+    results that are requantised in 64 bits, and by the high words of products."""
+    conv = cast(Conv, op)
+    planes, taps, width = planes_of(conv, types, extents), extents.get("s", 1), extents.get("x", 1)
+    strips = up(planes.height, planes.rows)
+    own = up(planes.quads * strips, cores)
+    # The last strip may be a short one: a core does not have more than all there is.
+    lines = min(own * planes.rows, planes.quads * planes.height)
+    # Rows beyond the image are not loaded.
+    is_whole = strips == 1 and any(conv.padding) and prod(types["Y"].shape[1:-1]) == planes.height * width
+    read = lines * planes.stride + (0 if is_whole else own * (planes.reach - planes.stride))
+    fours, rest = divmod(row_of(conv, types, extents), 4)
+    filled = planes.pitch * planes.input_rows(planes.rows)
+    requant, exact = conv.requant, is_exact(conv.requant, types)
+    looked_at = own * is_looked_at(requant)
+    is_fast = extents.get("r", 1) == 3 and taps <= 4 and requant is not None and not exact
+    is_high = is_fast and is_high_word(requant, types)
+    pairs = width // 2 if conv.strides[-1] == 1 and taps <= 3 else 0
+    alone = width - 2 * pairs
+    is_down = set(conv.strides) == {1} and planes.reach == 3 and planes.rows >= LEAST_DOWN and not is_high
+    turns = pairs + alone if is_down else min(planes.rows, pairs) + min(planes.rows, alone)
+    walk = float(own * turns), float(lines * pairs), float(lines * alone)
+    across, down = (walk if is_fast and is_down == way else (0.0, 0.0, 0.0) for way in (False, True))
+    words = 0.0 if is_fast else float(lines * width * extents.get("r", 1) * up(taps, 4))
+    return (
+        1.0, float(filled), float(own), float(looked_at), float(read * fours), float(read * rest), *across, *down,
+        0.0 if is_fast else float(lines), words, float(lines * width) * exact, float(lines * width) * is_high,
     )  # fmt: skip
 
 

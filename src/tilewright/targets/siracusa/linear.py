@@ -14,6 +14,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
+from tilewright.targets.siracusa.depthwise_planes import CORES, Planes, pitch_of
 from tilewright.targets.siracusa.features import (
     conv_features,
     depthwise_features,
@@ -63,8 +64,6 @@ def wide_result_is_plain(op: Op, types: Types) -> str | None:
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
-CORES = 8
-"""At most; each has working memory of its own."""
 COLUMNS_BYTES = 80
 """sizeof(tw_columns): what is prepared for four filters."""
 GATHERED_BYTES = 2048
@@ -124,44 +123,22 @@ def conv_dots_objection(op: Op, types: Types) -> str | None:
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
 
-PLANE_BYTES = 2048
-"""Of input rows of four channels at a time, for each core."""
 
-
-def depthwise_pitch(op: Op, types: Types) -> int:
-    """Bytes from row to row of a plane, as in depthwise_dots.c."""
-    fields = cast("dict[str, int]", op.params(types))
-    words = -(-fields["kernel_w"] // 4)
-    read = (fields["out_w"] - 1) * fields["stride_w"] + 4 * words
-    return -(-max(fields["pad_left"] + fields["in_w"], read) // 4) * 4
-
-
-def depthwise_plane_rows(op: Op, types: Types, rows: int) -> int:
-    fields = cast("dict[str, int]", op.params(types))
-    return (rows - 1) * fields["stride_h"] + (fields["kernel_h"] - 1) * fields["dilation_h"] + 1
-
-
-def depthwise_rows(op: Op, types: Types) -> int:
-    """Output rows at a time: few enough for the planes and for all cores to have some, but not fewer than needed."""
-    fields = cast("dict[str, int]", op.params(types))
-    height, quads = fields["out_h"], fields["batch"] * -(-fields["groups"] // 4)
-    strips = next((n for n in range(1, height + 1) if n * quads % CORES == 0 or n * quads >= 4 * CORES), height)
-    rows = -(-height // strips)
-    pitch = depthwise_pitch(op, types)
-    while rows > 1 and 4 * pitch * depthwise_plane_rows(op, types, rows) > PLANE_BYTES:
-        rows -= 1
-    return max(rows, 1)
+def depthwise_planes(op: Op, types: Types) -> Planes:
+    p = cast("dict[str, int]", op.params(types))
+    quads, reach = p["batch"] * -(-p["groups"] // 4), (p["kernel_h"] - 1) * p["dilation_h"] + 1
+    pitch = pitch_of(p["out_w"], p["stride_w"], p["kernel_w"], p["pad_left"] + p["in_w"])
+    return Planes(quads, p["out_h"], p["stride_h"], reach, pitch)
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": depthwise_rows(op, types)}
+    return {**op.params(types), "chunk": depthwise_planes(op, types).rows}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:
-    fields = cast("dict[str, int]", op.params(types))
-    rows = depthwise_plane_rows(op, types, depthwise_rows(op, types))
-    taps = 16 * -(-fields["kernel_w"] // 4) * fields["kernel_h"]
-    return CORES * (4 * depthwise_pitch(op, types) * rows + taps)
+    p, planes = cast("dict[str, int]", op.params(types)), depthwise_planes(op, types)
+    taps = 16 * -(-p["kernel_w"] // 4) * p["kernel_h"]
+    return CORES * (4 * planes.pitch * planes.input_rows(planes.rows) + taps)
 
 
 def depthwise_objection(op: Op, types: Types) -> str | None:

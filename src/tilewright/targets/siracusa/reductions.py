@@ -24,6 +24,7 @@ from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
+from tilewright.targets.siracusa.features import up
 
 BYTE = 255
 """How far from its zero point a byte may be."""
@@ -43,9 +44,19 @@ def rows_objection(op: Op, types: Types) -> str | None:
     return None if 0 < count < MANY else f"{count} elements for one result"
 
 
+def column_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
+    """The call, words of four results of the core that has most, and of these the words that they are reduced from."""
+    axes = instance(op, Reduction).axes
+    kept = [size for axis, size in enumerate(extents.values()) if axis not in axes] or [1]
+    own = up(math.prod(kept[:-1]) * up(kept[-1], 4), cores)
+    return 1.0, float(own), own * math.prod(extents.values()) / math.prod(kept)
+
+
 def columns(op: type[Reduction], source: str, header: str = "reduce.h") -> Kernel:
     types = {"X": NARROW, "Y": NARROW}
-    return Kernel(op, source, "X -> Y", types, objection=rows_objection, cooperative=True, header=header)
+    return Kernel(
+        op, source, "X -> Y", types, objection=rows_objection, cooperative=True, features=column_features, header=header
+    )
 
 
 def upper_mean(op: QLinearReduceMean, count: int) -> tuple[int, int, int]:

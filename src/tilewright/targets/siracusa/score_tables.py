@@ -122,8 +122,13 @@ def masks(op: MaskedShares, length: int, mask: str) -> tuple[int, ...] | None:
         return None
     every = masked_scores(op.masking, found.low, found.top, mask)
     unmasked = every[:, -limits(mask)[0]]
-    entries = [_entry(unmasked, every[:, i], *ends) for i, ends in enumerate(_ends(every))]
-    return None if None in entries else tuple(entry for entry in entries if entry is not None)
+    entries = list[int]()
+    for masked, ends in zip(every.T, _ends(every), strict=True):
+        entry = _entry(unmasked, masked, *ends)
+        if entry is None:
+            return None
+        entries.append(entry)
+    return tuple(entries)
 
 
 def _ends(every: Array) -> Iterable[tuple[int, int]]:

@@ -11,7 +11,7 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
-from tilewright.sim.siracusa import SIRACUSA
+from tilewright.sim.platforms.siracusa import SIRACUSA
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tilewright.sim.snitch import SNITCH
+from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
@@ -54,7 +54,7 @@ TARGET = Target(
     links=(
         Link(
             "dma", "DRAM", "TCDM", longest=1 << 24, read=1 / 64, write=1 / 64, latency=10, command=12, groups=30,
-            queue=8, asked=150,
+            asked=150,
         ),
     ),
     folder=FOLDER,

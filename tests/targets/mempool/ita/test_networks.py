@@ -16,7 +16,7 @@ from tilewright.ir.types import Array
 from tilewright.pipeline import import_model, stage
 from tilewright.program import compile_model
 from tilewright.run.kernel_bench import Case, check
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings

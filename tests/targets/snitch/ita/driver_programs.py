@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tests.sim.assembling import TARGET, _programs
-from tests.sim.ita_layers import HEAD, Image, attention_case, built_for_bench, random_bytes
-from tilewright.sim.ita_bench import ITA_BENCH
+from tests.sim.ita.layers import HEAD, Image, attention_case, built_for_bench, random_bytes
+from tilewright.sim.platforms.ita_bench import ITA_BENCH
+from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.snitch import SNITCH
 from tilewright.targets.snitch import ita
 from tilewright.targets.snitch.ita.arithmetic import Activation, Head, Scale, linear
 from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_registers

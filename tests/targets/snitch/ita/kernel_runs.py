@@ -12,9 +12,9 @@ from tests.targets.snitch.ita.driver_programs import program
 from tilewright.codegen.initialiser import initialiser
 from tilewright.ir.op import Op
 from tilewright.ir.types import type_of
-from tilewright.sim.ita_bench import ita_bench
+from tilewright.sim.platforms.ita_bench import ita_bench
+from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.snitch import SNITCH
 from tilewright.target.kernel import Kernel
 from tilewright.targets import quad
 from tilewright.targets.snitch import ita

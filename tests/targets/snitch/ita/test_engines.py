@@ -12,7 +12,7 @@ from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.pipeline import import_model, stage
 from tilewright.program import compile_model
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.sim.ita_layers import random_activation, random_bias, random_bytes, random_scale
+from tests.sim.ita.layers import random_activation, random_bias, random_bytes, random_scale
 from tests.targets.snitch.ita.kernel_runs import INCLUDES, call
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType, type_of

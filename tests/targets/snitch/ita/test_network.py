@@ -13,7 +13,7 @@ from tilewright import targets
 from tilewright.pipeline import compile_graph
 from tilewright.program import Program
 from tilewright.sim.platform import Device, Kind
-from tilewright.sim.quad import CLUSTER, QUAD
+from tilewright.sim.platforms.quad import CLUSTER, QUAD
 from tilewright.target.target import Engine, Target
 from tilewright.targets.snitch import ita
 from tilewright.targets.snitch.ita.kernels import KERNELS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.sim.ita_layers import random_case
+from tests.sim.ita.layers import random_case
 from tilewright.errors import Refusal
 from tilewright.ir.types import TensorType, type_of
 from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead

@@ -9,7 +9,7 @@ from tests.targets.snitch.ita.transformers import Net
 from tilewright import targets
 from tilewright.program import Program, compile_model
 from tilewright.run.soc import SocProgram
-from tilewright.sim.elf import read_elf
+from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 

@@ -2,8 +2,9 @@
  * as many, four taps at a time, with weights as [block][four][channel][4].
  *
  * The four taps are those of a column of the window where it has at most four rows: pixels that are neighbours share
- * columns. A last block that is not whole begins earlier, so that it is: some channels are computed twice. Taps outside
- * the image find a row of what stands for zero. */
+ * columns. A last block that is not whole begins earlier, so that it is: some channels are computed twice. Where all
+ * channels are at most half a block, a block is several pixels, whose taps are gathered. Taps outside the image find a row
+ * of what stands for zero. */
 #ifndef TW_NAME
 #define TW_NAME tw_depthwise_dot
 #define TW_X int8_t
@@ -278,7 +279,84 @@ TW_APART void wide_pixel(const work *k, const block *f, TW_Y *y) { one_pixel(2, 
 
 TW_APART void half_pixel(const work *k, const block *f, TW_Y *y) { one_pixel(1, k, f, y); }
 
-/* Fewer channels than a block has. */
+/* ---- fewer channels than a block has ---- */
+
+/* A block of as many pixels as fit: what belongs to the channels, once for each pixel. */
+typedef struct {
+  int32_t pixels;
+  int64_t apart[4 * TW_FOURS_KEPT]; /* taps from the first of a window; weights of others than taps are zero */
+  int8_t w[TW_FOURS_KEPT][4 * TW_WIDE];
+  int32_t b[TW_COLUMNS], mul[TW_COLUMNS], add[TW_COLUMNS];
+} repeated;
+
+static int fits_repeated(const work *k) { return 2 * k->channels <= TW_COLUMNS && k->fours <= TW_FOURS_KEPT; }
+
+static void repeat(const work *k, const block *f, repeated *to) {
+  to->pixels = TW_COLUMNS / k->channels;
+  memset(to->w, 0, sizeof to->w);
+  for (int32_t lane = 0; lane < TW_COLUMNS; lane++) {
+    const int32_t c = lane % k->channels;
+    for (int32_t i = 0; i < k->fours; i++) memcpy(to->w[i] + 4 * lane, f->w + (i * TW_WIDE + c) * 4, 4);
+    to->b[lane] = f->b[c];
+    to->mul[lane] = f->mul ? f->mul[c] : 0;
+    to->add[lane] = f->add ? f->add[c] : 0;
+  }
+  const tw_conv_params *const p = k->p;
+  const int by_columns = p->kernel_h >= 2 && p->kernel_h <= 4;
+  memset(to->apart, 0, sizeof to->apart);
+  for (int32_t r = 0; r < p->kernel_h; r++) {
+    for (int32_t c = 0; c < p->kernel_w; c++) {
+      to->apart[by_columns ? 4 * c + r : r * p->kernel_w + c] =
+          ((int64_t)r * p->dilation_h * p->in_w + c * p->dilation_w) * k->channels;
+    }
+  }
+}
+
+/* Where the taps of a pixel are; in most windows all are inside. */
+TW_ALWAYS void point_from_first(const work *k, const repeated *of, const int8_t *x, int32_t top, int32_t left) {
+  const tw_conv_params *const p = k->p;
+  const int32_t bottom = top + (p->kernel_h - 1) * p->dilation_h, right = left + (p->kernel_w - 1) * p->dilation_w;
+  if (top < 0 || left < 0 || bottom >= p->in_h || right >= p->in_w) {
+    point_to_taps(k, x, top, left);
+    return;
+  }
+  const int8_t *const first = x + ((int64_t)top * p->in_w + left) * k->channels;
+  for (int32_t i = 0; i < 4 * k->fours; i++) k->at[i] = first + of->apart[i];
+}
+
+/* The channels of all taps of a pixel, `bytes` of each. */
+TW_ALWAYS void copy_bytes(int32_t bytes, const work *k, int8_t (*taps)[TW_COLUMNS], int32_t pixel) {
+  for (int32_t i = 0; i < 4 * k->fours; i++) memcpy(taps[i] + pixel * bytes, k->at[i], (size_t)bytes);
+}
+
+TW_ALWAYS void copy_taps(const work *k, int8_t (*taps)[TW_COLUMNS], int32_t pixel) {
+  if (k->channels == 16) {
+    copy_bytes(16, k, taps, pixel);
+  } else if (k->channels == 8) {
+    copy_bytes(8, k, taps, pixel);
+  } else {
+    copy_bytes(k->channels, k, taps, pixel);
+  }
+}
+
+/* Some neighbours in the order of the results, at most a block of them. */
+TW_APART void repeated_pixels(const work *k, const repeated *of, const block *f, int8_t (*taps)[TW_COLUMNS],
+                              int32_t pixels, TW_Y *y) {
+  const block lanes = {0, f->w, of->b, f->mul ? of->mul : NULL, f->add ? of->add : NULL};
+  const scaling s = scaling_of(1, k, &lanes);
+  TW_Y made[TW_COLUMNS];
+  tw_sums t[1];
+  start(1, &lanes, t);
+  for (int32_t i = 0; i < k->fours; i++) {
+    const int8_t *const x[4] = {taps[4 * i], taps[4 * i + 1], taps[4 * i + 2], taps[4 * i + 3]};
+    const tw_taps four = tw_taps_of(1, x, TW_FLIP), w = tw_taps_load(of->w[i]);
+    tw_multiply_taps(1, t, &four, &w);
+  }
+  store_totals(1, k, &lanes, &s, t, made);
+  memcpy(y, made, (size_t)(pixels * k->channels) * sizeof *y);
+}
+
+/* One pixel, where weights are many or two pixels do not fit a block. */
 TW_APART void few_channels(const work *k, const block *f, TW_Y *y) {
   int32_t total[TW_COLUMNS];
   for (int32_t c = 0; c < k->channels; c++) {
@@ -353,6 +431,24 @@ static void by_pixels(const work *k, const block *all, const int8_t *x, TW_Y *y)
   }
 }
 
+static void by_repeated(const work *k, const block *all, const int8_t *x, TW_Y *y) {
+  const tw_conv_params *const p = k->p;
+  const int32_t count = p->out_h * p->out_w;
+  int8_t taps[4 * TW_FOURS_KEPT][TW_COLUMNS];
+  repeated of;
+  repeat(k, all, &of);
+  memset(taps, 0, sizeof taps);
+  for (int32_t first = 0; first < count; first += of.pixels, y += of.pixels * k->channels) {
+    const int32_t pixels = tw_min(of.pixels, count - first);
+    for (int32_t i = 0; i < pixels; i++) {
+      const int32_t row = (first + i) / p->out_w, column = (first + i) % p->out_w;
+      point_from_first(k, &of, x, row * p->stride_h - p->pad_top, column * p->stride_w - p->pad_left);
+      copy_taps(k, taps, i);
+    }
+    repeated_pixels(k, &of, all, taps, pixels, y);
+  }
+}
+
 void TW_NAME(const tw_conv_dot_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
@@ -368,6 +464,8 @@ void TW_NAME(const tw_conv_dot_params *params, const TW_X *x, const int8_t *w, c
     TW_Y *const to = y + (int64_t)image * p->out_h * p->out_w * channels;
     if (has_three_columns(&k)) {
       by_rows(&k, &all, from, to, params->strip);
+    } else if (fits_repeated(&k)) {
+      by_repeated(&k, &all, from, to);
     } else {
       by_pixels(&k, &all, from, to);
     }

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tilewright.ir.op import Params
 
-CALL, STRIP, ROW, WORD, ASKEW = 300.0, 60.0, 12.0, 2.5, 2.0
-"""Cycles of a core: the call, a strip, a row of it, a word of that, and more if words are not aligned."""
-EDGE = 25.0
-"""More of a row that reaches beyond the image."""
+CALL, STRIP, ROW, WORD = 250.0, 120.0, 26.0, 2.4
+"""Cycles of a core: the call, a strip, a row of it, and a word of that."""
+EDGE_STRIP, EDGE_ROW = 55.0, 10.0
+"""More of a strip that reaches beyond the image, and of a row of it."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,17 @@ class Strips:
 
     def cycles(self, cores: int) -> float:
         """Of the core that has most."""
-        own = -(-self.images * self.columns * self.rows // cores)
-        is_askew = any(size % 4 for size in (self.run, self.step, self.width, self.left))
-        row = ROW + -(-self.run // 4) * (WORD + ASKEW * is_askew)
-        edge = EDGE * min(own, self.rows) if any(map(self._is_over, range(self.columns))) else 0.0
-        return CALL + STRIP * (1 + own / self.rows) + own * row + edge
+        strips = self.images * self.columns
+        own = -(-strips * self.rows // cores)
+        begun, edges = float(strips), float(self.images * sum(self._beyond))
+        if cores > 1:
+            begun, edges = min(strips, 1 + own / self.rows), min(max(self._beyond), own / self.rows)
+        row = ROW + WORD * -(-self.run // 4)
+        return CALL + STRIP * begun + own * row + edges * (EDGE_STRIP + EDGE_ROW * self.rows)
 
-    def _is_over(self, column: int) -> bool:
-        first = column * self.step - self.left
-        return first < 0 or first + self.run > self.width
+    @property
+    def _beyond(self) -> tuple[int, int]:
+        """Strips of an image that begin before it, and those that only end behind it."""
+        firsts = [column * self.step - self.left for column in range(self.columns)]
+        before = sum(first < 0 for first in firsts)
+        return before, sum(first >= 0 and first + self.run > self.width for first in firsts)

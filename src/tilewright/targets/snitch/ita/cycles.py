@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 COMPUTE, TAIL, LAYER_START = 256, 11, 10
-"""ITA_COMPUTE, ITA_JOB_TAIL and ITA_LAYER_START of sim/timing.h."""
+"""ITA_COMPUTE, ITA_JOB_TAIL and ITA_LAYER_START of sim/engine/timing.h."""
 INPUT, WEIGHTS, BIAS, OUTPUT = 128, 32, 2, 128
 """Accesses of a job. All jobs of a layer together fetch as many weights as if each fetched its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -111,6 +111,27 @@ def fuse(graph: Graph) -> Graph:
 
 def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     """Rows of a product with the function are those of the product that applies it."""
+    found = _before_gelu(graph, node)
+    if found is None:
+        return None
+    (tiles,) = builder.add(replace(found.product, curve=found.gelu.curve), found.inputs, name=found.name)
+    builder.add(found.rows, [tiles], node.outputs, node.name)
+    return {node.key: node.key}
+
+
+@dataclass(frozen=True)
+class _BeforeGelu:
+    """A product whose rows nobody reads but GELU."""
+
+    gelu: ItaGelu
+    rows: ItaRows
+    product: ItaLinear
+    inputs: Sequence[str]
+    name: str
+    """Of the product."""
+
+
+def _before_gelu(graph: Graph, node: Node) -> _BeforeGelu | None:
     rows = graph.producers.get(node.inputs[0]) if isinstance(node.op, ItaGelu) else None
     made = graph.producers.get(rows.inputs[0]) if rows is not None and isinstance(rows.op, ItaRows) else None
     if rows is None or made is None or not isinstance(node.op, ItaGelu) or not isinstance(rows.op, ItaRows):
@@ -119,9 +140,14 @@ def _fused(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | No
         return None
     if not (is_only_reader(graph, node, rows.key) and is_only_reader(graph, rows, made.key)):
         return None
-    (tiles,) = builder.add(replace(made.op, curve=node.op.curve), made.inputs, name=made.name)
-    builder.add(rows.op, [tiles], node.outputs, node.name)
-    return {node.key: node.key}
+    return _BeforeGelu(node.op, rows.op, made.op, made.inputs, made.name)
+
+
+def none_behind_products(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        found = _before_gelu(graph, node)
+        if found is not None:
+            yield node.where, f"is GELU of a product on ITA, '{found.name}', which could apply it"
 
 
 def tabulate(graph: Graph) -> Graph:
@@ -141,6 +167,6 @@ def no_gelu(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "is ITA's GELU outside of a product"
 
 
-GELU_IN_PRODUCTS = Pass("GELU in products on ITA", fuse)
+GELU_IN_PRODUCTS = Pass("GELU in products on ITA", fuse, ensures=none_behind_products)
 GELU_BY_TABLES = Pass("ITA's GELU by tables", tabulate, ensures=no_gelu)
 """Where cores compute it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass, none_left
+from tilewright.passes import Complaint, Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.rewriting import rewrite
@@ -143,14 +143,23 @@ def _on_ita(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | N
 
 
 def _without_detour(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    if not isinstance(node.op, ItaTiles):
-        return None
-    source = _behind_views(graph, node.inputs[0])
+    tiles = _tiles_before(graph, node)
+    return {node.key: _reshaped(graph, node, tiles, builder)} if tiles is not None else None
+
+
+def _tiles_before(graph: Graph, node: Node) -> str | None:
+    """The tiles that rows came out of which a node puts into tiles again."""
+    source = _behind_views(graph, node.inputs[0]) if isinstance(node.op, ItaTiles) else None
     if source is None or not isinstance(source.op, ItaRows):
         return None
-    if not _is_full(source.op) and not _meets_zeros(graph, node):
-        return None
-    return {node.key: _reshaped(graph, node, source.inputs[0], builder)}
+    return source.inputs[0] if _is_full(source.op) or _meets_zeros(graph, node) else None
+
+
+def no_detours(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        tiles = _tiles_before(graph, node)
+        if tiles is not None:
+            yield node.where, f"makes tiles of rows that came out of the tiles '{tiles}'"
 
 
 def _behind_views(graph: Graph, tensor: str) -> Node | None:
@@ -205,4 +214,4 @@ def _meets_zeros(graph: Graph, node: Node) -> bool:
 
 PRODUCTS_ON_ITA = Pass("matrix products on ITA", run, ensures=none_left(product, "is a product that ITA takes"))
 """Products that it computes to the bit; others stay as they are."""
-STAY_IN_TILES = Pass("tiles stay tiles", without_detours)
+STAY_IN_TILES = Pass("tiles stay tiles", without_detours, ensures=no_detours)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.identity import Identity
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
-from tilewright.sim.snitch import SNITCH
+from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.targets.snitch.ita.layout import SIDE
 from tilewright.targets.snitch.ita.op import Ita
 from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles, RowsOfTiles, TilesOfRows
@@ -25,7 +25,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _as_view(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    if not isinstance(node.op, ItaTiles | ItaRows) or not _is_plain(graph, node) or not _is_fed(graph, node):
+    if not _only_moves(graph, node):
         return None
     if isinstance(node.op, ItaRows):
         builder.add(RowsOfTiles(), node.inputs, node.outputs, node.name)
@@ -35,6 +35,16 @@ def _as_view(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | 
     else:
         builder.add(TilesOfRows(), node.inputs, node.outputs, node.name)
     return {name: name for name in node.outputs}
+
+
+def _only_moves(graph: Graph, node: Node) -> bool:
+    return isinstance(node.op, ItaTiles | ItaRows) and _is_plain(graph, node) and _is_fed(graph, node)
+
+
+def none_only_moves(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _only_moves(graph, node):
+            yield node.where, "only moves bytes between ITA and rows outside of the TCDM"
 
 
 def _is_brought_once(graph: Graph, node: Node) -> bool:
@@ -66,5 +76,5 @@ def _is_fed(graph: Graph, node: Node) -> bool:
     return is_made_for_it and (is_outside or graph.types[rows].bytes > TCDM_BYTES)
 
 
-TILES_BY_TRANSFERS = Pass("tiles by transfers", run)
+TILES_BY_TRANSFERS = Pass("tiles by transfers", run, ensures=none_only_moves)
 """What only moves between rows outside of the TCDM and ITA is moved by those who bring it anyway."""

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "team.h"
+#include "cluster.h"
 
 /* Whether streams may begin there: a tensor may lie anywhere within a larger one. */
 static inline int tw_can_stream(const void *one, const void *two, const void *three) {

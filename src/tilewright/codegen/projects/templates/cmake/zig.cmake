@@ -12,8 +12,10 @@ if(NOT ZIG)
   set(ZIG ${ZIG_OF_PIP} CACHE FILEPATH "zig" FORCE)
 endif()
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ZIG)
-set(CMAKE_C_COMPILER ${ZIG} cc)
-set(CMAKE_ASM_COMPILER ${ZIG} cc)
+# CMake first compiles a program to see which compiler it is: for this machine, zig would build a C library for it.
+# Older ones take a list of two alone: the compiler, and its arguments in one word.
+set(CMAKE_C_COMPILER ${ZIG} "@compiler@")
+set(CMAKE_ASM_COMPILER ${ZIG} "@compiler@")
 set(CMAKE_C_ARCHIVE_CREATE "\"${ZIG}\" ar qc <TARGET> <OBJECTS>")
 set(CMAKE_C_ARCHIVE_FINISH "")
 set(CMAKE_C_FLAGS_INIT "@flags@")

@@ -39,17 +39,27 @@ static inline void tw_ita_start(int32_t number, const tw_itapool_head *h, const 
   r->rows = (uint32_t)h->rows;
   r->inner = (uint32_t)h->inner;
   r->width = (uint32_t)h->width;
+  __asm__ volatile("" ::: "memory"); /* it reads what was written before */
   r->state = TW_ITA_START;
 }
 
 static inline void tw_ita_wait(int32_t number) {
   while (!(tw_ita(number)->state & TW_ITA_DONE)) __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
+  __asm__ volatile("" ::: "memory"); /* what it has written is read after this */
 }
 
 /* Where an ITA of `count` leaves its results: behind all blocks, or where its own block has room for inputs. */
 static inline int8_t *tw_result_of(const tw_itapool_head *h, int8_t *blocks, int32_t number, int32_t count) {
   if (number == 0) return blocks + count * tw_block_bytes(h);
   return blocks + number * tw_block_bytes(h) + tw_front_bytes(h);
+}
+
+/* What all cores and all ITAs know when the cores have met: sizes, and where inputs are, which the registers of the first ITA say
+ * for the others, too. */
+static inline void tw_share_head(tw_itapool_head *shared, const tw_itapool_head *h, const int8_t *blocks) {
+  if (tw_core() != 0) return;
+  *shared = *h;
+  tw_ita(0)->from = (uint32_t)(uintptr_t)blocks;
 }
 
 /* All of them work at a time; this core begins and awaits its own. */

@@ -24,7 +24,7 @@ void TW_NAME(const tw_pool_heads_params *params, const TW_X *x, const TW_Y *y, c
   const int32_t block_bytes = tw_block_bytes(&sizes), front_bytes = tw_front_bytes(&sizes), inputs = tw_input_bytes(&sizes);
   int8_t *const blocks = scratch;
   tw_itapool_head *const shared = (tw_itapool_head *)(void *)(blocks + count * block_bytes + inputs);
-  if (tw_core() == 0) *shared = sizes;
+  tw_share_head(shared, &sizes, blocks);
   for (int32_t left = params->batch, is_first = 1; left > 0; left--, is_first = 0) {
     const int8_t *const from = y ? (const int8_t *)y : (const int8_t *)x;
     tw_fill_input(&sizes, blocks + front_bytes, (const int8_t *)x, queries, elements, flip_x);

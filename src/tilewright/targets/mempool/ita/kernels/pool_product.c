@@ -63,7 +63,7 @@ void TW_NAME(const tw_pool_product_params *params, const TW_X *x, const int8_t *
   int8_t *const blocks = scratch;
   tw_itapool_head *const shared = (tw_itapool_head *)(void *)(blocks + count * block_bytes + inputs);
   unmarked.inner -= SIDE;
-  if (tw_core() == 0) *shared = sizes;
+  tw_share_head(shared, &sizes, blocks);
   for (int32_t i = 0; i < count; i++) clear_block(&sizes, blocks + i * block_bytes, i == 0);
   tw_barrier();
   for (int32_t i = 0; i < count; i++) mark_block(&sizes, blocks + i * block_bytes, i == 0);

@@ -1,0 +1,42 @@
+/* A platform as data: what Python hands over (platform.py holds the same structs for ctypes). */
+#ifndef TW_PLATFORM_H
+#define TW_PLATFORM_H
+#include "engine/base.h"
+
+enum { MAX_GROUPS = 4, MAX_MEMORIES = 16, MAX_WINDOWS = 16, MAX_DEVICES = 32, DEVICE_PARAMETERS = 6, NO_MEMORY = 255 };
+enum { FLAVOUR_XPULPV2, FLAVOUR_COREV, FLAVOUR_THUMB, FLAVOUR_SNITCH, FLAVOUR_MEMPOOL };
+
+/* Cores that share an instruction set, a view of the memory map and an instruction cache. */
+typedef struct {
+    u32 cores, first_hart, flavour, has_float, boots, local_memory;
+    u32 private_sets, private_ways;                 /* per core; sets 0: no private level */
+    u32 shared_banks, shared_sets, shared_ways;     /* banks 0: no shared level */
+    u32 cache_on_at_reset, fpus;
+    u32 last_core_private_sets;                     /* 0: like the others */
+    u32 loads_in_flight;                            /* 0: any number */
+    u32 tiles, tile_cores, tiles_per_group, tiles_with_cores, sequential_bytes; /* of MemPool; the last two of a group and of a tile */
+} platform_group;
+
+typedef struct {
+    u32 base, size, banks, hides_wait, is_mapped, bank_bytes;
+    u32 refill_port_bytes;                          /* 0: lines of shared caches come without waiting for each other */
+    u32 latency[MAX_GROUPS], fetch_latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
+} platform_memory;
+
+/* A second address range for a memory or devices, seen by some groups only. */
+typedef struct {
+    u32 base, size, target, groups, test_and_set;
+} platform_window;
+
+typedef struct {
+    u32 kind, base, size, latency[MAX_GROUPS], parameters[DEVICE_PARAMETERS];
+} platform_device;
+
+typedef struct {
+    u32 groups, memories, windows, devices;
+    platform_group group[MAX_GROUPS];
+    platform_memory memory[MAX_MEMORIES];
+    platform_window window[MAX_WINDOWS];
+    platform_device device[MAX_DEVICES];
+} platform;
+#endif

@@ -1,0 +1,46 @@
+"""Devices in C that do not come back end the run, and are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.sim.user.test_user_device import EXAMPLE, WANTED, run
+from tilewright.bringup.check import check_folder
+from tilewright.bringup.skeleton import new_folder
+from tilewright.errors import CompileError
+from tilewright.sim.user.watchdog import VARIABLE
+
+ENDLESS = "volatile int again = 1; while (again) { } "
+
+
+def endless(place: Path, function: str) -> Path:
+    """The example, with a loop at the beginning of a function."""
+    text = (EXAMPLE / "mac_engine.c").read_text()
+    at = text.index("{", text.index(f" {function}(")) + 1
+    path = place / "mac_engine.c"
+    path.write_text(f"{text[:at]} {ENDLESS}{text[at:]}")
+    return path
+
+
+@pytest.mark.parametrize("function", ["write", "tick"])
+def test_the_function_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    monkeypatch.setenv(VARIABLE, "0.3")
+    with pytest.raises(CompileError, match=rf"device mac, {function}\(\): has not come back after 0.3 seconds"):
+        run(endless(tmp_path, function))
+    assert run(EXAMPLE / "mac_engine.c")[0] == WANTED
+
+
+@pytest.mark.parametrize("target", ["quad", "cortex-m4"])
+def test_an_accelerator_shows_its_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.setenv(VARIABLE, "0.3")
+    new_folder("unit", tmp_path / "unit", True)
+    model = tmp_path / "unit" / "device.c"
+    body = "static void compute(const registers *r, job *j) {"
+    model.write_text(model.read_text().replace(body, f"{body} if (!j->rehearses) {{ {ENDLESS} }}"))
+    with pytest.raises(CompileError) as caught:
+        check_folder(str(tmp_path / "unit"), target, jobs=1)
+    assert "device unit, tick(): has not come back after 0.3 seconds" in caught.value.what
+    assert "job: MatMul" in caught.value.what
+    assert "registers: a 0x" in caught.value.what
