@@ -43,6 +43,9 @@ class Style:
     """Tensors that have the scale of another."""
 
 
+PLAIN = Style()
+
+
 def run_onnxruntime(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
     """Every tensor of a model, computed without optimisations."""
     probed = ModelProto()
@@ -98,7 +101,7 @@ def _options(level: ort.GraphOptimizationLevel) -> ort.SessionOptions:
     return options
 
 
-def quantise(model: ModelProto, feeds: Feeds, style: Style = Style()) -> ModelProto:  # noqa: B008
+def quantise(model: ModelProto, feeds: Feeds, style: Style = PLAIN) -> ModelProto:
     """The model with QuantizeLinear and DequantizeLinear on every float tensor, in the range of a sample run."""
     return _Quantiser(model, feeds, style).run()
 
