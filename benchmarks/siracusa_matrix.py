@@ -68,7 +68,10 @@ def _settings(cores: int, l1: int, buffering: str, home: str, engines: str) -> S
     return Settings(cores, l1, None, home, buffering, only, weight_memory=engines != "streamed")
 
 
-def cases(paths: Sequence[Path], matrix: Matrix) -> list[Case]:
+EVERYTHING = Matrix()
+
+
+def cases(paths: Sequence[Path], matrix: Matrix = EVERYTHING) -> list[Case]:
     return [Case(path, chosen) for path in paths for chosen in matrix.settings()]
 
 

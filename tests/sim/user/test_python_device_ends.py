@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
-from types import FrameType
+from traceback import StackSummary, extract_tb
+from types import FrameType, TracebackType
 
 import numpy as np
 import pytest
@@ -35,6 +37,18 @@ def test_a_callback_that_does_not_come_back_is_named(monkeypatch: pytest.MonkeyP
     with pytest.raises(
         CompileError, match=r"device mac, tick\(\) at test_python_device_ends.py:\d+: has not come back"
     ):
+        run(Endless())
+
+
+def test_naming_it_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(trace: TracebackType) -> StackSummary:
+        for _ in range(20):
+            time.sleep(0.01)
+        return extract_tb(trace)
+
+    monkeypatch.setenv(VARIABLE, "0.2")
+    monkeypatch.setattr(traceback, "extract_tb", slowly)
+    with pytest.raises(CompileError, match="has not come back"):
         run(Endless())
 
 

@@ -145,6 +145,7 @@ def python_callbacks(
             try:
                 return function(*arguments)
             except BaseException as error:
+                watchdog.python.end()  # from here on it is our time
                 failed(_named(error, device, name, watchdog.seconds))
                 return otherwise
             finally:
