@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.e2e.onnx_nodes import Outcome, run_all
+from tests.e2e.onnx_nodes import Outcome, node_tests, run_all
 
 
 def main() -> None:
-    outcomes = list(run_all(os.cpu_count() or 1))
+    outcomes = list(run_all(os.cpu_count() or 1, node_tests()))
     console = Console()
     summary = Table(title=f"{len(outcomes)} node tests of onnx, compiled to C and run")
     summary.add_column("outcome")

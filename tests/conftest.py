@@ -1,5 +1,6 @@
 """The fast subset, `pytest -m fast`, tries fewer examples of each property and one case of each test, and reads only
-files that have some of it.
+files that have some of it. The thorough one, `pytest -m thorough`, tries cases that are left out otherwise, and more
+examples of each property.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
 
-FAST, SHARES = "fast", "shares files"
+FAST, THOROUGH, SHARES = "fast", "thorough", "shares files"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         from tests.support.examples import profile
 
-        profile(FAST if config.option.markexpr == FAST else "all")
+        profile(config.option.markexpr)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -55,9 +57,28 @@ def _is_own(path: Path, config: pytest.Config) -> bool:
     return zlib.crc32(path.relative_to(config.rootpath).as_posix().encode()) % int(given["workercount"]) == number
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files that are named are read by all."""
     items[:] = [item for item in items if _is_own(item.path, config)]
+    mark_thorough(items, config.option.markexpr)
+
+
+def mark_thorough(items: list[pytest.Item], wanted: str) -> None:
+    seen = Counter[str]()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if _is_thorough(item, seen[name], wanted):
+            item.add_marker(THOROUGH)
+        seen[name] += 1
+
+
+def _is_thorough(item: pytest.Item, case: int, wanted: str) -> bool:
+    """Properties are tested in each subset, with other numbers of examples."""
+    if wanted == THOROUGH and getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+        return True
+    mark = item.get_closest_marker("one_in")
+    return mark is not None and case % mark.args[0] != mark.kwargs.get("first", 0)
 
 
 @pytest.hookimpl(trylast=True)

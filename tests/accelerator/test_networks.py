@@ -66,6 +66,7 @@ def engines(made: Program) -> list[str]:
     return [call.engine for call in made.compiled.schedule.calls]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["quad", "rv32", "cortex-m4"])
 @pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
 def test_results_are_right(target: str, folder: Path) -> None:

@@ -72,6 +72,7 @@ def test_they_all_build_and_agree(target: str) -> None:
     assert len(check.outputs) == len(AWKWARD)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["l2", "layer_0_run", "arena", "tile", "memcpy", "all_layers", "i", "perm"])
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_each_alone_in_a_network_with_constants(name: str, target: str) -> None:
@@ -87,6 +88,7 @@ def test_a_tensor_called_like_a_table_of_parameters(target: str) -> None:
     assert tw.compile(made, target=target).check().agrees
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["program", "io", "tw", "layer_0", "harness", "main", "tw_fork", "int", "l2"])
 def test_networks_are_called_anything(name: str) -> None:
     constants = {"run": np.ones(3, np.float32), "relu_f32": np.ones(3, np.float32)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -55,8 +56,7 @@ class Made:
         return Made(case, compiled, HostNetwork(compiled.schedule, compiled.files, Writer(compiled.schedule, prefix)))
 
 
-def run_all(workers: int) -> Iterator[Outcome]:
-    cases = node_tests()
+def run_all(workers: int, cases: Sequence[TestCase]) -> Iterator[Outcome]:
     groups = [cases[first : first + TOGETHER] for first in range(0, len(cases), TOGETHER)]
     if IN_WORKER in os.environ:
         yield from chain.from_iterable(map(run_group, groups))
@@ -100,6 +100,17 @@ def node_tests() -> list[TestCase]:
         patch.setattr(base, "process_snippet", lambda op, name, export: (name, ""))  # for onnx's manual
         patch.setattr(op_pool_common, "pool", partial(_pool, op_pool_common.pool))
         return list(load_model_tests(kind="node"))
+
+
+@cache
+def parts(count: int) -> list[list[TestCase]]:
+    """The tests of each operator, dealt out in turn."""
+    dealt, seen = [list[TestCase]() for _ in range(count)], Counter[str]()
+    for case in node_tests():
+        operator = case.model.graph.node[0].op_type
+        dealt[seen[operator] % count].append(case)
+        seen[operator] += 1
+    return dealt
 
 
 def _pool(

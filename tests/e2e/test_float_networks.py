@@ -28,6 +28,7 @@ CONTRADICTORY = "Softmax/CrossEntropy"
 """A training node whose first output is declared as its second."""
 
 
+@pytest.mark.one_in(2)
 @needs_networks
 @pytest.mark.parametrize("path", FLOAT, ids=label)
 def test_network(path: Path) -> None:

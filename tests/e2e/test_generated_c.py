@@ -54,6 +54,7 @@ def test_same_model_same_bytes() -> None:
     assert elsewhere.stdout.strip() == hashlib.sha256(repr(compiled().files).encode()).hexdigest()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("optimise", ["-O0", "-Os", "-O3"])
 @pytest.mark.parametrize("cc", [None, "gcc", "clang"])
 def test_compiles_clean(cc: str | None, optimise: str, tmp_path: Path) -> None:
@@ -110,6 +111,7 @@ def build_with_cmake(folder: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["some_net", "all", "m", "test"])
 def test_builds_with_cmake_and_runs(name: str, tmp_path: Path) -> None:
     """Also under names that CMake or the linker know already."""

@@ -27,6 +27,7 @@ main(["compile", sys.argv[1], "-o", sys.argv[2]])
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     ("module", "function", "written"), [("pipeline", "allocate", False), ("pipeline", "save", True)]

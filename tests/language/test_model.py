@@ -71,6 +71,7 @@ def reference(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, 
     return tuple(event.token for event in events if isinstance(event, Said))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageModel, sampling: Sampling) -> None:
     for prompt in PROMPTS:
@@ -79,6 +80,7 @@ def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageMod
         assert tokens(on_siracusa, prompt, sampling) == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("target", "engines"), [("generic", ()), ("siracusa", ()), ("siracusa", ("cluster",))])
 def test_a_greedy_program_gives_the_same_tokens_without_scores(
     folder: Path, model: LanguageModel, target: str, engines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,7 @@ def with_scratch() -> onnx.ModelProto:
     return model(nodes, {"x": (12, 30)}, ["y", "s"], constants)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("target", "settings"), SETTINGS, ids=["generic", "plain", "small", "l3"])
 @pytest.mark.parametrize("make", [with_scratch, leftovers, quantised_convolutions])
 def test_models_with_the_planners_names(make: Callable[[], onnx.ModelProto], target: str, settings: Settings) -> None:
@@ -69,6 +70,7 @@ def test_models_with_the_planners_names(make: Callable[[], onnx.ModelProto], tar
     assert program.check().agrees
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OWN)
 def test_a_weight_with_one_of_the_names(name: str) -> None:
     """The weight is staged, beside the layer's own buffers, of which one has that name."""

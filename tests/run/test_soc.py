@@ -39,6 +39,7 @@ FOR_NPU = [path for path in LIGHT if any(part in label(path) for part in ("MLPer
 NPU_CASES = cases(FOR_NPU, Matrix(buffering=("auto",), homes=("",), engines=("npu", "streamed")))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_awkward_networks(name: str) -> None:
     settings = CHOSEN[name]
@@ -67,6 +68,7 @@ def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -
     assert check.agrees, str(check.first_difference)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("l1", [1_200, 2_000, 6_000, 16_000])
 def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
     """Beside convolutions in L2, of single cores, and of all of them in many parts and in few."""
@@ -107,6 +109,7 @@ def test_the_same_model_gives_the_same_files() -> None:
     assert first == second
 
 
+@pytest.mark.one_in(2)
 @needs_networks
 @pytest.mark.parametrize(
     "case",

@@ -65,6 +65,7 @@ def test_the_c_keeps_states_on_this_machine() -> None:
                     close(found.outputs[tensor], wanted[name])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["siracusa", "quad"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_one_program_runs_all_steps_on_the_soc(name: str, target: str) -> None:

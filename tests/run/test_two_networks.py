@@ -161,6 +161,7 @@ def check_outputs(simulator: Simulator, network: Network) -> None:
             assert compare(shown, values, wanted[shown]).agrees
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("target", "second"),
     [("siracusa", Settings(home="L3", time_limit=1.0)), *((name, Settings(time_limit=1.0)) for name in CLUSTERS[1:])],
@@ -177,6 +178,7 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
         check_outputs(simulator, network)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", CLUSTERS)
 def test_two_networks_keep_their_own_states(target: str, tmp_path: Path) -> None:
     """Each run of one comes between two runs of the other."""
@@ -216,6 +218,7 @@ MIXED = {"siracusa": [(4, 8), (8, 4), (8, 1)], "quad": [(2, 4), (4, 2), (3, 1)]}
 """Cores of the first network and of the second one."""
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("target", "cores"), [(name, pair) for name, pairs in MIXED.items() for pair in pairs])
 def test_networks_of_different_numbers_of_cores(target: str, cores: tuple[int, int], tmp_path: Path) -> None:
     """Each computes with its own team, in turn: loops over tiles, kernels' shares and barriers are of its number."""

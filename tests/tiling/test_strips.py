@@ -39,7 +39,7 @@ def alone(case: Case, constant: bool) -> tuple[Graph, dict[str, Array]]:
 
 
 @pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
-@examples(6)
+@examples(4)
 @given(data=st.data())
 def test_in_strips_equals_whole(operator: type[Op], data: st.DataObject) -> None:
     graph, feeds = alone(data.draw(CASES[operator.__name__]), data.draw(st.booleans()))

@@ -56,7 +56,7 @@ def volume(spans: Window) -> int:
 
 
 @every_operator
-@examples(12)
+@examples(6)
 @given(data=st.data())
 def test_windows(operator: type[Op], data: st.DataObject) -> None:
     drawn = data.draw(random_grids(operator))
@@ -154,7 +154,7 @@ def test_the_longest_window_may_be_anywhere() -> None:
 
 
 @every_operator
-@examples(6)
+@examples(4)
 @given(data=st.data())
 def test_what_grids_share_is_what_each_finds_alone(operator: type[Op], data: st.DataObject) -> None:
     drawn = data.draw(random_grids(operator))

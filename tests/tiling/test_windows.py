@@ -48,7 +48,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 
 
 @pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
-@examples(20)
+@examples(10)
 @given(data=st.data())
 def test_tiled_equals_whole(operator: type[Op], data: st.DataObject) -> None:
     op, arrays = data.draw(CASES[operator.__name__])

@@ -54,6 +54,7 @@ def test_networks_of_the_dialect(build: object, transposes: int) -> None:
     assert kinds(changed).count("Transpose") == transposes
 
 
+@pytest.mark.one_in(3)
 @needs_networks
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_networks_of_others(path: Path) -> None:

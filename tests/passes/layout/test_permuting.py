@@ -35,7 +35,7 @@ def on_axes(array: Array, perm: tuple[int, ...]) -> Array:
 
 
 @pytest.mark.parametrize("operator", MOVABLE, ids=lambda operator: operator.__name__)
-@examples(15)
+@examples(8)
 @given(data=st.data())
 def test_operators_on_permuted_axes(operator: type[Op], data: st.DataObject) -> None:
     op, arrays = data.draw(CASES[operator.__name__])
@@ -65,7 +65,7 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[i
     return shapes[0], tuple(perm), shapes[1]
 
 
-@examples(150)
+@examples(75)
 @given(reshapes())
 def test_transposes_move_through_reshapes(case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]) -> None:
     wanted, perm, shape = case

@@ -52,7 +52,7 @@ def picked(found: Variants, indices: dict[str, int]) -> Params:
 
 
 @pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
-@examples(10)
+@examples(5)
 @given(data=st.data())
 def test_every_tile_gets_its_parameters_and_no_more_working_memory_than_is_there(
     operator: type[Op], data: st.DataObject

@@ -31,7 +31,10 @@ LIKE = "like "
 """Code in the order of another processor's vectors, compiled for this machine: plain C stands for its instructions."""
 MATRICES = "neoverse-v1"
 """It multiplies two rows with two columns at once."""
-PROCESSORS_TESTED = (NATIVE, "cortex-a53", "neoverse-n1", "x86-64-v3", f"{LIKE}x86-64-v4+vnni")
+ALWAYS_TESTED = (NATIVE, "x86-64-v3" if HERE == X86 else "cortex-a53")
+"""This machine, and one like it with fewer instructions."""
+OTHERS_TESTED = ("x86-64-v3" if HERE != X86 else "cortex-a53", "neoverse-n1", f"{LIKE}x86-64-v4+vnni")
+PROCESSORS_TESTED = (*ALWAYS_TESTED, *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS_TESTED))
 
 
 def needs(processor: str) -> None:

@@ -134,7 +134,10 @@ def test_forms_mean_what_they_stand_for(width: int) -> None:
             same(found, op.numpy(*arrays))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "width",
+    [pytest.param(one, marks=[] if one == vectors_of(NATIVE).bytes else [pytest.mark.thorough]) for one in WIDTHS],
+)
 def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All forms of many layers, in one program: for vectors of this machine's width as users compile it, for others
     quickly."""

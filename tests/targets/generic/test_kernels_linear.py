@@ -72,6 +72,7 @@ def mul(count: int) -> Array:
     return random.integers(1, 2000, count).astype(np.int32)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cc", [None, "gcc"])
 def test_larger_cases(cc: str | None) -> None:
     """Several blocks of pixels, chunks of channels, bands of rows and blocks of columns."""

@@ -27,8 +27,8 @@ from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"
-"""Clang warns of all that it can as it reads; gcc also as it optimises: kernels for this machine, which it may be
-asked to compile. With -Og it looks for the same as with -O1, in half of the time."""
+"""Clang warns of all that it can as it reads; gcc also as it optimises. With -Og it looks for the same as with -O1, in
+half of the time."""
 
 TARGETS = [targets.find(name) for name in targets.names()]
 WITH_INSTRUCTIONS = ("snitch",)
@@ -84,12 +84,24 @@ def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -
         flags += for_core(target)
         compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
         return
-    flags += [*target.definitions, *processor_flags(target.processor, compiler.is_zig)] if target.processor else []
-    if cc and not target.cluster:
-        flags.append(OPTIMISED)
-        compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
-    else:
-        read(sources, flags, tmp_path, compiler)
+    read(sources, [*flags, *for_computer(target, compiler)], tmp_path, compiler)
+
+
+def for_computer(target: Target, compiler: Compiler) -> list[str]:
+    if not target.processor:
+        return []
+    return [*target.definitions, *processor_flags(target.processor, compiler.is_zig)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["generic", "cpu"])
+def test_gcc_warns_of_nothing_as_it_optimises(name: str, tmp_path: Path) -> None:
+    """Kernels for this machine, which it may be asked to compile."""
+    if not shutil.which("gcc"):
+        pytest.skip("gcc is not installed")
+    target, compiler = targets.find(name), find_compiler("gcc")
+    flags = [*STRICT, "-g0", *header_folders(target), *for_computer(target, compiler), OPTIMISED]
+    compile_objects(dict.fromkeys(own_sources(target), flags), tmp_path, compiler)
 
 
 def one_of_each_kind() -> list[Target]:
