@@ -195,8 +195,8 @@ class SocTalker:
             yield Said(token, simulator.read("tw_piece", size) if size else b"", *self._spent(simulator, before, after))
 
     def _spent(self, simulator: Simulator, before: Activity, after: Activity) -> tuple[float, int, Energy | None]:
-        cycles = simulator.read_word("tw_cycles")
-        energy = simulator.energy_of(after.since(before))
+        done = after.since(before)
+        cycles, energy = done.cycles_read_as(simulator.read_word("tw_cycles")), simulator.energy_of(done)
         hertz = energy.hertz if energy else 1
         return cycles / hertz, cycles, energy
 

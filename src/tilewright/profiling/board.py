@@ -18,6 +18,7 @@ from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile,
 from tilewright.profiling.timeline import Job, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
+from tilewright.sim.activity import whole_count
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.watching.probes import Probe
 
@@ -45,7 +46,8 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     bounds = [events[begin], *(event for event in events[begin:end] if event.address in kernels)][1:]
     marks = [events[begin], *bounds[1:], events[end]] if bounds else [events[begin], events[end]]
     layers = _layers(schedule, marks)
-    cycles = events[end].cycle - events[begin].cycle if counted is None else counted
+    passed = events[end].cycle - events[begin].cycle
+    cycles = passed if counted is None else whole_count(counted, passed)
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
     profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate)

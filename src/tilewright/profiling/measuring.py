@@ -39,7 +39,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         run_to_end(simulator)
         events = simulator.probes()
         inside = [event for event in events if event.address in known]
-        plan, cycles = writer.plan, simulator.read_word("tw_cycles")
+        plan = writer.plan
         layers = {
             model.name: [n for n, step in enumerate(plan.steps) if step.option.engine == model.name]
             for model in program.target.models
@@ -47,6 +47,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
         jobs = Jobs(simulator.jobs(), layers)
         found = timeline(inside, simulator.transfers(), jobs, known, _fetched(plan), cluster.dma_core)
         meter = Meter(simulator.platform.energy, *call.around(events))
+        cycles = meter.after.since(meter.before).cycles_read_as(simulator.read_word("tw_cycles"))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)
 
 

@@ -210,7 +210,9 @@ class SimulatedProgram(ABC):
 
     def _cycles(self, simulator: Machine, done: Activity) -> int:
         """As the program has counted them; what emulates a core counts them itself."""
-        return done.counts["cycles"] if simulator.counts_calls else simulator.read_word("tw_cycles")
+        if simulator.counts_calls:
+            return done.counts["cycles"]
+        return done.cycles_read_as(simulator.read_word("tw_cycles"))
 
     def _put(self, simulator: Machine, inputs: Mapping[str, Array]) -> None:
         for position, name in enumerate(self.network.schedule.graph.inputs):

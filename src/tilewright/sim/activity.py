@@ -47,6 +47,15 @@ class Activity:
     def since(self, before: Activity) -> Activity:
         return Activity({name: count - before.counts[name] for name, count in self.counts.items()})
 
+    def cycles_read_as(self, word: int) -> int:
+        """What a program has counted meanwhile, of which it knows the lower 32 bits."""
+        return whole_count(word, self.counts["cycles"])
+
+
+def whole_count(word: int, about: int) -> int:
+    """A count by its lower 32 bits and by a number near it."""
+    return word + round(max(0, about - word) / 2**32) * 2**32
+
 
 def activity_names(memories: Iterable[str]) -> list[str]:
     """What is counted on a platform with these memories."""
