@@ -16,8 +16,9 @@ from typing import Any
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen import projects
+from tilewright.codegen.arena import ArenaWriter
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.network import symbol_prefix
 from tilewright.codegen.projects.project import End, Project
 from tilewright.codegen.projects.writing import write as write_project
 from tilewright.errors import CompileError
@@ -131,7 +132,7 @@ class Program:
         if probe not in self._built:
             schedule = self.compiled.schedule
             _refuse_too_large(schedule.graph)
-            writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
+            writer = ArenaWriter(schedule, symbol_prefix(self.name or schedule.graph.name))
             self._built[probe] = HostProgram(schedule, self.files, writer, self.cc, probe)
         return self._built[probe]
 
@@ -150,7 +151,7 @@ class Program:
         with LINKING:
             if self._library is None:
                 schedule = self.compiled.schedule
-                writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
+                writer = ArenaWriter(schedule, symbol_prefix(self.name or schedule.graph.name))
                 self._library = HostLibrary(schedule, self.files, writer, self.cc)
             return self._library
 
@@ -164,7 +165,7 @@ class Program:
         if self._soc is None:
             schedule, prefix = self.compiled.schedule, symbol_prefix(self.name or self.compiled.schedule.graph.name)
             self._soc = (
-                BoardProgram(Writer(schedule, prefix), self.files, self.cc)
+                BoardProgram(ArenaWriter(schedule, prefix), self.files, self.cc)
                 if schedule.plan is None
                 else SocProgram(ClusterWriter(schedule, prefix), self.files, self.cc)
             )
