@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.emulator.counting import PARTS, WORD, BlockCost, BlockCounter, Total
+from tilewright.emulator.counting import BlockCost, BlockCounter, Total
 from tilewright.emulator.decoding import Instruction, decoded, disassembler
 from tilewright.emulator.devices import Devices
 from tilewright.emulator.faults import Cause, Fault, Unfinished, stack_overrun
-from tilewright.emulator.reading import read_waits
+from tilewright.emulator.results import activity_of, function_times, probes_of, report_of
 from tilewright.emulator.semihosting import REQUEST, answer
+from tilewright.emulator.stack import stack_of
 from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
+from tilewright.emulator.waits import Waits
 from tilewright.errors import CompileError, present
 from tilewright.sim.activity import Activity
 from tilewright.sim.platform import PAGE, Memory, Platform
-from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf
-from tilewright.sim.program.lines import source_line
-from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf, symbol_address
+from tilewright.sim.program.lines import place_of
+from tilewright.sim.results import Report
 from tilewright.sim.user.device import UserDevice
 from tilewright.sim.watching.probes import EngineJob, Probe
 from tilewright.sim.watching.traces import FunctionTime
@@ -38,6 +39,22 @@ A prime: what recurs every few times is met in all of its phases."""
 OLDEST_UNICORN = 2, 1
 NEAR = 1 << 16
 """Bytes below a stack: an access there has left it."""
+WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
+"""The unit of the core (DWT) that counts cycles, and where in it they are."""
+WITHOUT_COUNTER = ("cortex-m0plus",)
+CPACR = 0xE000_ED88
+"""Coprocessor Access Control Register: whether the floating-point unit is on."""
+THUMB = 1 << 24
+CALL_EXCEPTION, BREAKPOINT_EXCEPTION = 2, 7
+EXCEPTIONS = {
+    1: Cause.UNDEFINED, 3: Cause.FETCH, 4: Cause.UNALIGNED, BREAKPOINT_EXCEPTION: Cause.BREAKPOINT, 17: Cause.NO_UNIT,
+    18: Cause.STATE, 22: Cause.UNALIGNED,
+}  # fmt: skip
+"""As the emulator numbers them."""
+MODELS = {
+    "cortex-m0plus": "UC_CPU_ARM_CORTEX_M0", "cortex-m4": "UC_CPU_ARM_CORTEX_M4", "cortex-m7": "UC_CPU_ARM_CORTEX_M7",
+    "cortex-m33": "UC_CPU_ARM_CORTEX_M33",
+}  # fmt: skip
 
 
 class Emulator:
@@ -60,9 +77,10 @@ class Emulator:
         self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
         self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
         self._decoder = disassembler()
+        self._waits = Waits(platform, self._core, self._register, self._word_at)
         self._known: dict[tuple[int, int], tuple[BlockCost, list[Instruction]]] = {}
         self._counter = BlockCounter(
-            self._cost, self._library.uc_emu_stop, self._code_memory.port, ASKED_EVERY if self._has_waits else 0
+            self._cost, self._library.uc_emu_stop, self._code_memory.port, ASKED_EVERY if self._waits.are_there else 0
         )
         self._map()
         self._add_hooks()
@@ -212,8 +230,9 @@ class Emulator:
                 raise CompileError(self._place(), f"the emulator stopped: {error}", "report this as a bug") from None
         finally:
             self._pc = self._register("PC")
-        if failed := self._counter.failed or self._devices.failed:
-            raise failed
+        if self._counter.failed:
+            raise self._counter.failed
+        self._devices.raise_failure()
         if self._fault is not None:
             raise self._stopped(self._fault)
         if self._endless:
@@ -225,7 +244,7 @@ class Emulator:
 
     def _cost(self, address: int, size: int) -> BlockCost:
         if (address, size) in self._known:
-            return self._with_waits(*self._known[address, size])
+            return self._waits.added(*self._known[address, size])
         code = bytes(self._uc.mem_read(address, size))
         instructions = list(decoded(code, address, self._decoder))
         if code in ENDLESS:
@@ -233,7 +252,7 @@ class Emulator:
             self._uc.emu_stop()
         self._check_floats(instructions)
         self._known[address, size] = found = (block_cost(instructions, self._core), instructions)
-        return self._with_waits(*found)
+        return self._waits.added(*found)
 
     def _check_floats(self, instructions: Sequence[Instruction]) -> None:
         """The emulated unit is always on; a chip's is off until the program says otherwise."""
@@ -243,29 +262,6 @@ class Emulator:
         self._fault = Fault(Cause.NO_UNIT, self._core)
         self._uc.reg_write(self._arm.UC_ARM_REG_PC, first.address | 1)
         self._uc.emu_stop()
-
-    def _with_waits(self, cost: BlockCost, instructions: Sequence[Instruction]) -> BlockCost:
-        memory = self._memory_at(instructions[0].address)
-        if memory is None or not self._has_waits:
-            return cost
-        wait = memory.fetch_latency.get(self._core, memory.latency.get(self._core, 0))
-        registers = {name: self._register(name.upper()) for name in POINTERS}
-        return replace(cost, wait=wait, read_waits=read_waits(instructions, registers, self._wait_of, self._word_at))
-
-    @property
-    def _has_waits(self) -> bool:
-        return any(memory.latency or memory.fetch_latency for memory in self.platform.memories)
-
-    def _memory_at(self, address: int) -> Memory | None:
-        return next((m for m in self.platform.memories if m.base <= address < m.base + m.size), None)
-
-    def _wait_of(self, address: int, size: int) -> int:
-        """Parts of cycles: a cache for data gets lines, of which other reads have a part each."""
-        memory = self._memory_at(address)
-        wait = 0 if memory is None else memory.latency.get(self._core, 0)
-        if memory is None or not memory.port.data_cache_bytes:
-            return wait * PARTS
-        return wait * PARTS * size // (memory.port.line_bytes or WORD)
 
     def _word_at(self, address: int) -> int | None:
         return self.read_word(address) if self._is_memory(address, 4) else None
@@ -329,10 +325,7 @@ class Emulator:
 
     def place(self, pc: int) -> str:
         """Function and source line of an address, as far as the program tells."""
-        if self.elf is None:
-            return f"pc {pc:#010x}"
-        line = source_line(self.elf, pc)
-        return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
+        return place_of(self.elf, pc)
 
     def _place(self) -> str:
         pc = self._register("PC")
@@ -348,16 +341,7 @@ class Emulator:
     @property
     def estimate(self) -> str:
         """What its cycles are."""
-        slow: dict[tuple[int, int], list[str]] = {}
-        for memory in self.platform.memories:
-            alike = memory.latency.get(self._core, 0), memory.port.line_bytes or WORD
-            slow.setdefault(alike, []).append(memory.name)
-        waits = [
-            f"{wait} wait states for each {line} bytes of {', '.join(names)}"
-            for (wait, line), names in slow.items()
-            if wait
-        ]
-        return f"{REMARKS[self._core]}, {', '.join(waits) or 'no wait states'}"
+        return f"{REMARKS[self._core]}, {self._waits}"
 
     @property
     def cycle(self) -> int:
@@ -366,15 +350,10 @@ class Emulator:
     @property
     def stack(self) -> tuple[int, int] | None:
         """Where it begins and ends, if the program says."""
-        symbols = {} if self.elf is None else self.elf.symbols
-        return (symbols[STACK[0]], symbols[STACK[1]]) if all(name in symbols for name in STACK) else None
+        return None if self.elf is None else stack_of(self.elf)
 
     def address(self, place: int | str) -> int:
-        if isinstance(place, int):
-            return place
-        if self.elf is None or place not in self.elf.symbols:
-            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
-        return self.elf.symbols[place]
+        return place if isinstance(place, int) else symbol_address(self.elf, place)
 
     def read(self, address: int | str, size: int) -> bytes:
         at = self.address(address)
@@ -406,23 +385,11 @@ class Emulator:
         self._counter.note({*addresses, *metered})
 
     def probes(self) -> list[Probe]:
-        return [
-            Probe(event.total.cycles, 0, event.address, event.total.instructions, {}, activity_of(event.total))
-            for event in self._counter.events
-        ]
+        return probes_of(self._counter.events)
 
     def profile(self) -> list[FunctionTime]:
         """Cycles per function, the longest first, without those of jumps and waits."""
-        times: dict[str, list[int]] = {}
-        for block in self._counter.blocks:
-            name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
-            found = times.setdefault(name, [0, 0])
-            found[0] += block.executed * block.cost.cycles
-            found[1] += block.executed * block.cost.instructions
-        rows = [
-            FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()
-        ]
-        return sorted(rows, key=lambda row: -row.cycles)
+        return function_times(self.elf, self._counter.blocks)
 
     def jobs(self) -> list[EngineJob]:
         return self._devices.jobs
@@ -431,39 +398,11 @@ class Emulator:
         return activity_of(self.total)
 
     def report(self) -> Report:
-        total = self.total
-        core = CoreReport(self._core, 0, total.cycles, total.instructions, {})
-        return Report(total.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
+        return report_of(self._core, self.total, self.exit_code, self.stdout)
 
 
 def _ignored(*_: object) -> None:
     """What is written to a unit that is always on."""
-
-
-def activity_of(total: Total) -> Activity:
-    stalled = max(total.cycles - total.instructions, 0)
-    return Activity({**vars(total), "stalled": stalled, "asleep": 0, "private_refills": 0, "shared_refills": 0})
-
-
-STACK = "tw_stack_start", "tw_stack_end"
-"""Symbols of every board's start-up."""
-WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
-"""The unit of the core (DWT) that counts cycles, and where in it they are."""
-WITHOUT_COUNTER = ("cortex-m0plus",)
-CPACR = 0xE000_ED88
-"""Coprocessor Access Control Register: whether the floating-point unit is on."""
-THUMB = 1 << 24
-POINTERS = (*(f"r{number}" for number in range(13)), "sp", "lr")
-CALL_EXCEPTION, BREAKPOINT_EXCEPTION = 2, 7
-EXCEPTIONS = {
-    1: Cause.UNDEFINED, 3: Cause.FETCH, 4: Cause.UNALIGNED, BREAKPOINT_EXCEPTION: Cause.BREAKPOINT, 17: Cause.NO_UNIT,
-    18: Cause.STATE, 22: Cause.UNALIGNED,
-}  # fmt: skip
-"""As the emulator numbers them."""
-MODELS = {
-    "cortex-m0plus": "UC_CPU_ARM_CORTEX_M0", "cortex-m4": "UC_CPU_ARM_CORTEX_M4", "cortex-m7": "UC_CPU_ARM_CORTEX_M7",
-    "cortex-m33": "UC_CPU_ARM_CORTEX_M33",
-}  # fmt: skip
 
 
 def _unicorn() -> tuple[Any, Any]:
