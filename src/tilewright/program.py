@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import math
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +15,10 @@ from typing import Any
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen import projects
-from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.codegen.projects.project import End, Project
 from tilewright.codegen.projects.writing import write as write_project
 from tilewright.errors import CompileError
-from tilewright.ir.arrays import GIVEN, Given, arrays_of, convert_all, match, random_inputs
+from tilewright.ir.arrays import GIVEN, Given, arrays_of, match
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
@@ -37,10 +34,12 @@ from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
 from tilewright.run.board import BoardProgram
+from tilewright.run.builds import Builds
 from tilewright.run.compare import DEFAULT_TOLERANCE
 from tilewright.run.comparison import Comparison
 from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
-from tilewright.run.library import HostLibrary, LoadedNetwork
+from tilewright.run.library import LoadedNetwork
+from tilewright.run.model_inputs import given_inputs, input_types, made_up_inputs, refuse_too_large
 from tilewright.run.result import Check, OnComputer, Result
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
@@ -53,11 +52,6 @@ from tilewright.run.steps import (
     stacked,
 )
 from tilewright.target.settings import Settings
-
-MAX_RUN_BYTES = 2**31
-"""Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
-
-LINKING = threading.Lock()
 
 Progress = Callable[[str], None]
 """Told what is being done now."""
@@ -78,9 +72,10 @@ class Program:
     """What quantising has cost, layer by layer, if it was asked for."""
     settings: Settings = pipeline.DEFAULT
     """What was asked of the target."""
-    _built: dict[str, HostProgram] = field(default_factory=dict, repr=False)
-    _soc: SocProgram | BoardProgram | None = field(default=None, repr=False)
-    _library: HostLibrary | None = field(default=None, repr=False)
+    _builds: Builds = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._builds = Builds(self.compiled.schedule, self.compiled.files, self.name, self.cc)
 
     def __repr__(self) -> str:
         schedule = self.compiled.schedule
@@ -128,12 +123,8 @@ class Program:
         return self._probed(TENSORS if per_layer else "")
 
     def _probed(self, probe: str) -> HostProgram:
-        if probe not in self._built:
-            schedule = self.compiled.schedule
-            _refuse_too_large(schedule.graph)
-            writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
-            self._built[probe] = HostProgram(schedule, self.files, writer, self.cc, probe)
-        return self._built[probe]
+        refuse_too_large(self.compiled.schedule.graph)
+        return self._builds.host(probe)
 
     def load(self) -> LoadedNetwork:
         """The network as a library in this process: called with arrays, gives arrays."""
@@ -142,17 +133,8 @@ class Program:
             raise CompileError(
                 f"target {schedule.target.name}", "does not run in this process", "compile with target='cpu'"
             )
-        _refuse_too_large(schedule.graph)
-        return LoadedNetwork(self._linked(), schedule.graph, list(self._input_types), self.graph.output_names)
-
-    def _linked(self) -> HostLibrary:
-        """The shared library, made once, also where several threads ask for it."""
-        with LINKING:
-            if self._library is None:
-                schedule = self.compiled.schedule
-                writer = Writer(schedule, symbol_prefix(self.name or schedule.graph.name))
-                self._library = HostLibrary(schedule, self.files, writer, self.cc)
-            return self._library
+        refuse_too_large(schedule.graph)
+        return LoadedNetwork(self._builds.library(), schedule.graph, list(self._input_types), self.graph.output_names)
 
     @property
     def simulated(self) -> bool:
@@ -161,14 +143,7 @@ class Program:
 
     def build_soc(self) -> SocProgram | BoardProgram:
         """The C and what is needed to make a program for the virtual SoC of it; done once."""
-        if self._soc is None:
-            schedule, prefix = self.compiled.schedule, symbol_prefix(self.name or self.compiled.schedule.graph.name)
-            self._soc = (
-                BoardProgram(Writer(schedule, prefix), self.files, self.cc)
-                if schedule.plan is None
-                else SocProgram(ClusterWriter(schedule, prefix), self.files, self.cc)
-            )
-        return self._soc
+        return self._builds.soc()
 
     def save_elf(self, path: str | Path, inputs: Given) -> None:
         """Write the program for the SoC, with these inputs in it."""
@@ -203,7 +178,7 @@ class Program:
 
     def _on_computer(self, ran: HostRun) -> OnComputer:
         target = self.compiled.schedule.target
-        library = self._linked().path.stat().st_size if target.processor else None
+        library = self._builds.library().path.stat().st_size if target.processor else None
         return OnComputer(ran.fastest, target.threads, ran.resident_bytes, library)
 
     def _on_board(self, done: SocRun) -> dict[str, Any]:
@@ -236,7 +211,7 @@ class Program:
         self, inputs: Given | None, expected: Given | None, steps: int | None, tolerance: float, repeats: int,
         progress: Progress,
     ) -> Check:  # fmt: skip
-        _refuse_too_large(self.graph)
+        refuse_too_large(self.graph)
         if inputs is None:
             feeds = [self.random_inputs(seed) for seed in range(steps or 1)]
         else:
@@ -354,16 +329,14 @@ class Program:
 
     def random_inputs(self, seed: int = 0) -> dict[str, Array]:
         """Reproducible inputs that suit the model's types."""
-        _refuse_too_large(self.graph)
-        return random_inputs(self._input_types, seed, _index_bounds(self.graph))
+        return made_up_inputs(self.graph, seed)
 
     @property
     def _input_types(self) -> dict[str, TensorType]:
-        return {name: self.graph.types[name] for name in self.graph.inputs}
+        return input_types(self.graph)
 
     def _feeds(self, inputs: Given) -> dict[str, Array]:
-        _refuse_too_large(self.graph)
-        return convert_all(self._input_types, inputs)
+        return given_inputs(self.graph, inputs)
 
 
 @contextmanager
@@ -403,18 +376,8 @@ def compile_model(
     those of kernels from outside the package (docs/own_kernels.md). Of the target cpu: `cpu` is the processor,
     `threads` compute a layer together, and with `pin` each stays on one of its cores.
     """
-    if not isinstance(threads, int | None):
-        raise CompileError(
-            f"threads={threads!r}", "is not a whole number", "use at most as many as the machine has cores"
-        )
-    settings = settings if threads is None else replace(settings, threads=threads)
-    settings = replace(settings, processor=cpu) if cpu else settings
-    settings = replace(settings, pins_threads=True) if pin else settings
-    settings = replace(settings, numerics=numerics) if numerics else settings
-    added = tuple(map(str, accelerators))
-    settings = replace(settings, accelerators=(*settings.accelerators, *added)) if added else settings
-    own = tuple(map(str, kernels))
-    settings = replace(settings, kernels=(*settings.kernels, *own)) if own else settings
+    asked = {"threads": threads, "processor": cpu or None, "pins_threads": pin or None, "numerics": numerics or None}
+    settings = _with_options(settings, asked, accelerators, kernels)
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
@@ -431,6 +394,22 @@ def compile_model(
     return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings)
 
 
+def _with_options(
+    settings: Settings, asked: Mapping[str, Any], accelerators: Sequence[str | Path], kernels: Sequence[str | Path]
+) -> Settings:
+    """Settings with what was asked for by itself; folders come on top of those that are there."""
+    if not isinstance(asked["threads"], int | None):
+        raise CompileError(
+            f"threads={asked['threads']!r}", "is not a whole number", "use at most as many as the machine has cores"
+        )
+    return replace(
+        settings,
+        accelerators=(*settings.accelerators, *map(str, accelerators)),
+        kernels=(*settings.kernels, *map(str, kernels)),
+        **{name: value for name, value in asked.items() if value is not None},
+    )
+
+
 def _counted(progress: Progress) -> Callable[[str, int, int], None]:
     return lambda what, done, total: progress(f"{what} {done}/{total}")
 
@@ -440,27 +419,3 @@ _DOING = {
     "mapped": "choosing kernels", "tiled": "planning memory", "schedule": "scheduling", "c": "writing C",
 }  # fmt: skip
 """What goes on before a stage is reached."""
-
-
-def _refuse_too_large(graph: Graph) -> None:
-    needed = sum(kind.bytes for kind in graph.types.values())
-    if needed > MAX_RUN_BYTES:
-        raise CompileError(
-            "run", f"the tensors take {needed / 2**30:.1f} GiB, at most {MAX_RUN_BYTES / 2**30:.0f} GiB are run here",
-            "compile and analyze work; run a smaller input, for example with --dim",
-        )  # fmt: skip
-
-
-def _index_bounds(graph: Graph) -> dict[str, int]:
-    """Graph input -> the size of the axis that it indexes, for inputs that are indices."""
-    sources = {name: name for name in graph.inputs}
-    bounds: dict[str, int] = {}
-    for node in graph.nodes:
-        if node.inputs and node.inputs[0] in sources and (node.op.view or node.op.kind == "Cast"):
-            sources[node.key] = sources[node.inputs[0]]
-        operands = node.operands()
-        index = sources.get(operands.get("indices", ""))
-        if index is not None:
-            size = graph.types[node.inputs[0]].shape[getattr(node.op, "axis", 0)]
-            bounds[index] = min(size, bounds.get(index, size))
-    return bounds

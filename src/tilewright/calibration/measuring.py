@@ -17,7 +17,8 @@ from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
 from tilewright.planner.cluster.capacity import may_have_code_in_l1
-from tilewright.run.kernel_bench import Case, check_simulated, has_room, measure
+from tilewright.run.bench_memory import check_simulated
+from tilewright.run.kernel_bench import Case, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients

@@ -105,8 +105,9 @@ def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:
 
 
 def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int | None, as_json: bool) -> int:
-    from tilewright.emulator.machine import MODELS, Emulator
+    from tilewright.emulator.machine import Emulator
     from tilewright.emulator.qemu import Qemu
+    from tilewright.emulator.unicorn_core import MODELS
 
     is_unicorns = platform.groups[0].name in MODELS
     if profile and not is_unicorns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilewright.codegen import memory_regions, outside
+from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import ARENA, FILE, call_header, placed_in
@@ -32,7 +33,10 @@ def program_call(writer: Writer) -> str:
     ram, has_states = writer.schedule.target.memories[0], bool(writer.schedule.graph.states)
     reset = f" tw_status = {writer.name}_reset(program_arena); " if has_states else ""
     memories = {memory.name: memory for memory in writer.schedule.target.memories}
-    placed = {arena: memories[part.memory] for arena, part in zip(writer.arenas, writer.schedule.parts, strict=True)}
+    placed = {
+        arena: memories[part.memory]
+        for arena, part in zip(arenas_of(writer.schedule), writer.schedule.parts, strict=True)
+    }
     lines = [
         f"static uint8_t program_{arena}[{writer.macro}_{arena.upper()}_BYTES] {placed_in(memory)};\n"
         for arena, memory in placed.items()

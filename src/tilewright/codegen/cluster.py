@@ -187,12 +187,6 @@ void {self.name}_reset(void);
         body = reset_body(graph, lambda name: f"{symbol} + {self.tiles.homes[name].offset}")
         return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"
 
-    def _run_arguments(self) -> list[str]:
-        graph = self.schedule.graph
-        arguments = [f"const {self.c_type_of(name)} *{self.identifiers[name]}" for name in graph.inputs]
-        outputs = dict.fromkeys(graph.outputs)
-        return arguments + [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in outputs]
-
     # ---- network.c ----------------------------------------------------------------------------------------------
 
     @cached_property

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, outside, threads
+from tilewright.codegen.arena import ArenaWriter
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
@@ -74,7 +75,7 @@ def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
 
 
 def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer:
-    kind = Writer if schedule.plan is None else ClusterWriter
+    kind = ArenaWriter if schedule.plan is None else ClusterWriter
     return kind(schedule, prefix, shared)
 
 

@@ -12,8 +12,7 @@ from tilewright.codegen.functions import function, tile_function
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
 from tilewright.codegen.l3_tiles import Passage
-from tilewright.codegen.names import comment
-from tilewright.codegen.network import types_text
+from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
 from tilewright.errors import present
 from tilewright.ir.graph import Graph
@@ -120,13 +119,10 @@ class LayerWriter:
         return "\n".join(part for part in parts if part)
 
     def _title(self) -> str:
-        option, graph = self.layer.option, self.graph
-        node = option.node
-        results = [name for name in node.outputs if name]
-        flow = f"{types_text(graph, node.inputs)} -> {types_text(graph, results)}"
+        option = self.layer.option
         cuts = ", ".join(f"{cut.loop} by {cut.size} of {cut.extent}" for cut in option.grid.cuts)
         cut = f"; {option.grid.tiles} tiles: {cuts}" if cuts else ""
-        return f"\n/* {self.layer.number}: {comment(node.name)} ({comment(node.op.kind)}) {flow}{cut} */"
+        return f"\n{layer_title(self.graph, self.layer.number, option.node, cut)}"
 
     def _params(self) -> str:
         tables, texts, found = "", [], self._variants

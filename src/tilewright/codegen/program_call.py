@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.network import Writer
 from tilewright.target.memory import Memory
 
@@ -101,4 +102,4 @@ def input_arena(writer: Writer) -> InputArena | None:
     if not schedule.inputs:
         return None
     offsets = {at: schedule.inputs[name] for at, name in enumerate(schedule.graph.inputs) if name in schedule.inputs}
-    return InputArena(writer.arenas["arena"], schedule.target.memories[0].alignment, offsets)
+    return InputArena(arenas_of(schedule)["arena"], schedule.target.memories[0].alignment, offsets)

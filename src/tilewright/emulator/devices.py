@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tilewright.sim.platform import PAGE, Device
-from tilewright.sim.user.device import NEVER, CHost, CUserDevice, UserDevice, c_callbacks, heard, python_callbacks
-from tilewright.sim.user.watchdog import Watchdog
+from tilewright.sim.user.device import NEVER, CHost, CUserDevice, UserDevice
+from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob
 
 SHOWN = 256
@@ -69,40 +68,20 @@ class AttachedDevice:
         return now
 
 
-class Devices:
+class Devices(WatchedDevices):
     """Those of one machine."""
 
     def __init__(self, emulator: Any, now: Callable[[], int]) -> None:
+        super().__init__(emulator.emu_stop)
         self._emulator, self._now = emulator, now
         self._found: dict[str, AttachedDevice] = {}
-        self._watchdog: Watchdog | None = None
-        self.failed: BaseException | None = None
-        """What a device has raised: the machine was stopped for it."""
 
     def attach(self, place: Device, device: UserDevice | str | Path, includes: tuple[Path, ...]) -> None:
         """Put an object or a C file at its place."""
-        self._watchdog = self._watchdog or Watchdog()
-        if isinstance(device, UserDevice):
-            callbacks = python_callbacks(device, place.name, self._watchdog, self._stop)
-        else:
-            path = Path(device).resolve()
-            callbacks = c_callbacks(path, place.name, self._watchdog, self._stop, includes=includes)
+        callbacks = self.callbacks(place.name, device, includes)
         made = self._found[place.name] = AttachedDevice(place.name, callbacks, self._emulator, self._now)
         size = -(-place.size // PAGE) * PAGE
         self._emulator.mmio_map(place.base, size, made.read, None, made.write, None)
-
-    def _stop(self, error: BaseException) -> None:
-        self.failed = self.failed or error
-        self._emulator.emu_stop()
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """While the machine runs: callbacks that do not come back are stopped, signals inside of them are heard."""
-        if self._watchdog is None:
-            yield
-            return
-        with self._watchdog.watching(), heard(self._stop):
-            yield
 
     @property
     def names(self) -> list[str]:

@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.emulator.counting import PARTS, WORD, BlockCost, BlockCounter, Total
+from tilewright.emulator.counting import BlockCost, BlockCounter, Total
 from tilewright.emulator.decoding import Instruction, decoded, disassembler
 from tilewright.emulator.devices import Devices
 from tilewright.emulator.faults import Cause, Fault, Unfinished, stack_overrun
-from tilewright.emulator.reading import read_waits
+from tilewright.emulator.results import activity_of, function_times, probes_of, report_of
 from tilewright.emulator.semihosting import REQUEST, answer
+from tilewright.emulator.stack import stack_of
 from tilewright.emulator.timing import ENDLESS, REMARKS, block_cost
+from tilewright.emulator.unicorn_core import (
+    BREAKPOINT_EXCEPTION,
+    CALL_EXCEPTION,
+    CYCLE_COUNTER,
+    EXCEPTIONS,
+    NOWHERE,
+    UnicornCore,
+)
 from tilewright.emulator.vectors import vectors_address
+from tilewright.emulator.waits import Waits
 from tilewright.errors import CompileError, present
 from tilewright.sim.activity import Activity
 from tilewright.sim.platform import PAGE, Memory, Platform
-from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf
-from tilewright.sim.program.lines import source_line
-from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf, symbol_address
+from tilewright.sim.program.lines import place_of
+from tilewright.sim.results import Report
 from tilewright.sim.user.device import UserDevice
 from tilewright.sim.watching.probes import EngineJob, Probe
 from tilewright.sim.watching.traces import FunctionTime
 
-SYSTEM = 0xE000_0000
-"""Where the core's own registers are."""
-SYSTEM_BYTES = 0x10_0000
-NOWHERE = 0xFFFF_FFF0
 SLICE = 20_000_000
 """Instructions between two looks at the keyboard."""
 ASKED_EVERY = 61
 """Times that a block is executed until its pointers are looked at again, as they may point to another memory then.
 A prime: what recurs every few times is met in all of its phases."""
-OLDEST_UNICORN = 2, 1
 NEAR = 1 << 16
 """Bytes below a stack: an access there has left it."""
+WITHOUT_COUNTER = ("cortex-m0plus",)
+CPACR = 0xE000_ED88
+"""Coprocessor Access Control Register: whether the floating-point unit is on."""
+THUMB = 1 << 24
 
 
 class Emulator:
@@ -50,23 +57,20 @@ class Emulator:
     exit_code: int | None
 
     def __init__(self, platform: Platform) -> None:
-        self._unicorn, self._arm = _unicorn()
         self.platform, self.elf = platform, None
         self.stdout, self.exit_code = "", None
         self.has_counter = self._core not in WITHOUT_COUNTER
         self._fault: Fault | None = None
         self._endless = False
-        # Not UC_MODE_MCLASS, which takes a Cortex-M33 whatever the model is.
-        self._uc = self._unicorn.Uc(self._unicorn.UC_ARCH_ARM, self._unicorn.UC_MODE_THUMB)
-        self._uc.ctl_set_cpu_model(getattr(self._arm, MODELS[self._core]))
+        self._cpu = UnicornCore(platform, self._counter_read)
         self._decoder = disassembler()
+        self._waits = Waits(platform, self._core, self._cpu.register, self._word_at)
         self._known: dict[tuple[int, int], tuple[BlockCost, list[Instruction]]] = {}
         self._counter = BlockCounter(
-            self._cost, self._library.uc_emu_stop, self._code_memory.port, ASKED_EVERY if self._has_waits else 0
+            self._cost, self._cpu.stop_function, self._code_memory.port, ASKED_EVERY if self._waits.are_there else 0
         )
-        self._map()
-        self._add_hooks()
-        self._devices = Devices(self._uc, lambda: self.cycle)
+        self._cpu.add_hooks(self._exception, self._undefined, self._invalid, self._counter.hook)
+        self._devices = Devices(self._cpu.engine, lambda: self.cycle)
         self._pc = 0
 
     @property
@@ -74,35 +78,8 @@ class Emulator:
         return self.platform.groups[0].name
 
     @property
-    def _library(self) -> Any:
-        return self._unicorn.unicorn_py3.unicorn.uclib
-
-    @property
     def _code_memory(self) -> Memory:
         return next((memory for memory in self.platform.memories if memory.is_flash), self.platform.memories[0])
-
-    def _map(self) -> None:
-        unicorn = self._unicorn
-        for memory in self.platform.memories:
-            kept = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
-            rights = kept if memory.is_flash else unicorn.UC_PROT_ALL
-            self._uc.mem_map(memory.base, -(-memory.size // PAGE) * PAGE, rights)
-        changing = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
-        self._uc.mem_map(SYSTEM, WATCHPOINTS - SYSTEM, changing)
-        self._uc.mmio_map(WATCHPOINTS, PAGE, self._counter_read, None, _ignored, None)
-        self._uc.mem_map(WATCHPOINTS + PAGE, SYSTEM + SYSTEM_BYTES - WATCHPOINTS - PAGE, changing)
-
-    def _add_hooks(self) -> None:
-        unicorn = self._unicorn
-        self._uc.hook_add(unicorn.UC_HOOK_INTR, self._exception)
-        self._uc.hook_add(unicorn.UC_HOOK_INSN_INVALID, self._undefined)
-        self._uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._invalid)
-        # The C function itself: a call of Python for every block would take most of the time.
-        function, data = self._counter.hook
-        self._library.uc_hook_add(
-            self._uc._uch, ctypes.byref(ctypes.c_size_t()), ctypes.c_int(unicorn.UC_HOOK_BLOCK),
-            ctypes.c_void_p(function), ctypes.c_void_p(data), ctypes.c_uint64(1), ctypes.c_uint64(0),
-        )  # fmt: skip
 
     def close(self) -> None:
         self._counter.close()
@@ -122,7 +99,7 @@ class Emulator:
             filled = len(segment.data)
             self._check_fits(elf, segment.load_address, filled)
             self._check_fits(elf, segment.address + filled, segment.size - filled)
-            self._uc.mem_write(segment.load_address, segment.data)
+            self._cpu.write(segment.load_address, segment.data)
             self._erase(segment.load_address + filled)
         self.elf = elf
         self._reset()
@@ -135,7 +112,7 @@ class Emulator:
     def restore(self, elf: Elf) -> None:
         """The program as it was loaded; what it has left in memory stays there."""
         for segment in elf.segments:
-            self._uc.mem_write(segment.load_address, segment.data)
+            self._cpu.write(segment.load_address, segment.data)
         self.stdout, self.exit_code = "", None
         self._reset()
 
@@ -148,14 +125,14 @@ class Emulator:
                 elf.path, f"does not begin with a vector table: its first words are {stack:#010x} and {start:#010x}",
                 "the end of the stack and the odd address of the first function come first, as on the chip",
             )  # fmt: skip
-        self._uc.reg_write(self._arm.UC_ARM_REG_SP, stack)
+        self._cpu.set_register("SP", stack)
         self._pc = start
 
     def _erase(self, address: int) -> None:
         """Flash behind a program holds ones, which are no instruction."""
         for memory in self.platform.memories:
             if memory.is_flash and memory.base <= address < memory.base + memory.size:
-                self._uc.mem_write(address, b"\xff" * min(PAGE, memory.base + memory.size - address))
+                self._cpu.write(address, b"\xff" * min(PAGE, memory.base + memory.size - address))
 
     def _check_fits(self, elf: Elf, address: int, size: int) -> None:
         if not size or self._is_memory(address, size):
@@ -205,15 +182,15 @@ class Emulator:
 
     def _start(self) -> None:
         try:
-            # Not until the place: code that was translated while another one was meant runs past it.
-            self._uc.emu_start(self._pc | 1, NOWHERE)
-        except self._unicorn.UcError as error:
+            self._cpu.start(self._pc)
+        except self._cpu.error as error:
             if self._fault is None and self._counter.failed is None:
                 raise CompileError(self._place(), f"the emulator stopped: {error}", "report this as a bug") from None
         finally:
-            self._pc = self._register("PC")
-        if failed := self._counter.failed or self._devices.failed:
-            raise failed
+            self._pc = self._cpu.register("PC")
+        if self._counter.failed:
+            raise self._counter.failed
+        self._devices.raise_failure()
         if self._fault is not None:
             raise self._stopped(self._fault)
         if self._endless:
@@ -225,15 +202,15 @@ class Emulator:
 
     def _cost(self, address: int, size: int) -> BlockCost:
         if (address, size) in self._known:
-            return self._with_waits(*self._known[address, size])
-        code = bytes(self._uc.mem_read(address, size))
+            return self._waits.added(*self._known[address, size])
+        code = self._cpu.read(address, size)
         instructions = list(decoded(code, address, self._decoder))
         if code in ENDLESS:
             self._endless = True
-            self._uc.emu_stop()
+            self._cpu.stop()
         self._check_floats(instructions)
         self._known[address, size] = found = (block_cost(instructions, self._core), instructions)
-        return self._with_waits(*found)
+        return self._waits.added(*found)
 
     def _check_floats(self, instructions: Sequence[Instruction]) -> None:
         """The emulated unit is always on; a chip's is off until the program says otherwise."""
@@ -241,71 +218,43 @@ class Emulator:
         if first is None or self.read_word(CPACR) >> 20 & 0xF == 0xF:
             return
         self._fault = Fault(Cause.NO_UNIT, self._core)
-        self._uc.reg_write(self._arm.UC_ARM_REG_PC, first.address | 1)
-        self._uc.emu_stop()
-
-    def _with_waits(self, cost: BlockCost, instructions: Sequence[Instruction]) -> BlockCost:
-        memory = self._memory_at(instructions[0].address)
-        if memory is None or not self._has_waits:
-            return cost
-        wait = memory.fetch_latency.get(self._core, memory.latency.get(self._core, 0))
-        registers = {name: self._register(name.upper()) for name in POINTERS}
-        return replace(cost, wait=wait, read_waits=read_waits(instructions, registers, self._wait_of, self._word_at))
-
-    @property
-    def _has_waits(self) -> bool:
-        return any(memory.latency or memory.fetch_latency for memory in self.platform.memories)
-
-    def _memory_at(self, address: int) -> Memory | None:
-        return next((m for m in self.platform.memories if m.base <= address < m.base + m.size), None)
-
-    def _wait_of(self, address: int, size: int) -> int:
-        """Parts of cycles: a cache for data gets lines, of which other reads have a part each."""
-        memory = self._memory_at(address)
-        wait = 0 if memory is None else memory.latency.get(self._core, 0)
-        if memory is None or not memory.port.data_cache_bytes:
-            return wait * PARTS
-        return wait * PARTS * size // (memory.port.line_bytes or WORD)
+        self._cpu.set_register("PC", first.address | 1)
+        self._cpu.stop()
 
     def _word_at(self, address: int) -> int | None:
         return self.read_word(address) if self._is_memory(address, 4) else None
 
-    def _exception(self, uc: Any, number: int, _: object) -> None:
-        pc = self._register("PC")
+    def _exception(self, _: object, number: int, __: object) -> None:
+        pc = self._cpu.register("PC")
         if number == BREAKPOINT_EXCEPTION and self.read(pc, len(REQUEST)) == REQUEST:
             self._answer(pc + len(REQUEST))
             return
         cause = EXCEPTIONS.get(number, Cause.EXCEPTION)
         self._fault = self._fault or Fault(cause, self._core, pc, 4, number)
         if number == CALL_EXCEPTION:
-            uc.reg_write(self._arm.UC_ARM_REG_PC, (pc - 2) | 1)
-        uc.emu_stop()
+            self._cpu.set_register("PC", (pc - 2) | 1)
+        self._cpu.stop()
 
     def _counter_read(self, uc: Any, offset: int, size: int, _: object) -> int:
         """The counter of cycles, as of the beginning of the block that reads it; all else there is 0."""
         return self.cycle % (1 << 32) if offset == CYCLE_COUNTER and self.has_counter else 0
 
     def _answer(self, behind: int) -> None:
-        found = answer(self._register("R0"), self._register("R1"), self.read)
+        found = answer(self._cpu.register("R0"), self._cpu.register("R1"), self.read)
         self.stdout += found.text
         self.exit_code = found.exit_code
-        self._uc.reg_write(self._arm.UC_ARM_REG_R0, found.result)
-        self._uc.reg_write(self._arm.UC_ARM_REG_PC, behind | 1)
+        self._cpu.set_register("R0", found.result)
+        self._cpu.set_register("PC", behind | 1)
         if self.exit_code is not None:
-            self._uc.emu_stop()
+            self._cpu.stop()
 
     def _undefined(self, uc: Any, _: object) -> bool:
-        cause = Cause.UNDEFINED if self._register("XPSR") & THUMB else Cause.STATE
-        self._fault = self._fault or Fault(cause, self._core, self._register("PC"))
+        cause = Cause.UNDEFINED if self._cpu.register("XPSR") & THUMB else Cause.STATE
+        self._fault = self._fault or Fault(cause, self._core, self._cpu.register("PC"))
         return False
 
     def _invalid(self, uc: Any, kind: int, address: int, size: int, value: int, _: object) -> bool:
-        unicorn = self._unicorn
-        causes = {
-            unicorn.UC_MEM_READ_UNMAPPED: Cause.READ, unicorn.UC_MEM_WRITE_UNMAPPED: Cause.WRITE,
-            unicorn.UC_MEM_WRITE_PROT: Cause.READ_ONLY,
-        }  # fmt: skip
-        self._fault = self._fault or Fault(causes.get(kind, Cause.FETCH), self._core, address, size)
+        self._fault = self._fault or Fault(self._cpu.cause_of(kind), self._core, address, size)
         return False
 
     # ---- errors ----
@@ -323,20 +272,17 @@ class Emulator:
         if stack is None or fault.cause not in (Cause.READ, Cause.WRITE, Cause.READ_ONLY):
             return None
         start, end = stack
-        if not (start - NEAR <= fault.address < start or self._register("SP") < start):
+        if not (start - NEAR <= fault.address < start or self._cpu.register("SP") < start):
             return None
         return stack_overrun(self._place(), end - start)
 
     def place(self, pc: int) -> str:
         """Function and source line of an address, as far as the program tells."""
-        if self.elf is None:
-            return f"pc {pc:#010x}"
-        line = source_line(self.elf, pc)
-        return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
+        return place_of(self.elf, pc)
 
     def _place(self) -> str:
-        pc = self._register("PC")
-        came = "" if self._is_memory(pc, 2) else f", called from {self.place(self._register('LR') & ~1)}"
+        pc = self._cpu.register("PC")
+        came = "" if self._is_memory(pc, 2) else f", called from {self.place(self._cpu.register('LR') & ~1)}"
         return f"{self._core}, cycle {self.cycle}, {self.place(pc)}{came}"
 
     # ---- looking inside ----
@@ -348,16 +294,7 @@ class Emulator:
     @property
     def estimate(self) -> str:
         """What its cycles are."""
-        slow: dict[tuple[int, int], list[str]] = {}
-        for memory in self.platform.memories:
-            alike = memory.latency.get(self._core, 0), memory.port.line_bytes or WORD
-            slow.setdefault(alike, []).append(memory.name)
-        waits = [
-            f"{wait} wait states for each {line} bytes of {', '.join(names)}"
-            for (wait, line), names in slow.items()
-            if wait
-        ]
-        return f"{REMARKS[self._core]}, {', '.join(waits) or 'no wait states'}"
+        return f"{REMARKS[self._core]}, {self._waits}"
 
     @property
     def cycle(self) -> int:
@@ -366,39 +303,23 @@ class Emulator:
     @property
     def stack(self) -> tuple[int, int] | None:
         """Where it begins and ends, if the program says."""
-        symbols = {} if self.elf is None else self.elf.symbols
-        return (symbols[STACK[0]], symbols[STACK[1]]) if all(name in symbols for name in STACK) else None
+        return None if self.elf is None else stack_of(self.elf)
 
     def address(self, place: int | str) -> int:
-        if isinstance(place, int):
-            return place
-        if self.elf is None or place not in self.elf.symbols:
-            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
-        return self.elf.symbols[place]
+        return place if isinstance(place, int) else symbol_address(self.elf, place)
 
     def read(self, address: int | str, size: int) -> bytes:
-        at = self.address(address)
-        try:
-            return bytes(self._uc.mem_read(at, size))
-        except self._unicorn.UcError:
-            raise self.platform.outside(at, size) from None
+        return self._cpu.read(self.address(address), size)
 
     def write(self, address: int | str, data: bytes) -> None:
-        at = self.address(address)
-        try:
-            self._uc.mem_write(at, data)
-        except self._unicorn.UcError:
-            raise self.platform.outside(at, len(data)) from None
+        self._cpu.write(self.address(address), data)
 
     def read_word(self, address: int | str) -> int:
         return int.from_bytes(self.read(address, 4), "little")
 
     def argument(self, number: int) -> int:
         """Of the function that the core is about to enter."""
-        return self._register(f"R{number}")
-
-    def _register(self, name: str) -> int:
-        return int(self._uc.reg_read(getattr(self._arm, f"UC_ARM_REG_{name}")))
+        return self._cpu.register(f"R{number}")
 
     # ---- results ----
 
@@ -406,23 +327,11 @@ class Emulator:
         self._counter.note({*addresses, *metered})
 
     def probes(self) -> list[Probe]:
-        return [
-            Probe(event.total.cycles, 0, event.address, event.total.instructions, {}, activity_of(event.total))
-            for event in self._counter.events
-        ]
+        return probes_of(self._counter.events)
 
     def profile(self) -> list[FunctionTime]:
         """Cycles per function, the longest first, without those of jumps and waits."""
-        times: dict[str, list[int]] = {}
-        for block in self._counter.blocks:
-            name = "?" if self.elf is None else self.elf.function_at(block.address).partition("+")[0]
-            found = times.setdefault(name, [0, 0])
-            found[0] += block.executed * block.cost.cycles
-            found[1] += block.executed * block.cost.instructions
-        rows = [
-            FunctionTime(name, cycles, instructions, 0, (cycles,)) for name, (cycles, instructions) in times.items()
-        ]
-        return sorted(rows, key=lambda row: -row.cycles)
+        return function_times(self.elf, self._counter.blocks)
 
     def jobs(self) -> list[EngineJob]:
         return self._devices.jobs
@@ -431,49 +340,4 @@ class Emulator:
         return activity_of(self.total)
 
     def report(self) -> Report:
-        total = self.total
-        core = CoreReport(self._core, 0, total.cycles, total.instructions, {})
-        return Report(total.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
-
-
-def _ignored(*_: object) -> None:
-    """What is written to a unit that is always on."""
-
-
-def activity_of(total: Total) -> Activity:
-    stalled = max(total.cycles - total.instructions, 0)
-    return Activity({**vars(total), "stalled": stalled, "asleep": 0, "private_refills": 0, "shared_refills": 0})
-
-
-STACK = "tw_stack_start", "tw_stack_end"
-"""Symbols of every board's start-up."""
-WATCHPOINTS, CYCLE_COUNTER = 0xE000_1000, 0x004
-"""The unit of the core (DWT) that counts cycles, and where in it they are."""
-WITHOUT_COUNTER = ("cortex-m0plus",)
-CPACR = 0xE000_ED88
-"""Coprocessor Access Control Register: whether the floating-point unit is on."""
-THUMB = 1 << 24
-POINTERS = (*(f"r{number}" for number in range(13)), "sp", "lr")
-CALL_EXCEPTION, BREAKPOINT_EXCEPTION = 2, 7
-EXCEPTIONS = {
-    1: Cause.UNDEFINED, 3: Cause.FETCH, 4: Cause.UNALIGNED, BREAKPOINT_EXCEPTION: Cause.BREAKPOINT, 17: Cause.NO_UNIT,
-    18: Cause.STATE, 22: Cause.UNALIGNED,
-}  # fmt: skip
-"""As the emulator numbers them."""
-MODELS = {
-    "cortex-m0plus": "UC_CPU_ARM_CORTEX_M0", "cortex-m4": "UC_CPU_ARM_CORTEX_M4", "cortex-m7": "UC_CPU_ARM_CORTEX_M7",
-    "cortex-m33": "UC_CPU_ARM_CORTEX_M33",
-}  # fmt: skip
-
-
-def _unicorn() -> tuple[Any, Any]:
-    hint = "pip install 'unicorn>=2.1'"
-    try:
-        import unicorn
-        from unicorn import arm_const
-    except ImportError:
-        raise CompileError("unicorn", "is not installed: it runs programs for Cortex-M", hint) from None
-    if unicorn.uc_version()[:2] < OLDEST_UNICORN:
-        version = ".".join(map(str, unicorn.uc_version()[:2]))
-        raise CompileError(f"unicorn {version}", "is too old to run programs for Cortex-M", hint)
-    return unicorn, arm_const
+        return report_of(self._core, self.total, self.exit_code, self.stdout)

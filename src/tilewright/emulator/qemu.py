@@ -12,19 +12,20 @@ from tilewright.emulator import vector_timing
 from tilewright.emulator.counting import BlockCost
 from tilewright.emulator.decoding import decoded, disassembler
 from tilewright.emulator.faults import stack_overrun
-from tilewright.emulator.machine import STACK, activity_of
 from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
 from tilewright.emulator.qemu_remote import Lost, Remote
+from tilewright.emulator.results import activity_of, probes_of, report_of
 from tilewright.emulator.semihosting import REQUEST, answer
+from tilewright.emulator.stack import stack_of
 from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
 from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity
 from tilewright.sim.platform import Platform
-from tilewright.sim.program.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf
-from tilewright.sim.results import CoreReport, Report
+from tilewright.sim.program.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf, symbol_address
+from tilewright.sim.results import Report
 from tilewright.sim.watching.probes import EngineJob, Probe
 
 POLL = 0.2
@@ -172,7 +173,7 @@ class Qemu:
     def _fault(self) -> CompileError:
         """The core stands in the handler of a fault, and the place of it on the stack."""
         stack = self._remote.register(STACK_POINTER)
-        start, end = (self.elf.symbols.get(name, 0) for name in STACK) if self.elf is not None else (0, 0)
+        start, end = (self.elf and stack_of(self.elf)) or (0, 0)
         if stack < start:
             return stack_overrun(self._core, end - start)
         place = int.from_bytes(self._remote.read(stack + STACKED_PLACE, 4), "little")
@@ -195,11 +196,7 @@ class Qemu:
         return f"{REMARKS[self._core]}, no wait states"
 
     def address(self, place: int | str) -> int:
-        if isinstance(place, int):
-            return place
-        if self.elf is None or place not in self.elf.symbols:
-            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
-        return self.elf.symbols[place]
+        return place if isinstance(place, int) else symbol_address(self.elf, place)
 
     def read(self, address: int | str, size: int) -> bytes:
         return self._remote.read(self.address(address), size)
@@ -220,10 +217,7 @@ class Qemu:
         self._table.note({**self._faults, **dict.fromkeys((*addresses, *metered), NOTED)})
 
     def probes(self) -> list[Probe]:
-        return [
-            Probe(event.total.cycles, 0, event.address, event.total.instructions, {}, activity_of(event.total))
-            for event in self._table.events
-        ]
+        return probes_of(self._table.events)
 
     def jobs(self) -> list[EngineJob]:
         return []
@@ -232,9 +226,7 @@ class Qemu:
         return activity_of(self._table.now)
 
     def report(self) -> Report:
-        done = self._table.now
-        core = CoreReport(self._core, 0, done.cycles, done.instructions, {})
-        return Report(done.cycles, self.exit_code, self.stdout, (core,), {}, {}, {})
+        return report_of(self._core, self._table.now, self.exit_code, self.stdout)
 
 
 def _requests(elf: Elf) -> list[int]:

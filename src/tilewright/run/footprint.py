@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.emulator.faults import stack_overrun
-from tilewright.emulator.machine import STACK
-from tilewright.errors import CompileError, InternalError, present
+from tilewright.emulator.stack import STACK, stack_of
+from tilewright.errors import CompileError, present
 from tilewright.sim.platform import Platform
 from tilewright.sim.program.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.simulator import Simulator
@@ -63,9 +63,7 @@ def _elf(machine: Machine) -> Elf:
 
 
 def _stack(elf: Elf) -> tuple[int, int]:
-    if any(name not in elf.symbols for name in STACK):
-        raise InternalError("run", f"the board's start-up has no {' and '.join(STACK)}")
-    return elf.symbols[STACK[0]], elf.symbols[STACK[1]]
+    return present(stack_of(elf), "run", f"the board's start-up has no {' and '.join(STACK)}")
 
 
 def _ram_bytes(elf: Elf, platform: Platform) -> int:

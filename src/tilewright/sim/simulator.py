@@ -11,23 +11,25 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import partial
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.sim.activity import STALL_CAUSES, Activity, CActivity, activity_of
+from tilewright.sim.activity import Activity, CActivity, activity_of
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.isa.register_names import register_number
-from tilewright.sim.library import CFault, CStatistics, load
+from tilewright.sim.library import CFault, load
+from tilewright.sim.loading import load_program
 from tilewright.sim.platform import Kind, Platform, to_c
 from tilewright.sim.platform_rules import check_headers, check_platform
-from tilewright.sim.platforms import check_cores, find_platform, other_platforms
-from tilewright.sim.program.elf import Elf, allocated_ranges, read_elf, read_only_ranges
-from tilewright.sim.program.lines import source_line
-from tilewright.sim.results import CoreReport, Report
-from tilewright.sim.user.device import UserDevice, c_callbacks, heard, python_callbacks
-from tilewright.sim.user.watchdog import Watchdog
+from tilewright.sim.platforms import check_cores, find_platform
+from tilewright.sim.program.elf import Elf, read_elf, symbol_address
+from tilewright.sim.program.lines import place_of
+from tilewright.sim.results import Report
+from tilewright.sim.statistics import Statistics
+from tilewright.sim.user.device import UserDevice
+from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.watching.traces import FunctionTime, function_times, write_trace
 
@@ -35,7 +37,6 @@ SLICE = 20_000_000
 """Cycles between two looks at the keyboard."""
 FOREVER = (1 << 63) - 1
 ADDRESSES = 1 << 32
-_STATES = {1: "running", 2: "asleep", 3: "at the barrier"}
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,8 @@ class Simulator:
         self.elf: Elf | None = None
         self.stdout = ""
         self.exit_code: int | None = None
-        self._compiler = compiler
-        self._attached: list[object] = []
+        self._devices = WatchedDevices(partial(self._library.tw_stop, self._open), compiler)
         self._functions: list[tuple[int, str]] = []
-        self._raised: BaseException | None = None
-        self._watchdog: Watchdog | None = None
         self._finds_misuse = False
 
     def close(self) -> None:
@@ -107,38 +105,9 @@ class Simulator:
         if self._finds_misuse:
             check_headers(self.platform, elf)
         check_cores(self.platform, elf)
-        group = self._booting_group()
-        for segment in elf.segments:
-            filled, zeros = len(segment.data), segment.size - len(segment.data)
-            self._check_fits(elf, group, segment.load_address, filled)
-            self._check_fits(elf, group, segment.address + filled, zeros)
-            self._library.tw_write(self._sim, group, segment.load_address, segment.data, filled)
-            self._library.tw_write(self._sim, group, segment.address + filled, bytes(zeros), zeros)
-        if all(memory.is_mapped for memory in self.platform.memories):
-            for start, end in allocated_ranges(elf):  # also what is not loaded
-                self._check_fits(elf, group, start, end - start)
-        for start, end in read_only_ranges(elf):
-            self._library.tw_protect(self._sim, start, end)
+        load_program(self._library, self._sim, self.platform, elf)
         self.elf = elf
-        self._library.tw_flush_code(self._sim)
-        if "tohost" in elf.symbols:
-            self._library.tw_set_tohost(self._sim, elf.symbols["tohost"])
-        self._library.tw_set_fromhost(self._sim, elf.symbols.get("fromhost", 0))
-        self._library.tw_boot(self._sim, elf.entry)
-        if word := self.platform.boot_word:
-            self._library.tw_write(self._sim, group, word, elf.entry.to_bytes(4, "little"), 4)
-            self._library.tw_pass_hart(self._sim, word + 4)
         return elf
-
-    def _booting_group(self) -> int:
-        return next((i for i, group in enumerate(self.platform.groups) if group.boots), 0)
-
-    def _check_fits(self, elf: Elf, group: int, address: int, size: int) -> None:
-        if not size or self._library.tw_is_memory(self._sim, group, address, size):
-            return
-        places = ", ".join(f"{m.name} {m.base:#x}..{m.base + m.size:#x}" for m in self.platform.memories if m.is_mapped)
-        what = f"segment {address:#x}..{address + size:#x} lies outside the memories of {self.platform.name}"
-        raise CompileError(elf.path, what, f"{other_platforms(self.platform, elf)}link it into one of: {places}")
 
     def check(
         self, unwritten: bool = False, protected: bool = False, transfers: bool = False, misuse: bool = False
@@ -153,16 +122,10 @@ class Simulator:
         """Put a user's device, an object or a C file, at the place that the platform has for it. A C file may include
         headers of the folders `includes`."""
         index = self.platform.device_index(name)
-        self._watchdog = self._watchdog or Watchdog()
-        if isinstance(device, UserDevice):
-            callbacks = python_callbacks(device, name, self._watchdog, self._device_failed)
-        else:
-            path = Path(device).resolve()
-            callbacks = c_callbacks(path, name, self._watchdog, self._device_failed, self._compiler, includes)
-        self._attached.append(callbacks)
-        with self._watchdog.watching():
+        callbacks = self._devices.callbacks(name, device, includes)
+        with self._devices.watched():
             self._library.tw_attach(self._sim, index, ctypes.byref(callbacks))
-        self._raise_failure()
+        self._devices.raise_failure()
 
     @property
     def user_devices(self) -> list[str]:
@@ -174,10 +137,6 @@ class Simulator:
         values = (ctypes.c_uint32 * min(count, 256))()
         self._library.tw_device_shown(self._sim, self.platform.device_index(name), values, len(values))
         return list(values)
-
-    def _device_failed(self, error: BaseException) -> None:
-        self._raised = self._raised or error
-        self._library.tw_stop(self._sim)
 
     # ---- running ----
 
@@ -240,9 +199,7 @@ class Simulator:
     def _run_to(self, stop: int) -> int:
         if self.elf is None and self._sim:
             raise CompileError("simulator", "has no program", "load() one first")
-        if self._watchdog is None:
-            return self._run_slices(stop)
-        with self._watchdog.watching(), heard(self._device_failed):
+        with self._devices.watched():
             return self._run_slices(stop)
 
     def _run_slices(self, stop: int) -> int:
@@ -251,7 +208,7 @@ class Simulator:
             until = min(stop, self.cycle + SLICE)
             reason = int(self._library.tw_run(self._sim, until))
             self._take_output()
-            self._raise_failure()
+            self._devices.raise_failure()
             if reason == LIMIT and until < stop:
                 continue
             if reason == EXIT:
@@ -259,12 +216,6 @@ class Simulator:
             if reason not in (EXIT, LIMIT, BREAKPOINT):
                 raise self._error(self._fault())
             return reason
-
-    def _raise_failure(self) -> None:
-        """What a device has raised."""
-        if self._raised:
-            error, self._raised = self._raised, None
-            raise error
 
     def _take_output(self) -> None:
         size = self._library.tw_output_bytes(self._sim)
@@ -287,9 +238,7 @@ class Simulator:
             if not 0 <= place < ADDRESSES:
                 raise CompileError(f"{place:#x}", "is not an address", "addresses have 32 bits")
             return place
-        if self.elf is None or place not in self.elf.symbols:
-            raise CompileError(place, "is not a symbol of the program", "give its name in the symbol table")
-        return self.elf.symbols[place]
+        return symbol_address(self.elf, place)
 
     def read(self, address: int | str, size: int, group: int = 0) -> bytes:
         at = self.address(address)
@@ -333,18 +282,16 @@ class Simulator:
     # ---- results ----
 
     def report(self) -> Report:
-        cores = [self._core(i) for i in range(self.platform.cores)]
-        used = [(i, c) for i, c in enumerate(cores) if c.instructions]
+        found = self._statistics
+        energy = self.energy() if self.platform.energy else None
         return Report(
-            cycles=self.cycle,
-            exit_code=self.exit_code,
-            stdout=self.stdout,
-            cores=tuple(self._core_report(i, c) for i, c in used),
-            core_bytes=self._core_bytes(cores),
-            device_bytes={m.name: self._traffic(i) for i, m in enumerate(self.platform.memories)},
-            busy={d.name: int(self._library.tw_device_busy(self._sim, i)) for i, d in enumerate(self.platform.devices)},
-            energy=self.energy() if self.platform.energy else None,
-        )
+            self.cycle, self.exit_code, self.stdout, found.core_reports(), found.core_bytes(), found.device_bytes(),
+            found.busy(), energy,
+        )  # fmt: skip
+
+    @property
+    def _statistics(self) -> Statistics:
+        return Statistics(self._library, self._sim, self.platform)
 
     def activity(self) -> Activity:
         """What cores, memories and engines have done so far."""
@@ -365,28 +312,6 @@ class Simulator:
     @property
     def _memories(self) -> list[str]:
         return [memory.name for memory in self.platform.memories]
-
-    def _core(self, core: int) -> CStatistics:
-        statistics = CStatistics()
-        self._library.tw_core_statistics(self._sim, core, ctypes.byref(statistics))
-        return statistics
-
-    def _core_report(self, core: int, c: CStatistics) -> CoreReport:
-        stalls = {name: int(c.stall[i]) for i, name in enumerate(STALL_CAUSES)}
-        return CoreReport(self.platform.core_name(core), int(c.hart), int(c.cycles), int(c.instructions), stalls)
-
-    def _core_bytes(self, cores: list[CStatistics]) -> dict[str, int]:
-        totals = {m.name: sum(int(c.memory_bytes[i]) for c in cores) for i, m in enumerate(self.platform.memories)}
-        for c in cores:
-            local = self.platform.groups[c.group].local_memory
-            if local:
-                totals[local] += int(c.local_bytes)
-        return totals
-
-    def _traffic(self, memory: int) -> tuple[int, int]:
-        read, written = ctypes.c_uint64(), ctypes.c_uint64()
-        self._library.tw_memory_traffic(self._sim, memory, ctypes.byref(read), ctypes.byref(written))
-        return read.value, written.value
 
     # ---- watching ----
 
@@ -445,10 +370,7 @@ class Simulator:
 
     def place(self, pc: int) -> str:
         """Function and source line of an address, as far as the program tells."""
-        if self.elf is None:
-            return f"pc {pc:#010x}"
-        line = source_line(self.elf, pc)
-        return f"pc {pc:#010x} in {self.elf.function_at(pc)}{f' ({line})' if line else ''}"
+        return place_of(self.elf, pc)
 
     def _error(self, fault: CFault) -> CompileError:
         if fault.reason in (DEADLOCK, LIMIT):
@@ -459,15 +381,4 @@ class Simulator:
         return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
 
     def _core_places(self) -> str:
-        """Neighbours that do the same at the same place share a line."""
-        cores = [(i, self._core(i)) for i in range(self.platform.cores)]
-        lines = []
-        for (status, pc), same in groupby(cores, key=lambda core: (core[1].status, core[1].pc)):
-            if status:
-                name = self._names_of([i for i, _ in same])
-                lines.append(f"    {name}: {_STATES[status]}, {self.place(pc)}")
-        return "\n".join(lines)
-
-    def _names_of(self, cores: list[int]) -> str:
-        first, last = (self.platform.core_name(core) for core in (cores[0], cores[-1]))
-        return first if len(cores) == 1 else f"{first} to {last}"
+        return "\n".join(f"    {cores}: {does}, {self.place(pc)}" for cores, does, pc in self._statistics.places())

@@ -7,7 +7,7 @@ import pytest
 from tests.planner.refit.test_strips import mobile
 from tilewright import pipeline
 from tilewright.analysis.costs import analysis_of
-from tilewright.codegen.network import COPIED
+from tilewright.codegen.arena import COPIED
 from tilewright.errors import CompileError
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.schedule.schedule import Schedule

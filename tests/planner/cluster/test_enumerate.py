@@ -13,9 +13,11 @@ from tilewright import pipeline
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.planner.cluster.candidates import layers_of, limits_of
 from tilewright.planner.cluster.capacity import l1_budget
-from tilewright.planner.cluster.enumerate import MOST_CUTS, PARTS, _homes, _option, _sketches, _variants, grids
+from tilewright.planner.cluster.grids import PARTS, grids
 from tilewright.planner.cluster.layer_cycles import _period
+from tilewright.planner.cluster.layer_homes import homes_of
 from tilewright.planner.cluster.lifetimes import steps_of
+from tilewright.planner.cluster.sketches import MOST_CUTS, most_variants, sketches, written_out
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.target.settings import Settings
 
@@ -55,10 +57,10 @@ def test_options_take_what_their_sketches_say(made: object, l1: int) -> None:
     found, limits = layers(made(), Settings(l1=l1))
     seen = 0
     for layer in found:
-        for sketch in (s for count in range(3) for s in _sketches(layer, count, _homes(layer), limits)):
+        for sketch in (s for count in range(3) for s in sketches(layer, count, homes_of(layer), limits)):
             grid = sketch.facts.grid
-            params = layer.params_bytes * _variants(grid)
-            option = _option(layer, sketch, params, sketch.facts.scratch, limits.memories)
+            params = layer.params_bytes * most_variants(grid)
+            option = written_out(layer, sketch, params, sketch.facts.scratch, limits.memories)
             assert (option.bytes, option.prefetch_bytes) == (sketch.bytes, sketch.prefetch_bytes)
             assert option.can_stay_in_flight == sketch.can_stay_in_flight
             assert set(option.grid.cuts) == set(grid.cuts)
@@ -70,7 +72,7 @@ def test_no_order_of_loops_is_forgotten() -> None:
     found, limits = layers(odd_sizes(), Settings(l1=20_000))
     seen = 0
     for layer in found:
-        for sketch in _sketches(layer, 2, _homes(layer), limits):
+        for sketch in sketches(layer, 2, homes_of(layer), limits):
             facts = sketch.facts
             known = {order.periods for order in facts.orders}
             for cuts in itertools.permutations(facts.grid.cuts):

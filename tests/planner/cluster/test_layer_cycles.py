@@ -11,7 +11,8 @@ from tests.planner.networks import _array
 from tests.planner.planning import prepared
 from tests.support import dialect
 from tests.support.models import model, node
-from tilewright.planner.cluster.enumerate import _Homes, _sketches
+from tilewright.planner.cluster.layer_homes import Homes
+from tilewright.planner.cluster.sketches import sketches
 from tilewright.target.settings import Settings
 
 
@@ -21,7 +22,7 @@ def test_cores_with_tiles_of_their_own_pay_for_every_transfer() -> None:
     (layer,) = (one for one in found if one.kernel.stem == "floor")
     slower = replace(limits, costs=replace(limits.costs, own_transfer=limits.costs.own_transfer + 100.0))
     usual, longer = (
-        {sketch.facts.tiles: sketch.cycles for sketch in _sketches(layer, 1, [_Homes()], some)}
+        {sketch.facts.tiles: sketch.cycles for sketch in sketches(layer, 1, [Homes()], some)}
         for some in (limits, slower)
     )
     assert limits.costs.own_transfer > 0

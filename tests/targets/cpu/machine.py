@@ -16,7 +16,7 @@ from tests.support.checks import Case
 from tests.support.foreign import ForeignProgram, emulator
 from tests.support.quickly import quickly
 from tilewright import pipeline
-from tilewright.codegen.network import Writer
+from tilewright.codegen.arena import ArenaWriter
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
@@ -89,4 +89,4 @@ def _outputs(schedule: Schedule, files: Mapping[str, str], name: str, feeds: dic
     """Emulated wherever that is possible: the same objects are part of other tests' programs."""
     if schedule.target.processor != NATIVE and shutil.which(emulator(schedule.target.processor)):
         return ForeignProgram(schedule, files, name).outputs(feeds)
-    return HostProgram(schedule, files, Writer(schedule, name), None).run(feeds).outputs
+    return HostProgram(schedule, files, ArenaWriter(schedule, name), None).run(feeds).outputs

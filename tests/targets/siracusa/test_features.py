@@ -12,7 +12,8 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.features import conv_features, depthwise_features, planes_of
+from tilewright.targets.siracusa.conv_features import conv_features
+from tilewright.targets.siracusa.depthwise_features import depthwise_features, planes_of
 from tilewright.targets.siracusa.linear import depthwise_planes
 from tilewright.targets.siracusa.neureka.gathering import Strips
 from tilewright.targets.siracusa.reductions import column_features

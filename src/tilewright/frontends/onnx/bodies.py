@@ -84,7 +84,7 @@ class Body:
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str], prefix: str) -> onnx.NodeProto:
     copied = onnx.NodeProto()
     copied.CopyFrom(node)
-    copied.name = f"{prefix}/{node.name or (node.output[0] if node.output else node.op_type)}"
+    copied.name = f"{prefix}/{onnx_file.name_of(node)}"
     copied.input[:] = [names.get(name, name) for name in node.input]
     copied.output[:] = [names.get(name, name) for name in node.output]
     for graph in onnx_file.subgraphs(copied):

@@ -10,6 +10,7 @@ import onnx
 from onnx import helper
 
 from tilewright.errors import Refusal
+from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import Body, wanted_positions
 from tilewright.ir.types import Array, TensorType
 
@@ -41,7 +42,7 @@ class ControlFlow:
 
     def __init__(self, node: onnx.NodeProto, scope: Scope, unread: frozenset[str]) -> None:
         self.node, self.scope, self.unread = node, scope, unread
-        self.name = node.name or (node.output[0] if node.output else node.op_type)
+        self.name = onnx_file.name_of(node)
         self.bodies = {item.name: item.g for item in node.attribute if item.type == onnx.AttributeProto.GRAPH}
 
     @property

@@ -330,6 +330,10 @@ def _size(dim: Any, where: str, axis: int, dims: Mapping[str, int]) -> int:
     return size
 
 
+def name_of(node: onnx.NodeProto) -> str:
+    return node.name or (node.output[0] if node.output else node.op_type)
+
+
 def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     """Attributes as plain Python values; tensors as arrays."""
     return {item.name: _attribute(item, node) for item in node.attribute}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper, shape_inference
 
 from tilewright.errors import Refusal
 from tilewright.frontends.onnx import file as onnx_file
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, TensorType
 
 Types = dict[str, onnx.TypeProto]
 
@@ -38,8 +38,30 @@ MAX_DATA = 1024
 DATA_SIZED = frozenset({"Compress", "NonZero"})
 """Operators whose result's size depends on values, and is no larger than the operands make it."""
 
+SHAPE_ONLY = frozenset({"EyeLike", "Shape", "Size"})
+"""Operators that need to know no more of their operand than its type."""
+
 AXIS_MOVES: dict[str, Callable[..., Array]] = {"Squeeze": np.squeeze, "Unsqueeze": np.expand_dims}
 """Their axes were attributes before opset 13; there the evaluator takes negative ones for others."""
+
+
+def known_operands(
+    node: onnx.NodeProto, constants: Mapping[str, Array], types: Mapping[str, TensorType]
+) -> list[Array | None] | None:
+    """The operands of a node, as far as it looks at them; None where they are not all known."""
+    names = [name for name in node.input if name]
+    values = [constants.get(name) if name else None for name in node.input]
+    if node.op_type in SHAPE_ONLY:
+        if len(names) != 1 or (names[0] not in constants and names[0] not in types):
+            return None
+        return values if names[0] in constants else [_any_value(types[names[0]]), *values[1:]]
+    if node.op_type == "CastLike" and len(names) == 2 and names[1] not in constants and names[1] in types:
+        values[1], names = np.zeros(1, types[names[1]].dtype), names[:1]
+    return values if all(name in constants for name in names) else None
+
+
+def _any_value(kind: TensorType) -> Array:
+    return np.broadcast_to(np.zeros((), kind.element), kind.shape)
 
 
 def fold(

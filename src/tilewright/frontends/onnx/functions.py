@@ -82,7 +82,7 @@ def _instantiate(node: onnx.NodeProto, function: onnx.FunctionProto) -> list[onn
     tensors = dict(zip(function.input, node.input, strict=False))
     tensors |= dict.fromkeys(function.input[len(node.input) :], "")
     tensors |= dict(zip(function.output, node.output, strict=False))
-    prefix = node.name or (node.output[0] if node.output else node.op_type)
+    prefix = onnx_file.name_of(node)
     own = {name for inner in function.node for name in inner.output if name}
     tensors = {name: f"{prefix}/{name}" for name in own} | tensors
     given = {item.name: item for item in (*function.attribute_proto, *node.attribute)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,27 +17,21 @@ from tilewright.frontends.onnx import binding, declared_shapes, states, subgraph
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import all_names, all_nodes
 from tilewright.frontends.onnx.control_flow import ControlFlow, Scope
-from tilewright.frontends.onnx.folding import FOLDABLE, fold
+from tilewright.frontends.onnx.folding import FOLDABLE, fold, known_operands
 from tilewright.frontends.onnx.functions import definition
-from tilewright.frontends.onnx.integers import MOVEMENT, Arc, as_integers, integer_tensors
+from tilewright.frontends.onnx.input_types import InputTypes, integers_of
+from tilewright.frontends.onnx.integers import MOVEMENT, as_integers
 from tilewright.frontends.onnx.problems import grouped
 from tilewright.frontends.onnx.schemas import fewest_inputs, is_defined_by_others
 from tilewright.frontends.onnx.stored_floats import add_constant, declare_input, declare_output, with_whole_bytes
-from tilewright.ir.arrays import match
 from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES, COMPUTED, Array, TensorType
+from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops.cast import Cast
-
-DEFAULT_INTEGER = "int8"
-"""The type of a graph input that is an integer of unknown width."""
 
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
-
-SHAPE_ONLY = frozenset({"EyeLike", "Shape", "Size"})
-"""Operators that need to know no more of their operand than its type."""
 
 MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
@@ -78,7 +72,6 @@ class _Import:
         """Tensors that have no type because what makes them was refused."""
         self.errors: list[CompileError] = []
         self.integers: frozenset[str] = frozenset()
-        self.samples: dict[str, Array] = {}
         self.declared_shapes = declared_shapes.static_shapes(self.graph)
         self.scope = Scope(
             self._convert, self.constants, self._type, self.poisoned, all_names(self.graph), self._ignore,
@@ -89,8 +82,7 @@ class _Import:
         self.builder.reserve(name for node in self.nodes for name in node.output)
         self.constants |= onnx_file.initialisers(self.graph, self.nodes)
         self._fold_constant_nodes()
-        self.integers = self._find_integers()
-        self._match_samples()
+        self.integers = integers_of(self.graph, self.nodes, self.constants, self.options)
         self._declare_inputs()
         for node in self.nodes:
             self._convert(node)
@@ -105,45 +97,12 @@ class _Import:
             if node.op_type == "Constant":
                 self.constants[node.output[0]] = onnx_file.constant_value(node)
 
-    def _find_integers(self) -> frozenset[str]:
-        arcs = [Arc(n.op_type, _name(n), tuple(n.input), tuple(n.output)) for n in self.nodes]
-        declared = onnx_file.declared_dtypes(self.graph)
-        names = {name for arc in arcs for name in (*arc.inputs, *arc.outputs) if name}
-        names |= {value.name for value in self.graph.input}
-        made = {name for node in self.nodes if node.op_type != "Constant" for name in node.output if name}
-        candidates = made | {name for name in names if self._declared(name, declared) == "float32"}
-        self._check_dtype_options()
-        self._check_dim_options()
-        given = {name for name, dtype in self.options.dtypes.items() if dtype != "float32"}
-        return integer_tensors(arcs, self.constants, candidates, given & candidates)
-
-    def _declared(self, name: str, declared: Mapping[str, str]) -> str:
-        if name in self.constants:
-            return self.constants[name].dtype.name
-        return declared.get(name, "float32")
-
-    def _check_dtype_options(self) -> None:
-        inputs = {value.name for value in onnx_file.true_inputs(self.graph)}
-        for name, dtype in self.options.dtypes.items():
-            if name not in inputs:
-                known = ", ".join(f"'{value}'" for value in sorted(inputs))
-                raise CompileError(f"--dtype {name}={dtype}", f"the model has no input '{name}'", f"inputs: {known}")
-            if dtype not in COMPUTED:
-                known = ", ".join(kind for kind in BYTES if kind in COMPUTED)
-                raise CompileError(f"--dtype {name}={dtype}", f"unknown element type '{dtype}'", known)
-
-    def _check_dim_options(self) -> None:
-        known = onnx_file.symbols(self.graph)
-        for name, size in self.options.dims.items():
-            if name not in known:
-                hint = f"symbols: {', '.join(known)}" if known else "all its sizes are fixed: drop the option"
-                raise CompileError(f"--dim {name}={size}", f"the model has no dimension '{name}'", hint)
-
     def _declare_inputs(self) -> None:
+        types = InputTypes(self.graph, self.options, self.integers)
         for value in onnx_file.true_inputs(self.graph):
             try:
                 shape = onnx_file.shape_of(value, self.options.dims)
-                kind = TensorType(self._input_dtype(value), shape)
+                kind = TensorType(types.dtype_of(value, self.builder.notes), shape)
                 self.current[value.name] = declare_input(self.builder, value.name, kind)
                 if kind.shape == (0,):
                     # Of a list without elements everything is known.
@@ -151,36 +110,6 @@ class _Import:
             except CompileError as error:
                 self.errors.append(error)
                 self.poisoned.add(value.name)
-
-    def _match_samples(self) -> None:
-        if self.options.example_inputs:
-            inputs = [value.name for value in onnx_file.true_inputs(self.graph)]
-            names = [name for name in inputs if name not in self.options.states]
-            self.samples = match(names, self.options.example_inputs, "inputs")
-
-    def _input_dtype(self, value: onnx.ValueInfoProto) -> str:
-        declared = onnx_file.dtype_of(value.type.tensor_type.elem_type, f"input '{value.name}'")
-        if value.name in self.options.dtypes:
-            return self._chosen_dtype(value.name, declared)
-        if value.name not in self.integers:
-            return declared
-        dtype = self._sampled_dtype(value.name)
-        self.builder.notes.append(
-            f"input '{value.name}' is declared FLOAT, but the graph's operators prove it to be an integer: taken as "
-            f"{dtype} (--dtype {value.name}=TYPE to change)"
-        )
-        return dtype
-
-    def _chosen_dtype(self, name: str, declared: str) -> str:
-        wanted = self.options.dtypes[name]
-        if declared not in ("float32", wanted):
-            raise CompileError(f"--dtype {name}={wanted}", f"input '{name}' is declared {declared}", "drop the option")
-        return wanted
-
-    def _sampled_dtype(self, name: str) -> str:
-        """int8, unless example values need another width."""
-        sample = self.samples.get(name)
-        return DEFAULT_INTEGER if sample is None or not sample.size else as_integers(np.asarray(sample)).dtype.name
 
     def _declare_outputs(self) -> None:
         for value in self.graph.output:
@@ -211,7 +140,7 @@ class _Import:
     # ---- nodes --------------------------------------------------------------------------------------------------
 
     def _convert(self, node: onnx.NodeProto) -> None:
-        where = f"node '{_name(node)}' ({node.op_type})"
+        where = f"node '{onnx_file.name_of(node)}' ({node.op_type})"
         try:
             if node.op_type == "Constant":
                 self.constants[node.output[0]] = onnx_file.constant_value(node)
@@ -244,9 +173,11 @@ class _Import:
         found = declared_shapes.decided(node, kind.shape if kind else (), self.declared_shapes)
         if found is None:
             return node
-        known = self.builder.fresh(f"{_name(node)}_declared")
+        known = self.builder.fresh(f"{onnx_file.name_of(node)}_declared")
         self.constants[known] = found[1]
-        self.builder.notes.append(f"node '{_name(node)}': '{name}' is taken from the declared shape of its result")
+        self.builder.notes.append(
+            f"node '{onnx_file.name_of(node)}': '{name}' is taken from the declared shape of its result"
+        )
         return declared_shapes.with_operand(node, position, known)
 
     def _fail(self, node: onnx.NodeProto, error: CompileError) -> None:
@@ -258,7 +189,7 @@ class _Import:
         """What could not be converted even if all operands were known, also inside control flow."""
         for node in nodes:
             if node.op_type != "Constant" and not self._may_be_supported(node):
-                self.errors.append(_unsupported(node).at(f"node '{_name(node)}' ({node.op_type})"))
+                self.errors.append(_unsupported(node).at(f"node '{onnx_file.name_of(node)}' ({node.op_type})"))
 
     def _ignore(self, names: Iterable[str]) -> None:
         self.unread |= frozenset(names)
@@ -275,26 +206,13 @@ class _Import:
         known = node.op_type in FOLDABLE | subgraphs.KINDS.keys() or ops.find(node.op_type) is not None
         return known or is_defined_by_others(node.op_type, node.domain, self._opset(node))
 
-    def _all_constant(self, node: onnx.NodeProto) -> bool:
-        names = [name for name in node.input if name]
-        if node.op_type in SHAPE_ONLY:
-            return len(names) == 1 and (names[0] in self.constants or names[0] in self.builder.types)
-        if node.op_type == "CastLike" and len(names) == 2 and names[1] in self.builder.types:
-            return names[0] in self.constants
-        return all(name in self.constants for name in names)
-
     def _fold(self, node: onnx.NodeProto) -> bool:
         """Compute a node whose inputs are known; its outputs are then constants."""
-        if node.op_type in NEVER_FOLDED or not self._all_constant(node):
+        values = None if node.op_type in NEVER_FOLDED else known_operands(node, self.constants, self.builder.types)
+        if values is None:
             return False
         if node.op_type not in MOVEMENT and any(name in self.integers for name in node.output):
             return False
-        values = [self.constants.get(name) if name else None for name in node.input]
-        if node.op_type in SHAPE_ONLY and values[0] is None:
-            kind = self.builder.types[node.input[0]]
-            values[0] = np.broadcast_to(np.zeros((), kind.element), kind.shape)
-        if node.op_type == "CastLike" and values[1] is None:
-            values[1] = np.zeros(1, self.builder.types[node.input[1]].dtype)
         folded = fold(node, values, self._opset(node), self.proto)
         if folded is None:
             return False
@@ -311,7 +229,7 @@ class _Import:
             return False
         view = self._view(node)
         _refuse_missing_inputs(operator, view)
-        self.builder.node_name = _name(node)
+        self.builder.node_name = onnx_file.name_of(node)
         try:
             made = operator.expand(view, self.builder)
         except MALFORMED as error:
@@ -339,7 +257,7 @@ class _Import:
         floats = integers and not any(name in self.integers for name in node.output) and node.op_type != "Dequant"
         names = tuple(self._operand(name, integers and not floats, floats) for name in node.input)
         return OnnxNode(
-            node.op_type, node.domain, _name(node), self._opset(node), onnx_file.attributes(node), names,
+            node.op_type, node.domain, onnx_file.name_of(node), self._opset(node), onnx_file.attributes(node), names,
             tuple(node.output), tuple(self.builder.types.get(name) for name in names),
             tuple(self._known(node.op_type, position, name) for position, name in enumerate(names)),
             integers and not floats, self.unread,
@@ -410,10 +328,6 @@ def _refuse_missing_inputs(operator: type[Op], node: OnnxNode) -> None:
 
 def _unsupported(node: onnx.NodeProto) -> Refusal:
     return Refusal(f"operator {node.op_type} is not supported", "`tilewright ops` lists what is")
-
-
-def _name(node: onnx.NodeProto) -> str:
-    return node.name or (node.output[0] if node.output else node.op_type)
 
 
 def _storable(array: Array, name: str) -> Array:

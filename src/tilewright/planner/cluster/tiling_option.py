@@ -171,6 +171,11 @@ class Layer:
     """Owners that may live in L3."""
 
     @cached_property
+    def whole(self) -> TileGrid:
+        """Not cut."""
+        return TileGrid(self.node.op, self.types, self.results, inside=self.inside)
+
+    @cached_property
     def results(self) -> tuple[str, ...]:
         return tuple(self.node.results())
 

@@ -70,6 +70,12 @@ class Elf:
         return name if start == address else f"{name}+{address - start:#x}"
 
 
+def symbol_address(elf: Elf | None, name: str) -> int:
+    if elf is None or name not in elf.symbols:
+        raise CompileError(name, "is not a symbol of the program", "give its name in the symbol table")
+    return elf.symbols[name]
+
+
 def read_elf(path: str | Path, machine: int = MACHINE_RISCV) -> Elf:
     try:
         data = Path(path).read_bytes()

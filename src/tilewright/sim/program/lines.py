@@ -22,6 +22,14 @@ def source_line(elf: Elf, address: int) -> str:
     return f"{rows[at][1]}:{rows[at][2]}"
 
 
+def place_of(elf: Elf | None, pc: int) -> str:
+    """Function and source line of an address, as far as the program tells."""
+    if elf is None:
+        return f"pc {pc:#010x}"
+    line = source_line(elf, pc)
+    return f"pc {pc:#010x} in {elf.function_at(pc)}{f' ({line})' if line else ''}"
+
+
 @lru_cache(maxsize=8)
 def _rows(data: bytes) -> list[tuple[int, str, int]]:
     """(address, file, line) by address, of one address the last row counts; an empty file ends a sequence. A table that

@@ -12,20 +12,14 @@ from tilewright.ir.requant import Requant
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.target.extents import Extents, product_sizes, up
 from tilewright.target.kernel import Features, Types
 from tilewright.targets.generic.linear import PANEL_ROWS, PIXELS
-
-Extents = Mapping[str, int]
 
 FILTERS = 4
 """TW_FILTERS of conv_panel.h: filters that a block of pixels meets at a time."""
 ROWS = 4
 """TW_ROWS of matmul_blocks.h: rows that meet a block of columns together."""
-
-
-def up(count: int, unit: int) -> int:
-    """How many units are begun."""
-    return -(-count // unit)
 
 
 def stored(requant: Requant | None, results: int) -> tuple[float, ...]:
@@ -103,14 +97,6 @@ def channels_last_features(op: Op, types: Types, extents: Extents, cores: int) -
 
 
 # ---- matrix products ------------------------------------------------------------------------------------------------
-
-
-def product_sizes(types: Types, extents: Extents) -> tuple[int, int, int, int]:
-    """Matrices, rows, length of the sum and columns. A batch of rows on one matrix is one matrix."""
-    batch = prod(size for loop, size in extents.items() if loop not in ("m", "n", "k"))
-    rows, inner, columns = (extents.get(loop, 1) for loop in "mkn")
-    is_one = prod(types["B"].shape[:-2]) == 1
-    return (1, batch * rows, inner, columns) if is_one else (batch, rows, inner, columns)
 
 
 def matmul_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

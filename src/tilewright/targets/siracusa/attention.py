@@ -8,9 +8,9 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.features import Extents, up
 
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
 

@@ -8,8 +8,8 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops.bestproducts import BestProducts
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.features import Extents, up
 
 LEAST = 4
 """Bytes of a row that a dot product takes at once."""

@@ -20,8 +20,9 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.features import Extents, binary_features, repeated_features
+from tilewright.targets.siracusa.elementwise_features import binary_features, repeated_features
 from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}

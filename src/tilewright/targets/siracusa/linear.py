@@ -13,16 +13,18 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
-from tilewright.targets.siracusa.depthwise_planes import CORES, Planes, pitch_of
-from tilewright.targets.siracusa.features import (
+from tilewright.targets.siracusa.conv_features import (
     conv_features,
-    depthwise_features,
-    few_quantised_rows_features,
     float_conv_features,
-    float_depthwise_features,
-    float_product_features,
+    gathered_at_once,
     pool_features,
+)
+from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
+from tilewright.targets.siracusa.depthwise_features import depthwise_features, float_depthwise_features
+from tilewright.targets.siracusa.depthwise_planes import CORES, Planes, pitch_of
+from tilewright.targets.siracusa.product_features import (
+    few_quantised_rows_features,
+    float_product_features,
     product_features,
 )
 from tilewright.targets.siracusa.small_products import KERNELS as SMALL_PRODUCTS
@@ -66,8 +68,6 @@ def wide_result_is_plain(op: Op, types: Types) -> str | None:
 
 COLUMNS_BYTES = 80
 """sizeof(tw_columns): what is prepared for four filters."""
-GATHERED_BYTES = 2048
-"""Of windows at a time, for each core."""
 
 
 def filter_length(op: Op, types: Types) -> int:
@@ -75,8 +75,7 @@ def filter_length(op: Op, types: Types) -> int:
 
 
 def gathered_pixels(op: Op, types: Types) -> int:
-    """How many windows a core gathers at a time: whole blocks of four."""
-    return max(4, min(16, GATHERED_BYTES // filter_length(op, types) // 4 * 4))
+    return gathered_at_once(filter_length(op, types))
 
 
 def conv_strips(op: Op, types: Types) -> Strips | None:

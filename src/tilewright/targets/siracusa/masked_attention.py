@@ -16,12 +16,13 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa import masked_shares
 from tilewright.targets.siracusa.attention_operator import MaskedAttention
 from tilewright.targets.siracusa.dialect import shares
 from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.features import Extents, is_high, up
+from tilewright.targets.siracusa.elementwise_features import is_high
 from tilewright.targets.siracusa.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
 from tilewright.targets.siracusa.shares_features import SHAPES, USUAL_DISTANCE
 from tilewright.targets.siracusa.shares_features import features as shares_features

@@ -12,9 +12,9 @@ from tilewright.ir.requant import Requant
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
+from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.features import up
 
 RESULTS = frozenset({"int8", "uint8", "int16", "int32"})
 MOST_NARROW_SHIFT = 20

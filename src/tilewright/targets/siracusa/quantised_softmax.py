@@ -9,8 +9,8 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearsoftmax import EXP_BITS, QLinearSoftmax
+from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.features import up
 
 LONGEST = 2 ** (32 - EXP_BITS) - 1
 """Elements of a row whose exponentials have a sum of 32 bits."""

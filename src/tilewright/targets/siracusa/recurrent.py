@@ -11,9 +11,9 @@ from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.recurrent import GRU, LSTM, QGRU, QLSTM, RNN, quantised_scratch, scratch
-from tilewright.targets.siracusa.features import Extents, up
 
 
 def cell_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

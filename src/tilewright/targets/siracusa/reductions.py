@@ -22,9 +22,9 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
+from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
-from tilewright.targets.siracusa.features import up
 
 BYTE = 255
 """How far from its zero point a byte may be."""

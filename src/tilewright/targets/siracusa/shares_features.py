@@ -14,8 +14,9 @@ from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.features import Extents, is_high, up
+from tilewright.targets.siracusa.elementwise_features import is_high
 from tilewright.targets.siracusa.score_tables import course
 from tilewright.targets.siracusa.shares_operator import MaskedShares
 

@@ -15,8 +15,9 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.features import Extents, binary_features, norm_features, up
+from tilewright.targets.siracusa.elementwise_features import binary_features, norm_features
 from tilewright.targets.siracusa.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 
 HALVES = NARROW | {"int16"}

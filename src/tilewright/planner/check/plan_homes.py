@@ -1,0 +1,89 @@
+"""A check of where the tensors of a plan live: memories have room, and whoever works on a tensor reaches it."""
+
+from __future__ import annotations
+
+from tilewright.errors import InternalError
+from tilewright.planner.check.states import check_state
+from tilewright.planner.cluster.plan import Plan, Step
+from tilewright.planner.cluster.tiling_option import Operand
+from tilewright.planner.home import CONSTANT, INPUT, OUTPUT, Home
+from tilewright.target.memory import CORES, Hierarchy, Memory
+
+
+def check_homes(plan: Plan) -> None:
+    _check_capacity(plan)
+    _check_owners(plan)
+    _check_readers(plan)
+    _check_states(plan)
+
+
+def _check_capacity(plan: Plan) -> None:
+    """Activations in L3 lie behind its constants."""
+    if plan.l1_bytes > plan.budget.total:
+        raise InternalError("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.l1.name}")
+    graph, l3 = plan.mapped.graph, plan.memories.l3
+    if l3 is None:
+        return
+    owners = {home.owner for home in plan.homes.values() if (home.kind, home.memory) == (CONSTANT, l3.name)}
+    unit = l3.constants_alignment
+    constants = sum(-(-graph.types[name].bytes // unit) * unit for name in owners)
+    if plan.l3.peak + constants > (l3.bytes or 0):
+        raise InternalError("plan", f"{plan.l3.peak + constants} bytes of {l3.bytes} in {l3.name}")
+
+
+def _check_owners(plan: Plan) -> None:
+    """Every tensor has a home; constants and the caller's tensors live with their owners."""
+    graph = plan.mapped.graph
+    for name in graph.types:
+        home = plan.homes.get(name)
+        if home is None:
+            raise InternalError(f"tensor '{name}'", "has no home")
+        if home.kind == CONSTANT and home.owner not in graph.constants:
+            raise InternalError(f"tensor '{name}'", f"lives with the constants, but '{home.owner}' is none")
+        if home.kind in (INPUT, OUTPUT) and home.owner not in (*graph.inputs, *graph.outputs):
+            raise InternalError(f"tensor '{name}'", f"lives with the caller, who does not know '{home.owner}'")
+    for name in {*graph.inputs, *graph.outputs} - set(graph.constants):
+        if plan.homes[name].kind not in (INPUT, OUTPUT):
+            raise InternalError(f"tensor '{name}'", f"is the caller's, but lives {plan.homes[name]}")
+
+
+def _check_readers(plan: Plan) -> None:
+    """Whoever works on a tensor reaches it where it lives."""
+    memories = plan.memories
+    for step in plan.steps:
+        for operand in step.option.operands:
+            home = plan.homes[operand.tensor]
+            if _is_constant_in(home, memories.wmem) and not _reads_wmem(memories, step, operand):
+                raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from the weight memory")
+            if _is_constant_in(home, memories.l3) and home.owner not in step.staged:
+                raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from L3")
+            if home.is_in(memories.l1.name) != (home.owner in step.option.l1):
+                raise InternalError(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
+
+
+def _reads_wmem(memories: Hierarchy, step: Step, operand: Operand) -> bool:
+    """An accelerator its weights; cores and the DMA what they reach there."""
+    if operand.name in step.option.kernel.resident:
+        return True
+    by = memories.dma.name if operand.streamed else CORES
+    return memories.wmem is not None and by in memories.wmem.reachable_by
+
+
+def _check_states(plan: Plan) -> None:
+    """What is kept between calls is in L2: L1 is every network's. Nothing else writes there."""
+    owners = {name: home.owner for name, home in plan.homes.items()}
+    for state in plan.mapped.graph.states:
+        home = plan.homes[state.before]
+        if not home.is_in(plan.memories.l2.name):
+            raise InternalError(f"state '{state.name}'", f"is kept in {home}, not in {plan.memories.l2.name}")
+        check_state(plan.mapped.graph, owners, state)
+
+
+def accelerator_reaches(plan: Plan, step: Step, operand: Operand) -> bool:
+    home = plan.homes[operand.tensor]
+    resident = operand.name in step.option.kernel.resident
+    return _is_constant_in(home, plan.memories.wmem) if resident else home.is_in(plan.memories.l1.name)
+
+
+def _is_constant_in(home: Home, memory: Memory | None) -> bool:
+    return memory is not None and (home.kind, home.memory) == (CONSTANT, memory.name)

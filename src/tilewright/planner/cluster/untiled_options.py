@@ -1,0 +1,65 @@
+"""Options of a layer without tiles: cores work where its tensors lie, or the DMA copies them."""
+
+from __future__ import annotations
+
+from tilewright.ops.identity import Identity
+from tilewright.planner.cluster.layer_homes import Homes
+from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
+from tilewright.target.cost_model import kernel_cycles, work
+from tilewright.tiling.dma_shapes import apart, cost
+
+UNSEEN_COMMANDS = 32
+"""That are given while cores are in other layers, roughly."""
+
+
+def in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
+    """Cores work where the tensors lie: always possible, and slow."""
+    grid, operands = layer.whole, _where_they_lie(layer)
+    scratch = layer.kernel.scratch(layer.node.op, layer.types)
+    alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
+    cycles = alone if is_in_place(layer) else alone * limits.memories.l2.slowdown
+    return TilingOption(
+        layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
+        scratch, 0, cycles, cycles, limits.memories,
+    )  # fmt: skip
+
+
+def is_in_place(layer: Layer) -> bool:
+    """Whether most of the result is there already: moving it all to L1 and back would be for nothing."""
+    replaced = layer.node.op.overwrites
+    return bool(replaced) and layer.owners[replaced] == layer.owners[layer.results[0]]
+
+
+def can_be_copied_by_dma(layer: Layer, home: Homes, limits: Limits) -> bool:
+    """Whether a layer only copies, between L1 and another memory, in one transfer."""
+    if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
+        return False
+    if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.dma.longest:
+        return False
+    if len({layer.owners[name] in home.l1 for name in layer.types}) == 1:
+        return False
+    # Rows that lie apart come from outside to where they lie side by side.
+    is_dense = {name: layer.whole.is_contiguous(name) for name in "XY"}
+    return is_dense["X"] or (is_dense["Y"] and layer.owners["Y"] in home.l1)
+
+
+def dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
+    """The copy as a transfer. Of rows that are not contiguous in L1 each is a command."""
+    grid, operands = layer.whole, _where_they_lie(layer)
+    commands, runs, _ = cost(grid, apart(grid))
+    together = limits.memories.dma.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)
+    given = commands if together else runs
+    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
+    return TilingOption(
+        layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,
+        0.0, cycles, limits.memories,
+    )  # fmt: skip
+
+
+def _where_they_lie(layer: Layer) -> tuple[Operand, ...]:
+    """Operands and results that have no buffers."""
+    tensors = {**layer.node.operands(), **layer.node.results()}
+    return tuple(
+        Operand(name, tensor, name in layer.results, name in layer.constants, name in layer.ready, False, 0, 0, 0)
+        for name, tensor in tensors.items()
+    )

@@ -1,0 +1,76 @@
+"""What the cycles of depthwise convolutions grow with: work of the core that has most, in the units of the C."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops.conv import Conv
+from tilewright.target.extents import Extents, up
+from tilewright.target.kernel import Types
+from tilewright.targets.siracusa.conv_features import inside_share, taps_of
+from tilewright.targets.siracusa.depthwise_planes import Planes, pitch_of
+from tilewright.targets.siracusa.requant_ways import is_exact, is_high_word, is_looked_at
+
+LEAST_DOWN = 5
+"""Rows of results from which on planes are walked down: TW_LEAST_DOWN of depthwise_down.h."""
+
+
+def planes_of(conv: Conv, types: Types, extents: Extents) -> Planes:
+    stride, dilation = (values[0] if len(values) > 1 else 1 for values in (conv.strides, conv.dilations))
+    before = conv.padding[len(conv.strides) - 1]
+    pitch = pitch_of(extents.get("x", 1), conv.strides[-1], extents.get("s", 1), before + row_of(conv, types, extents))
+    reach = (extents.get("r", 1) - 1) * dilation + 1
+    return Planes(extents["n"] * up(extents["g"], 4), extents.get("y", 1), stride, reach, pitch)
+
+
+def row_of(conv: Conv, types: Types, extents: Extents) -> int:
+    """Pixels of the image's row that a tile reads, about."""
+    width = extents.get("x", 1)
+    return types["X"].shape[-2] if width == types["Y"].shape[-2] else width * conv.strides[-1]
+
+
+def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, words that planes are filled with; pieces of four channels, those whose requantisation is looked at,
+    and of their input four pixels at a time and those left of them; turns of outer loops, pairs of results and results
+    alone, and the same of planes that are walked down; where filters are not of three rows the rows and words of taps;
+    results that are requantised in 64 bits, and by the high words of products."""
+    conv = cast(Conv, op)
+    planes, taps, width = planes_of(conv, types, extents), extents.get("s", 1), extents.get("x", 1)
+    strips = up(planes.height, planes.rows)
+    own = up(planes.quads * strips, cores)
+    # The last strip may be a short one: a core does not have more than all there is.
+    lines = min(own * planes.rows, planes.quads * planes.height)
+    # Rows beyond the image are not loaded.
+    is_whole = strips == 1 and any(conv.padding) and prod(types["Y"].shape[1:-1]) == planes.height * width
+    read = lines * planes.stride + (0 if is_whole else own * (planes.reach - planes.stride))
+    fours, rest = divmod(row_of(conv, types, extents), 4)
+    filled = planes.pitch * planes.input_rows(planes.rows)
+    requant, exact = conv.requant, is_exact(conv.requant, types)
+    looked_at = own * is_looked_at(requant)
+    is_fast = extents.get("r", 1) == 3 and taps <= 4 and requant is not None and not exact
+    is_high = is_fast and is_high_word(requant, types)
+    pairs = width // 2 if conv.strides[-1] == 1 and taps <= 3 else 0
+    alone = width - 2 * pairs
+    is_down = set(conv.strides) == {1} and planes.reach == 3 and planes.rows >= LEAST_DOWN and not is_high
+    turns = pairs + alone if is_down else min(planes.rows, pairs) + min(planes.rows, alone)
+    walk = float(own * turns), float(lines * pairs), float(lines * alone)
+    across, down = (walk if is_fast and is_down == way else (0.0, 0.0, 0.0) for way in (False, True))
+    words = 0.0 if is_fast else float(lines * width * extents.get("r", 1) * up(taps, 4))
+    return (
+        1.0, float(filled), float(own), float(looked_at), float(read * fours), float(read * rest), *across, *down,
+        0.0 if is_fast else float(lines), words, float(lines * width) * exact, float(lines * width) * is_high,
+    )  # fmt: skip
+
+
+def float_depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows of one channel, windows of 3 x 3 in the image, and where cores share floating point units; other
+    windows and their taps."""
+    conv = cast(Conv, op)
+    own = up(extents["n"] * extents["g"] * extents.get("y", 1), cores)
+    windows = own * extents.get("x", 1)
+    is_three = extents.get("r", 1) == 3 and extents.get("s", 1) == 3
+    some = windows * inside_share(conv, types, 0) * inside_share(conv, types, 1) if is_three else 0.0
+    shared = some if cores > 1 else 0.0
+    return 1.0, float(own), some, shared, windows - some, (windows - some) * taps_of(extents)

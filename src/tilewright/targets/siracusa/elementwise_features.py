@@ -1,0 +1,87 @@
+"""What the cycles of kernels that go element by element, or row by row, grow with: work of the core that has most."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.requantshift import RequantShift
+from tilewright.target.extents import Extents, up
+from tilewright.target.kernel import Types
+from tilewright.targets.siracusa.requant_ways import is_exact
+
+FEW = 4
+"""Elements of a channel: as TW_FEW of requantshift_columns.c."""
+
+
+def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, elements with one factor for all; elements with factors of their own, and channels; elements that are
+    requantised in 64 bits; elements of channels that have few."""
+    elements, channels = prod(extents.values()), types["mul"].elements
+    exact = is_exact(cast(RequantShift, op).requant, types)
+    if channels == 1:
+        return 1.0, elements / cores, 0.0, 0.0, elements / cores * exact, 0.0
+    own = up(channels, cores)
+    each = elements / channels
+    if each < FEW:
+        return 1.0, 0.0, 0.0, 0.0, 0.0, own * each
+    return 1.0, 0.0, own * each, float(own), own * each * exact, 0.0
+
+
+def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows of byte_binary.h that a core has a part of, and its elements."""
+    rows, length = joined_rows(types, extents)
+    if rows < cores:
+        return 1.0, float(rows), float(rows * 4 * up(length, 4 * cores))
+    own = up(rows, cores)
+    return 1.0, float(own), float(own * length)
+
+
+def joined_rows(types: Types, extents: Extents) -> tuple[int, int]:
+    """Rows of two operands and how long they are, loops joined that both or one and the same go along."""
+    rows, length, joined = 1, 1, None
+    for axis, extent in enumerate(reversed(list(extents.values())), 1):
+        shapes = [types[name].shape for name in "AB"]
+        moving = tuple(len(shape) >= axis and shape[-axis] > 1 for shape in shapes)
+        if extent > 1 and joined is None:
+            joined = moving
+        if extent == 1 or (moving == joined and rows == 1):
+            length *= extent
+        else:
+            rows *= extent
+    return rows, length
+
+
+def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, elements of what is repeated, pairs of pieces of results and their elements."""
+    elements, shape = prod(extents.values()), types["B"].shape
+    loops = list(extents)[len(extents) - len(shape) :]
+    length = prod(extents[loop] for loop, size in zip(loops, shape, strict=True) if size > 1)
+    own, pairs = up(length, cores), up(elements // length, 2)
+    return 1.0, float(own), float(up(own, 64) * pairs), float(own * pairs)
+
+
+def norm_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows that a core has a part of, their elements, and those that are its own."""
+    *outer, length = extents.values()
+    rows = prod(outer)
+    own = rows if rows < cores else up(rows, cores)
+    part = 4 * up(length, 4 * cores) if rows < cores else length
+    return 1.0, float(own), float(own * length), float(own * part)
+
+
+def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and what is left of
+    words."""
+    softmax = cast(iSoftmax, op)
+    *rows, length = extents.values()
+    own = up(prod(rows), cores)
+    elements = float(own * length)
+    return 1.0, float(own), elements, elements * is_high(softmax), float(own * (length % 4))
+
+
+def is_high(softmax: iSoftmax) -> bool:
+    """Whether products of its exponentials with a reciprocal need more than 32 bits: TW_SHORT_BITS in C."""
+    return softmax.a * softmax.b**2 + softmax.c >= 2**11
