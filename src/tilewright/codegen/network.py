@@ -81,6 +81,12 @@ class Writer:
     def kernel_prefix(self) -> str:
         return self.shared.kernels or self.name
 
+    @property
+    def kernel_functions(self) -> list[str]:
+        """As the linker knows them."""
+        used = (function for kernel in self.kernels for function in kernel.functions.values())
+        return [prefixed(function, self.kernel_prefix) for function in (*used, *threads.functions(self.schedule))]
+
     @cached_property
     def identifiers(self) -> dict[str, str]:
         """Tensor -> C name, all in one name space. Public arguments keep theirs best, so they come first."""
@@ -89,11 +95,8 @@ class Writer:
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        used = (function for kernel in self.kernels for function in kernel.functions.values())
-        functions = [prefixed(function, self.kernel_prefix) for function in used]
-        functions += [prefixed(function, self.kernel_prefix) for function in threads.functions(self.schedule)]
         public = [f"{self.name}_{what}" for what in ("run", "reset", "start_threads", "stop_threads")]
-        taken = [*public, *functions, *self._tables, *self.shared.constants.values()]
+        taken = [*public, *self.kernel_functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 
     @property
