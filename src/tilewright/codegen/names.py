@@ -38,6 +38,14 @@ _LIBRARY = """
 LIBRARY = frozenset(_LIBRARY.split())
 """Functions and variables of C's library and of POSIX. Compilers know many of them without a header."""
 
+LIBRARY_HEADERS = frozenset({
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "malloc", "math",
+    "memory", "pthread", "sched", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint",
+    "stdio", "stdlib", "stdnoreturn", "string", "strings", "tgmath", "threads", "time", "uchar", "unistd", "wchar",
+    "wctype",
+})  # fmt: skip
+"""A header of ours with such a name would be found in the place of C's or the system's."""
+
 MATH = re.compile(
     r"(acos|asin|atan|atan2|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|fdim|floor|fma|fmax|fmin|fmod|frexp"
     r"|hypot|ilogb|ldexp|lgamma|llrint|llround|log|log10|log1p|log2|logb|lrint|lround|modf|nan|nearbyint|nextafter"
