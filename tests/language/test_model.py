@@ -348,3 +348,11 @@ def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:
 def test_names_that_files_have_already(folder: Path) -> None:
     assert LanguageModel.load(folder).compile(name="talk", **SIZES).compiled.name == "model_talk"
     assert model_name("Math") == "model_math"
+
+
+def test_a_vocabulary_that_was_rounded_up(tmp_path: Path) -> None:
+    """Models have rows for tokens that their tokenizer does not know."""
+    lm = LanguageModel.load(talkers.save(tmp_path / "fox", vocab_size=264)).compile(**SIZES)
+    assert "".join(lm.generate("A fox", GIVEN))
+    lm.save(tmp_path / "c")
+    built(tmp_path / "c", tmp_path / "talk")
