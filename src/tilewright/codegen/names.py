@@ -76,6 +76,16 @@ class Reserved:
 
 NOTHING = Reserved()
 
+_LATER_WORDS = """
+    alignas alignof and and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl
+    concept const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export friend mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+    static_assert static_cast template this thread_local throw try typeid typename typeof_unqual using virtual
+    xor xor_eq
+"""
+LATER_WORDS = Reserved(frozenset(_LATER_WORDS.split()))
+"""Words of C++, which reads network.h, and of C since 2023: no tensor is called so, but a network may be."""
+
 OWN_PREFIX = "tw_"
 """Kernels and their types begin so; nothing from a model does."""
 

@@ -12,7 +12,7 @@ from tilewright.codegen import threads
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
-from tilewright.codegen.names import NOTHING, Reserved, comment, identifier, unique
+from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
 from tilewright.codegen.states import listed, reset_body
 from tilewright.ir.graph import Graph, State
 from tilewright.planner.arena.board_regions import MOST_ARENAS
@@ -103,7 +103,7 @@ class Writer:
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
         submits = any(call.kernel.offloaded for call in self.schedule.calls)
-        return RESERVED | EXAMPLE | (SUBMITTED if submits else NOTHING)
+        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING)
 
     @property
     def _tables(self) -> set[str]:
