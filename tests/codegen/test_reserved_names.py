@@ -21,6 +21,7 @@ from tilewright.codegen.names import NOTHING, Reserved, identifier, is_known_to_
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.program import Program
 from tilewright.target.settings import Settings
+from tilewright.toolchain.compiler import BARE, STRICT, find_compiler
 
 AWKWARD = [
     "near", "far", "l1", "l2", "wmem", "l3", "all_layers", "tw_fork", "layer_0_run", "layer_0_params", "arena", "main",
@@ -99,12 +100,21 @@ def test_networks_are_called_anything(name: str) -> None:
 
 def test_the_example_builds_with_them(tmp_path: Path) -> None:
     """main.c has a buffer for each of them at file scope."""
-    from tilewright.toolchain.compiler import BARE, STRICT, find_compiler
-
     tw.compile(many()).save(tmp_path / "c")
     sources = ["main.c", "network.c", "network_data.c", *(f"kernels/{p.name}" for p in tmp_path.glob("c/kernels/*.c"))]
     for flags in (STRICT, ("-std=gnu99", "-Wall", "-Wextra", "-Werror")):
         find_compiler().run([*flags, "-O1", BARE, "-I.", *sources, "-o", "program", "-lm"], tmp_path / "c")
+
+
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+def test_the_header_is_c_plus_plus_too(target: str, tmp_path: Path) -> None:
+    """Also with its words, and those of a later C, for inputs and outputs."""
+    words = ["new", "class", "this", "and", "operator", "constexpr", "nullptr", "typeof_unqual", "not_eq"]
+    nodes = [node("Relu" if number else "Neg", "new", word) for number, word in enumerate(words[1:])]
+    files = tw.compile(model(nodes, {"new": (3,)}, words[1:]), target=target, name="class").files
+    (tmp_path / "network.h").write_text(files["network.h"])
+    (tmp_path / "program.cpp").write_text('#include "network.h"\nint main() { return sizeof(&class_run) == 0; }\n')
+    find_compiler().run(["-x", "c++", "-c", "program.cpp", "-o", "program.o"], tmp_path)
 
 
 # ---- what generated code calls its own ------------------------------------------------------------------------------

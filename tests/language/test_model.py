@@ -22,6 +22,7 @@ from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceTalker
 from tilewright.language.sampler import Sampling
+from tilewright.language.saving import model_name
 from tilewright.language.talking import Request, Said, SocTalker
 from tilewright.ops.bestproducts import BestProducts
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
@@ -187,7 +188,9 @@ def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> No
     text = "".join(model.generate("A fox", GIVEN))
     assert done.stdout.decode("utf-8", "replace") == text + "\n"
     assert subprocess.run([tmp_path / "talk", "A fox", "many"], capture_output=True).returncode == 2
-    assert "add_library(fox_model STATIC" in (tmp_path / "c/CMakeLists.txt").read_text()
+    made = (tmp_path / "c/CMakeLists.txt").read_text()
+    assert "add_library(fox_model STATIC" in made
+    assert {"fox_next", "FOX_CONTEXT", "fox_tokenizer", "fox_decode_run", "fox_prefill_run"} <= {*made.split()}
 
 
 def built(folder: Path, program: Path, without: str = "") -> None:
@@ -346,3 +349,12 @@ def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:
 
 def test_names_that_files_have_already(folder: Path) -> None:
     assert LanguageModel.load(folder).compile(name="talk", **SIZES).compiled.name == "model_talk"
+    assert model_name("Math") == "model_math"
+
+
+def test_a_vocabulary_that_was_rounded_up(tmp_path: Path) -> None:
+    """Models have rows for tokens that their tokenizer does not know."""
+    lm = LanguageModel.load(talkers.save(tmp_path / "fox", vocab_size=264)).compile(**SIZES)
+    assert "".join(lm.generate("A fox", GIVEN))
+    lm.save(tmp_path / "c")
+    built(tmp_path / "c", tmp_path / "talk")

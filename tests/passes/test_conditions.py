@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, integers
+from tests.passes.test_tidy_attention import attention as written_attention
 from tests.support.tflite_draws import scaled_add
 from tests.targets.siracusa.random_cases import Draw
 from tilewright import targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
-from tilewright.ir.requant import full_range
+from tilewright.ir.requant import NATIVE, full_range
+from tilewright.ir.rounded import Rounded
 from tilewright.ops.add import Add
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
@@ -29,6 +31,7 @@ from tilewright.ops.lookup import Lookup
 from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.neg import Neg
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.relu import Relu
 from tilewright.ops.requantshift import RequantShift
@@ -58,12 +61,14 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.passes.numerics.hardware import LOSSLESS, native_requantisations
 from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES, one_rounding
 from tilewright.passes.tabulate import TABULATE
+from tilewright.passes.tidy_attention import TIDY_ATTENTION
 from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
@@ -261,7 +266,23 @@ def transposed_convolution() -> Graph:
     return small.graph(small.add(op, small.input("x", 1, 3, 5, 5, dtype="float32"), weights))
 
 
+def requantised() -> Graph:
+    """A product whose requantisation may be the hardware's."""
+    small = Small()
+    factor, weights = small.constant(np.array([3], np.int32)), small.constant(integers("int8", 3, 4))
+    op = MatMul(requant=full_range(9, "int8", 0, "half_even"))
+    return small.graph(small.add(op, small.input("x", 2, 3), weights, "", factor))
+
+
+def quantised_add() -> Graph:
+    small, requant = Small(), full_range(9, "int8", 0, "half_even")
+    return small.graph(small.add(QLinearAdd(300, 200, 0, requant), small.input("a", 2, 3), small.input("b", 2, 3)))
+
+
 CASES = [
+    (TIDY_ATTENTION, lambda: written_attention(True, True), "is part of an attention that is written otherwise"),
+    (native_requantisations(tflite=False), requantised, "and nothing is said of it"),
+    (native_requantisations(tflite=True), quantised_add, "and nothing is said of it"),
     (CONVOLVE, transposed_convolution, "could be a convolution"),
     (fuse_attention(lambda op, types: True), attention, "ends an attention that one operator could compute"),
     (UNSIGNED_IMAGES, padded_image, "which could be uint8"),
@@ -311,6 +332,37 @@ def test_every_pass_says_what_it_ensures() -> None:
     lists = [IMPORT_PASSES, QUANTISING, PASSES, *(targets.find(name).passes for name in targets.names())]
     for step in {step.name: step for each in lists for step in each}.values():
         assert step.ensures is not nothing, step.name
+
+
+NATIVES = [LOSSLESS, native_requantisations(tflite=False)]
+
+
+@pytest.mark.parametrize("step", NATIVES, ids=[step.name for step in NATIVES])
+def test_totals_that_leave_32_bits_are_caught(step: Pass) -> None:
+    """Kernels would compute something else than the reference."""
+
+    def large(graph: Graph) -> Graph:
+        (node,) = graph.nodes
+        assert isinstance(node.op, MatMul)
+        native = replace(node.op, requant=full_range(31, "int8", 0, NATIVE))
+        constants = {**graph.constants, node.operands()["mul"]: np.array([2**30], np.int32)}
+        return replace(graph, nodes=(replace(node, op=native),), constants=constants)
+
+    with pytest.raises(InternalError, match="has totals that leave 32 bits while they are requantised"):
+        apply(requantised(), (replace(step, run=large),))
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_what_is_said_of_a_layer_is_true(native: bool) -> None:
+    step = native_requantisations(tflite=False)
+
+    def said(graph: Graph) -> Graph:
+        made = graph if native else step.run(graph)
+        return replace(made, rounded=(Rounded(graph.nodes[0].key, "layer", native, 0.0, 0.0),))
+
+    how = "exactly" if native else "as the hardware does"
+    with pytest.raises(InternalError, match=f"requantises {how}, and it is said otherwise"):
+        apply(requantised(), (replace(step, run=said),))
 
 
 REQUIRED = [

@@ -71,6 +71,18 @@ def test_the_same_in_one_operator(chosen: bool, guarded: bool) -> None:
         np.testing.assert_allclose(evaluate(made, feeds)[made.outputs[0]], wanted, atol=1e-5)
 
 
+def test_choices_one_behind_the_other_are_one_mask() -> None:
+    b = Builder("choices")
+    x = b.input("x", TensorType("float32", (1, 1, TOKENS, TOKENS)))
+    low, scores = b.constant(np.array(LOWEST, np.float32)), x
+    for seen in (SEEN, np.ones((1, 1, 1, TOKENS), bool) & (np.arange(TOKENS) > 0)):
+        (scores,) = b(Where(), [b.constant(seen), scores, low])
+    (y,) = b(Softmax(3), [scores], ["y"])
+    b.output(y)
+    tidy = apply(b.build(), (TIDY_ATTENTION,))
+    assert [node.op.kind for node in tidy.nodes] == ["Add", "Softmax"]
+
+
 def test_a_choice_of_other_numbers_stays() -> None:
     """Zero is no score that a softmax does not see."""
     b = Builder("choice")

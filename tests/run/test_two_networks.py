@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
+from tests.codegen.test_cmake_symbols import adding
 from tests.planner.networks import odd_sizes, quantised_residual
 from tests.support.models import residual
 from tests.support.quickly import FLAGS
@@ -231,6 +232,16 @@ def test_networks_of_different_numbers_of_cores(target: str, cores: tuple[int, i
     simulator = run(target, firmware(tmp_path, networks))
     for network in networks:
         check_outputs(simulator, network)
+
+
+def test_a_symbol_of_both_is_refused(tmp_path: Path) -> None:
+    """By the linker, which is given objects; as libraries they are refused by CMake (codegen/test_cmake_symbols.py)."""
+    constants = {"a": "b_w", "a_b": "w"}
+    networks = [
+        Network.of(name, adding(constant), "quad", Settings(time_limit=1.0)) for name, constant in constants.items()
+    ]
+    with pytest.raises(CompileError, match="a_b_w"):
+        firmware(tmp_path, networks)
 
 
 def test_too_few_cores_that_boot_are_refused(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def save(folder: Path, begins: bool = True, **changes: object) -> Path:
     config = CONFIG | changes
     random = np.random.default_rng(7)
     arrays = small.tensors(config)
-    arrays["model.embed_tokens.weight"] = random.uniform(-2, 2, (258, 16)).astype(np.float32)
+    arrays["model.embed_tokens.weight"] = random.uniform(-2, 2, (config["vocab_size"], 16)).astype(np.float32)
     small.save(folder, config, arrays)
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer(begins)))
     return folder

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from tilewright.codegen import memory_regions, outside
 from tilewright.codegen.arena_parts import arenas_of
+from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import ARENA, FILE, call_header, placed_in
@@ -63,6 +64,7 @@ def cmake(writer: Writer, names: Collection[str]) -> str:
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} {languages(names)})
 
+{refuse_shared(writer.name, symbols([writer]))}
 add_library({library} STATIC
 {sources}
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.cmake_symbols import refuse_shared
 from tilewright.codegen.example import BINARY, MARKER, depends, languages
 from tilewright.version import VERSION
 
 
 def cmake_of(
-    name: str, library: str, writers: Sequence[ClusterWriter], names: Collection[str], program: Sequence[str],
-    stack: int = 0,
+    name: str, library: str, own_symbols: Sequence[str], writers: Sequence[ClusterWriter], names: Collection[str],
+    program: Sequence[str], stack: int = 0,
 ) -> str:  # fmt: skip
     """Of a library with one network, or with several that share runtime and stacks.
 
@@ -25,6 +26,7 @@ def cmake_of(
         f"{MARKER} {VERSION}.\n"
         + _remarks(library, runtime, writers[0], program)
         + f"cmake_minimum_required(VERSION 3.13)\nproject({name} {languages(names)})\n\n"
+        + refuse_shared(name, own_symbols)
         + _runtime(name, runtime, shared)
         + _needs(runtime, [f"CORES={cores}", *_stacks(writers, stack)])
         + _library(library, runtime, own, depends(names), cores)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from tilewright.codegen import limits, memory_regions
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.cluster_cmake import cmake_of
+from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.kernels import included
 from tilewright.codegen.program_call import PROGRAM, call_header, placed_in
 from tilewright.target.target import Target
@@ -53,4 +54,4 @@ def program_call(writer: ClusterWriter) -> str:
 
 
 def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
-    return cmake_of(writer.name, f"{writer.name}_network", [writer], names, (PROGRAM,))
+    return cmake_of(writer.name, f"{writer.name}_network", symbols([writer]), [writer], names, (PROGRAM,))

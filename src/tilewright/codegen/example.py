@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tilewright.codegen import outside
+from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
 from tilewright.target.processors import processor_flags
@@ -77,7 +78,7 @@ def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     flags = (*processor_flags(target.processor, False), *target.definitions) if target.processor else ()
     more = outside.cmake_lines(target, writer.kernels, names)
     more += _pool(library) if target.threads > 1 else ""
-    return cmake_of(writer.name, library, names, math, flags=flags, more=more)
+    return cmake_of(writer.name, library, symbols([writer]), names, math, flags=flags, more=more)
 
 
 def _pool(library: str) -> str:
@@ -86,8 +87,8 @@ def _pool(library: str) -> str:
 
 
 def cmake_of(
-    name: str, library: str, names: Collection[str], math: bool, program: Sequence[str] = ("main.c",),
-    flags: Sequence[str] = (), more: str = "",
+    name: str, library: str, own_symbols: Sequence[str], names: Collection[str], math: bool,
+    program: Sequence[str] = ("main.c",), flags: Sequence[str] = (), more: str = "",
 ) -> str:  # fmt: skip
     """Targets are not called like the network alone: that could be a word of CMake's or a library of the system.
     `program` are sources of the example. With `flags` for a computer's processor, BUILD_SHARED_LIBS makes a shared
@@ -103,6 +104,7 @@ def cmake_of(
 cmake_minimum_required(VERSION 3.13)
 project({name} {languages(names)})
 
+{refuse_shared(name, own_symbols)}
 add_library({library}{kind}
 {sources}
 )

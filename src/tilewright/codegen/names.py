@@ -38,6 +38,14 @@ _LIBRARY = """
 LIBRARY = frozenset(_LIBRARY.split())
 """Functions and variables of C's library and of POSIX. Compilers know many of them without a header."""
 
+LIBRARY_HEADERS = frozenset({
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "malloc", "math",
+    "memory", "pthread", "sched", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint",
+    "stdio", "stdlib", "stdnoreturn", "string", "strings", "tgmath", "threads", "time", "uchar", "unistd", "wchar",
+    "wctype",
+})  # fmt: skip
+"""A header of ours with such a name would be found in the place of C's or the system's."""
+
 MATH = re.compile(
     r"(acos|asin|atan|atan2|cbrt|ceil|copysign|cos|cosh|erf|erfc|exp|exp2|expm1|fabs|fdim|floor|fma|fmax|fmin|fmod|frexp"
     r"|hypot|ilogb|ldexp|lgamma|llrint|llround|log|log10|log1p|log2|logb|lrint|lround|modf|nan|nearbyint|nextafter"
@@ -67,6 +75,16 @@ class Reserved:
 
 
 NOTHING = Reserved()
+
+_LATER_WORDS = """
+    alignas alignof and and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl
+    concept const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export friend mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+    static_assert static_cast template this thread_local throw try typeid typename typeof_unqual using virtual
+    xor xor_eq
+"""
+LATER_WORDS = Reserved(frozenset(_LATER_WORDS.split()))
+"""Words of C++, which reads network.h, and of C since 2023: no tensor is called so, but a network may be."""
 
 OWN_PREFIX = "tw_"
 """Kernels and their types begin so; nothing from a model does."""

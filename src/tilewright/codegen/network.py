@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.codegen import threads
 from tilewright.codegen.kernels import Instance, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
-from tilewright.codegen.names import NOTHING, Reserved, comment, identifier, unique
+from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
 from tilewright.planner.arena.board_regions import MOST_ARENAS
 from tilewright.planner.schedule.schedule import Schedule
 
@@ -95,6 +95,12 @@ class Writer(ABC):
     def kernel_prefix(self) -> str:
         return self.shared.kernels or self.name
 
+    @property
+    def kernel_functions(self) -> list[str]:
+        """As the linker knows them."""
+        used = (function for kernel in self.kernels for function in kernel.functions.values())
+        return [prefixed(function, self.kernel_prefix) for function in (*used, *threads.functions(self.schedule))]
+
     @cached_property
     def identifiers(self) -> dict[str, str]:
         """Tensor -> C name, all in one name space. Public arguments keep theirs best, so they come first."""
@@ -103,18 +109,15 @@ class Writer(ABC):
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
         wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
         wanted |= {name: name for name in graph.types if name not in wanted}
-        used = (function for kernel in self.kernels for function in kernel.functions.values())
-        functions = [prefixed(function, self.kernel_prefix) for function in used]
-        functions += [prefixed(function, self.kernel_prefix) for function in threads.functions(self.schedule)]
         public = [f"{self.name}_{what}" for what in ("run", "reset", "start_threads", "stop_threads")]
-        taken = [*public, *functions, *self._tables, *self.shared.constants.values()]
+        taken = [*public, *self.kernel_functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 
     @property
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
         submits = any(call.kernel.offloaded for call in self.schedule.calls)
-        return RESERVED | EXAMPLE | (SUBMITTED if submits else NOTHING)
+        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING)
 
     @property
     def _tables(self) -> set[str]:

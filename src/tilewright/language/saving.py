@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tilewright.codegen import cluster_cmake, example
 from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.folder import needs_math, write
+from tilewright.codegen.names import LIBRARY_HEADERS
 from tilewright.codegen.network import symbol_prefix
 from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.texts import Text, Texts
@@ -19,8 +21,8 @@ from tilewright.language.text.tokenizer_tables import HEADERS as TOKENIZER
 
 EXAMPLE, TALK = "main.c", "talk.c"
 """The program for the host; and what programs share, of which a firmware with several models has no use."""
-TAKEN = {"main", "calls", "words", *(Path(name).stem for name in (*SOURCES, *SAMPLER, *TOKENIZER))}
-"""Files that are there whatever a model is called."""
+TAKEN = LIBRARY_HEADERS | {"main", "calls", "words", *(Path(name).stem for name in (*SOURCES, *SAMPLER, *TOKENIZER))}
+"""Files that are there whatever a model is called, and headers that are included."""
 
 
 def model_name(wanted: str) -> str:
@@ -38,22 +40,25 @@ def save(model: ModelC, folder: Path) -> list[str]:
 
 def files(model: ModelC) -> Texts:
     """Relative path -> text of every file."""
-    texts: dict[str, Text] = {**_unmade(model.texts()), **model.constants()}
+    written = dict(model.texts())
+    texts: dict[str, Text] = {**written, **model.constants()}
     # That one calls a single network, which a model is not.
     texts.pop(PROGRAM, None)
-    library = f"{model.name}_model"
+    library, own = f"{model.name}_model", _symbols(model, written)
     if model.is_cluster:
         texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
         writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
-        made = cluster_cmake.cmake_of(model.name, library, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
+        made = cluster_cmake.cmake_of(model.name, library, own, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
     else:
-        made = example.cmake_of(model.name, library, texts, _needs_math(model, texts), (EXAMPLE, TALK))
+        made = example.cmake_of(model.name, library, own, texts, _needs_math(model, texts), (EXAMPLE, TALK))
         texts |= {EXAMPLE: (FOLDER / EXAMPLE).read_text()}
     return Texts(texts | {"CMakeLists.txt": made})
 
 
-def _unmade(texts: Texts) -> dict[str, Text]:
-    return {name: texts[name] for name in texts}
+def _symbols(model: ModelC, texts: Mapping[str, str]) -> list[str]:
+    """Of both networks, of what joins them, and of the tokenizer."""
+    headers = [texts[f"{model.name}{part}.h"] for part in ("", "_tokenizer")]
+    return symbols(model.modes.writers.values(), headers) + [model.modes.arena] * model.is_cluster
 
 
 def _needs_math(model: ModelC, texts: Mapping[str, Text]) -> bool:

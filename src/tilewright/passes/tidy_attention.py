@@ -6,7 +6,7 @@ that see nothing is left out, as every query sees a key; views around a transpos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.where import Where
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.patterns.attention import HIDING, plain_product
 from tilewright.passes.rewriting import rewrite
 
@@ -30,9 +30,25 @@ Rule = Callable[[Graph, Node, Builder], Changed]
 
 
 def run(graph: Graph) -> Graph:
+    """What one rule does may be what another one waits for."""
+    tidied = graph
     for rule in RULES:
-        graph = rewrite(graph, partial(rule, graph))
-    return graph
+        tidied = rewrite(tidied, partial(rule, tidied))
+    return graph if tidied is graph else run(tidied)
+
+
+def all_tidy(graph: Graph) -> Iterator[Complaint]:
+    for rule in RULES:
+        found: list[Node] = []
+        rewrite(graph, partial(_noted, graph, rule, found))
+        for node in found:
+            yield node.where, "is part of an attention that is written otherwise"
+
+
+def _noted(graph: Graph, rule: Rule, found: list[Node], node: Node, builder: Builder) -> Changed:
+    changed = rule(graph, node, builder)
+    found += [node] if changed is not None else []
+    return changed
 
 
 def _maker(builder: Builder, tensor: str) -> Node | None:
@@ -155,4 +171,4 @@ def _whole_transposition(graph: Graph, node: Node, builder: Builder) -> Changed:
 
 
 RULES: tuple[Rule, ...] = (_without_guard, _added_mask, _one_mask, _one_factor, _whole_transposition)
-TIDY_ATTENTION = Pass("attention as one writes it", run)
+TIDY_ATTENTION = Pass("attention as one writes it", run, ensures=all_tidy)

@@ -42,6 +42,12 @@ def content(kind: str, target: str = "cortex-m4", *folders: str) -> dict[str, Co
     return projects.files(kind, Project(compiled.schedule, compiled.quantised, "tiny", (End(0.5, 1), End(0.25, -2))))
 
 
+def called(kind: str, label: str) -> dict[str, Content]:
+    """The same network with another name."""
+    compiled = program("cortex-m4").compiled
+    return projects.files(kind, Project(compiled.schedule, compiled.quantised, label))
+
+
 def put(found: dict[str, Content], place: Path) -> Path:
     for name, data in found.items():
         path = place / name

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.projects.made import content, text
+from tests.codegen.projects.made import called, content, text
 from tests.own_kernels.folders import changed
 from tilewright.codegen.projects import KINDS, files
 from tilewright.codegen.projects.project import Project
@@ -63,6 +63,18 @@ def test_arduino() -> None:
     assert fields["includes"] == "tiny.h"
     assert re.fullmatch(r"\d+\.\d+\.\d+", fields["version"])
     assert {"src/tiny.h", "examples/tiny/tiny.ino"} <= found.keys()
+
+
+@pytest.mark.parametrize("name", ["network", "network_data", "network_call", "math", "stdio", "Arduino"])
+def test_arduino_with_a_name_of_a_header(name: str) -> None:
+    """Libraries are where compilers look for headers, and disks may not tell capitals from small letters."""
+    found, header = called("arduino", name), f"{name.lower()}_network.h"
+    assert "_run(" in text(found, "src/network.h")
+    assert [path for path in found if path.lower() == f"src/{name.lower()}.h"] == (
+        [f"src/{name}.h"] if name.startswith("network") else []
+    )
+    assert f"includes={header}\n" in text(found, "library.properties")
+    assert f"#include <{header}>" in text(found, f"examples/{name.lower()}/{name.lower()}.ino")
 
 
 def test_platformio() -> None:

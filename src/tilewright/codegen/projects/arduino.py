@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tilewright.codegen.names import LIBRARY_HEADERS
 from tilewright.codegen.projects.project import VERSION, Content, Project, rendered
 from tilewright.errors import CompileError
 
 PLACE = "src"
+CALL = "network_call.h"
+TAKEN = LIBRARY_HEADERS | {"arduino", "network", "network_data", Path(CALL).stem, "spi", "wire"}
+"""Headers that sketches or the network include. Disks may not tell capitals from small letters."""
 
 
 def files(project: Project) -> dict[str, Content]:
@@ -16,14 +22,18 @@ def files(project: Project) -> dict[str, Content]:
             f"an Arduino library cannot have compiler options or include folders, which the kernels of {whose} need",
             "use --as platformio or --as cmake",
         )  # fmt: skip
-    name = project.name
+    name, header = project.name, _header(project.name)
     return {
         **project.sources(PLACE),
-        f"{PLACE}/{name}.h": rendered("arduino/library.h", macro=project.writer.macro, name=name),
-        f"{PLACE}/network_call.h": project.call_header(),
+        f"{PLACE}/{header}": rendered("arduino/library.h", macro=project.writer.macro, name=name),
+        f"{PLACE}/{CALL}": project.call_header(),
         "library.properties": rendered(
-            "arduino/library.properties", name=name, version=VERSION, summary=project.summary,
+            "arduino/library.properties", name=name, version=VERSION, summary=project.summary, header=header,
         ),
-        f"examples/{name}/{name}.ino": rendered("arduino/sketch.ino", name=name),
+        f"examples/{name}/{name}.ino": rendered("arduino/sketch.ino", header=header),
         "README.md": project.readme("arduino/README.md"),
     }  # fmt: skip
+
+
+def _header(name: str) -> str:
+    return f"{name}_network.h" if name in TAKEN else f"{name}.h"

@@ -48,7 +48,6 @@ def _header(tokenizer: Tokenizer, prefix: str) -> str:
 
 #include "tokenizer.h"
 
-#define {name}_VOCABULARY {tokenizer.vocabulary}
 #define {name}_LONGEST_PIECE {longest} /* bytes that one token may add to a text */
 
 extern const tw_tokenizer {prefix}_tokenizer;

@@ -8,7 +8,7 @@ The choice is part of the operator, made before the reference is taken: it does 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Builder, Graph, Node
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW, centred
@@ -24,9 +24,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.numerics.lossless import lossless
-from tilewright.passes.numerics.native import Given, Native, native
+from tilewright.passes.numerics.native import Given, Native, is_native, native
 from tilewright.passes.numerics.saturated import saturated
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
@@ -51,7 +51,7 @@ def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple
 
 def native_requantisations(tflite: bool) -> Pass:
     """In 32 bits; those that are rounded as TensorFlow Lite does only where that is said."""
-    return Pass("native requantisations", partial(run, tflite=tflite))
+    return Pass("native requantisations", partial(run, tflite=tflite), ensures=partial(all_as_said, tflite=tflite))
 
 
 def run(graph: Graph, tflite: bool) -> Graph:
@@ -64,7 +64,35 @@ def run_lossless(graph: Graph) -> Graph:
     return rewrite(graph, partial(_replaced_lossless, graph))
 
 
-LOSSLESS = Pass("lossless native requantisations", run_lossless)
+def within_words(graph: Graph) -> Iterator[Complaint]:
+    """Kernels rely on it that no total of a native requantisation leaves 32 bits."""
+    for node in graph.nodes:
+        op = node.op
+        if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != NATIVE:
+            continue
+        given = _totals(graph, node)
+        if given is not None and not np.all(is_native(given)):
+            yield node.where, "has totals that leave 32 bits while they are requantised"
+
+
+def all_as_said(graph: Graph, tflite: bool) -> Iterator[Complaint]:
+    """Of every layer that could have the hardware's requantisation, it is said whether it has."""
+    yield from within_words(graph)
+    said = {one.tensor: one for one in graph.rounded}
+    for node in graph.nodes:
+        if not isinstance(node.op, Conv | MatMul | QLinearAdd | TfliteAdd) or node.op.requant is None:
+            continue
+        one, is_exact = said.get(node.key), _is_open(node.op.requant, tflite)
+        if one is not None and one.native == is_exact:
+            yield (
+                node.where,
+                f"requantises {'exactly' if is_exact else 'as the hardware does'}, and it is said otherwise",
+            )
+        if one is None and is_exact and _could_be_native(graph, node):
+            yield node.where, "could requantise as the hardware does, and nothing is said of it"
+
+
+LOSSLESS = Pass("lossless native requantisations", run_lossless, ensures=within_words)
 """What the hardware has without any difference is also exact."""
 
 
@@ -144,10 +172,20 @@ def _as_before(values: Array, shape: tuple[int, ...]) -> Array:
 
 def _given(graph: Graph, node: Node, tflite: bool) -> Given | None:
     """The requantisation of a layer with constant weights, if there is one to replace."""
+    requant = node.op.requant if isinstance(node.op, Conv | MatMul) else None
+    return None if requant is None or not _is_open(requant, tflite) else _totals(graph, node)
+
+
+def _could_be_native(graph: Graph, node: Node) -> bool:
+    if isinstance(node.op, QLinearAdd | TfliteAdd):
+        return {graph.types[name].dtype for name in node.inputs} <= NARROW
+    return _totals(graph, node) is not None
+
+
+def _totals(graph: Graph, node: Node) -> Given | None:
+    """Of a layer of bytes with constant weights, and how they are requantised."""
     op = node.op
     if not isinstance(op, Conv | MatMul) or op.requant is None or graph.types[node.inputs[0]].dtype not in NARROW:
-        return None
-    if not _is_open(op.requant, tflite):
         return None
     operands, weights = node.operands(), _weights(graph, node)
     if weights is None:
@@ -196,5 +234,7 @@ def _ends(graph: Graph, node: Node, weights: Array) -> tuple[Array, Array]:
     """The smallest and largest sums of products; padding is the zero point, which adds nothing."""
     zero = node.op.x_zero if isinstance(node.op, Conv) else getattr(node.op, "a_zero", 0)
     low, high = (limit - zero for limit in limits(graph.types[node.inputs[0]].dtype))
-    products = weights * min(low, 0), weights * max(high, 0)
-    return np.minimum(*products).sum(axis=1), np.maximum(*products).sum(axis=1)
+    below, above = min(low, 0), max(high, 0)
+    positive = np.maximum(weights, 0).sum(axis=1)
+    negative = weights.sum(axis=1) - positive
+    return positive * below + negative * above, positive * above + negative * below

@@ -174,6 +174,13 @@ def fits(given: Given, mul: Array, summand: Array, shift: int) -> Array:
     return np.asarray(np.all((sums >= INT32[0]) & (sums <= INT32[1]), axis=0))
 
 
+def is_native(given: Given) -> Array:
+    """Whether a requantisation stays within 32 bits as it stands, for each filter."""
+    requant, add = given.requant, np.int64(0) if given.add is None else given.add
+    summand = add + ((1 << requant.shift) >> 1) + (requant.zero_point << requant.shift)
+    return fits(given, given.mul, np.broadcast_to(summand, given.mul.shape), requant.shift)
+
+
 def _room(requant: Requant, shift: int) -> int:
     """What sums are more where results of int8 with the zero -128 are stored as uint8 with the zero 0."""
     return 128 << shift if requant.dtype == "int8" and requant.zero_point == -128 else 0

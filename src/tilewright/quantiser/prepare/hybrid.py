@@ -6,7 +6,7 @@ ranges from samples that is no longer needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from tilewright.ops.cast import Cast
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 FURTHEST = 8
@@ -107,4 +107,10 @@ def _is_scaled(graph: Graph, name: str) -> bool:
     return any(reader.op.kind == "ReduceMax" for node in magnitudes for reader in graph.consumers.get(node.key, ()))
 
 
-UNDO_HYBRID = Pass("undo hybrid layers", run)
+def none_hybrid(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _layer(graph, node) is not None and graph.constants[node.inputs[1]].dtype.kind in "iu":
+            yield node.where, "has integers for weights, and rounds its input at run time"
+
+
+UNDO_HYBRID = Pass("undo hybrid layers", run, ensures=none_hybrid)

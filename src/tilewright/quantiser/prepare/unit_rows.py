@@ -6,7 +6,7 @@ least length, which only guards against a division by zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from tilewright.ops.max import Max
 from tilewright.ops.reducel2 import ReduceL2
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 MOST_LEAST = 1e-4
@@ -82,4 +82,10 @@ def _bound(graph: Graph, node: Node) -> float | None:
     return None
 
 
-FUSE_UNIT_ROWS = Pass("fuse vectors of length one", run)
+def no_quotients(graph: Graph) -> Iterator[Complaint]:
+    for node in graph.nodes:
+        if _axis_and_least(graph, node) is not None:
+            yield node.where, "divides vectors by their length"
+
+
+FUSE_UNIT_ROWS = Pass("fuse vectors of length one", run, ensures=no_quotients)

@@ -4,15 +4,16 @@ that its ITAs compute. All else has requantisations in 32 bits, as cores compute
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import TensorType
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Pass
+from tilewright.passes import Complaint, Pass
 from tilewright.passes.numerics.hardware import native_requantisations
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.mempool.ita.block import LONGEST
@@ -21,7 +22,7 @@ from tilewright.targets.snitch.ita.arithmetic import COLUMNS, POOL_SOFTMAX
 from tilewright.targets.snitch.ita.attention import ItaSoftmax
 from tilewright.targets.snitch.ita.head_views import heads_of
 from tilewright.targets.snitch.ita.layout import SIDE
-from tilewright.targets.snitch.ita.numerics import Attention, Parts
+from tilewright.targets.snitch.ita.numerics import Attention, Parts, none_exact
 from tilewright.targets.snitch.ita.numerics import run as with_numbers
 
 POOL_LEVELS = 256
@@ -30,7 +31,14 @@ NOTE = "the softmax of {} is ITAPool's, whose sums have two bits more"
 
 
 def run(graph: Graph) -> Graph:
-    return rewrite(with_numbers(graph, POOL_SOFTMAX, Parts(_around, _is_pool_s)), _replaced)
+    return rewrite(with_numbers(graph, POOL_SOFTMAX, PARTS), _replaced)
+
+
+def none_left(graph: Graph) -> Iterator[Complaint]:
+    yield from none_exact(graph, POOL_SOFTMAX, PARTS)
+    for node in graph.nodes:
+        if _is_made_for_ita(graph.types, node):
+            yield node.where, "is a softmax that was made for ITA, which ITAPool computes otherwise"
 
 
 def _is_pool_s(graph: Graph, node: Node) -> bool:
@@ -77,15 +85,20 @@ def _reader(graph: Graph, node: Node) -> Node | None:
 
 
 def _replaced(node: Node, builder: Builder) -> Mapping[str, str] | None:
-    """A softmax of the integer dialect that was made for ITA."""
-    if node.op != ITAPartialMax(POOL_LEVELS, COLUMNS) or builder.types[node.inputs[0]].dtype != "int8":
-        return None
-    length = builder.types[node.inputs[0]].shape[-1]
-    if length % SIDE or length > LONGEST:
+    if not _is_made_for_ita(builder.types, node):
         return None
     builder.notes.append(NOTE.format(node.name))
     (shares,) = builder.add(ItaSoftmax(POOL_SOFTMAX), node.inputs, node.outputs, node.name)
     return {node.key: shares}
 
 
-ITAPOOL_NUMERICS = (Pass("attention of ITAPool", run), native_requantisations(tflite=True))
+def _is_made_for_ita(types: Mapping[str, TensorType], node: Node) -> bool:
+    """A softmax of the integer dialect, of rows that ITAPool takes."""
+    if node.op != ITAPartialMax(POOL_LEVELS, COLUMNS) or types[node.inputs[0]].dtype != "int8":
+        return False
+    length = types[node.inputs[0]].shape[-1]
+    return length % SIDE == 0 and length <= LONGEST
+
+
+PARTS = Parts(_around, _is_pool_s)
+ITAPOOL_NUMERICS = (Pass("attention of ITAPool", run, ensures=none_left), native_requantisations(tflite=True))

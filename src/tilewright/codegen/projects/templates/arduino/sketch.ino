@@ -1,5 +1,5 @@
 /* Calls the network once, with inputs of zero, and prints what comes out and how long it took. */
-#include <@name@.h>
+#include <@header@>
 
 void setup() {
   Serial.begin(115200);

@@ -1,0 +1,41 @@
+"""CMake lines that refuse two networks of a firmware with a symbol in common. Each is a library, and of two libraries
+with a symbol the linker takes the first one's: a network would read another's weights, and nobody would say so."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from tilewright.codegen.network import Writer
+
+WIDTH = 116
+
+
+def symbols(writers: Iterable[Writer], headers: Iterable[str] = ()) -> list[str]:
+    """What other files see of networks, and of headers besides theirs: functions, constants, macros."""
+    found = [word for header in headers for word in _declared(header)]
+    for writer in writers:
+        found += [*_declared(writer.header()), *writer.kernel_functions]
+        found += [writer.identifiers[name] for name in writer.constants]
+    return list(dict.fromkeys(found))
+
+
+def _declared(header: str) -> list[str]:
+    return re.findall(r"^(?:#define|int|int32_t|void|extern const \w+) (\w+)", header, re.MULTILINE)
+
+
+def refuse_shared(name: str, own: Iterable[str]) -> str:
+    listed = textwrap.fill(" ".join(own), WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    return f"""\
+# Of two networks that have one of these, the linker might take the other's without a word.
+foreach(symbol
+{listed}
+)
+  get_property(other GLOBAL PROPERTY TILEWRIGHT_OWNER_OF_${{symbol}})
+  if(NOT "${{other}}" STREQUAL "")
+    message(FATAL_ERROR "networks ${{other}} and {name} both have ${{symbol}}: compile one of them with another --name")
+  endif()
+  set_property(GLOBAL PROPERTY TILEWRIGHT_OWNER_OF_${{symbol}} {name})
+endforeach()
+"""
