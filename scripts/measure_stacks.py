@@ -3,7 +3,10 @@
 
     python scripts/measure_stacks.py siracusa
 
-Run it after changing headers that kernels share, or the compiler's flags.
+Run it after changing headers that kernels share, or the compiler's flags; the test of stacks says when. Then note what
+was measured, so that the test need not compile it again:
+
+    TILEWRIGHT_UPDATE_GOLDEN=1 python -m pytest tests/targets/test_stacks.py
 """
 
 from __future__ import annotations

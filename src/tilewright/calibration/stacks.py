@@ -7,9 +7,10 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
-from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
+from tilewright.codegen.kernels import HAS_EXPONENTS, PREFIX_FILE, Instance, Read, headers
 from tilewright.errors import CompileError
 from tilewright.ops._activation import CURVE_NAMES, CURVES
 from tilewright.target.kernel import Kernel
@@ -24,10 +25,15 @@ COMBINATIONS = 10
 
 PREFERRED = ("int8", "float32", "uint8", "int32", "int64", "int16", "bool")
 
-OUTSIDE = {"OUTLINED": 0, "mem": 32, "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "__": 96}
-"""Frames of the compiler's library and of code that it shares between functions, by the start of the name."""
-MATH = 400
-"""The same for its mathematical functions."""
+LIBRARY = {
+    "__ashldi3": 0, "__ashrdi3": 0, "__lshrdi3": 0, "sqrtf": 0, "fmodf": 0,
+    "__": 32, "mem": 32, "floorf": 32, "ceilf": 32, "roundf": 32, "rintf": 32, "logf": 32, "expf": 48,
+    "sinf": 880, "cosf": 880, "tanf": 880,
+}  # fmt: skip
+"""Bytes that functions of the compiler's library take with all that they call, by the start of the name. Angles of any
+size are brought into one turn with many words."""
+MATH = 144
+"""The same of all its other mathematical functions."""
 
 
 def kernel_stacks(target: Target, kernels: Sequence[Kernel]) -> dict[str, int]:
@@ -42,7 +48,7 @@ def kernel_stacks(target: Target, kernels: Sequence[Kernel]) -> dict[str, int]:
 def kernel_stack(target: Target, kernel: Kernel) -> int:
     """Of the deepest of its instances. Some have types that no graph has, and do not compile; never all of them."""
     found, errors = list[int](), list[CompileError]()
-    for instance in samples(kernel):
+    for instance in samples(kernel, target.kernel_text):
         try:
             found.append(instance_stack(target, instance))
         except CompileError as error:
@@ -52,7 +58,14 @@ def kernel_stack(target: Target, kernel: Kernel) -> int:
     return max(found, default=0)
 
 
-def samples(kernel: Kernel) -> Iterator[Instance]:
+def samples(kernel: Kernel, read: Read) -> Iterator[Instance]:
+    """As networks have it: one that requantises is compiled for one kind of rounding."""
+    for instance in _of_types(kernel):
+        requantises = any(HAS_EXPONENTS in text for text in headers([instance], read).values())
+        yield from (replace(instance, has_exponents=kind) for kind in ((False, True) if requantises else (None,)))
+
+
+def _of_types(kernel: Kernel) -> Iterator[Instance]:
     templates = [argument.stem for argument in kernel.arguments() if not argument.dtype]
     choices = [sorted(kernel.dtypes[name], key=_preference) for name in templates]
     same = [tuple(zip(templates, (dtype,) * len(templates), strict=True)) for dtype in PREFERRED]
@@ -102,12 +115,18 @@ def deepest(assembly: str, function: str) -> int:
     return _depth(function, frames, calls)
 
 
-def _depth(name: str, frames: dict[str, int], calls: dict[str, set[str]]) -> int:
+def _depth(name: str, frames: dict[str, int], calls: dict[str, set[str]], above: tuple[str, ...] = ()) -> int:
+    if name in above:
+        raise CompileError(f"function {name}", "calls itself: its stack has no bound", "write it as a loop")
     if name not in frames and name not in calls and not name.startswith("tw_"):
-        return next((size for start, size in OUTSIDE.items() if name.startswith(start)), MATH)
-    inner = [_depth(callee, frames, calls) for callee in calls.get(name, ()) if callee != name]
+        return library_stack(name)
+    inner = [_depth(callee, frames, calls, (*above, name)) for callee in calls.get(name, ())]
     return frames.get(name, 0) + max(inner, default=0)
 
 
-def _preference(dtype: str) -> int:
-    return PREFERRED.index(dtype) if dtype in PREFERRED else len(PREFERRED)
+def library_stack(function: str) -> int:
+    return next((size for start, size in LIBRARY.items() if function.startswith(start)), MATH)
+
+
+def _preference(dtype: str) -> tuple[int, str]:
+    return PREFERRED.index(dtype) if dtype in PREFERRED else len(PREFERRED), dtype

@@ -17,6 +17,8 @@ from tilewright.planner.schedule.schedule import Call
 from tilewright.target.kernel import Argument, Kernel, no_scratch
 
 CURVES_FILE = "curves.h"
+HAS_EXPONENTS = "TW_HAS_EXPONENTS"
+"""What headers ask that can be for one kind of rounding alone."""
 HAS_NATIVE = "TW_HAS_NATIVE"
 """What headers ask that can leave native requantisations out."""
 PREFIX_FILE = "prefix.h"
@@ -111,7 +113,7 @@ class Instance:
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
         if self.has_exponents is not None:
             # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
-            defines.append(f"#define TW_HAS_EXPONENTS {int(self.has_exponents)}")
+            defines.append(f"#define {HAS_EXPONENTS} {int(self.has_exponents)}")
         defines += [f"#define TW_CURVE tw_curve_{self.curve}"] if self.curve else []
         source = read(self.kernel.source)
         if not self.has_native and any(HAS_NATIVE in text for text in headers([self], read).values()):

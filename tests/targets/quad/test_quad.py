@@ -59,6 +59,14 @@ def test_a_concat_that_a_layer_computes() -> None:
     assert made.check().first_difference is None
 
 
+def test_there_is_stack_for_angles_of_any_size() -> None:
+    """The library brings large ones into a turn with working memory on the stack."""
+    angles = np.float32([[0.5, -3e9, 1e20, -3e38]] * 4)
+    made = compile_model(model([node("Sin", "x", "y")], {"x": (4, 4)}, ["y"]), target="quad")
+    (found,) = made.run(angles).outputs.values()
+    np.testing.assert_allclose(found, np.sin(angles.astype(np.float64)), atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "settings",
     [Settings(cores=1), Settings(cores=3, buffering="single"), Settings(memories=(("tcdm", 9000),), time_limit=1.0)],

@@ -70,12 +70,12 @@ static double small_atan(double x) {
   return sum;
 }
 
-static double positive_atan(double x) {
+static double atan_to_1(double x) {
   const double eighth = 0.41421356237309503; /* tan(pi / 8) */
-  if (x > 1) return PI / 2 - positive_atan(1 / x);
   return x > eighth ? PI / 4 + small_atan((x - 1) / (x + 1)) : small_atan(x);
 }
 
+static double positive_atan(double x) { return x > 1 ? PI / 2 - atan_to_1(1 / x) : atan_to_1(x); }
 static double any_atan(double x) { return x < 0 ? -positive_atan(-x) : positive_atan(x); }
 
 float atanf(float x) { return isnan(x) ? x : (float)any_atan((double)x); }
