@@ -26,7 +26,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.numerics.lossless import lossless
-from tilewright.passes.numerics.native import Given, Native, is_native, native
+from tilewright.passes.numerics.native import Given, Native, native, stays_in_words
 from tilewright.passes.numerics.saturated import saturated
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
@@ -71,7 +71,7 @@ def within_words(graph: Graph) -> Iterator[Complaint]:
         if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != NATIVE:
             continue
         given = _totals(graph, node)
-        if given is not None and not np.all(is_native(given)):
+        if given is not None and not np.all(stays_in_words(given)):
             yield node.where, "has totals that leave 32 bits while they are requantised"
 
 
@@ -84,10 +84,8 @@ def all_as_said(graph: Graph, tflite: bool) -> Iterator[Complaint]:
             continue
         one, is_exact = said.get(node.key), _is_open(node.op.requant, tflite)
         if one is not None and one.native == is_exact:
-            yield (
-                node.where,
-                f"requantises {'exactly' if is_exact else 'as the hardware does'}, and it is said otherwise",
-            )
+            how = "exactly" if is_exact else "as the hardware does"
+            yield node.where, f"requantises {how}, and it is said otherwise"
         if one is None and is_exact and _could_be_native(graph, node):
             yield node.where, "could requantise as the hardware does, and nothing is said of it"
 

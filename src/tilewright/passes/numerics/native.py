@@ -174,7 +174,7 @@ def fits(given: Given, mul: Array, summand: Array, shift: int) -> Array:
     return np.asarray(np.all((sums >= INT32[0]) & (sums <= INT32[1]), axis=0))
 
 
-def is_native(given: Given) -> Array:
+def stays_in_words(given: Given) -> Array:
     """Whether a requantisation stays within 32 bits as it stands, for each filter."""
     requant, add = given.requant, np.int64(0) if given.add is None else given.add
     summand = add + ((1 << requant.shift) >> 1) + (requant.zero_point << requant.shift)
