@@ -55,3 +55,16 @@ def test_a_kernel_that_compiles_for_no_type_has_no_stack_of_0_bytes(monkeypatch:
     monkeypatch.setattr(stacks, "find_cross_compiler", lambda: Scripted("nothing"))
     with pytest.raises(CompileError, match="expected ';'"):
         stacks.kernel_stack(QUAD, RELU)
+
+
+def test_kernels_that_requantise_are_measured_in_both_kinds_of_rounding() -> None:
+    multiplying = next(kernel for engine in QUAD.engines for kernel in engine.kernels if kernel.stem == "qlinearmul")
+    assert {instance.has_exponents for instance in stacks.samples(multiplying, QUAD.kernel_text)} == {False, True}
+    assert {instance.has_exponents for instance in stacks.samples(RELU, QUAD.kernel_text)} == {None}
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    assembly = "tw_run:\n\taddi\tsp, sp, -16\n\tcall\tinner\ninner:\n\taddi\tsp, sp, -32\n\tcall\t{}\n"
+    assert stacks.deepest(assembly.format("expf"), "tw_run") == 16 + 32 + stacks.library_stack("expf")
+    with pytest.raises(CompileError, match="tw_run: calls itself: its stack has no bound"):
+        stacks.deepest(assembly.format("tw_run"), "tw_run")
