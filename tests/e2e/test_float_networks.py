@@ -28,7 +28,7 @@ CONTRADICTORY = "Softmax/CrossEntropy"
 """A training node whose first output is declared as its second."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_networks
 @pytest.mark.parametrize("path", FLOAT, ids=label)
 def test_network(path: Path) -> None:

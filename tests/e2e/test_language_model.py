@@ -90,6 +90,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("config", OTHERS.values(), ids=OTHERS)
 def test_other_families_in_integers(config: Config) -> None:
     graph, random = graph_of(random_weights(config), TOKENS), np.random.default_rng(1)

@@ -61,6 +61,7 @@ def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
         assert np.abs(found[tensor] - wanted[name]).max() <= 1.01 * step, name
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_every_layer_of_the_hardware_agrees_with_onnxruntime(path: Path) -> None:
     """Given the same inputs, with requantisations in 32 bits."""

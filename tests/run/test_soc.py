@@ -39,7 +39,7 @@ FOR_NPU = [path for path in LIGHT if any(part in label(path) for part in ("MLPer
 NPU_CASES = cases(FOR_NPU, Matrix(buffering=("auto",), homes=("",), engines=("npu", "streamed")))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_awkward_networks(name: str) -> None:
     settings = CHOSEN[name]

@@ -111,6 +111,7 @@ def one_of_each_kind() -> list[Target]:
     return list(kinds.values())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", one_of_each_kind(), ids=lambda target: target.processor)
 def test_kernels_for_any_computer_compile_on_this_one(target: Target, tmp_path: Path) -> None:
     machine = ["-target", f"{PROCESSORS[target.processor].machine}-freestanding-none", "-ffreestanding"]
