@@ -114,6 +114,8 @@ def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPl
     """The result of the last layer in so many strips of about the same height; None where that cannot be."""
     result = layers[-1]
     rows = graph.types[result.node.key].shape[result.axis]
+    if count > rows:
+        return None
     done: dict[str, Span] = {}
     strips = []
     for number in range(count):

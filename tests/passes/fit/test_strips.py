@@ -158,3 +158,10 @@ def test_parts_of_other_axes() -> None:
     small = Small()
     x = convolution(small, small.input("x", 1, 4, 12, 8), 4)
     stripped(small.graph(small.add(Slice((0, 0, 2, 0), (1, 1, 1, 2), (1, 2, 8, 3)), x)), 3)
+
+
+def test_not_more_strips_than_rows() -> None:
+    small = Small()
+    graph = small.graph(small.add(Neg(), small.input("x", 1, 2, 4, 3)))
+    assert plan_of(graph, 4) is not None
+    assert plan_of(graph, 5) is None
