@@ -63,7 +63,7 @@ def test_an_attempt_to_end_it_that_comes_when_it_has_ended(monkeypatch: pytest.M
         end(calls)
 
     monkeypatch.setattr(PythonCalls, "end", struck_at_first)
-    with pytest.raises(CompileError, match="device mac.* has not come back"):
+    with pytest.raises(CompileError, match=r"device mac.* has not come back"):
         run(UserDevice())
 
 
