@@ -102,7 +102,7 @@ def test_quantised_operators_are_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mean", "sum"])
 def test_sums_are_the_same_in_c(name: str) -> None:
-    """Along channels: what is added to a sum is not scaled as that is."""
+    """What is added to a sum is not rounded as that is."""
     assert tw.compile(QUANTISED[name](np.random.default_rng(200))).check().agrees
 
 
