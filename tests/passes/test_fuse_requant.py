@@ -106,6 +106,15 @@ def test_sums(requantised: Sequence[str], shape_b: Shape) -> None:
     assert fused(small.graph(small.requant(total, shift=6))) == ["RequantizedAdd"]
 
 
+def test_sums_that_are_rounded_as_tensorflow_lite_does_stay() -> None:
+    """Their operands are not: a kernel is compiled for one kind of rounding."""
+    small = Small()
+    total = small.add(Add(wide=True), small.input("a", 3, 4), small.input("b", 3, 4))
+    factor, exponent = small.constant(np.array([2**30], np.int32)), small.constant(np.array([-2], np.int32))
+    op = RequantShift(Requant(0, "int8", -128, 127, rounding="double"))
+    assert fused(small.graph(small.add(op, total, factor, exponent))) == ["Add", "RequantShift"]
+
+
 def test_a_tensor_that_is_added_to_itself() -> None:
     small = Small()
     half = small.requant(small.input("a", 3, 4), shift=6)

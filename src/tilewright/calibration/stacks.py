@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +34,8 @@ LIBRARY = {
 size are brought into one turn with many words."""
 MATH = 144
 """The same of all its other mathematical functions."""
+WITHOUT_FLOATS = {"sqrtf": 16, "fmodf": 16}
+"""Those that take more where cores have no floats."""
 
 
 def kernel_stacks(target: Target, kernels: Sequence[Kernel]) -> dict[str, int]:
@@ -89,12 +91,19 @@ def instance_stack(target: Target, instance: Instance) -> int:
         flags = [*target.flags, "-I", str(libc), f"-DTW_CORES={cores}", "-S", instance.file, "-o", "out.s"]
         find_cross_compiler().run(flags, folder)
         assembly = (folder / "out.s").read_text()
-        return max(deepest(assembly, function) for function in instance.functions.values())
+        known = own_library_stacks(target)
+        return max(deepest(assembly, function, known) for function in instance.functions.values())
 
 
-def deepest(assembly: str, function: str) -> int:
-    """Bytes of stack from the entry of a function on, through all that it calls."""
-    frames: dict[str, int] = {}
+def own_library_stacks(target: Target) -> Mapping[str, int]:
+    """Of functions of the library that take something else on a target."""
+    has_floats = any("+f" in flag for flag in target.flags if flag.startswith("-mcpu="))
+    return {} if has_floats else WITHOUT_FLOATS
+
+
+def deepest(assembly: str, function: str, known: Mapping[str, int]) -> int:
+    """Bytes of stack from the entry of a function on, through all that it calls; those of some are known."""
+    frames = dict(known)
     calls: dict[str, set[str]] = {}
     taken: dict[str, set[str]] = {}  # names whose addresses are used: calls, if they are functions
     name = ""

@@ -114,6 +114,9 @@ def _into_sum(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] |
     if not all(graph.types[name].dtype in INTEGERS for name in source.inputs):
         return None
     (a, first), (b, second) = (_operand(graph, source, name) for name in source.inputs)
+    if len({one.requant.has_exponents for one in (first, second, out)}) > 1:
+        # A kernel is compiled for one kind of rounding, and what stays unchanged is of the other one.
+        return None
     builder.add(RequantizedAdd(first, second, out), [a, b], node.outputs, source.name)
     return {name: name for name in node.outputs}
 

@@ -43,6 +43,7 @@ def test_zephyr() -> None:
     assert lists.index("if(CONFIG_TILEWRIGHT_TINY)") < lists.index("zephyr_library_sources(")
     sources = re.findall(r"^    (src/\S+\.c)$", lists, re.MULTILINE)
     assert sources == [name for name in found if name.startswith("src/") and name.endswith(".c")]
+    assert lists.index("foreach(symbol\n") < lists.index("tiny_run") < lists.index("message(FATAL_ERROR")
     sample = text(found, "samples/tiny/CMakeLists.txt")
     assert sample.index("ZEPHYR_EXTRA_MODULES") < sample.index("find_package(Zephyr") < sample.index("project(")
     assert "CONFIG_TILEWRIGHT_TINY=y" in text(found, "samples/tiny/prj.conf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.support.checks import same
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED, Case, random_input
 from tests.support.tflite_function_cases import FUNCTIONS, LITERT_ALONE
@@ -97,6 +98,18 @@ def test_quantised_operators_are_read(name: str) -> None:
         array.dtype.name == graph.types[tensor].dtype for array, tensor in zip(found, graph.outputs, strict=True)
     )
     assert not graph.notes or "TensorFlow Lite Micro" in graph.notes[0]
+
+
+@pytest.mark.parametrize("name", ["mean", "sum"])
+def test_sums_are_the_same_in_c(name: str) -> None:
+    """What is added to a sum is not rounded as that is."""
+    assert tw.compile(QUANTISED[name](np.random.default_rng(200))).check().agrees
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ALL)
+def test_operators_are_the_same_in_c(name: str) -> None:
+    assert tw.compile(ALL[name](np.random.default_rng(2))).check().agrees
 
 
 def test_no_transpose_remains() -> None:

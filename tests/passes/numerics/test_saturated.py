@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,9 @@ def test_cores_take_bytes_from_the_top_of_products(seed: int) -> None:
         totals = np.append(totals, [-(2**30), 2**30])
         expected = found.requant(totals, found.mul[f])
         np.testing.assert_array_equal(finish(totals, found.mul[f], bounds[f]), expected)
+
+
+def test_results_of_one_value_stay_exact() -> None:
+    """As of a Clip whose limits are equal."""
+    want = given(3)
+    assert saturated(replace(want, requant=replace(want.requant, low=5, high=5))) is None

@@ -20,7 +20,7 @@ import pytest
 from tests.sim.user.test_user_device import run
 from tilewright.errors import CompileError, Terminated
 from tilewright.sim.user.device import UserDevice, heard
-from tilewright.sim.user.watchdog import VARIABLE
+from tilewright.sim.user.watchdog import VARIABLE, PythonCalls, TookTooLong
 
 
 class Endless(UserDevice):
@@ -50,6 +50,21 @@ def test_naming_it_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traceback, "extract_tb", slowly)
     with pytest.raises(CompileError, match="has not come back"):
         run(Endless())
+
+
+def test_an_attempt_to_end_it_that_comes_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python looks for exceptions of other threads where a function is entered, before that can catch any."""
+    end, entered = PythonCalls.end, list[PythonCalls]()
+
+    def struck_at_first(calls: PythonCalls) -> None:
+        entered.append(calls)
+        if len(entered) == 1:
+            raise TookTooLong.__new__(TookTooLong)
+        end(calls)
+
+    monkeypatch.setattr(PythonCalls, "end", struck_at_first)
+    with pytest.raises(CompileError, match=r"device mac.* has not come back"):
+        run(UserDevice())
 
 
 class CatchesEverything(UserDevice):

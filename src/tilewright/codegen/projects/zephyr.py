@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.projects.gnu_flags import has_float_unit
 from tilewright.codegen.projects.project import Content, Project, listed, rendered
 
@@ -21,6 +22,7 @@ def files(project: Project) -> dict[str, Content]:
         "zephyr/module.yml": rendered("zephyr/module.yml", name=name),
         "CMakeLists.txt": rendered(
             "zephyr/module.txt", **values, sources=listed(project.c_files(PLACE), "    "), more=includes + flags,
+            refused=refuse_shared(name, symbols([project.writer])),
         ),
         "Kconfig": rendered("zephyr/Kconfig", **values, summary=project.summary),
         f"{sample}/CMakeLists.txt": rendered("zephyr/sample.txt", **values),

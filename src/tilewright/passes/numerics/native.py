@@ -70,10 +70,7 @@ class Native:
 def native(given: Given) -> Native | None:
     """The closest one; None where there is none that is never more than one apart."""
     slope = slopes(given)
-    if given.requant.low >= given.requant.high:
-        # Clipped to one value, as by a Clip whose limits are equal: there is no step to lay a line through.
-        return None
-    if given.requant.dtype not in BYTES8 or not slope.size or np.any(slope < 0) or not np.all(np.isfinite(slope)):
+    if not has_steps(given.requant) or not slope.size or np.any(slope < 0) or not np.all(np.isfinite(slope)):
         return None
     steps = least_totals(given)
     found = (_with_shift(given, steps, slope, shift) for shift in _shifts(given, slope))
@@ -81,6 +78,11 @@ def native(given: Given) -> Native | None:
 
 
 # ---- staircases -----------------------------------------------------------------------------------------------------
+
+
+def has_steps(requant: Requant) -> bool:
+    """Whether there are any to lay a line through: of bytes, and not of one value, as of a Clip with equal limits."""
+    return requant.dtype in BYTES8 and requant.low < requant.high
 
 
 def _levels(requant: Requant) -> Array:

@@ -16,13 +16,13 @@ import numpy as np
 
 from tilewright.ir.types import Array, limits
 from tilewright.passes.numerics.native import (
-    BYTES8,
     INT32,
     Given,
     Lines,
     Native,
     candidates,
     counts,
+    has_steps,
     least_totals,
     lines,
     slopes,
@@ -39,7 +39,7 @@ FACTORS = 2**6, 2**22 - 1
 def saturated(given: Given) -> Native | None:
     """The closest one; None where there is none that is never more than one apart."""
     slope = slopes(given)
-    if given.requant.dtype not in BYTES8 or not slope.size or not np.all((slope >= 0) & (slope < 1)):
+    if not has_steps(given.requant) or not slope.size or not np.all((slope >= 0) & (slope < 1)):
         return None
     requant = replace(given.requant, shift=SHIFT + MORE, rounding="half_up", zero_point=_middle(given))
     steps, best = least_totals(given), Lines.none(len(slope))

@@ -143,13 +143,14 @@ def python_callbacks(
         def call(*arguments: Any) -> int:
             watchdog.python.begin()
             try:
-                return function(*arguments)
+                try:
+                    return function(*arguments)
+                finally:
+                    watchdog.python.end()
             except BaseException as error:
-                watchdog.python.end()  # from here on it is our time
+                watchdog.python.end()  # of which an attempt to end the call may have taken the place
                 failed(_named(error, device, name, watchdog.seconds))
                 return otherwise
-            finally:
-                watchdog.python.end()
 
         return call
 
