@@ -65,20 +65,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def mark_thorough(items: list[pytest.Item], wanted: str) -> None:
-    seen = Counter[str]()
-    for item in items:
-        name = item.nodeid.partition("[")[0]
-        if _is_thorough(item, seen[name], wanted):
+    names = [item.nodeid.partition("[")[0] for item in items]
+    cases, seen = Counter(names), Counter[str]()
+    for name, item in zip(names, items, strict=True):
+        if (wanted == THOROUGH and _is_property(item)) or _is_left_out(item, seen[name], cases[name]):
             item.add_marker(THOROUGH)
         seen[name] += 1
 
 
-def _is_thorough(item: pytest.Item, case: int, wanted: str) -> bool:
-    """Properties are tested in each subset, with other numbers of examples."""
-    if wanted == THOROUGH and getattr(getattr(item, "function", None), "is_hypothesis_test", False):
-        return True
+def _is_property(item: pytest.Item) -> bool:
+    """These are tested in each subset, with other numbers of examples."""
+    return getattr(getattr(item, "function", None), "is_hypothesis_test", False)
+
+
+def _is_left_out(item: pytest.Item, case: int, cases: int) -> bool:
+    """Where a single case is asked for, it is run."""
     mark = item.get_closest_marker("one_in")
-    return mark is not None and case % mark.args[0] != mark.kwargs.get("first", 0)
+    return mark is not None and cases > 1 and case % mark.args[0] != mark.kwargs.get("first", 0)
 
 
 @pytest.hookimpl(trylast=True)

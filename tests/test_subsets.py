@@ -57,6 +57,7 @@ def test_one_case_in_so_many_is_run_always() -> None:
     third, second = pytest.mark.one_in(3).mark, pytest.mark.one_in(2, first=1).mark
     cases = [Case(f"a[{n}]", third) for n in range(5)] + [Case(f"b[{n}]", second) for n in range(3)] + [Case("c[x]")]
     assert left_out(cases, "not thorough") == ["a[1]", "a[2]", "a[4]", "b[0]", "b[2]"]
+    assert left_out([Case("b[0]", second)], "not thorough") == []
 
 
 def test_properties_are_part_of_the_thorough_subset() -> None:
