@@ -65,6 +65,6 @@ def test_kernels_that_requantise_are_measured_in_both_kinds_of_rounding() -> Non
 
 def test_a_function_that_calls_itself_is_refused() -> None:
     assembly = "tw_run:\n\taddi\tsp, sp, -16\n\tcall\tinner\ninner:\n\taddi\tsp, sp, -32\n\tcall\t{}\n"
-    assert stacks.deepest(assembly.format("expf"), "tw_run") == 16 + 32 + stacks.library_stack("expf")
+    assert stacks.deepest(assembly.format("expf"), "tw_run", {}) == 16 + 32 + stacks.library_stack("expf")
     with pytest.raises(CompileError, match="tw_run: calls itself: its stack has no bound"):
-        stacks.deepest(assembly.format("tw_run"), "tw_run")
+        stacks.deepest(assembly.format("tw_run"), "tw_run", {})

@@ -92,6 +92,7 @@ main(["explore", *sys.argv[1:]])
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_keeps_what_is_finished(model: Path, tmp_path: Path, number: int, code: int) -> None:
     out = tmp_path / "out"

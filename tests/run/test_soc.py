@@ -62,6 +62,7 @@ def test_awkward_networks(name: str) -> None:
     assert min(after.unused()) >= 16, "a stack was used to its end"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("cores", "l1"), [(2, None), (4, 20_000), (8, None), (8, 9_000)])
 def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -> None:
     check = tw.compile(NETWORKS["leftovers"](), target="siracusa", settings=Settings(cores, l1, time_limit=1.0)).check()
@@ -109,7 +110,7 @@ def test_the_same_model_gives_the_same_files() -> None:
     assert first == second
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @needs_networks
 @pytest.mark.parametrize(
     "case",

@@ -56,7 +56,7 @@ def check(plan: Plan, tiles: ClusterSchedule, epochs: tuple[Epoch, ...]) -> None
     check_events(epochs, tiles, plan.mapped.graph, plan.mapped.target)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("name", "number"),
     [(name, at) for n, name in enumerate(sorted(NETWORKS)) for at in range(n % 2, len(SETTINGS), 2)],

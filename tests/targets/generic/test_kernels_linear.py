@@ -165,6 +165,7 @@ ACTIVATIONS = (Relu(), Clip(-0.5, 1.5), LeakyRelu(0.1), HardSigmoid(0.3, 0.4), H
 CURVES = (Sigmoid(), Swish(1.702), Tanh(), Gelu(), Gelu("tanh"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cc", [None, "gcc"])
 def test_activations(cc: str | None) -> None:
     """Of every kernel of floats, also where there are several chunks of channels and blocks that overlap.

@@ -31,6 +31,7 @@ def compiled(name: str, settings: Settings) -> Program:
 # ---- networks ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
