@@ -13,8 +13,6 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.fast
-
 
 def product(rows: int) -> Graph:
     builder = Builder("product")

@@ -13,8 +13,6 @@ from tilewright import targets
 from tilewright.calibration import stacks
 from tilewright.errors import CompileError
 
-pytestmark = pytest.mark.fast
-
 QUAD = targets.find("quad")
 RELU = next(kernel for engine in QUAD.engines for kernel in engine.kernels if kernel.stem == "relu")
 

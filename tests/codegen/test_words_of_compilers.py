@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import tilewright
 from tilewright.codegen.names import SMALL_COMPILERS
-
-pytestmark = pytest.mark.fast
 
 ROOT = Path(tilewright.__file__).parent
 FOLDERS = ("targets", "accelerator/c", "language/c")

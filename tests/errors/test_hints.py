@@ -12,7 +12,6 @@ import tilewright
 from tilewright.errors import CompileError
 from tilewright.sim.platforms import find_platform
 
-pytestmark = pytest.mark.fast
 ROOT = Path(tilewright.__file__).parent
 
 
@@ -42,12 +41,14 @@ def test_every_refusal_has_one() -> None:
 CALLS = [("CompileError('x', 'y')", False), ("CompileError('x', 'y', hint='z')", True)]
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("text", "found"), CALLS)
 def test_how_that_is_seen(text: str, found: bool) -> None:
     (call,) = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
     assert has_hint(call) is found
 
 
+@pytest.mark.fast
 def test_bytes_outside_of_all_memories() -> None:
     error = find_platform("quad").outside(0x44, 8)
     assert isinstance(error, CompileError)

@@ -204,7 +204,6 @@ def changed_first(schedule: Schedule, change: Callable[[Call], Call]) -> Schedul
     return replace(schedule, calls=(change(first), *others))
 
 
-@pytest.mark.fast
 def test_calls_of_other_engines_and_nodes_are_found() -> None:
     schedule = scheduled("two units")
     assert len({call.engine for call in schedule.calls}) > 1

@@ -41,7 +41,6 @@ def test_each_process_has_one_thread() -> None:
     assert threads() == before
 
 
-@pytest.mark.fast
 def test_threads_are_as_they_were_afterwards() -> None:
     before = threads()
     with one_thread():

@@ -149,7 +149,6 @@ def test_stacks_lie_near_cores_where_these_have_room() -> None:
     assert budget.stack <= 1008
 
 
-@pytest.mark.fast
 def test_deep_stacks_lie_elsewhere() -> None:
     made = compile_model(
         model([node("Sin", "x", "y")], {"x": (4, 8)}, ["y"]), target="minpool", settings=Settings(time_limit=1.0)
