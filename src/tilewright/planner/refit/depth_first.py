@@ -119,10 +119,10 @@ def _waits(graph: Graph, node: Node, tensor: str) -> bool:
 
 def _plan(graph: Graph, layers: Sequence[RowLayer], caches: Caches) -> StripPlan | None:
     """In as few strips as keep what a layer reads and makes in the cache."""
-    rows, room = graph.types[layers[-1].node.key].shape[layers[-1].axis], ROOM * caches.private.bytes
+    room = ROOM * caches.private.bytes
     largest = max(graph.types[layer.node.key].bytes for layer in layers)
     for count in COUNTS:
-        plan = plan_strips(graph, layers, count) if largest / room < count <= rows else None
+        plan = plan_strips(graph, layers, count) if largest / room < count else None
         if plan is not None and _most_bytes(graph, plan) <= room:
             return plan
     return None

@@ -228,8 +228,6 @@ def _in_counts(graph: Graph, group: Group) -> Iterator[Sketch]:
     last, least = group.layers[-1], 1 << 62
     names = f"{named(group.layers[0].node)} to {named(last.node)}"
     for count in COUNTS:
-        if count > graph.types[last.node.key].shape[last.axis]:
-            break
         plan = plan_strips(graph, group.layers, count)
         if plan is None:
             continue
