@@ -1,6 +1,7 @@
 """The fast subset, `pytest -m fast`, tries fewer examples of each property and one case of each test, and reads only
 files that have some of it. The thorough one, `pytest -m thorough`, tries cases that are left out otherwise, and more
-examples of each property.
+examples of each property. Without either, a tenth of the thorough one is run besides: the number in `turn.txt`, which
+every change advances, says which.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
 
-FAST, THOROUGH, SHARES = "fast", "thorough", "shares files"
+FAST, THOROUGH, IN_TURN, SHARES = "fast", "thorough", "in_turn", "shares files"
+TURN = int((Path(__file__).parent / "turn.txt").read_text())
+TURNS = 10
+"""Changes after which all of the thorough subset has been run."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,7 +65,10 @@ def _is_own(path: Path, config: pytest.Config) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files that are named are read by all."""
     items[:] = [item for item in items if _is_own(item.path, config)]
-    mark_thorough(items, config.option.markexpr)
+    wanted = config.option.markexpr
+    mark_thorough(items, wanted)
+    if wanted not in (FAST, THOROUGH):
+        take_turn(items, TURN)
 
 
 def mark_thorough(items: list[pytest.Item], wanted: str) -> None:
@@ -71,6 +78,23 @@ def mark_thorough(items: list[pytest.Item], wanted: str) -> None:
         if (wanted == THOROUGH and _is_property(item)) or _is_left_out(item, seen[name], cases[name]):
             item.add_marker(THOROUGH)
         seen[name] += 1
+
+
+def take_turn(items: list[pytest.Item], turn: int) -> None:
+    """Marks the thorough cases whose turn it is; properties have more examples then."""
+    for item in items:
+        if item.get_closest_marker(THOROUGH) is not None and _has_turn(item.nodeid, turn):
+            item.add_marker(IN_TURN)
+    properties = {item.nodeid.partition("[")[0]: item.function for item in items if _is_property(item)}
+    for name, function in properties.items():
+        if _has_turn(name, turn):
+            from tests.support.examples import try_thoroughly
+
+            try_thoroughly(function)
+
+
+def _has_turn(name: str, turn: int) -> bool:
+    return zlib.crc32(name.encode()) % TURNS == turn % TURNS
 
 
 def _is_property(item: pytest.Item) -> bool:

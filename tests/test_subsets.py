@@ -3,12 +3,15 @@ is run always or by the thorough subset."""
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
 
 from tests import conftest
 
@@ -41,8 +44,8 @@ class Case:
     def function(self) -> SimpleNamespace:
         return SimpleNamespace(is_hypothesis_test=self.is_property)
 
-    def get_closest_marker(self, name: str) -> pytest.Mark | None:
-        return getattr(self, name, None)
+    def get_closest_marker(self, name: str) -> pytest.Mark | bool | None:
+        return getattr(self, name, None) or (True if name in self.marks else None)
 
     def add_marker(self, name: str) -> None:
         self.marks.append(name)
@@ -63,3 +66,48 @@ def test_one_case_in_so_many_is_run_always() -> None:
 def test_properties_are_part_of_the_thorough_subset() -> None:
     assert left_out([Case("a", is_property=True), Case("b")], "thorough") == ["a"]
     assert left_out([Case("a", is_property=True), Case("b")], "not thorough") == []
+
+
+def test_every_thorough_case_has_a_turn_within_ten_changes() -> None:
+    fourth = pytest.mark.one_in(4).mark
+    had: list[str] = []
+    for turn in range(7, 7 + conftest.TURNS):
+        cases = [Case(f"a[{n}]", fourth) for n in range(400)]
+        missing = left_out(cases, "")
+        conftest.take_turn(cast("list[pytest.Item]", cases), turn)
+        now = [case.nodeid for case in cases if conftest.IN_TURN in case.marks]
+        assert 0 < len(now) < len(missing) / 4
+        had += now
+    assert sorted(had) == sorted(missing)
+
+
+def test_properties_have_more_examples_in_their_turn() -> None:
+    @given(integers())
+    @settings(max_examples=3)
+    def holds(n: int) -> None: ...
+
+    counts = []
+    for turn in range(conftest.TURNS):
+        case = SimpleNamespace(nodeid="holds", function=copy_of(holds), get_closest_marker=lambda name: None)
+        conftest.take_turn([cast(pytest.Item, case)], turn)
+        counts.append(case.function._hypothesis_internal_use_settings.max_examples)
+    assert sorted(counts) == [3] * 9 + [24]
+
+
+def copy_of(test: Any) -> Any:
+    """A property as pytest has it."""
+    return SimpleNamespace(
+        is_hypothesis_test=True, _hypothesis_internal_use_settings=test._hypothesis_internal_use_settings
+    )
+
+
+def test_changes_advance_the_turn() -> None:
+    """A change is rarely as long as this."""
+    log = ["git", "-C", str(ROOT), "rev-list", "--count", "HEAD"]
+    last = subprocess.run(
+        ["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", "tests/turn.txt"], capture_output=True, text=True
+    )
+    if not last.stdout.strip():
+        pytest.skip("no history of this file here")
+    since = subprocess.run([*log, f"^{last.stdout.strip()}"], capture_output=True, text=True, check=True)
+    assert int(since.stdout) < 150, "advance the number in tests/turn.txt"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cache
+from typing import Any
 
 from hypothesis import HealthCheck, control, core, settings
 from hypothesis.internal.conjecture import providers
@@ -35,6 +36,14 @@ PERCENT = {"fast": 10, "thorough": 800}
 for subset, percent in PERCENT.items():
     settings.register_profile(
         subset, settings.get_profile("all"), max_examples=settings().max_examples * percent // 100
+    )
+
+
+def try_thoroughly(test: Any) -> None:
+    """Gives a property the examples of the thorough subset."""
+    given = test._hypothesis_internal_use_settings or settings()
+    test._hypothesis_internal_use_settings = settings(
+        given, max_examples=given.max_examples * PERCENT["thorough"] // 100
     )
 
 
