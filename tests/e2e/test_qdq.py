@@ -67,7 +67,7 @@ def test_every_layer_of_the_hardware_agrees_with_onnxruntime(path: Path) -> None
     """Given the same inputs, with requantisations in 32 bits."""
     model, feeds = load(path)
     graph = pipeline.stage(pipeline.import_model(model), "siracusa", "quantised")
-    assert any(one.native for one in graph.rounded)
+    assert any(one.native for one in graph.numerics_records)
     found, wanted = evaluate(graph, feeds), run_onnxruntime(model, feeds)
     layers = one_layer_at_a_time(graph, found, wanted)
     for name in quantised_names(model):

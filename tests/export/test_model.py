@@ -111,7 +111,7 @@ def test_states_become_inputs_and_outputs() -> None:
     x = builder.input("x", TensorType("int32", (4,)))
     total = builder.state("total", np.full(4, 7, np.int32))
     (new,) = builder(Add(), [total, x])
-    builder.becomes("total", new)
+    builder.set_next_state("total", new)
     builder.output(new, "y")
     made = model_of(builder.build())
     assert [value.name for value in made.graph.input] == ["x", "total"]

@@ -16,8 +16,8 @@ from tests.targets.siracusa.random_cases import Draw
 from tilewright import targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.requant import NATIVE, full_range
-from tilewright.ir.rounded import Rounded
 from tilewright.ops.add import Add
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
@@ -358,7 +358,7 @@ def test_what_is_said_of_a_layer_is_true(native: bool) -> None:
 
     def said(graph: Graph) -> Graph:
         made = graph if native else step.run(graph)
-        return replace(made, rounded=(Rounded(graph.nodes[0].key, "layer", native, 0.0, 0.0),))
+        return replace(made, numerics_records=(NumericsRecord(graph.nodes[0].key, "layer", native, 0.0, 0.0),))
 
     how = "exactly" if native else "as the hardware does"
     with pytest.raises(InternalError, match=f"requantises {how}, and it is said otherwise"):

@@ -85,7 +85,7 @@ def test_a_reader_of_the_old_value_comes_before_who_makes_the_new_one() -> None:
     (new,) = b(Add(), [x, x])
     (y,) = b(Add(), [s, x], ["y"])
     b.output(y)
-    b.becomes("s", new)
+    b.set_next_state("s", new)
     found = separated(b.build())
     assert not copies(found)
     assert [node.key for node in found.nodes] == ["y", new]
@@ -132,4 +132,4 @@ def test_states_have_names_of_their_own() -> None:
     with pytest.raises(CompileError, match="is defined twice"):
         builder.state("s", np.zeros(3, np.int8))
     with pytest.raises(CompileError, match="is not defined"):
-        builder.becomes("t", "s")
+        builder.set_next_state("t", "s")

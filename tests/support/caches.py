@@ -20,7 +20,7 @@ def row_cache(held: int = 8, rows: int = 2, shape: tuple[int, ...] = (3, 4), dty
     (after,) = b(WriteRows(), [before, new, position])
     (y,) = b(Relu(), [after], ["y"])
     b.output(y)
-    b.becomes("cache", after)
+    b.set_next_state("cache", after)
     return b.build()
 
 
@@ -33,7 +33,7 @@ def remembering(held: int = 9, queries: int = 2, heads: int = 2, length: int = 4
     for name, rows in (("keys", k), ("values", v)):
         before = b.state(name, np.zeros((1, held, heads, length), np.float32))
         (after,) = b(WriteRows(), [before, rows, position])
-        b.becomes(name, after)
+        b.set_next_state(name, after)
         kept.append(after)
     (y,) = b(FusedAttention(causal=True, scale=0.5), [q, *kept, position], ["y"])
     b.output(y)

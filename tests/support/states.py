@@ -42,7 +42,7 @@ def accumulator(size: int = 12) -> Graph:
     (total,) = b(Add(), [s, x])
     (y,) = b(Relu(), [total], ["y"])
     b.output(y)
-    b.becomes("sum", total)
+    b.set_next_state("sum", total)
     return b.build()
 
 
@@ -58,7 +58,7 @@ def window(frames: int = 3, width: int = 8) -> Graph:
     weights = b.constant(rng.standard_normal(((frames + 1) * width, 5)).astype(np.float32), "weights")
     (y,) = b(MatMul(), [rows, weights], ["y"])
     b.output(y)
-    b.becomes("frames", kept)
+    b.set_next_state("frames", kept)
     return b.build()
 
 
@@ -70,7 +70,7 @@ def shift(frames: int = 4, width: int = 6) -> Graph:
     (older,) = b(of_ranges((frames, width), {0: (1, frames, 1)}), [s])
     (new,) = b(Concat(0), [older, x])
     b.output(new, "y")
-    b.becomes("register", new)
+    b.set_next_state("register", new)
     return b.build()
 
 
@@ -87,8 +87,8 @@ def swapped(size: int = 5) -> Graph:
     b.output(total, "y")
     b.output(one, "one_before")
     for name, tensor in (("one", two), ("two", one), ("last", x), ("fixed", fixed)):
-        b.becomes(name, tensor)
-    b.becomes("reset", b.constant(np.full(size, 3, np.int32)))
+        b.set_next_state(name, tensor)
+    b.set_next_state("reset", b.constant(np.full(size, 3, np.int32)))
     return b.build()
 
 
@@ -101,8 +101,8 @@ def crossed(size: int = 7) -> Graph:
     (new_q,) = b(Add(), [p, x])
     (y,) = b(Mul(), [new_p, new_q], ["y"])
     b.output(y)
-    b.becomes("p", new_p)
-    b.becomes("q", new_q)
+    b.set_next_state("p", new_p)
+    b.set_next_state("q", new_q)
     return b.build()
 
 
@@ -121,8 +121,8 @@ def cell(width: int = 6, hidden: int = 8) -> Graph:
     (gated,) = b(Mul(), [c, new_h])
     (new_c,) = b(Add(), [gated, from_x])
     b.output(new_h, "y")
-    b.becomes("h", new_h)
-    b.becomes("c", new_c)
+    b.set_next_state("h", new_h)
+    b.set_next_state("c", new_c)
     return b.build()
 
 
@@ -138,7 +138,7 @@ def streaming_conv(frames: int = 4, bins: int = 10, channels: int = 8) -> Graph:
     (made,) = b(Conv((1, 1), (1, 1), (1, 1, 1, 1), 1), [joined, weights])
     (y,) = b(Relu(), [made], ["y"])
     b.output(y)
-    b.becomes("frames", kept)
+    b.set_next_state("frames", kept)
     return b.build()
 
 
@@ -152,7 +152,7 @@ def large_product(width: int = 64, size: int = 256) -> Graph:
     (new,) = b(MatMul(), [x, b.constant(rng.standard_normal((width, size)).astype(np.float32) / 8, "w")])
     weights = b.constant(rng.standard_normal((size, 8)).astype(np.float32) / 8, "u")
     b.output(b(MatMul(), [squashed, weights], ["y"])[0])
-    b.becomes("s", new)
+    b.set_next_state("s", new)
     return b.build()
 
 
@@ -179,7 +179,7 @@ def random_network(seed: int) -> Graph:
             (made,) = b(Reshape(kind.shape), [flat])
         tensors.append(made)
     for name in names:
-        b.becomes(name, tensors[rng.integers(len(tensors))])
+        b.set_next_state(name, tensors[rng.integers(len(tensors))])
     for number in range(rng.integers(1, 3)):
         b.output(tensors[rng.integers(len(tensors))], f"y{number}")
     return b.build()

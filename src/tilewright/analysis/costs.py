@@ -9,7 +9,7 @@ from typing import Any
 from tilewright import pipeline
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
-from tilewright.ir.rounded import Rounded
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
 from tilewright.planner.board.cycles import predicted_cycles
 from tilewright.planner.board.memory import board_memory
@@ -57,7 +57,7 @@ class Analysis:
     predicted_cycles: int = 0
     predicted_gap: float = 0.0
     """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
-    rounded: tuple[Rounded, ...] = ()
+    numerics_records: tuple[NumericsRecord, ...] = ()
     """Requantisations that were asked to be the hardware's (--numerics)."""
     l1_name: str = ""
     """The platform's own name of L1."""
@@ -105,7 +105,7 @@ class Analysis:
 
     def numerics(self) -> dict[str, Any]:
         """Where requantisations were asked to be the hardware's: what became of each."""
-        return {"numerics": [one.as_dict() for one in self.rounded]} if self.rounded else {}
+        return {"numerics": [one.as_dict() for one in self.numerics_records]} if self.numerics_records else {}
 
     def cluster(self) -> dict[str, Any]:
         """What only targets with a cluster have, or a board, or a computer."""
@@ -158,8 +158,8 @@ def analysis_of(schedule: Schedule) -> Analysis:
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
-        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)), graph.rounded,
-        plan.memories.l1.name if plan is not None else "", *_board(schedule),
+        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)),
+        graph.numerics_records, plan.memories.l1.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
     if schedule.target.processor and predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from tilewright.errors import CompileError, Refusal, printable
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.op import Op
-from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
 
 MAX_ELEMENTS = 2**31 - 1
@@ -81,7 +81,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     """What was assumed on the way, for the user to read."""
     states: tuple[State, ...] = ()
-    rounded: tuple[Rounded, ...] = ()
+    numerics_records: tuple[NumericsRecord, ...] = ()
     """Requantisations that were asked to be the hardware's."""
 
     @cached_property
@@ -151,7 +151,7 @@ class Builder:
     types: dict[str, TensorType] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    rounded: tuple[Rounded, ...] = ()
+    numerics_records: tuple[NumericsRecord, ...] = ()
     states: dict[str, State] = field(default_factory=dict)
     """By name; one whose value at the end is not known yet has no `after`."""
     node_name: str = ""
@@ -172,7 +172,7 @@ class Builder:
         self.states[name] = State(name, tensor, "", initial)
         return tensor
 
-    def becomes(self, name: str, tensor: str) -> None:
+    def set_next_state(self, name: str, tensor: str) -> None:
         """The tensor that is a state's value when the call ends."""
         if name not in self.states:
             raise CompileError(f"state '{name}'", "is not defined", "call state() first")
@@ -209,7 +209,7 @@ class Builder:
         self.nodes.append(Node(name, op, tuple(inputs), tuple(outputs)))
         return tuple(outputs)
 
-    def keep(self, node: Node, graph: Graph) -> None:
+    def copy_node(self, node: Node, graph: Graph) -> None:
         """A node of another graph as it is: with operands of the same types, its results have theirs too."""
         types, known = self.types, graph.types
         made = [tensor for tensor in node.outputs if tensor]
@@ -228,12 +228,12 @@ class Builder:
         self.outputs.append(tensor)
         self.output_names.append(name or tensor)
 
-    def ends_like(self, graph: Graph, standing: Callable[[str], str] = str) -> None:
+    def copy_outputs(self, graph: Graph, standing: Callable[[str], str] = str) -> None:
         """The outputs and states of a graph, each by the tensor that stands for the one there."""
         for tensor, name in zip(graph.outputs, graph.output_names, strict=True):
             self.output(standing(tensor), name)
         for state in graph.states:
-            self.becomes(state.name, standing(state.after))
+            self.set_next_state(state.name, standing(state.after))
 
     def type_of(self, tensor: str) -> TensorType:
         return self.types[tensor]
@@ -259,7 +259,7 @@ class Builder:
             Graph(
                 self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
                 dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)), tuple(self.states.values()),
-                self.rounded,
+                self.numerics_records,
             )
         )  # fmt: skip
 
@@ -279,7 +279,7 @@ class Builder:
 
 def rebuild(graph: Graph) -> Builder:
     """A builder that starts with a graph's inputs, states and constants, for a pass that walks the nodes."""
-    builder = Builder(graph.name, notes=list(graph.notes), rounded=graph.rounded)
+    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records)
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for state in graph.states:
@@ -318,7 +318,7 @@ def verify(graph: Graph) -> Graph:
 def _verify_state(graph: Graph, state: State, defined: Container[str]) -> None:
     where = f"state '{printable(state.name)}'"
     if not state.after:
-        raise CompileError(where, "nothing says what it becomes at the end of a call", "call becomes()")
+        raise CompileError(where, "nothing says what it becomes at the end of a call", "call set_next_state()")
     if state.after not in defined:
         what = f"nothing defines '{state.after}', which it becomes at the end of a call"
         raise CompileError(where, what, IN_ORDER)

@@ -23,7 +23,7 @@ def with_cache(graph: Graph, context: int) -> Graph:
     if not attentions:
         raise CompileError(f"network '{graph.name}'", "has no attention that could have a cache", "is it a decoder?")
     caches = {node.key: _Cache.of(graph, node, number, context) for number, node in enumerate(attentions)}
-    builder = Builder(graph.name, notes=list(graph.notes), rounded=graph.rounded)
+    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records)
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for name, array in graph.constants.items():
@@ -36,7 +36,7 @@ def with_cache(graph: Graph, context: int) -> Graph:
             caches[node.key].attend(builder, node)
         else:
             builder.add(node.op, node.inputs, node.outputs, node.name)
-    builder.ends_like(replace(graph, states=()))
+    builder.copy_outputs(replace(graph, states=()))
     return builder.build()
 
 
@@ -72,7 +72,7 @@ class _Cache:
         for operand, (name, tensor) in self.parts.items():
             rows = [builder.states[name].before, tensor, POSITION]
             (named[operand],) = builder.add(WriteRows(), rows, name=f"{node.name}.{name}")
-            builder.becomes(name, named[operand])
+            builder.set_next_state(name, named[operand])
         names = [name.rstrip("?") for name in node.op.operands]
         builder.add(replace(_rows(node), causal=True), [named.get(name, "") for name in names], node.outputs, node.name)
 

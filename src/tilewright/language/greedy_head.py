@@ -64,8 +64,8 @@ def best_alone(graph: Graph, name: str, finding: Finding) -> Graph:
         if node is graph.producers[scores]:
             best = _best(graph, builder, node, name, finding)
         else:
-            builder.keep(node, graph)
-    builder.ends_like(graph, lambda tensor: best if tensor == scores else tensor)
+            builder.copy_node(node, graph)
+    builder.copy_outputs(graph, lambda tensor: best if tensor == scores else tensor)
     return drop_unused(builder.build())
 
 
@@ -77,7 +77,7 @@ def _best(graph: Graph, builder: Builder, head: Node, name: str, finding: Findin
         return builder.add(BestBlock(op.block), builder.add(op, made, name=head.name), name=name)[0]
     if split := _split(graph, head, axis, finding.part):
         return _best_of_parts(builder, add_parts(graph, head, builder, split), split, name)
-    builder.keep(head, graph)
+    builder.copy_node(head, graph)
     return builder.add(ArgMax(axis), [head.key], name=name)[0]
 
 

@@ -102,8 +102,8 @@ def with_best(graph: Graph) -> Graph:
     """The most likely token beside the scores: the target finds it faster than who chooses among all."""
     builder = rebuild(graph)
     for node in graph.nodes:
-        builder.keep(node, graph)
-    builder.ends_like(graph)
+        builder.copy_node(node, graph)
+    builder.copy_outputs(graph)
     (best,) = builder.add(ArgMax(len(graph.types[graph.outputs[0]].shape) - 1), [graph.outputs[0]], name=BEST)
     builder.output(best, BEST)
     return builder.build()

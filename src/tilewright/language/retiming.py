@@ -23,7 +23,7 @@ def unlike(wanted: int, graph_sizes: frozenset[int]) -> int:
 
 def with_tokens(graph: Graph, now: int, tokens: int) -> Graph:
     """A graph of `now` tokens, a number that no other axis has, for `tokens` of them."""
-    builder = Builder(graph.name, notes=list(graph.notes), rounded=graph.rounded)
+    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records)
     for name in graph.inputs:
         kind = graph.types[name]
         builder.input(name, TensorType(kind.dtype, _sized(kind.shape, now, tokens)))
@@ -33,7 +33,7 @@ def with_tokens(graph: Graph, now: int, tokens: int) -> Graph:
     builder.reserve(graph.types)
     for node in graph.nodes:
         builder.add(_resized(node, now, tokens), node.inputs, node.outputs, node.name)
-    builder.ends_like(graph)
+    builder.copy_outputs(graph)
     return builder.build()
 
 

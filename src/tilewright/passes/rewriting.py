@@ -23,13 +23,13 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
         builder.node_name = node.name
         changed = change(node, builder)
         if changed is None:
-            builder.keep(node, graph)
+            builder.copy_node(node, graph)
         else:
             renamed.update(changed)
             is_same = False
-    if is_same and tuple(builder.notes) == graph.notes and builder.rounded == graph.rounded:
+    if is_same and tuple(builder.notes) == graph.notes and builder.numerics_records == graph.numerics_records:
         return drop_unused(graph)
-    builder.ends_like(graph, lambda tensor: renamed.get(tensor, tensor))
+    builder.copy_outputs(graph, lambda tensor: renamed.get(tensor, tensor))
     return drop_unused(builder.build())
 
 

@@ -21,7 +21,7 @@ def run(graph: Graph) -> Graph:
             taken.add(owners[output])
             builder.output(output, name)
     for state in graph.states:
-        builder.becomes(state.name, state.after)
+        builder.set_next_state(state.name, state.after)
     return builder.build()
 
 

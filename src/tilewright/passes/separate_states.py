@@ -128,9 +128,9 @@ def _with_copy(graph: Graph, state: State) -> Graph:
     builder = rebuild(graph)
     for node in graph.nodes:
         builder.add(node.op, node.inputs, node.outputs, node.name)
-    builder.ends_like(graph)
+    builder.copy_outputs(graph)
     (copy,) = builder.add(Identity(copy=True), [state.after], name=f"state {state.name}")
-    builder.becomes(state.name, copy)
+    builder.set_next_state(state.name, copy)
     return builder.build()
 
 

@@ -46,7 +46,7 @@ class _Insertion:
             self._add(node)
             for name in filter(None, node.outputs):
                 self._quantise(name)
-        self.builder.ends_like(self.graph, lambda name: self.standing.get(name, name))
+        self.builder.copy_outputs(self.graph, lambda name: self.standing.get(name, name))
         return drop_unused(self.builder.build())
 
     def _add(self, node: Node) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tilewright.analysis.costs import Analysis, Layer
 from tilewright.errors import printable
-from tilewright.ir.rounded import Rounded
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import SHORT
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
@@ -23,8 +23,8 @@ def print_layers(target: Console, analysis: Analysis) -> None:
     headings: tuple[str, ...] = ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place")
     rows = [_layer_cells(number, layer) for number, layer in enumerate(analysis.layers)]
     optional: tuple[str, ...] = ("place", "kernel", "params", "MACs", "#", "result")
-    if analysis.rounded:
-        found = {one.layer: _differing(one) for one in analysis.rounded}
+    if analysis.numerics_records:
+        found = {one.layer: _differing(one) for one in analysis.numerics_records}
         headings, optional = (*headings, "differ"), (*optional, "differ")
         cells = zip(rows, analysis.layers, strict=True)
         rows = [[*row, found.get(layer.name, "") if layer.macs else ""] for row, layer in cells]
@@ -59,8 +59,8 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         states = f"{len(analysis.states)} state{'s' if len(analysis.states) != 1 else ''}"
         grid.add_row(" state", f"{size(analysis.state_bytes)} of the arena for {states}, kept between calls")
     grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
-    if analysis.rounded:
-        grid.add_row(" numerics", _numerics(analysis.rounded))
+    if analysis.numerics_records:
+        grid.add_row(" numerics", _numerics(analysis.numerics_records))
     for note in analysis.notes:
         grid.add_row(" note", name_text(note, "yellow"))
     target.print(grid)
@@ -99,11 +99,11 @@ def print_written(target: Console, folder: Path, files: int, seconds: float) -> 
     target.print(line, soft_wrap=True)
 
 
-def _differing(rounded: Rounded) -> str:
+def _differing(rounded: NumericsRecord) -> str:
     return f"{rounded.share:.2%}" if rounded.native else "exact"
 
 
-def _numerics(rounded: Sequence[Rounded]) -> Text:
+def _numerics(rounded: Sequence[NumericsRecord]) -> Text:
     """How many layers have the hardware's requantisation, what that changes at most, and which have not."""
     native, exact = [one for one in rounded if one.native], [one.layer for one in rounded if not one.native]
     most = max((one.share for one in native), default=0.0)

@@ -123,8 +123,8 @@ def test_sums_of_many_products_are_clipped_first(dtype: str, rounding: str) -> N
     graph = small.graph(small.add(op, x, weights, "", small.constant(mul)))
     made = quantised(graph, "generic", "hardware")
     assert roundings(made) == {rounding}
-    assert [one.native for one in made.rounded] == [dtype == "int8"]
-    assert made.rounded[0].expected <= 0.0075
+    assert [one.native for one in made.numerics_records] == [dtype == "int8"]
+    assert made.numerics_records[0].expected <= 0.0075
     check_graph(made, feeds_of(graph), tolerance=0)
 
 

@@ -44,8 +44,8 @@ def test_exact_is_what_hardware_does() -> None:
     convs = [node.op for node in exact.nodes if isinstance(node.op, Conv) and node.op.requant is not None]
     assert convs
     assert all(op.requant is not None and op.requant.rounding == NATIVE for op in convs)
-    assert all(one.share == 0 for one in hardware.rounded if one.native)
-    assert any(one.share > 0 for one in _quantised(found[False].graph, "hardware").rounded)
+    assert all(one.share == 0 for one in hardware.numerics_records if one.native)
+    assert any(one.share > 0 for one in _quantised(found[False].graph, "hardware").numerics_records)
     feeds = dict.fromkeys(exact.inputs, samples[:1])
     values = evaluate(exact, feeds), evaluate(hardware, feeds)
     assert all(np.array_equal(values[0][name], values[1][name]) for name in exact.outputs)
@@ -58,5 +58,5 @@ def test_transposed_convolutions_have_them_too() -> None:
     net.add(ConvTranspose(strides=(2, 2), before=(0, 0), spatial=(12, 12)), weights, net.normal(4, size=0.1), name="up")
     net.conv(2, name="last")
     made = quantise(net.graph(), images(8, 3, 6, 6), Options(processes=1)).graph
-    (up,) = (one for one in _quantised(made, "hardware").rounded if one.layer == "up")
+    (up,) = (one for one in _quantised(made, "hardware").numerics_records if one.layer == "up")
     assert (up.native, up.share) == (True, 0)

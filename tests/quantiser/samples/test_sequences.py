@@ -39,7 +39,7 @@ def leaky() -> Graph:
     weights = builder.constant((random.standard_normal((WIDTH, 4)) / 3).astype(np.float32))
     (scores,) = builder.add(MatMul(), [new, weights], name="scores")
     (y,) = builder.add(Tanh(), [scores], name="squashed")
-    builder.becomes("total", new)
+    builder.set_next_state("total", new)
     builder.output(y, "y")
     return builder.build()
 

@@ -62,7 +62,7 @@ def drawn(seed: int) -> Layer:
 
 def native_layers() -> list[Layer]:
     made = [Layer(run(one.graph, tflite=True), one.image) for one in map(drawn, range(2 * COUNT))]
-    found = [one for one in made if one.graph.rounded[0].native]
+    found = [one for one in made if one.graph.numerics_records[0].native]
     assert len(found) >= COUNT
     # Those with many products have totals that are clipped first.
     roundings = [one.node.op.requant.rounding for one in found]  # type: ignore[attr-defined]

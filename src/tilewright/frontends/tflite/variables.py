@@ -77,4 +77,4 @@ class Variables:
     def end(self) -> None:
         """What states are when a call ends is what variables hold then."""
         for key, name in self.states.items():
-            self.builder.becomes(name, self.values[key])
+            self.builder.set_next_state(name, self.values[key])

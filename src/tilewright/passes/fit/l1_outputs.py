@@ -31,7 +31,7 @@ def l1_outputs(graph: Graph, most: int) -> Graph:
         for name in node.outputs:
             if name in own:
                 builder.add(Identity(copy=True), [own[name]], [name], node.name)
-    builder.ends_like(graph)
+    builder.copy_outputs(graph)
     return builder.build()
 
 

@@ -29,10 +29,10 @@ def in_strips(graph: Graph, plan: StripPlan, joined: bool = False) -> Graph:
     builder = rebuild(graph)
     for node in graph.nodes:
         if node.key not in taken:
-            builder.keep(node, graph)
+            builder.copy_node(node, graph)
         elif node.key == plan.layers[-1].node.key:
             Strips(graph, plan, builder).emit_joined() if joined else Strips(graph, plan, builder).emit()
-    builder.ends_like(graph)
+    builder.copy_outputs(graph)
     return drop_unused(builder.build())
 
 

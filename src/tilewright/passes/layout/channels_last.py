@@ -183,11 +183,13 @@ class _Layouts:
         for node in self.graph.nodes:
             self.builder.node_name = node.name
             self._add(node)
-        self.builder.ends_like(replace(self.graph, states=()), self._given)
+        self.builder.copy_outputs(replace(self.graph, states=()), self._given)
         for state in self.graph.states:
             rank = state.initial.ndim
             is_moved = state.name in self.states
-            self.builder.becomes(state.name, self._wanted(state.after, rank) if is_moved else self._given(state.after))
+            self.builder.set_next_state(
+                state.name, self._wanted(state.after, rank) if is_moved else self._given(state.after)
+            )
         return drop_unused(self.builder.build())
 
     def _begin(self, state: State) -> None:

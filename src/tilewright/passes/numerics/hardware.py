@@ -16,8 +16,8 @@ import numpy as np
 
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.requant import NATIVE, Requant
-from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW, centred
 from tilewright.ops.conv import Conv
@@ -55,9 +55,9 @@ def native_requantisations(tflite: bool) -> Pass:
 
 
 def run(graph: Graph, tflite: bool) -> Graph:
-    found: list[Rounded] = []
+    found: list[NumericsRecord] = []
     made = rewrite(graph, partial(_replaced, graph, tflite, found))
-    return replace(made, rounded=(*graph.rounded, *found))
+    return replace(made, numerics_records=(*graph.numerics_records, *found))
 
 
 def run_lossless(graph: Graph) -> Graph:
@@ -78,7 +78,7 @@ def within_words(graph: Graph) -> Iterator[Complaint]:
 def all_as_said(graph: Graph, tflite: bool) -> Iterator[Complaint]:
     """Of every layer that could have the hardware's requantisation, it is said whether it has."""
     yield from within_words(graph)
-    said = {one.tensor: one for one in graph.rounded}
+    said = {one.tensor: one for one in graph.numerics_records}
     for node in graph.nodes:
         if not isinstance(node.op, Conv | MatMul | QLinearAdd | TfliteAdd) or node.op.requant is None:
             continue
@@ -101,7 +101,7 @@ def _replaced_lossless(graph: Graph, node: Node, builder: Builder) -> Mapping[st
 
 
 def _replaced(
-    graph: Graph, tflite: bool, found: list[Rounded], node: Node, builder: Builder
+    graph: Graph, tflite: bool, found: list[NumericsRecord], node: Node, builder: Builder
 ) -> Mapping[str, str] | None:
     if isinstance(node.op, QLinearAdd | TfliteAdd):
         return _replaced_sum(graph, tflite, found, node, builder)
@@ -109,7 +109,7 @@ def _replaced(
     if given is None:
         return None
     chosen = lossless(given) or _chosen(given)
-    found.append(_rounded(node, chosen))
+    found.append(_record(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
     return _with_native(graph, chosen, node, builder)
@@ -138,14 +138,14 @@ def _chosen(given: Given) -> Native | None:
 
 
 def _replaced_sum(
-    graph: Graph, tflite: bool, found: list[Rounded], node: Node, builder: Builder
+    graph: Graph, tflite: bool, found: list[NumericsRecord], node: Node, builder: Builder
 ) -> Mapping[str, str] | None:
     """Of two tensors of bytes."""
     op, kinds = node.op, [graph.types[name].dtype for name in node.inputs]
     if not isinstance(op, QLinearAdd | TfliteAdd) or not _is_open(op.requant, tflite) or not set(kinds) <= NARROW:
         return None
     chosen = native_sum(op, *kinds)
-    found.append(_rounded(node, chosen))
+    found.append(_record(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
     (result,) = builder.add(chosen.op, node.inputs, node.outputs, node.name)
@@ -157,10 +157,10 @@ def _is_open(requant: Requant, tflite: bool) -> bool:
     return requant.rounding == "half_even" or (tflite and requant.has_exponents)
 
 
-def _rounded(node: Node, chosen: Native | NativeSum | None) -> Rounded:
+def _record(node: Node, chosen: Native | NativeSum | None) -> NumericsRecord:
     if chosen is None:
-        return Rounded(node.key, node.name, False, 0.0, 0.0)
-    return Rounded(node.key, node.name, chosen.expected <= MOST_EXPECTED, chosen.share, chosen.expected)
+        return NumericsRecord(node.key, node.name, False, 0.0, 0.0)
+    return NumericsRecord(node.key, node.name, chosen.expected <= MOST_EXPECTED, chosen.share, chosen.expected)
 
 
 def _as_before(values: Array, shape: tuple[int, ...]) -> Array:

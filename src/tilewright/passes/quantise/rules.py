@@ -56,7 +56,7 @@ def run(graph: Graph) -> Graph:
         builder.node_name = _layer_name(graph, node)
         if not _replace(context, node):
             builder.add(node.op, node.inputs, node.outputs, node.name)
-    builder.ends_like(graph)
+    builder.copy_outputs(graph)
     return drop_unused(builder.build())
 
 

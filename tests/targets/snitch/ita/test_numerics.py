@@ -48,7 +48,7 @@ def test_factors_of_8_bits() -> None:
     x = RNG.integers(-128, 128, (1, 8, 96)).astype(np.int8)
     apart = np.abs(results(ours, x) - results(exact, x))
     assert apart.max() <= 1
-    (rounded,) = ours.rounded
+    (rounded,) = ours.numerics_records
     assert rounded.native
     assert apart.mean() <= rounded.share < 0.3
 

@@ -34,7 +34,7 @@ def lstm(node: Node) -> Sequence[str]:
     both = node.add_constant(np.concatenate([biases, np.zeros_like(biases)])[None], "bias")
     y, h, c = node.onnx("LSTM", [x, weights, recurrent, both, "", *given, _peepholes(node)], 3, hidden_size=hidden)
     for position, after in ((OUTPUT_STATE, h), (CELL_STATE, c)):
-        _becomes(node, position, node.emit(Reshape((batch, hidden)), after))
+        _set_next_state(node, position, node.emit(Reshape((batch, hidden)), after))
     rows = node.emit(Reshape((steps, batch, hidden)), y)
     return [rows if node.option("TimeMajor") else node.emit(Transpose((1, 0, 2)), rows)]
 
@@ -74,9 +74,9 @@ def _state(node: Node, position: int, shape: tuple[int, int]) -> str:
     return builder.state(node.declared_name(position), np.zeros(shape, np.float32))
 
 
-def _becomes(node: Node, position: int, tensor: str) -> None:
+def _set_next_state(node: Node, position: int, tensor: str) -> None:
     if node.is_variable(position):
-        node.scope.builder.becomes(node.declared_name(position), tensor)
+        node.scope.builder.set_next_state(node.declared_name(position), tensor)
 
 
 RULES = {"UNIDIRECTIONAL_SEQUENCE_LSTM": lstm}

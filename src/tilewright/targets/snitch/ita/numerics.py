@@ -18,8 +18,8 @@ import numpy as np
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.requant import Requant, full_range
-from tilewright.ir.rounded import Rounded
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
 from tilewright.ops.lookup import Lookup
@@ -89,7 +89,7 @@ class _Replacing:
 
     def __init__(self, graph: Graph, softmax: Softmax, parts: Parts | None) -> None:
         self.graph, self.softmax = graph, softmax
-        self.found: list[Rounded] = []
+        self.found: list[NumericsRecord] = []
         attentions = [one for one in map(self._attention, graph.nodes) if one is not None]
         self.products: frozenset[str] | None = None
         """Which products get ITA's numbers; None for all that may."""
@@ -109,7 +109,7 @@ class _Replacing:
 
     def run(self) -> Graph:
         made = rewrite(self.graph, self._replaced)
-        return replace(made, rounded=(*self.graph.rounded, *self.found))
+        return replace(made, numerics_records=(*self.graph.numerics_records, *self.found))
 
     def _attention(self, softmax: Node) -> Attention | None:
         graph, op = self.graph, softmax.op
@@ -147,7 +147,7 @@ class _Replacing:
             return None
         wanted = scale / self.centred.get(node.key, 1.0)
         chosen = nearest(wanted)
-        self.found.append(_rounded(node, wanted, chosen))
+        self.found.append(_record(node, wanted, chosen))
         one = _with_one_scale(self.graph, node, builder)
         op = instance(node.op, MatMul)
         if node.key in self.negated:
@@ -328,7 +328,7 @@ def _whole_bias(graph: Graph, operands: Mapping[str, str]) -> Array:
     return np.asarray(bias + np.rint(add / mul), np.int32)
 
 
-def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
+def _record(node: Node, exact: float, chosen: Scale) -> NumericsRecord:
     """How many totals have another result."""
     requant = instance(instance(node.op, MatMul).requant, Requant)
     low, high = (end - requant.zero_point for end in (requant.low, requant.high))
@@ -336,13 +336,17 @@ def _rounded(node: Node, exact: float, chosen: Scale) -> Rounded:
     ours = np.floor(totals * (chosen.multiplier / 2.0**chosen.shift) + 0.5)
     apart = np.abs(np.clip(ours, low, high) - np.clip(np.rint(totals * exact), low, high)) > 0
     weights = np.exp(-np.abs(totals * exact) * NEAR / 256)
-    return Rounded(node.key, node.name, True, float(apart.mean()), float((apart * weights).sum() / weights.sum()))
+    return NumericsRecord(
+        node.key, node.name, True, float(apart.mean()), float((apart * weights).sum() / weights.sum())
+    )
 
 
 # ---- sums ----
 
 
-def _with_short_factors(graph: Graph, node: Node, found: list[Rounded], builder: Builder) -> Mapping[str, str] | None:
+def _with_short_factors(
+    graph: Graph, node: Node, found: list[NumericsRecord], builder: Builder
+) -> Mapping[str, str] | None:
     """A sum of two tensors, one of which ITA makes, as ITA has it."""
     makers = [graph.producers.get(name) for name in node.inputs]
     if not any(maker is not None and _scale(graph, maker) is not None and _is_ita_s(graph, maker) for maker in makers):

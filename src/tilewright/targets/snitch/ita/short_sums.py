@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.ir.rounded import Rounded
+from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes.numerics.native import NEAR
 from tilewright.targets.snitch.ita.requantising import nearest
@@ -15,14 +15,14 @@ from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
 VALUES = np.arange(-128, 128).astype(np.int8)
 
 
-def compared(exact: QLinearAdd, ours: QLinearAdd, tensor: str, layer: str) -> Rounded:
+def compared(exact: QLinearAdd, ours: QLinearAdd, tensor: str, layer: str) -> NumericsRecord:
     """For how many of all sums the result is another one; it is not taken where one is two apart."""
     wanted, got = (op.numpy(VALUES[:, None], VALUES[None, :]).astype(np.int64) for op in (exact, ours))
     apart = np.abs(wanted - got)
     inside = (wanted > exact.requant.low) & (wanted < exact.requant.high)
     weights = np.exp(-np.abs(wanted - exact.requant.zero_point) * NEAR / 256) * inside
     shares = [float((apart * one).sum() / max(one.sum(), 1e-9)) for one in (inside, weights)]
-    return Rounded(tensor, layer, bool(apart.max() <= 1), *shares)
+    return NumericsRecord(tensor, layer, bool(apart.max() <= 1), *shares)
 
 
 def short_sum(op: QLinearAdd) -> QLinearAdd:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Rounded:
+class NumericsRecord:
     tensor: str
     """What the layer gives."""
     layer: str
