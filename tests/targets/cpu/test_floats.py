@@ -62,7 +62,10 @@ def conv(random: Generator, depthwise: bool = False, last_axes: int = 2) -> Case
     kernel = [number(random, 1, 3 if last_axes == 2 else 5) for _ in range(last_axes)]
     strides, dilations = (tuple(number(random, 1, 2) for _ in kernel) for _ in range(2))
     padding = tuple(number(random, 0, 2) for _ in range(2 * last_axes))
-    size = [number(random, (taps - 1) * step + 1, 11) for taps, step in zip(kernel, dilations, strict=True)]
+    reaches = [(taps - 1) * step + 1 for taps, step in zip(kernel, dilations, strict=True)]
+    pads = [before + after for before, after in zip(padding, padding[last_axes:], strict=False)]
+    least = [max(1, span - beside) for span, beside in zip(reaches, pads, strict=True)]
+    size = [number(random, low, low + 1 if random.random() < 0.3 else 11) for low in least]
     op = Conv(
         strides, dilations, padding, groups, channels_last=True,
         activation=ACTIVATIONS[number(random, 0, CURVED - 1)],
@@ -104,7 +107,8 @@ def cases(random: Generator) -> list[Case]:
     found = [conv(random) for _ in range(24)] + [conv(random, depthwise=True) for _ in range(12)]
     found += [conv(random, last_axes=1) for _ in range(4)]
     found += [window_of_three(random, 16, 9, stride, pads) for stride in (1, 2) for pads in ((1,) * 4, (0, 0, 1, 1))]
-    found += [window_of_three(random, 33, width, stride, (1,) * 4) for width in range(2, 15) for stride in (1, 2)]
+    found += [window_of_three(random, 33, width, stride, (1,) * 4) for width in range(1, 15) for stride in (1, 2)]
+    found += [window_of_three(random, 33, 1, stride, (1,) * 4, height) for height in (1, 2, 4) for stride in (1, 2)]
     found.append(window_of_three(random, 49, 180, 1, (1,) * 4))  # of which a cache holds some channels
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
     found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]

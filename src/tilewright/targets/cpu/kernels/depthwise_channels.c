@@ -92,7 +92,8 @@ TW_INLINE void row_of_three(const three *t, const int stride, int32_t left, int3
 TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, const float *zeros, int32_t row,
                              int32_t rows) {
   const tw_depthwise_channels_params *const p = k->params;
-  const int32_t left = p->first, right = p->end < p->out_w, parts = (p->out_w + MOST_PIXELS - 1) / MOST_PIXELS;
+  const int32_t left = p->first, right = (p->out_w - 1) * stride - p->pad_left + 3 > p->in_w;
+  const int32_t parts = (p->out_w + MOST_PIXELS - 1) / MOST_PIXELS;
   const int64_t in_row = (int64_t)p->in_w * p->channels, out_row = (int64_t)p->out_w * p->channels;
   three t = {.w = k->w, .b = k->b, .w_step = k->w_step, .step = p->channels, .channels = k->lanes, .parts = parts};
   t.pixels = parts ? p->out_w / parts : 0;
