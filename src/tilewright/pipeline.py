@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.accelerator.adding import check_drives, with_accelerators
+from tilewright.accelerator.attach import check_drives, with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, instance
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
-from tilewright.own_kernels.adding import with_own_kernels
+from tilewright.own_kernels.attach import with_own_kernels
 from tilewright.passes import apply
 from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -120,7 +120,7 @@ def stages(
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = reorder(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.suiting, *packing, *separate)))
+    lowered = reorder(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.all_passes, *packing, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = refit(lowered, target, settings)

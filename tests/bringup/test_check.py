@@ -12,7 +12,7 @@ import tilewright as tw
 from tests.accelerator.folders import ARRAY, QVANILLA, REQUANT, RESIDUAL, changed
 from tests.support.models import small
 from tilewright import targets
-from tilewright.accelerator.adding import with_accelerators
+from tilewright.accelerator.attach import with_accelerators
 from tilewright.accelerator.folder import read_folder
 from tilewright.accelerator.unit import Costs
 from tilewright.bringup.check import check_folder, run_jobs

@@ -10,7 +10,7 @@ import pytest
 from tests.own_kernels.folders import RELU, changed
 from tilewright import targets
 from tilewright.errors import CompileError
-from tilewright.own_kernels.adding import with_own_kernels
+from tilewright.own_kernels.attach import with_own_kernels
 from tilewright.own_kernels.declaration import Library
 from tilewright.own_kernels.folder import read_folder
 from tilewright.own_kernels.library import LibraryFiles

@@ -33,7 +33,7 @@ def simulated(target: Target) -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_targets_have_the_memories_of_platforms(name: str) -> None:
     target = targets.find(name)
-    found = {memory.name: (memory.bytes or 0) + memory.behind for memory in target.memories}
+    found = {memory.name: (memory.bytes or 0) + memory.base_offset for memory in target.memories}
     assert found == {memory: simulated(target)[memory][1] for memory in found}
 
 
@@ -43,7 +43,7 @@ def test_programs_are_linked_into_them(name: str) -> None:
     script = regions(memory_regions(target))
     for memory in (memory for memory in target.memories if memory.section):
         base, size = simulated(target)[memory.name]
-        assert script.pop(memory.name) == (base + memory.behind, size - memory.behind)
+        assert script.pop(memory.name) == (base + memory.base_offset, size - memory.base_offset)
     assert not script
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.accelerator.folders import QVANILLA
 from tilewright import targets
-from tilewright.accelerator.adding import with_accelerators
+from tilewright.accelerator.attach import with_accelerators
 from tilewright.codegen import cluster_program
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_cross_compiler

@@ -192,7 +192,7 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     board = schedule.target.board
     other = board is not None and board.measured_isa not in ("", board.isa)
     measured = [f"cycles are predicted as of {board.measured_isa}: {board.isa} takes others"] if board and other else []
-    added = {one.name for one in schedule.target.outside} & {call.engine for call in schedule.calls}
+    added = {one.name for one in schedule.target.external_kernels} & {call.engine for call in schedule.calls}
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
     return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured, *[WITHOUT_WAITS] * _has_waits(schedule))

@@ -68,7 +68,7 @@ def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate,
     for refused in mapped.refusals.get(key, ()):
         found.setdefault(refused.engine, Candidate(refused.engine, "", None, refused.reason))
     names = [engine.name for engine in mapped.target.engines]
-    for one in mapped.target.outside:
+    for one in mapped.target.external_kernels:
         kind = mapped.graph.producers[key].op.kind
         reason = one.reasons.get(kind, f"it has no kernel for {kind}")
         found.setdefault(one.name, Candidate(one.name, "", None, reason))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright import targets
-from tilewright.accelerator.adding import units_of, with_accelerators
+from tilewright.accelerator.attach import units_of, with_accelerators
 from tilewright.accelerator.declaration import Accelerator, Pattern
 from tilewright.accelerator.samples import without_samples
 from tilewright.accelerator.unit import Unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright import targets
-from tilewright.accelerator.adding import units_of, with_accelerators
+from tilewright.accelerator.attach import units_of, with_accelerators
 
 
 def drivers(words: str, target_name: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.codegen import memory_regions, outside
+from tilewright.codegen import external_kernels, memory_regions
 from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.example import MARKER, depends, languages
@@ -55,7 +55,7 @@ def cmake(writer: Writer, names: Collection[str]) -> str:
     board = present(target.board, f"target {target.name}", "has no board")
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
     sources = "\n".join(f"  {name}" for name in own)
-    more = outside.cmake_lines(target, writer.kernels, names)
+    more = external_kernels.cmake_lines(target, writer.kernels, names)
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says

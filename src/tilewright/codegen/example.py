@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tilewright.codegen import outside
+from tilewright.codegen import external_kernels
 from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.network import Writer
@@ -76,7 +76,7 @@ def depends(names: Collection[str]) -> str:
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     target, library = writer.schedule.target, f"{writer.name}_network"
     flags = (*processor_flags(target.processor, False), *target.definitions) if target.processor else ()
-    more = outside.cmake_lines(target, writer.kernels, names)
+    more = external_kernels.cmake_lines(target, writer.kernels, names)
     more += _pool(library) if target.threads > 1 else ""
     return cmake_of(writer.name, library, symbols([writer]), names, math, flags=flags, more=more)
 

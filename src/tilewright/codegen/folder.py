@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, outside, threads
+from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels, threads
 from tilewright.codegen.arena import ArenaWriter
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
@@ -47,13 +47,13 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         if weights == "c"
         else {binary_data.SOURCE: binary_data.source(writer)}
     )
-    added = {name for one in target.outside for name in one.files}
+    added = {name for one in target.external_kernels for name in one.files}
     texts |= {
         f"kernels/{instance.file}": instance.text(target.kernel_text, instance.kernel.source in added)
         for instance in used
     }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_text).items()}
-    texts |= {**outside.library_files(target, used), **threads.files(schedule)}
+    texts |= {**external_kernels.library_files(target, used), **threads.files(schedule)}
     if target.board is not None:
         texts |= board_program.files(writer)
         texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}

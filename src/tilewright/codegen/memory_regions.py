@@ -43,7 +43,7 @@ def _extent(target: Target, memory: Memory) -> tuple[int, int]:
     for one, following in pairwise(found):
         if one.base + one.size != following.base:
             raise InternalError(f"memory {memory.name}", f"{one.name} and {following.name} do not adjoin")
-    return found[0].base + memory.behind, sum(one.size for one in found) - memory.behind
+    return found[0].base + memory.base_offset, sum(one.size for one in found) - memory.base_offset
 
 
 def _simulated(target: Target, name: str) -> Simulated:

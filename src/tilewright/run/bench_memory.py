@@ -30,7 +30,7 @@ def working_memory(target: Target) -> tuple[int, int]:
     check_simulated(target)
     planned = target.hierarchy.l1 if target.cluster else target.memories[0]
     memory = _memory(target, planned)
-    return memory.base + planned.behind, memory.base + memory.size
+    return memory.base + planned.base_offset, memory.base + memory.size
 
 
 def resident_start(target: Target) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen.outside import blaming, with_flags
+from tilewright.codegen.external_kernels import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
 from tilewright.errors import present
 from tilewright.ir.types import Array

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen import binary_data
+from tilewright.codegen.external_kernels import blaming, responsible, with_flags
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
-from tilewright.codegen.outside import blaming, responsible, with_flags
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen import binary_data
+from tilewright.codegen.external_kernels import responsible
 from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
-from tilewright.codegen.outside import responsible
 from tilewright.codegen.program_call import input_arena, inputs_source
 from tilewright.emulator.faults import StackOverrun, Unfinished
 from tilewright.emulator.qemu import Qemu

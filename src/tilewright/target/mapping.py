@@ -121,8 +121,8 @@ def in_reach(target: Target, graph: Graph) -> Target:
 
 
 def _with_starts(memory: Memory, engines: Sequence[Engine]) -> Memory:
-    wanted = [engine.starts for engine in engines if engine.name in memory.reachable_by]
-    return replace(memory, starts=max(memory.starts, *wanted, 1))
+    wanted = [engine.base_alignment for engine in engines if engine.name in memory.reachable_by]
+    return replace(memory, base_alignment=max(memory.base_alignment, *wanted, 1))
 
 
 def check_engines(target: Target) -> Target:
@@ -274,9 +274,11 @@ class _Search:
         except Refusal as refusal:
             self._refuse(engine, "", refusal)
             return []
-        if engine.left and all(kernel.op is not type(self.node.op) for kernel in engine.kernels):
-            is_alone = all(other.left for other in self.target.engines)
-            self._refuse(engine, "", Refusal(engine.left(self.graph, self.node), MORE_ENGINES if is_alone else ""))
+        if engine.explain_skipped and all(kernel.op is not type(self.node.op) for kernel in engine.kernels):
+            is_alone = all(other.explain_skipped for other in self.target.engines)
+            self._refuse(
+                engine, "", Refusal(engine.explain_skipped(self.graph, self.node), MORE_ENGINES if is_alone else "")
+            )
             return []
         forms = engine.forms(self.graph, self.node) if engine.forms else ()
         candidates = [own, *(self._as_offered(form) for form in forms)]

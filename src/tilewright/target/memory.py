@@ -13,7 +13,7 @@ CORES = "cores"
 CODE, CONSTANTS, ARENA, STACK = "code", "constants", "arena", "stack"
 USES = (CODE, CONSTANTS, ARENA, STACK)
 """What may lie in a memory of a board. Where the stack is, there also are variables, inputs and outputs."""
-CHANGING, LASTING = frozenset({ARENA, STACK}), frozenset({CODE, CONSTANTS})
+RAM_USES, FLASH_USES = frozenset({ARENA, STACK}), frozenset({CODE, CONSTANTS})
 """Of a board that has a RAM and a flash."""
 
 
@@ -39,18 +39,18 @@ class Memory:
     """The memory that constants of this one are loaded into with the program, which then copies them."""
     holds: frozenset[str] = frozenset()
     """Of USES, where it is a board's."""
-    starts: int = 1
+    base_alignment: int = 1
     """What the places of all tensors and buffers are multiples of besides, where an accelerator wants that: of L1."""
     banks: tuple[str, ...] = ()
     """Memories of the platform that it is made of, one behind the other; empty for the one that is called like it."""
 
-    behind: int = 0
+    base_offset: int = 0
     """Bytes of the platform's memory that lie before it and are for something else."""
 
     @property
     def placement(self) -> int:
         """Tensors and buffers begin at multiples of this."""
-        return max(self.alignment, self.starts)
+        return max(self.alignment, self.base_alignment)
 
     def whole(self, size: int) -> int:
         """What a tensor or buffer of so many bytes takes there: whole units of the alignment."""
@@ -98,7 +98,7 @@ class Link:
     queue: int = 1
     """Transfers that may be pending at once where the runtime has to see to that: of the link to L3. An engine that
     lets the core wait which starts one too many needs no number."""
-    asked: float = 0.0
+    proxy_cycles: float = 0.0
     """Cycles of the one core that starts transfers for all others, each time that one of these asks for some; 0 where
     they start their own."""
 

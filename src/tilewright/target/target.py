@@ -55,11 +55,11 @@ class Engine:
     one, the first is preferred to the node as it is."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of a lowered graph to operators of its own, before those of the target."""
-    joining: tuple[Pass, ...] = ()
+    late_passes: tuple[Pass, ...] = ()
     """Rewrites of several nodes to one that it computes, after those of the target."""
-    left: Callable[[Graph, Node], str] | None = None
+    explain_skipped: Callable[[Graph, Node], str] | None = None
     """Why these have left a node as it is."""
-    starts: int = 1
+    base_alignment: int = 1
     """What the places of all tensors and buffers are multiples of, in memories that it reaches."""
 
 
@@ -123,7 +123,7 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Outside:
+class ExternalKernels:
     """Kernels from outside the package: where their files lie, and what they need of a library that they call."""
 
     name: str
@@ -178,7 +178,7 @@ class Target:
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
-    outside: tuple[Outside, ...] = ()
+    external_kernels: tuple[ExternalKernels, ...] = ()
     """Where kernels that a user has added come from."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
@@ -207,10 +207,10 @@ class Target:
         return tuple(map(self.for_processor, PROCESSORS)) if self.for_processor else (self,)
 
     @property
-    def suiting(self) -> tuple[Pass, ...]:
+    def all_passes(self) -> tuple[Pass, ...]:
         """All rewrites that its kernels and engines ask for, in order."""
         first = (one for engine in self.engines for one in engine.passes)
-        return (*first, *self.passes, *(one for engine in self.engines for one in engine.joining))
+        return (*first, *self.passes, *(one for engine in self.engines for one in engine.late_passes))
 
     @cached_property
     def platform(self) -> Platform:
@@ -266,7 +266,7 @@ class Target:
 
     def kernel_file(self, name: str) -> Path:
         """A source or header of the kernels."""
-        added = (one.files[name] for one in self.outside if name in one.files)
+        added = (one.files[name] for one in self.external_kernels if name in one.files)
         return next(added, None) or self._file("kernels", name)
 
     def kernel_text(self, name: str) -> str:

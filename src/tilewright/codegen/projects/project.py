@@ -18,7 +18,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.target import Outside, Target
+from tilewright.target.target import ExternalKernels, Target
 
 Content = str | bytes
 TEMPLATES = Path(__file__).parent / "templates"
@@ -77,18 +77,18 @@ class Project:
         return [name for name in self.sources(place) if name.endswith(".c")]
 
     @property
-    def used_outside(self) -> list[Outside]:
+    def used_external_kernels(self) -> list[ExternalKernels]:
         used = {instance.kernel.source for instance in self.writer.kernels}
-        return [one for one in self.target.outside if used & one.files.keys()]
+        return [one for one in self.target.external_kernels if used & one.files.keys()]
 
     def includes(self, place: str) -> list[str]:
         """Folders of headers that sources need besides their own."""
-        return [f"{place}/kernels/{one.name}/{name}" for one in self.used_outside for name in one.includes]
+        return [f"{place}/kernels/{one.name}/{name}" for one in self.used_external_kernels for name in one.includes]
 
     @property
     def flags(self) -> list[str]:
         """Of the compiler, that kernels from outside the package want."""
-        return [flag for one in self.used_outside for flag in one.flags]
+        return [flag for one in self.used_external_kernels for flag in one.flags]
 
     # ---- one call ---------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def _is_worth_it(graph: Graph, node: Node) -> bool:
 def _may_be_split(mapped: Mapped, node: Node, kernel: Kernel) -> bool:
     """Not what leaves parts of a result as they were, and not what somebody else's kernel computes: it may keep
     something between its calls."""
-    foreign = {name for one in mapped.target.outside for name in one.files}
+    foreign = {name for one in mapped.target.external_kernels for name in one.files}
     variadic = any(argument.variadic for argument in kernel.arguments())
     return not (kernel.offloaded or variadic or node.op.overwrites or kernel.source in foreign)
 

@@ -170,7 +170,7 @@ def predicted(
         total = fixed + computing + incoming + outgoing + waits
     if manner.mode == "per_core":
         ends = ((first > 0) + (last > 0)) * costs.latency
-        total = max(total, _asked(tiles, streams, periods) * dma.asked + ends)
+        total = max(total, _asked(tiles, streams, periods) * dma.proxy_cycles + ends)
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
 
 

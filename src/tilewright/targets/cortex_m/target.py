@@ -11,7 +11,7 @@ from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
 from tilewright.target.costs import Costs
-from tilewright.target.memory import CHANGING, LASTING, Memory
+from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
 from tilewright.target.target import COSTS_OF_A_FAMILY, Board, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
@@ -69,8 +69,8 @@ def _target(core: Core) -> Target:
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
         engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels]),),
         memories=(
-            Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=CHANGING),
-            Memory("flash", FLASH, 16, ".flash", reserved=CODE, holds=LASTING),
+            Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=RAM_USES),
+            Memory("flash", FLASH, 16, ".flash", reserved=CODE, holds=FLASH_USES),
         ),
         passes=(*LAYOUTS[core.kernels], SHORTEN_CONSTANTS),
         folder=FOLDER,

@@ -97,7 +97,7 @@ def _target(variant: Variant) -> Target:
         memories=(
             Memory(
                 "L1", l1 - local, 8, ".l1", reachable_by=frozenset({CORES, "dma", *(one.name for one in engines[1:])}),
-                behind=local,
+                base_offset=local,
             ),
             Memory(
                 "L2", l2, 16, ".l2", reachable_by=frozenset({CORES, "dma"}), slowdown=6.0 * variant.cores,

@@ -9,7 +9,7 @@ from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platforms.microcontroller import MICROCONTROLLER
 from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
-from tilewright.target.memory import CHANGING, LASTING, Memory
+from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
@@ -25,8 +25,8 @@ TARGET = Target(
     summary="a RISC-V microcontroller: one RV32IMC core, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
     engines=(Engine("cpu", KERNELS, forms=linear.forms),),
     memories=(
-        Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB, holds=CHANGING),
-        Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB, holds=LASTING),
+        Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB, holds=RAM_USES),
+        Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB, holds=FLASH_USES),
     ),
     passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
     folder=FOLDER,

@@ -54,7 +54,7 @@ TARGET = Target(
     links=(
         Link(
             "dma", "DRAM", "TCDM", longest=1 << 24, read=1 / 64, write=1 / 64, latency=10, command=12, groups=30,
-            asked=150,
+            proxy_cycles=150,
         ),
     ),
     folder=FOLDER,

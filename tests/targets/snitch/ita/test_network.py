@@ -37,7 +37,7 @@ def quad_with_ita() -> Target:
         quad,
         engines=(Engine(engine.name, (*KERNELS, *engine.kernels)),),
         passes=(*quad.passes, PRODUCTS_ON_ITA, STAY_IN_TILES),
-        memories=(replace(l1, bytes=TCDM_BYTES, starts=128), l2),
+        memories=(replace(l1, bytes=TCDM_BYTES, base_alignment=128), l2),
         bases=(
             Path(ita.__file__).parent,
             Path(ita.__file__).parent / "queue",

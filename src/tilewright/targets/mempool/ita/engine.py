@@ -13,7 +13,7 @@ ALIGNMENT = 64
 """What an ITA reads at once: a word of each bank of a tile."""
 
 
-def left(graph: Graph, node: Node) -> str:
+def explain_skipped(graph: Graph, node: Node) -> str:
     """Why ITAs do not compute a node that their passes have seen."""
     reasons = []
     for take in (attended, pool_product):
@@ -24,4 +24,10 @@ def left(graph: Graph, node: Node) -> str:
     return reasons[-1] if reasons else "it is not part of a pattern that ITA computes"
 
 
-ENGINE = Engine("ita", KERNELS, passes=(HEADS_ON_ITAPOOL, PRODUCTS_ON_ITAPOOL), left=left, starts=ALIGNMENT)
+ENGINE = Engine(
+    "ita",
+    KERNELS,
+    passes=(HEADS_ON_ITAPOOL, PRODUCTS_ON_ITAPOOL),
+    explain_skipped=explain_skipped,
+    base_alignment=ALIGNMENT,
+)

@@ -18,7 +18,7 @@ ALIGNMENT = 128
 """What ITA's port reads and writes at once."""
 
 
-def left(graph: Graph, node: Node) -> str:
+def explain_skipped(graph: Graph, node: Node) -> str:
     """Why ITA does not compute a node that its passes have seen."""
     try:
         product(graph, node)
@@ -30,4 +30,4 @@ def left(graph: Graph, node: Node) -> str:
 PASSES = (ATTENTION_ON_ITA, PRODUCTS_ON_ITA, GELU_IN_PRODUCTS, SUMS_ON_ITA, STAY_IN_TILES, TILES_BY_TRANSFERS)
 COPY = next(kernel for kernel in generic.KERNELS if kernel.op is Identity)
 """Of what transfers bring for several layers, where they cannot."""
-ENGINE = Engine("ita", (*KERNELS, COPY), passes=PASSES, left=left, starts=ALIGNMENT)
+ENGINE = Engine("ita", (*KERNELS, COPY), passes=PASSES, explain_skipped=explain_skipped, base_alignment=ALIGNMENT)

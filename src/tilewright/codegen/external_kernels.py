@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from tilewright.codegen.kernels import Instance
 from tilewright.errors import CompileError, InternalError
-from tilewright.target.target import Outside, Target
+from tilewright.target.target import ExternalKernels, Target
 from tilewright.toolchain.compiler import FAILED
 
 LENIENT = ("-Wno-error", "-Wno-pedantic")
@@ -20,7 +20,7 @@ def library_files(target: Target, used: Sequence[Instance]) -> dict[str, str]:
     """The files of libraries that kernels of this network need."""
     return {
         f"{_place(one)}/{name}": path.read_text(encoding="utf-8", errors="replace")
-        for one in target.outside
+        for one in target.external_kernels
         if (sources := _sources(one, used))
         for name, path in one.library(sources).items()
     }
@@ -29,7 +29,7 @@ def library_files(target: Target, used: Sequence[Instance]) -> dict[str, str]:
 def flags_of(target: Target, used: Sequence[Instance], names: Iterable[str]) -> dict[str, list[str]]:
     """What the compiler is told besides for those of the files that come from outside."""
     found: dict[str, list[str]] = {}
-    for one in target.outside:
+    for one in target.external_kernels:
         own = {f"kernels/{instance.file}" for instance in used if instance.kernel.source in one.files}
         includes = [word for name in one.includes for word in ("-I", _joined(_place(one), name))]
         for name in names:
@@ -62,13 +62,13 @@ def blaming(target: Target) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        if not target.outside or FAILED not in error.what:
+        if not target.external_kernels or FAILED not in error.what:
             raise
-        for one in target.outside:
+        for one in target.external_kernels:
             for name, path in one.files.items():
                 if f"{name}:" in error.what:
                     raise CompileError(str(path), f"does not compile\n{_said(error)}", "fix the C source") from None
-        where = ", ".join(f"--kernels {one.folder}" for one in target.outside)
+        where = ", ".join(f"--kernels {one.folder}" for one in target.external_kernels)
         hint = "is a source or a flag missing in kernels.py?"
         raise CompileError(where, f"cannot be built\n{_said(error)}", hint) from None
 
@@ -79,9 +79,9 @@ def responsible(target: Target) -> Iterator[None]:
     try:
         yield
     except InternalError as error:
-        if not target.outside:
+        if not target.external_kernels:
             raise
-        whose = " and ".join(str(one.folder) for one in target.outside)
+        whose = " and ".join(str(one.folder) for one in target.external_kernels)
         hint = f"kernels of {whose} are part of the program: do they stay within their arrays?"
         raise CompileError(error.where, error.what, hint) from error
 
@@ -90,11 +90,11 @@ def _said(error: CompileError) -> str:
     return error.what.partition(FAILED)[2].lstrip("\n")
 
 
-def _sources(one: Outside, used: Sequence[Instance]) -> list[str]:
+def _sources(one: ExternalKernels, used: Sequence[Instance]) -> list[str]:
     return [instance.kernel.source for instance in used if instance.kernel.source in one.files]
 
 
-def _place(one: Outside) -> str:
+def _place(one: ExternalKernels) -> str:
     return f"kernels/{one.name}"
 
 

@@ -12,7 +12,7 @@ from tilewright.own_kernels.library import LibraryFiles
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
-from tilewright.target.target import Engine, Outside, Target
+from tilewright.target.target import Engine, ExternalKernels, Target
 
 LAYOUTS = {"channels_last": CHANNELS_LAST, "channels_second": CHANNELS_SECOND}
 
@@ -30,7 +30,7 @@ def with_own_kernels(target: Target, folders: Sequence[str]) -> Target:
     _check_names(target, found)
     return replace(
         target, engines=(*map(_engine, found), *target.engines), passes=_passes(target, found),
-        outside=(*target.outside, *map(_outside, found)),
+        external_kernels=(*target.external_kernels, *map(_external, found)),
     )  # fmt: skip
 
 
@@ -64,11 +64,11 @@ def _passes(target: Target, found: Sequence[Found]) -> tuple[Pass, ...]:
     return (wanted, *(one for one in target.passes if one.name not in layouts))
 
 
-def _outside(found: Found) -> Outside:
+def _external(found: Found) -> ExternalKernels:
     own = found.own
     includes = tuple(own.library.includes) if own.library else ()
     reasons = {op.__name__: reason for op, reason in own.refused.items()}
-    return Outside(own.name, found.folder, found.files, own.flags, includes, _needed(found), reasons)
+    return ExternalKernels(own.name, found.folder, found.files, own.flags, includes, _needed(found), reasons)
 
 
 def _needed(found: Found) -> Callable[[Iterable[str]], Mapping[str, Path]]:

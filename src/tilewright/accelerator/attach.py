@@ -89,7 +89,7 @@ def _added(target: Target, found: tuple[Found, ...]) -> Target:
 def _joining(unit: Unit, units: Sequence[Unit], weigh: Weigh) -> dict[str, Any]:
     """What its engine has besides, where the whole target is known: rewrites to chains, and why layers are none."""
     passes = joining_passes(unit, weigh) if unit.number == _first(unit, units) else ()
-    return {"offer": _taking_turns(unit, units, weigh), "joining": passes}
+    return {"offer": _taking_turns(unit, units, weigh), "late_passes": passes}
 
 
 def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:
