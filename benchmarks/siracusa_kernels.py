@@ -69,7 +69,7 @@ def case(op: Op, *arrays: Array | None) -> Case:
             kinds = made.types
             named = [(a, kinds[a.stem].dtype) for a in kernel.arguments() if a.stem in kinds]
             fits = all(dtype in (kernel.allowed(argument) or {dtype}) for argument, dtype in named)
-            if fits and kernel.objection(op, kinds) is None:
+            if fits and kernel.unsupported_reason(op, kinds) is None:
                 return made
     raise LookupError(str(op))
 

@@ -233,14 +233,17 @@ def kernels(path: str) -> OwnKernels:
     """`path`: of CMSIS-NN, with Include and Source."""
     return OwnKernels(
         (
-            Kernel(Conv, "cmsis_conv.c", FILTERS, {}, scratch=conv_scratch, objection=not_for_conv, header="conv.h"),
             Kernel(
-                TapsFirst, "cmsis_depthwise.c", FILTERS, {}, scratch=depthwise_scratch, objection=not_for_depthwise,
+                Conv, "cmsis_conv.c", FILTERS, {}, scratch=conv_scratch, unsupported_reason=not_for_conv,
                 header="conv.h",
             ),
             Kernel(
+                TapsFirst, "cmsis_depthwise.c", FILTERS, {}, scratch=depthwise_scratch,
+                unsupported_reason=not_for_depthwise, header="conv.h",
+            ),
+            Kernel(
                 MatMul, "cmsis_product.c", "A:int8 B:int8 C:int32 mul:int32 add:int32 -> Y:int8", {},
-                objection=not_for_product, header="matmul.h",
+                unsupported_reason=not_for_product, header="matmul.h",
             ),
             Kernel(
                 QLinearReduceMean, "cmsis_average.c", "X:int8 -> Y:int8", {}, mean_params, pool_scratch, not_for_mean,
@@ -251,11 +254,12 @@ def kernels(path: str) -> OwnKernels:
                 header="cmsis_pool.h",
             ),
             Kernel(
-                MaxPool, "cmsis_max.c", "X:int8 -> Y:int8", {}, pool_params, objection=not_for_pool,
+                MaxPool, "cmsis_max.c", "X:int8 -> Y:int8", {}, pool_params, unsupported_reason=not_for_pool,
                 header="cmsis_pool.h",
             ),
             Kernel(
-                TfliteAdd, "cmsis_add.c", "A:int8 B:int8 -> Y:int8", {}, objection=not_for_sum, header="tfliteadd.h"
+                TfliteAdd, "cmsis_add.c", "A:int8 B:int8 -> Y:int8", {}, unsupported_reason=not_for_sum,
+                header="tfliteadd.h",
             ),
         ),
         forms=forms, refused=REFUSED, layout="channels_last",

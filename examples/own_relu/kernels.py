@@ -17,4 +17,6 @@ def odd_count(op, types):
     return f"its {count} elements are no multiple of {TOGETHER}" if count % TOGETHER else None
 
 
-KERNELS = OwnKernels([Kernel(Relu, "relu_words.c", "X:int8 -> Y:int8", {}, objection=odd_count, header="unary.h")])
+KERNELS = OwnKernels(
+    [Kernel(Relu, "relu_words.c", "X:int8 -> Y:int8", {}, unsupported_reason=odd_count, header="unary.h")]
+)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.accelerator.folders import ARRAY
 from tests.support.examples import examples
 from tilewright.accelerator import Scratchpad
-from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.folder import read_folder
 from tilewright.accelerator.jobs import Declared
 from tilewright.ir.types import TensorType
@@ -44,7 +44,7 @@ def layer(size: int, channels: int, filters: int, kernel: int, stride: int) -> t
 def test_jobs_make_every_result_once(size: int, channels: int, filters: int, kernel: int, stride: int) -> None:
     op, types = layer(max(size, kernel), channels, filters, kernel, stride)
     form = declared(24 * 1024)
-    if (why := objection(form, op, types)) is not None:
+    if (why := unsupported_reason(form, op, types)) is not None:
         assert "bytes of the scratchpad, which has 24576" in why
         return
     made = np.zeros(types["Y"].elements, int)
@@ -60,7 +60,7 @@ def test_jobs_make_every_result_once(size: int, channels: int, filters: int, ker
 
 def test_a_layer_of_which_no_part_fits_is_refused_with_the_numbers() -> None:
     op, types = layer(16, 64, 64, 3, 1)
-    assert objection(declared(64), op, types) == "a job needs 13376 bytes of the scratchpad, which has 64"
+    assert unsupported_reason(declared(64), op, types) == "a job needs 13376 bytes of the scratchpad, which has 64"
 
 
 def test_no_more_jobs_than_needed() -> None:
@@ -73,5 +73,5 @@ def test_a_limit_of_what_is_summed_over() -> None:
     """Parts of a sum would be jobs that overwrite each other."""
     pattern = replace(PLAIN.patterns[0], limits={"c": 16})
     form = Declared(replace(PLAIN, patterns=(pattern,)), pattern, False)
-    assert objection(form, *layer(6, 16, 8, 3, 1)) is None
-    assert objection(form, *layer(6, 20, 8, 3, 1)) == "it has 20 of loop c, a job at most 16"
+    assert unsupported_reason(form, *layer(6, 16, 8, 3, 1)) is None
+    assert unsupported_reason(form, *layer(6, 20, 8, 3, 1)) == "it has 20 of loop c, a job at most 16"

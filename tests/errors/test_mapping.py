@@ -29,10 +29,10 @@ def sum_of(dtype: str) -> Graph:
 
 
 def kernel(dtype: str, why: str | None = None) -> Kernel:
-    def objection(op: Op, types: Types) -> str | None:
+    def unsupported_reason(op: Op, types: Types) -> str | None:
         return why
 
-    return Kernel(Add, f"add_{dtype}.c", "A B -> Y", {"A": frozenset({dtype})}, objection=objection)
+    return Kernel(Add, f"add_{dtype}.c", "A B -> Y", {"A": frozenset({dtype})}, unsupported_reason=unsupported_reason)
 
 
 def refusal(graph: Graph, *kernels: Kernel) -> CompileError:

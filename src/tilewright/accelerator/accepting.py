@@ -14,13 +14,13 @@ from tilewright.errors import Refusal, present
 from tilewright.ir.op import Op
 
 
-def objection(declared: Declared, op: Op, types: Types) -> str | None:
+def unsupported_reason(declared: Declared, op: Op, types: Types) -> str | None:
     """Why not, or None."""
-    return _objection(declared, op, tuple(types.items()))
+    return _unsupported_reason(declared, op, tuple(types.items()))
 
 
 @lru_cache(maxsize=2**13)
-def _objection(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
+def _unsupported_reason(declared: Declared, op: Op, frozen: FrozenTypes) -> str | None:
     types = dict(frozen)
     try:
         return (

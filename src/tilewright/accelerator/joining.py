@@ -7,7 +7,7 @@ from functools import partial
 
 from tilewright.accelerator.following import Found, found_chain
 from tilewright.accelerator.jobs import Declared
-from tilewright.accelerator.offers import Weigh, chain_objection
+from tilewright.accelerator.offers import Weigh, chain_unsupported
 from tilewright.accelerator.unit import Unit
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph, Node
@@ -69,7 +69,7 @@ def _taken(form: Declared, weigh: Weigh, graph: Graph, node: Node) -> Found | No
         found = found_chain(form.pattern, graph, node)
     except Refusal:
         return None
-    if len(found.nodes) == 1 or chain_objection(form, graph, found) is not None:
+    if len(found.nodes) == 1 or chain_unsupported(form, graph, found) is not None:
         return None
     joined, apart = weigh(graph, found)
     return found if joined <= apart else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.chains import kind_of
 from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.jobs import Declared, Job
@@ -79,13 +79,14 @@ class Driver:
             types.pop("Y", None)
         return Kernel(
             self.op, f"{self.stem}.c", f"{' '.join(words)} -> {' '.join(self.op.results)}", types, self.params,
-            self.scratch if self.form.gives_totals else no_scratch, self.objection, stack=STACK,
-            header=f"{self.stem}.h", offloaded=True, prepares=True, finishes=self.waits or self.form.gives_totals,
-            cycles=self.cycles, multiples=self.form.pattern.multiples,
+            self.scratch if self.form.gives_totals else no_scratch, self.unsupported_reason, stack=STACK,
+            header=f"{self.stem}.h", offloaded=True, can_preprogram=True,
+            has_epilogue=self.waits or self.form.gives_totals, cycles=self.cycles,
+            multiples=self.form.pattern.multiples,
         )  # fmt: skip
 
-    def objection(self, op: Op, types: Types) -> str | None:
-        return objection(self.form, op, types)
+    def unsupported_reason(self, op: Op, types: Types) -> str | None:
+        return unsupported_reason(self.form, op, types)
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 

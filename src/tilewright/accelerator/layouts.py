@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.chains import Chained
 from tilewright.accelerator.declaration import CHANNELS_LAST
 from tilewright.accelerator.following import found_chain
@@ -68,7 +68,7 @@ def _takes(form: Declared, last: bool, graph: Graph, node: Node) -> bool:
         op, types = prepared(form, graph, node)
     except Refusal:
         return False
-    return objection(form, _turned(op, last), _moved(types, last)) is None
+    return unsupported_reason(form, _turned(op, last), _moved(types, last)) is None
 
 
 def _turned(op: Op, last: bool) -> Op:

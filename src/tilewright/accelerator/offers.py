@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.chains import kind_name, parts_of
 from tilewright.accelerator.declaration import texts
 from tilewright.accelerator.following import Found, found_chain
@@ -49,12 +49,12 @@ def _tried(form: Declared, graph: Graph, node: Node, weigh: Weigh | None) -> tup
     try:
         found = _as_declared(form, graph, node)
         plain = _prepared(form, graph, found.joined)
-        if (why := objection(form, plain.op, _types(graph, found.joined, plain))) is not None:
+        if (why := unsupported_reason(form, plain.op, _types(graph, found.joined, plain))) is not None:
             return None, why
         if len(found.nodes) > 1:
             return None, _left_apart(graph, found, weigh)
         made = _packed(form, graph, found.joined, plain)
-        return made, objection(form, made.op, _types(graph, found.joined, made))
+        return made, unsupported_reason(form, made.op, _types(graph, found.joined, made))
     except Refusal as refusal:
         return None, refusal.what
 
@@ -74,14 +74,14 @@ def _left_apart(graph: Graph, found: Found, weigh: Weigh | None) -> str:
     return f"joined with {behind} it would take {joined:.0f} cycles, {apart:.0f} apart"
 
 
-def chain_objection(form: Declared, graph: Graph, found: Found) -> str | None:
+def chain_unsupported(form: Declared, graph: Graph, found: Found) -> str | None:
     """Why a device does not take layers that follow each other as its pattern says, or None."""
     try:
         plain = _prepared(form, graph, found.joined)
-        why = objection(form, plain.op, _types(graph, found.joined, plain))
+        why = unsupported_reason(form, plain.op, _types(graph, found.joined, plain))
         if why is None:
             made = _packed(form, graph, found.joined, plain)
-            why = objection(form, made.op, _types(graph, found.joined, made))
+            why = unsupported_reason(form, made.op, _types(graph, found.joined, made))
         return why
     except Refusal as refusal:
         return refusal.what

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.accelerator.accepting import objection
+from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.offers import offer_of
@@ -82,7 +82,7 @@ def _offered(unit: Unit, form: Declared, made: Sample) -> tuple[Op, list[Array |
     arrays |= dict(offer.constants)
     operands: list[Array | None] = [arrays[name] if name else None for name in offer.inputs]
     found = Sample(offer.op, tuple(operands))
-    if (why := objection(form, found.op, found.types)) is not None:
+    if (why := unsupported_reason(form, found.op, found.types)) is not None:
         raise Refusal(why)
     return offer.op, operands
 

@@ -70,8 +70,8 @@ class Instance:
     @property
     def functions(self) -> dict[str, str]:
         """By what they do for a tile."""
-        gather = {"gather": self.gather} if self.kernel.gathers else {}
-        return {"run": self.function} | gather | ({"finish": self.finish} if self.kernel.finishes else {})
+        gather = {"gather": self.gather} if self.kernel.has_prologue else {}
+        return {"run": self.function} | gather | ({"finish": self.finish} if self.kernel.has_epilogue else {})
 
     @property
     def file(self) -> str:
@@ -107,8 +107,8 @@ class Instance:
     def text(self, read: Read, numbered: bool = False) -> str:
         """The kernel's source with its types fixed at the top; compilers count its own lines if it is `numbered`."""
         defines = [f"#define TW_NAME {self.function}"]
-        defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.gathers else []
-        defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.finishes else []
+        defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.has_prologue else []
+        defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.has_epilogue else []
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
         defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
         if self.has_exponents is not None:

@@ -80,7 +80,7 @@ class LayerWriter:
             lines.append(f"  tw_stage_from_l3({following});")
         if layer.prefetches_first:
             lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
-        manner = "_gathered" * layer.gathers + "_early" * layer.submits_early
+        manner = "_gathered" * layer.has_prologue + "_early" * layer.submits_early
         return [*lines, f"  tw_{layer.loop}{manner}({', '.join(self._loop_arguments())});"]
 
     def _loop_arguments(self) -> list[str]:
@@ -88,7 +88,7 @@ class LayerWriter:
         after = f"after_{self._prefix}" if layer.prefetches else "NULL"
         load = f"{self._prefix}_load" if layer.tile_loads else "NULL"
         store = f"{self._prefix}_store" if layer.stores else "NULL"
-        size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.gathers
+        size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.has_prologue
         return {
             DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
             OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
@@ -104,7 +104,7 @@ class LayerWriter:
 
     @property
     def finish(self) -> str:
-        return f"{self._prefix}_finish" if self.layer.finishes else "NULL"
+        return f"{self._prefix}_finish" if self.layer.has_epilogue else "NULL"
 
     # ---- the functions ----------------------------------------------------------------------------------------------
 

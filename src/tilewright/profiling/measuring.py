@@ -105,7 +105,9 @@ def _layer(
     option = step.option
     # Whatever an accelerator computes is the DMA core's work; the others are in the next layer already.
     busy = [
-        core for core in found.starts if (core >= cores) == (option.mode == "offload" and not option.kernel.finishes)
+        core
+        for core in found.starts
+        if (core >= cores) == (option.mode == "offload" and not option.kernel.has_epilogue)
     ]
     node, macs = option.node, graph.macs(option.node)
     elements = sum(graph.types[name].elements for name in node.outputs if name)
@@ -186,7 +188,7 @@ def _tile_of(plan: Plan, call: Call, cores: int) -> int:
         return 0
     option = plan.steps[call.layer].option
     if call.kind == "renew":
-        return call.turn * min(operand.period for operand in option.held)
+        return call.turn * min(operand.period for operand in option.single_buffered)
     return call.core + call.turn * cores if option.mode == "per_core" else call.turn
 
 

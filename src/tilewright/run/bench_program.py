@@ -123,7 +123,8 @@ def _main(calls: Sequence[BenchCall], target: Target) -> str:
 def _entry(index: int, call: BenchCall) -> str:
     kernel = call.instance.kernel
     others = [
-        f"{name}_{index}" if has else "0" for name, has in (("gather", kernel.gathers), ("finish", kernel.finishes))
+        f"{name}_{index}" if has else "0"
+        for name, has in (("gather", kernel.has_prologue), ("finish", kernel.has_epilogue))
     ]
     words = [call.params_pointer, f"&params_{index}", f"sizeof params_{index}", f"run_{index}", *others]
     return f"{{{', '.join([*words, str(int(kernel.cooperative))])}}}"

@@ -42,7 +42,7 @@ Cycles = Callable[[Op, Types, Mapping[str, int], int], CycleEstimate]
 """Arguments as those of features."""
 
 
-def no_objection(op: Op, types: Types) -> str | None:
+def always_supported(op: Op, types: Types) -> str | None:
     return None
 
 
@@ -83,15 +83,15 @@ class Kernel:
     params: Callable[[Op, Types], Params] = own_params
     scratch: Callable[[Op, Types], int] = no_scratch
     """Bytes of working memory that the function needs during the call."""
-    objection: Callable[[Op, Types], str | None] = no_objection
+    unsupported_reason: Callable[[Op, Types], str | None] = always_supported
     """Why this kernel cannot take a node, or None."""
     cooperative: bool = False
     """All cores of a cluster call it with the same arguments and split the work; otherwise each call is one core's."""
-    whole: frozenset[str] = frozenset()
+    unsplit_loops: frozenset[str] = frozenset()
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
-    least: Mapping[str, int] = field(default_factory=dict)
+    min_tile: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what no tile along it may be smaller than, the last one included."""
     in_place: Callable[[Op, Types], frozenset[str]] = nothing_in_place
     """Operands whose place the result may take, besides what the operator allows all kernels: it has read what it still
@@ -106,22 +106,22 @@ class Kernel:
     """The header with the parameter struct; by default the source's name with `.h`."""
     offloaded: bool = False
     """One core calls it, which only submits the work to an accelerator and returns; the runtime waits for the end."""
-    prepares: bool = False
+    can_preprogram: bool = False
     """Until it has described its first job to the accelerator it looks at its parameters only: that may happen while
     its operands are still made."""
     in_order: bool = False
     """Its jobs read and write nothing before those that the accelerator got earlier have ended: a layer may be
     submitted while what it reads is still to be made there. It may have more jobs than wait at once."""
-    held: frozenset[str] = frozenset()
+    single_buffered: frozenset[str] = frozenset()
     """Operands of which one buffer may do where all else has two: another part of one comes when the accelerator has
     ended the last tile with the part before."""
-    gathers: bool = False
+    has_prologue: bool = False
     """Before an offloaded tile, all cores call the function's `_gather` with the same arguments: it brings operands
     into the working memory in the form in which the accelerator reads them."""
-    finishes: bool = False
+    has_epilogue: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""
-    finished_with: Callable[[Op], frozenset[str]] = no_operand
+    epilogue_operands: Callable[[Op], frozenset[str]] = no_operand
     """Operands that nobody but `_finish` reads."""
     neighbours: tuple[str, str] | None = None
     """Two operands that it likes to have one right behind the other in L1, in either order."""
@@ -165,7 +165,7 @@ class Kernel:
             allowed, kind = self.allowed(argument), types.get(argument.stem)
             if allowed is not None and kind is not None and kind.dtype not in allowed:
                 return False
-        return self.objection(op, types) is None
+        return self.unsupported_reason(op, types) is None
 
     def arguments(self) -> tuple[Argument, ...]:
         inputs, outputs = self.signature.split("->")

@@ -289,11 +289,11 @@ class _Search:
         for kernel in engine.kernels:
             if type(node.op) is not kernel.op:
                 continue
-            objection = _objection(kernel, node.op, tuple(types.items()))
-            if objection is None:
+            unsupported_reason = _unsupported_reason(kernel, node.op, tuple(types.items()))
+            if unsupported_reason is None:
                 found.append(Choice(engine, kernel, node))
             else:
-                self._refuse(engine, kernel.stem, objection)
+                self._refuse(engine, kernel.stem, unsupported_reason)
         return found
 
     def _offered(self, engine: Engine) -> tuple[Node, Types]:
@@ -321,7 +321,7 @@ def _best_hint(hints: list[str]) -> str:
 
 
 @lru_cache(maxsize=2**13)
-def _objection(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], ...]) -> Refusal | None:
+def _unsupported_reason(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], ...]) -> Refusal | None:
     """Why a kernel does not take a node; many nodes are alike, and they are mapped again after each rewrite."""
     types = dict(operands)
     for argument in kernel.arguments():
@@ -335,7 +335,7 @@ def _objection(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], .
     if activation is not None and type(activation) not in kernel.activations:
         return Refusal(f"it does not apply {activation.kind} to its results", OTHERWISE)
     try:
-        reason = kernel.objection(op, types)
+        reason = kernel.unsupported_reason(op, types)
         if reason is None:
             kernel.params(op, types)
     except Refusal as refusal:

@@ -77,7 +77,7 @@ def refused(name: str, epochs: Epochs, message: str) -> None:
 def test_the_schedules_have_what_is_corrupted() -> None:
     for name, held in (("rows_held", "X"), ("weights_held", "W")):
         (layer,) = tiles_of(scheduled(name)).layers
-        assert (layer.loop, [operand.name for operand in layer.option.held]) == ("offload_queued", [held])
+        assert (layer.loop, [operand.name for operand in layer.option.single_buffered]) == ("offload_queued", [held])
         assert layer.renewals
         assert 1 < layer.held_tiles < layer.tiles
     unwaited = [layer for layer in tiles_of(scheduled("in_flight")).layers if layer.loop == "submit_ahead"]
@@ -90,7 +90,7 @@ def test_the_schedules_have_what_is_corrupted() -> None:
 
 def renewals(name: str, epochs: Epochs) -> Iterator[tuple[Place, Place]]:
     """Where the held operand comes again, and the wait for the last job that reads it before."""
-    (held,) = tiles_of(scheduled(name)).layers[0].option.held
+    (held,) = tiles_of(scheduled(name)).layers[0].option.single_buffered
     for i, j in places(epochs, Transfer):
         event = epochs[i][j]
         if isinstance(event, Transfer) and event.source.tensor == held.tensor and event.kind == "load" and event.tile:

@@ -125,7 +125,7 @@ def test_the_next_tile_is_gathered_elsewhere_while_the_npu_reads_this_one() -> N
     number, step = next((n, s) for n, s in enumerate(program.plan.steps) if s.option.engine == "neureka")
     assert step.option.grid.tiles > 1
     assert step.option.double
-    assert not step.option.kernel.finishes
+    assert not step.option.kernel.has_epilogue
     assert program.check().first_difference is None
     steps = list(program.plan.steps)
     steps[number] = replace(step, option=replace(step.option, scratch=step.option.scratch // 2))

@@ -59,8 +59,8 @@ def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
         grid, kernel = step.option.grid, step.option.kernel
         for corner in itertools.product(*({0, cut.count - 1} for cut in grid.cuts)):
             indices = dict(zip((cut.loop for cut in grid.cuts), corner, strict=True))
-            objection = kernel.objection(grid.local_op(indices), grid.local_types(indices))
-            assert objection is None or kernel.stem in CHOOSY, (kernel.stem, indices, objection)
+            unsupported_reason = kernel.unsupported_reason(grid.local_op(indices), grid.local_types(indices))
+            assert unsupported_reason is None or kernel.stem in CHOOSY, (kernel.stem, indices, unsupported_reason)
 
 
 @examples(6)

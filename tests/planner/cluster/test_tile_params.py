@@ -27,7 +27,7 @@ KERNELS = [kernel for engine in targets.find("siracusa").engines for kernel in e
 
 def taken(kernel: Kernel, grid: TileGrid) -> bool:
     """Whether a kernel computes what is on the grid, as the mapping asks."""
-    if kernel.op is not type(grid.op) or {cut.loop for cut in grid.cuts} & kernel.whole:
+    if kernel.op is not type(grid.op) or {cut.loop for cut in grid.cuts} & kernel.unsplit_loops:
         return False
     for argument in kernel.arguments():
         allowed = kernel.allowed(argument)
@@ -36,7 +36,9 @@ def taken(kernel: Kernel, grid: TileGrid) -> bool:
             if mine and allowed is not None and kind.dtype not in allowed:
                 return False
     try:
-        return kernel.objection(grid.op, grid.types) is None and bool(kernel.params(grid.op, grid.types) or True)
+        return kernel.unsupported_reason(grid.op, grid.types) is None and bool(
+            kernel.params(grid.op, grid.types) or True
+        )
     except Refusal:
         return False
 

@@ -116,7 +116,7 @@ def test_convolutions(cores: int) -> None:
         ),
         Case(panels, even, [integers("int8", 1, 2, 2, 64), integers("int8", 8, 3, 3, 64), None, *large]),
     ]
-    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
+    assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, MINPOOL, cores)
 
 
@@ -132,7 +132,7 @@ def test_depthwise_convolutions(cores: int) -> None:
         Case(quads, around, [integers("int8", 1, 4, 4, 8), integers("uint8", 8, 3, 3, 1), None, *scales(8)], skew=1),
         Case(quads, fives, [integers("int8", 2, 4, 9, 5), integers("int8", 5, 8, 8, 1), few[:5], *scales(5)]),
     ]  # fmt: skip
-    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
+    assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, MINPOOL, cores)
 
 

@@ -58,5 +58,5 @@ def cases(engine: Engine, drawn: Layer, skew: int = 0) -> list[Case]:
     for offer in forms_of(engine, drawn):
         arrays = operands(offer, drawn.image)
         tried = [Case(kernel, offer.op, arrays, skew) for kernel in engine.kernels if kernel.op is type(offer.op)]
-        found += [case for case in tried if case.kernel.objection(case.op, case.types) is None]
+        found += [case for case in tried if case.kernel.unsupported_reason(case.op, case.types) is None]
     return found

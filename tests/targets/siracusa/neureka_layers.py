@@ -43,7 +43,7 @@ class Layer:
         offer = self.offer
         arrays = operands(offer, self.image)
         tried = [Case(kernel, offer.op, arrays, skew) for kernel in ENGINE.kernels if kernel.op is type(offer.op)]
-        return [case for case in tried if case.kernel.objection(case.op, case.types) is None]
+        return [case for case in tried if case.kernel.unsupported_reason(case.op, case.types) is None]
 
 
 def operands(offer: Offer, image: Array) -> list[Array | None]:

@@ -25,6 +25,6 @@ def test_the_first_of_the_largest(cores: int) -> None:
 
 def test_what_is_left_to_others() -> None:
     several, one = np.zeros((2, 4), np.int8), np.zeros((1, 4), np.int8)
-    assert KERNEL.objection(ArgMax(1), Case(KERNEL, ArgMax(1), [several]).types) is not None
+    assert KERNEL.unsupported_reason(ArgMax(1), Case(KERNEL, ArgMax(1), [several]).types) is not None
     last = ArgMax(1, select_last_index=True)
-    assert KERNEL.objection(last, Case(KERNEL, last, [one]).types) is not None
+    assert KERNEL.unsupported_reason(last, Case(KERNEL, last, [one]).types) is not None

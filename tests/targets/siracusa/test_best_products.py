@@ -57,6 +57,6 @@ def test_the_best_of_each_block(cores: int) -> None:
 @pytest.mark.fast
 def test_what_is_left_to_others() -> None:
     plain = Case(KERNEL, BestProducts(4), [np.zeros((1, 8), np.int8), np.zeros((9, 8), np.int8)])
-    assert KERNEL.objection(plain.op, plain.types) is not None
+    assert KERNEL.unsupported_reason(plain.op, plain.types) is not None
     short = case(9, 3, 4, HALVES, False, False)
-    assert KERNEL.objection(short.op, short.types) is not None
+    assert KERNEL.unsupported_reason(short.op, short.types) is not None

@@ -19,7 +19,7 @@ def test_a_tile_does_not_write_over_the_windows_of_the_one_before() -> None:
     options = [
         step.option
         for step in program.plan.steps
-        if "gathered" in step.option.kernel.stem and not step.option.kernel.finishes
+        if "gathered" in step.option.kernel.stem and not step.option.kernel.has_epilogue
     ]
     assert any(option.double and option.grid.tiles > 1 for option in options), "nothing is gathered tile by tile"
     check = program.check(inputs, outputs)

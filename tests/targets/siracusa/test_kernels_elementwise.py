@@ -41,7 +41,7 @@ def case(source: str, seed: int) -> Case | None:
     op, arrays = MAKERS[source](Draw(seed))
     kernel = next(k for k in (*elementwise.KERNELS, *dialect.KERNELS, *linear.KERNELS) if k.source == source)
     made = Case(kernel, op, arrays, skew=seed % 4)
-    return made if kernel.objection(op, made.types) is None else None
+    return made if kernel.unsupported_reason(op, made.types) is None else None
 
 
 def scaling(draw: Draw, dtype: str, rounding: str) -> Scaling:

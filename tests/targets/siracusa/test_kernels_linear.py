@@ -50,7 +50,7 @@ def matmul(seed: int, source: str, rows: int = 19, inner: int = 37) -> Case:
 
 def fitting(cases: list[Case], least: int) -> list[Case]:
     """Those that the kernel takes."""
-    found = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
+    found = [case for case in cases if case.kernel.unsupported_reason(case.op, case.types) is None]
     assert len(found) >= least
     return found
 

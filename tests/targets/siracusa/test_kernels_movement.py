@@ -36,7 +36,7 @@ def case(source: str, seed: int) -> Case | None:
     op, arrays = MAKERS[source](Draw(seed))
     kernel = next(k for k in (*movement.KERNELS, *reductions.KERNELS) if k.source == source and k.op is type(op))
     made = Case(kernel, op, arrays, skew=seed % 4)
-    return made if kernel.objection(op, made.types) is None else None
+    return made if kernel.unsupported_reason(op, made.types) is None else None
 
 
 def shape(draw: Draw, rank: int = 4) -> list[int]:

@@ -64,7 +64,7 @@ def test_softmaxes_that_are_left_to_others() -> None:
     table, requant = exponentials(0.1), Requant(52, "int8", -128, 127, 0, "half_even")
     for axis, shape in ((0, (3, 4)), (1, (2, LONGEST + 1))):
         op = QLinearSoftmax(axis, 2**60, requant)
-        assert SOFTMAX.objection(op, Case(SOFTMAX, op, [np.zeros(shape, np.int8), table]).types) is not None
+        assert SOFTMAX.unsupported_reason(op, Case(SOFTMAX, op, [np.zeros(shape, np.int8), table]).types) is not None
 
 
 @pytest.mark.fast

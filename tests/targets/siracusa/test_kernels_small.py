@@ -65,7 +65,7 @@ def test_small_products(cores: int) -> None:
     found = list[Case]()
     for source in SIZES:
         cases = [product(seed, source) for seed in range(80)]
-        taken = [case for case in cases if case.kernel.objection(case.op, case.types) is None]
+        taken = [case for case in cases if case.kernel.unsupported_reason(case.op, case.types) is None]
         assert len(taken) >= 25
         found += taken
     check(share(found, cores), SIRACUSA, cores)
@@ -92,31 +92,31 @@ def extremes(source: str) -> list[Case]:
     return cases
 
 
-def test_objections() -> None:
-    def objection(source: str, op: MatMul, *shapes: tuple[int, ...]) -> str | None:
+def test_unsupported_reasons() -> None:
+    def refused(source: str, op: MatMul, *shapes: tuple[int, ...]) -> str | None:
         arrays: list[Array | None] = [np.zeros(shape, np.int8) for shape in shapes]
         case = Case(kernel(source), op, [*arrays, None, np.array([1], np.int32)])
-        return case.kernel.objection(case.op, case.types)
+        return case.kernel.unsupported_reason(case.op, case.types)
 
     narrow = full_range(16, "int8")
-    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 64), (64, 64)) is None
-    assert objection("matvec_strips.c", MatMul(requant=narrow), (1, 64), (64, 64))
-    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 63), (64, 63))
-    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=full_range(21, "int8")), (1, 64), (64, 64))
-    assert objection("matvec_strips.c", MatMul(trans_b=True, requant=narrow, a_zero=3), (1, 64), (64, 64))
-    assert objection("matvec_across.c", MatMul(requant=narrow), (16, 1, 65), (16, 65, 4)) is None
-    assert objection("matvec_across.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
-    assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
-    assert objection("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
-    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (8, 64)) is None
-    assert objection("matmul_alike.c", MatMul(requant=narrow), (16, 64), (64, 8))
-    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 62), (8, 62))
-    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (6, 64))
-    assert objection("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (3, 64), (8, 64))
-    assert objection("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
-    assert objection("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
-    assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None
-    assert objection("words_row.c", MatMul(trans_b=True, requant=narrow), (2, 1, 4), (2, 65, 4))
+    assert refused("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 64), (64, 64)) is None
+    assert refused("matvec_strips.c", MatMul(requant=narrow), (1, 64), (64, 64))
+    assert refused("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 63), (64, 63))
+    assert refused("matvec_strips.c", MatMul(trans_b=True, requant=full_range(21, "int8")), (1, 64), (64, 64))
+    assert refused("matvec_strips.c", MatMul(trans_b=True, requant=narrow, a_zero=3), (1, 64), (64, 64))
+    assert refused("matvec_across.c", MatMul(requant=narrow), (16, 1, 65), (16, 65, 4)) is None
+    assert refused("matvec_across.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
+    assert refused("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
+    assert refused("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
+    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (8, 64)) is None
+    assert refused("matmul_alike.c", MatMul(requant=narrow), (16, 64), (64, 8))
+    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 62), (8, 62))
+    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (6, 64))
+    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (3, 64), (8, 64))
+    assert refused("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
+    assert refused("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
+    assert refused("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None
+    assert refused("words_row.c", MatMul(trans_b=True, requant=narrow), (2, 1, 4), (2, 65, 4))
 
 
 def test_rows_are_parted_where_cores_would_idle() -> None:

@@ -135,7 +135,7 @@ def case(kernel: Kernel, made: Made, skew: int) -> Case | None:
     """None where the operator or the kernel objects."""
     found = Case(kernel, *made, skew=skew)
     try:
-        return found if kernel.objection(made[0], found.types) is None else None
+        return found if kernel.unsupported_reason(made[0], found.types) is None else None
     except Refusal:
         return None
 

@@ -51,8 +51,8 @@ def case(seed: int) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel(cores: int) -> None:
-    objections = {made: KERNEL.objection(made.op, made.types) for made in map(case, range(90))}
-    cases = [made for made, why in objections.items() if why is None or "faster" in why]
+    reasons = {made: KERNEL.unsupported_reason(made.op, made.types) for made in map(case, range(90))}
+    cases = [made for made, why in reasons.items() if why is None or "faster" in why]
     assert len(cases) >= 60
     check(share(cases, cores), SIRACUSA, cores)
 
@@ -75,7 +75,7 @@ def quads_case(seed: int) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_by_quads(cores: int) -> None:
-    cases = [made for made in map(quads_case, range(120)) if QUADS.objection(made.op, made.types) is None]
+    cases = [made for made in map(quads_case, range(120)) if QUADS.unsupported_reason(made.op, made.types) is None]
     assert len(cases) >= 40
     check(share(cases, cores), SIRACUSA, cores)
 
@@ -134,6 +134,6 @@ def test_quads_leave_to_rows_what_they_cannot_do() -> None:
     longer = [np.concatenate([a, a], -1), np.concatenate([b, b], -1), made, v]
     shorter = [a, b[:, 1:], made[..., 1:], v[:, 1:]]
     few = [a[:, :3], b, made[:3], v]
-    assert QUADS.objection(taken.op, taken.types) is None
+    assert QUADS.unsupported_reason(taken.op, taken.types) is None
     for arrays in (longer, shorter, few):
-        assert QUADS.objection(taken.op, Case(QUADS, taken.op, arrays).types)
+        assert QUADS.unsupported_reason(taken.op, Case(QUADS, taken.op, arrays).types)

@@ -93,7 +93,7 @@ def clipping_case(seed: int) -> Case:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_by_tables(cores: int) -> None:
-    cases = [made for made in map(case, range(40)) if TABLES.objection(made.op, made.types) is None]
+    cases = [made for made in map(case, range(40)) if TABLES.unsupported_reason(made.op, made.types) is None]
     assert len(cases) >= 30
     check(share(cases, cores), SIRACUSA, cores)
 
@@ -101,8 +101,8 @@ def test_kernel_by_tables(cores: int) -> None:
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_that_clips(cores: int) -> None:
     """It also computes what others are faster for."""
-    objections = {made: CLIPPING.objection(made.op, made.types) for made in map(clipping_case, range(90))}
-    cases = [made for made, why in objections.items() if why is None or "too few" in why or "faster" in why]
+    reasons = {made: CLIPPING.unsupported_reason(made.op, made.types) for made in map(clipping_case, range(90))}
+    cases = [made for made, why in reasons.items() if why is None or "too few" in why or "faster" in why]
     assert len(cases) >= 80
     check(share(cases, cores), SIRACUSA, cores)
 

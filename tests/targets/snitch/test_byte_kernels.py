@@ -36,7 +36,7 @@ def test_depthwise_convolutions() -> None:
             [integers("int8", 1, 5, 6, 12), integers("int8", 5, 1, 3, 3), few[:5], abs(few[:5]) * 2**15, few[:5]],
         ),
     ]  # fmt: skip
-    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
+    assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, SNITCH)
 
 
@@ -56,7 +56,7 @@ def test_sums_that_floats_do_not_hold() -> None:
     case = Case(
         kernel("depthwise_bytes.c"), Conv(groups=2), [integers("int8", 1, 2, 17, 17), integers("int8", 2, 1, 17, 17)]
     )
-    assert case.kernel.objection(case.op, case.types) == "sums of 289 products may be more than 4194303"
+    assert case.kernel.unsupported_reason(case.op, case.types) == "sums of 289 products may be more than 4194303"
 
 
 @pytest.mark.parametrize("rounding", ["half_up", "half_even", "half_away"])

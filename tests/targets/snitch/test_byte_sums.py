@@ -12,7 +12,7 @@ from tilewright.ir.requant import full_range
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.snitch.byte_sums import KERNELS, objection
+from tilewright.targets.snitch.byte_sums import KERNELS, unsupported_reason
 
 SNITCH = targets.find("snitch")
 (ADD,) = KERNELS
@@ -26,7 +26,7 @@ def case(op: RequantizedAdd, shape: tuple[int, ...], *dtypes: str) -> Case:
     limits = [np.iinfo(dtype) for dtype in dtypes]
     arrays = [RNG.integers(one.min, one.max + 1, shape).astype(one.dtype) for one in limits]
     made = Case(ADD, op, arrays)
-    assert objection(made.op, made.types) is None
+    assert unsupported_reason(made.op, made.types) is None
     return made
 
 
@@ -45,8 +45,8 @@ def test_results_are_exact() -> None:
 def test_what_it_does_not_take() -> None:
     row, rows = np.zeros((1, 4), np.int8), np.zeros((3, 4), np.int8)
     broadcast = Case(ADD, RequantizedAdd(FIRST, SECOND, OUT), [rows, row])
-    assert objection(broadcast.op, broadcast.types) == "an operand is broadcast"
+    assert unsupported_reason(broadcast.op, broadcast.types) == "an operand is broadcast"
     few = Case(ADD, RequantizedAdd(FIRST, SECOND, OUT), [rows, rows])
-    assert objection(few.op, few.types) == "it has less than 512 elements"
+    assert unsupported_reason(few.op, few.types) == "it has less than 512 elements"
     wide = Case(ADD, RequantizedAdd(replace(FIRST, requant=full_range(2, "int32")), SECOND, OUT), [rows, rows])
-    assert objection(wide.op, wide.types) == "a summand has more than a byte"
+    assert unsupported_reason(wide.op, wide.types) == "a summand has more than a byte"

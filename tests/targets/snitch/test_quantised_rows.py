@@ -9,7 +9,7 @@ from tilewright import targets
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.snitch.quantised_rows import KERNELS, norm_objection
+from tilewright.targets.snitch.quantised_rows import KERNELS, norm_unsupported
 
 SNITCH = targets.find("snitch")
 (NORM,) = KERNELS
@@ -21,7 +21,7 @@ def case(x: np.ndarray, requant: Requant, zero: int = 0, centred: bool = True, e
     mul = RNG.integers(-(2**30), 2**30, (1, length)).astype(np.int32)
     add = RNG.integers(-(2**24), 2**24, (1, length)).astype(np.int32)
     made = Case(NORM, QLinearRowNorm(1, centred, zero, epsilon, 32, 17, requant), [x, mul, add])
-    assert norm_objection(made.op, made.types) is None
+    assert norm_unsupported(made.op, made.types) is None
     return made
 
 
@@ -55,9 +55,9 @@ def test_results_are_exact() -> None:
 def test_what_it_does_not_take(length: int, mul: int, requant: Requant, reason: str) -> None:
     factors = np.ones((1, mul), np.int32)
     made = Case(NORM, QLinearRowNorm(1, requant=requant), [np.zeros((2, length), np.int8), factors, factors])
-    objection = norm_objection(made.op, made.types)
-    assert objection is not None
-    assert reason in objection
+    unsupported_reason = norm_unsupported(made.op, made.types)
+    assert unsupported_reason is not None
+    assert reason in unsupported_reason
 
 
 @pytest.mark.fast
@@ -74,6 +74,6 @@ def test_sums_that_doubles_and_words_hold(shift: int, lift: int, rounding: str, 
     ones = np.ones((1, 64), np.int32)
     op = QLinearRowNorm(1, lift=lift, requant=full_range(shift, "int8", 0, rounding))
     made = Case(NORM, op, [np.zeros((2, 64), np.int8), ones, ones])
-    objection = norm_objection(made.op, made.types)
-    assert (reason is None) == (objection is None)
-    assert objection is None or (reason or "") in objection
+    unsupported_reason = norm_unsupported(made.op, made.types)
+    assert (reason is None) == (unsupported_reason is None)
+    assert unsupported_reason is None or (reason or "") in unsupported_reason

@@ -9,7 +9,7 @@ from tilewright import targets
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ops.requantshift import RequantShift
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.snitch.requantising import KERNELS, objection
+from tilewright.targets.snitch.requantising import KERNELS, unsupported_reason
 
 SNITCH = targets.find("snitch")
 (REQUANT,) = KERNELS
@@ -26,7 +26,7 @@ def case(shape: tuple[int, ...], dtype: str, requant: Requant, axis: int) -> Cas
     odd = np.arange(channels) % 2
     mul, add = (values + odd * RNG.integers(-99, 99, channels) for values in (mul, add))
     made = Case(REQUANT, RequantShift(requant, axis), [x, mul.astype(np.int32), add.astype(np.int32)])
-    assert objection(made.op, made.types) is None
+    assert unsupported_reason(made.op, made.types) is None
     return made
 
 
@@ -53,4 +53,4 @@ def test_results_are_exact() -> None:
 def test_what_it_does_not_take(requant: Requant, reason: str) -> None:
     ones = np.ones(1, np.int32)
     made = Case(REQUANT, RequantShift(requant), [np.zeros((2, 4), np.int8), ones, ones])
-    assert reason in (objection(made.op, made.types) or "")
+    assert reason in (unsupported_reason(made.op, made.types) or "")

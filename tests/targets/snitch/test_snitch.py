@@ -124,7 +124,7 @@ def test_convolutions() -> None:
         ),
         Case(of_bytes, Conv(strides=(2, 2)), [integers("int8", 1, 40, 6, 6), integers("int8", 6, 40, 1, 1)]),
     ]
-    assert all(case.kernel.objection(case.op, case.types) is None for case in cases)
+    assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, SNITCH)
 
 
@@ -133,7 +133,7 @@ def test_two_tensors(op: Op) -> None:
     shapes = [((130,), (130,)), ((33,), (33,)), ((9, 8), (8,)), ((50,), (1,)), ((3, 4, 6), (3, 1, 6)), ((6,), (4, 6))]
     streams = kernel(f"{op.kind.lower()}_streams.c")
     cases = [Case(streams, op, [floats(*a), floats(*b)]) for a, b in shapes]
-    assert all(streams.objection(op, case.types) is None for case in cases)
+    assert all(streams.unsupported_reason(op, case.types) is None for case in cases)
     check(cases, SNITCH)
 
 
@@ -141,4 +141,4 @@ def test_two_tensors(op: Op) -> None:
 @pytest.mark.parametrize(("a", "b"), [((3, 5), (5,)), ((1,), (4,)), ((3, 4), (3, 1))])
 def test_what_streams_do_not_take(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     case = Case(kernel("add_streams.c"), Add(), [floats(*a), floats(*b)])
-    assert case.kernel.objection(case.op, case.types) is not None
+    assert case.kernel.unsupported_reason(case.op, case.types) is not None

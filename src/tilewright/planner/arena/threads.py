@@ -81,11 +81,11 @@ def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:
     if type(op).footprint is not Op.footprint or not all(kind.elements for kind in grid.types.values()):
         return
     try:
-        fixed = op.unsplittable(shapes) | op.reductions(shapes) | kernel.whole
+        fixed = op.unsplittable(shapes) | op.reductions(shapes) | kernel.unsplit_loops
     except NotImplementedError:
         return
     for loop, extent in grid.extents.items():
-        multiple, least = kernel.multiples.get(loop, 1), kernel.least.get(loop, 1)
+        multiple, least = kernel.multiples.get(loop, 1), kernel.min_tile.get(loop, 1)
         size = math.ceil(extent / threads / multiple) * multiple
         if loop not in fixed and size < extent and (extent % size or size) >= least:
             yield Cut(loop, extent, size)

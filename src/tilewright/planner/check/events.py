@@ -276,7 +276,7 @@ class _Checker:
             (argument.operand.tensor, clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
             if not (argument.operand.is_result and _leaves_results(event, layer))
-            if not (event.kind == "submit" and argument.operand.name in option.kernel.finished_with(grid.op))
+            if not (event.kind == "submit" and argument.operand.name in option.kernel.epilogue_operands(grid.op))
         )
         if sorted((region.tensor, region.spans) for region in regions) != expected:
             raise _fault(where, "has other windows than its tile")
@@ -289,7 +289,7 @@ class _Checker:
         """A call reads its parameters, and has working memory: cores finish from what the accelerator has left there,
         that begins with what they have gathered."""
         reads, writes = ({r.role: r for r in regions if r.role} for regions in (event.reads, event.writes))
-        left = event.kind == "finish" or (event.kind == "submit" and layer.gathers)
+        left = event.kind == "finish" or (event.kind == "submit" and layer.has_prologue)
         wanted = {PARAMS: layer.params, **({SCRATCH: layer.scratch} if left else {})}
         made = {} if event.kind == "finish" else {SCRATCH: layer.scratch}
         for found, slots in ((reads, wanted), (writes, made)):
@@ -324,8 +324,8 @@ class _Checker:
         wanted = list(range(layer.tiles)) if option.mode != "dma_copy" else []
         kinds = {first: wanted}
         if first == "submit":
-            kinds |= {"gather": wanted} if layer.gathers else {}
-            kinds |= {"finish": wanted} if layer.finishes else {}
+            kinds |= {"gather": wanted} if layer.has_prologue else {}
+            kinds |= {"finish": wanted} if layer.has_epilogue else {}
         for kind in ("run", "gather", "submit", "finish"):
             found = self.calls.get((layer.number, kind), [])
             ordered = sorted(found) if layer.loop == PER_CORE else found
@@ -392,7 +392,7 @@ def _is_one_of(region: Region, slots: Slots) -> bool:
 
 def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
     """Whether a call writes its working memory only."""
-    return event.kind == "gather" or (event.kind == "submit" and layer.finishes)
+    return event.kind == "gather" or (event.kind == "submit" and layer.has_epilogue)
 
 
 def _fault(where: str, what: str) -> InternalError:

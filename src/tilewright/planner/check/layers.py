@@ -147,13 +147,13 @@ def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
 
 def _offloads(layer: LayerSchedule, once: bool) -> tuple[str, ...]:
     """Of a layer that an accelerator computes."""
-    kernel, held = layer.option.kernel, {operand.name for operand in layer.option.held}
-    if once and kernel.prepares:
+    kernel, held = layer.option.kernel, {operand.name for operand in layer.option.single_buffered}
+    if once and kernel.can_preprogram:
         return OFFLOAD_ONCE, SUBMIT_AHEAD
     if not kernel.in_order or (layer.buffers == 1 and layer.tiles > 1):
-        plain = layer.buffers > 1 and not (kernel.gathers or kernel.finishes)
+        plain = layer.buffers > 1 and not (kernel.has_prologue or kernel.has_epilogue)
         return () if held else (OFFLOAD, *[OFFLOAD_STARVED] * plain, *[SUBMIT] * (layer.tiles == 1))
-    if kernel.gathers or kernel.finishes or len(held) > 1 or not held <= kernel.held:
+    if kernel.has_prologue or kernel.has_epilogue or len(held) > 1 or not held <= kernel.single_buffered:
         return ()
     return OFFLOAD_QUEUED, *[SUBMIT] * (layer.tiles == 1)
 

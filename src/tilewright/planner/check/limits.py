@@ -38,19 +38,19 @@ def check_kernels(schedule: ClusterSchedule) -> None:
             continue
         kernel, grid, where = option.kernel, option.grid, option.node.where
         for cut in grid.cuts:
-            if cut.loop in kernel.whole:
+            if cut.loop in kernel.unsplit_loops:
                 raise InternalError(
                     option.node.where, f"{kernel.stem} needs all of loop {cut.loop}, tiles have {cut.size}"
                 )
             sizes = {cut.size, cut.extent - cut.size * (cut.count - 1)}
-            if min(sizes) < kernel.least.get(cut.loop, 1):
+            if min(sizes) < kernel.min_tile.get(cut.loop, 1):
                 raise InternalError(
-                    option.node.where, f"{kernel.stem} needs {kernel.least[cut.loop]} of loop {cut.loop}"
+                    option.node.where, f"{kernel.stem} needs {kernel.min_tile[cut.loop]} of loop {cut.loop}"
                 )
             if cut.size % kernel.multiples.get(cut.loop, 1):
                 raise InternalError(where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
         for tile in _kinds_of_tiles(layer):
-            if (why := kernel.objection(grid.local_op(tile), grid.local_types(tile))) is not None:
+            if (why := kernel.unsupported_reason(grid.local_op(tile), grid.local_types(tile))) is not None:
                 raise InternalError(where, f"{kernel.stem} does not take tile {tile}: {why}")
 
 

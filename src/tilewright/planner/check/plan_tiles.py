@@ -88,7 +88,7 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
     moves = len({tuple((span.start, span.stop) for span in spans) for spans in windows}) > 1
     # What no tile changes may be one for all.
     needed = (2 if option.double else 1) * workers if moves else 1 if operand.is_ready else workers
-    if operand.name in option.kernel.held and operand.period > 1 and option.mode == "offload":
+    if operand.name in option.kernel.single_buffered and operand.period > 1 and option.mode == "offload":
         needed = 1
     if operand.buffers < needed:
         raise InternalError(where, f"{operand.buffers} buffers of {operand.name}, {needed} are needed")

@@ -13,7 +13,7 @@ from tilewright.planner.cluster.sketches import Sketch, all_sketches, holds_tile
 from tilewright.planner.cluster.tile_params import kinds, most_scratch
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
 from tilewright.planner.cluster.untiled_options import can_be_copied_by_dma, dma_copy, in_l2, is_in_place
-from tilewright.target.kernel import Kernel, no_objection
+from tilewright.target.kernel import Kernel, always_supported
 from tilewright.target.mapping import Choice
 from tilewright.tiling.tiles import Cut, Inside, TileGrid
 
@@ -94,12 +94,12 @@ class _Settling:
 
 def _takes_tiles(kernel: Kernel, grid: TileGrid) -> bool:
     """Whether a kernel takes the tiles at the corners of a grid as it takes the whole."""
-    if kernel.objection is no_objection or not grid.cuts:
+    if kernel.unsupported_reason is always_supported or not grid.cuts:
         return True
     corners = itertools.product(*((0, cut.count - 1) for cut in grid.cuts))
     loops = [cut.loop for cut in grid.cuts]
     tiles = (dict(zip(loops, corner, strict=True)) for corner in corners)
-    return all(kernel.objection(grid.local_op(tile), grid.local_types(tile)) is None for tile in tiles)
+    return all(kernel.unsupported_reason(grid.local_op(tile), grid.local_types(tile)) is None for tile in tiles)
 
 
 def fits(layer: Layer, limits: Limits) -> bool:

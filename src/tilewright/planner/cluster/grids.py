@@ -45,7 +45,7 @@ def _splittable(layer: Layer) -> dict[str, int]:
     if type(op).footprint is not Op.footprint:
         return {}
     try:
-        fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.whole
+        fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.unsplit_loops
         return {loop: extent for loop, extent in layer.whole.extents.items() if loop not in fixed and extent > 1}
     except NotImplementedError:
         return {}
@@ -54,5 +54,5 @@ def _splittable(layer: Layer) -> dict[str, int]:
 def _tile_sizes(kernel: Kernel, loop: str, extent: int) -> list[int]:
     multiple = kernel.multiples.get(loop, 1)
     sizes = {-(-extent // (parts * multiple)) * multiple for parts in (*PARTS, extent) if parts <= extent}
-    least = kernel.least.get(loop, 1)
+    least = kernel.min_tile.get(loop, 1)
     return sorted((size for size in sizes if size < extent and (extent % size or size) >= least), reverse=True)

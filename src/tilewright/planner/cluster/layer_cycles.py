@@ -164,7 +164,7 @@ def predicted(
         again = 0.0 if manner.mode == "per_core" else (rounds - 1) * costs.latency
         moving = max(more + again if more > 0 else 0.0 for more in (incoming - first, outgoing - last))
         # Cores that gather wait for operands; only what else they do goes on meanwhile.
-        hidden = computing + moving if manner.kernel.gathers else max(computing, moving)
+        hidden = computing + moving if manner.kernel.has_prologue else max(computing, moving)
         total = fixed + hidden + first + last + waits + renewing
     else:
         total = fixed + computing + incoming + outgoing + waits
@@ -192,7 +192,7 @@ def _asked(tiles: int, streams: Sequence[Stream], periods: Sequence[int]) -> int
 def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:
     """Whether jobs are described while the layer before is still at work: nothing else has to be done between."""
     is_moved = any(stream.is_result or not stream.is_ready for stream in streams)
-    return manner.kernel.prepares and facts.tiles == 1 and not is_moved
+    return manner.kernel.can_preprogram and facts.tiles == 1 and not is_moved
 
 
 def _described_ahead(timeline: CycleEstimate) -> CycleEstimate:

@@ -112,7 +112,10 @@ def _bufferings(mode: str, tiles: int, home: Homes, limits: Limits) -> list[bool
 
 def _held(layer: Layer, streams: Sequence[Stream]) -> list[str]:
     """The operands of which one buffer may be enough, and none of them."""
-    return ["", *(s.part.name for s in streams if s.part.name in layer.kernel.held and s.part.moves and not s.l3)]
+    return [
+        "",
+        *(s.part.name for s in streams if s.part.name in layer.kernel.single_buffered and s.part.moves and not s.l3),
+    ]
 
 
 def _manner(layer: Layer, grid: TileGrid, double: bool, limits: Limits) -> Manner:

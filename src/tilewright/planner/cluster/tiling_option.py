@@ -124,7 +124,7 @@ class TilingOption:
         return sum(o.bytes * loads for o, loads in turns if o.streamed) * dma.read
 
     @cached_property
-    def held(self) -> tuple[Operand, ...]:
+    def single_buffered(self) -> tuple[Operand, ...]:
         """The operands that have one buffer where all else has two, though another part is needed after some tiles."""
         if self.mode != "offload" or not self.double:
             return ()

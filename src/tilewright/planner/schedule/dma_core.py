@@ -58,7 +58,7 @@ class DmaCore:
     def _wait_for(self, numbers: tuple[int, ...]) -> Stream:
         for number in numbers:
             yield WaitJob(DMA, self.submitted.pop(number))
-            if self.moves.schedule.layers[number].finishes:
+            if self.moves.schedule.layers[number].has_epilogue:
                 yield BARRIER
 
     def _stage(self, number: int | None) -> Stream:
@@ -166,7 +166,7 @@ class DmaCore:
                     loading = storing = None
                 yield from self._start(layer, tile + 1, jobs)
             yield WaitJob(DMA, jobs[tile % 2])
-            if layer.finishes:
+            if layer.has_epilogue:
                 yield BARRIER
                 yield BARRIER
             if layer.submits_early:
@@ -245,7 +245,7 @@ class DmaCore:
 
     def _meet_to_gather(self, layer: LayerSchedule) -> Stream:
         """When operands are there, and when the cores have gathered them."""
-        if layer.gathers:
+        if layer.has_prologue:
             yield BARRIER
             yield BARRIER
 
@@ -260,7 +260,7 @@ class DmaCore:
     def _offload_once(self, layer: LayerSchedule) -> Stream:
         yield from self._describe(layer)
         yield WaitJob(DMA, self.submitted.pop(layer.number))
-        if layer.finishes:
+        if layer.has_epilogue:
             yield BARRIER
 
     def _submit(self, layer: LayerSchedule) -> Stream:

@@ -122,7 +122,7 @@ class Machine:
 
     def _compute(self, call: Call) -> None:
         layer = self.schedule.layers[call.layer]
-        if call.kind == "submit" and layer.finishes:
+        if call.kind == "submit" and layer.has_epilogue:
             self._check_params(call)
             self._spoil(call)
             return

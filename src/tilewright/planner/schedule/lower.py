@@ -83,7 +83,7 @@ def _loop(plan: Plan, step: Step, moves: bool) -> str:
     once = option.grid.tiles == 1 and not moves
     if option.mode == "cooperative":
         return COOPERATIVE_ONCE if once else COOPERATIVE
-    ahead = once and option.kernel.prepares
+    ahead = once and option.kernel.can_preprogram
     if step.in_flight:
         return SUBMIT_AHEAD if ahead else SUBMIT
     if option.kernel.in_order and not ahead and (option.double or option.grid.tiles == 1):
@@ -95,7 +95,12 @@ def _loop(plan: Plan, step: Step, moves: bool) -> str:
 
 def _is_starved(option: TilingOption, dma: Link) -> bool:
     """Whether an accelerator waits for the transfers of its tiles, which nothing but itself may then put off."""
-    if not option.double or option.kernel.gathers or option.kernel.finishes or any(o.l3 for o in option.operands):
+    if (
+        not option.double
+        or option.kernel.has_prologue
+        or option.kernel.has_epilogue
+        or any(o.l3 for o in option.operands)
+    ):
         return False
     tiles = option.grid.tiles
     moved = sum(o.bytes * tiles / o.period for o in option.operands if o.streamed and not o.is_result and o.period)

@@ -26,7 +26,7 @@ class Regions:
     def call(
         self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
     ) -> Call:
-        unread = layer.finished_with if kind == "submit" else frozenset()
+        unread = layer.epilogue_operands if kind == "submit" else frozenset()
         operands = [a for a in layer.arguments if not a.operand.is_result and a.operand.name not in unread]
         reads = [self._argument(layer, a, tile, turn, number) for a in operands]
         writes = [self._argument(layer, a, tile, turn, number) for a in layer.arguments if a.operand.is_result]
@@ -34,11 +34,11 @@ class Regions:
             reads.append(own_buffer(layer.params, PARAMS, 0, 0, ()))
         if layer.scratch is not None:
             scratch = own_buffer(layer.scratch, SCRATCH, turn, number, ((tile, tile + 1),))
-            if kind == "finish" or (kind == "submit" and layer.gathers):
+            if kind == "finish" or (kind == "submit" and layer.has_prologue):
                 reads.append(scratch)
             if kind != "finish":
                 writes.append(scratch)
-        if kind == "gather" or (kind == "submit" and layer.finishes):
+        if kind == "gather" or (kind == "submit" and layer.has_epilogue):
             writes = [region for region in writes if region.role == SCRATCH]
         return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
 

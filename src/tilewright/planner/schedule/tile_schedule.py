@@ -186,12 +186,12 @@ class LayerSchedule:
     @property
     def renewals(self) -> tuple[Move, ...]:
         """The loads into the only buffer of what stays for several tiles, while all else has two."""
-        return tuple(move for move in self.loads if move.operand in self.option.held)
+        return tuple(move for move in self.loads if move.operand in self.option.single_buffered)
 
     @property
     def tile_loads(self) -> tuple[Move, ...]:
         """The others."""
-        return tuple(move for move in self.loads if move.operand not in self.option.held)
+        return tuple(move for move in self.loads if move.operand not in self.option.single_buffered)
 
     @property
     def held_tiles(self) -> int:
@@ -199,25 +199,25 @@ class LayerSchedule:
         return min((move.when.period for move in self.renewals), default=self.tiles)
 
     @property
-    def gathers(self) -> bool:
-        return self.option.kernel.gathers
+    def has_prologue(self) -> bool:
+        return self.option.kernel.has_prologue
 
     @property
-    def finishes(self) -> bool:
-        return self.option.kernel.finishes
+    def has_epilogue(self) -> bool:
+        return self.option.kernel.has_epilogue
 
     @property
-    def finished_with(self) -> frozenset[str]:
+    def epilogue_operands(self) -> frozenset[str]:
         """Operands that the accelerator does not read, but the cores that finish."""
-        return self.option.kernel.finished_with(self.option.grid.op)
+        return self.option.kernel.epilogue_operands(self.option.grid.op)
 
     @property
     def submits_early(self) -> bool:
         """Whether the accelerator can have a tile before what is loaded for it is there; of two, that of the second is
         there anyway."""
-        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.finishes or self.gathers:
+        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.has_epilogue or self.has_prologue:
             return False
-        return all(not move.when.period or move.operand.name in self.finished_with for move in self.loads)
+        return all(not move.when.period or move.operand.name in self.epilogue_operands for move in self.loads)
 
     @property
     def waits_for_staged(self) -> bool:

@@ -41,7 +41,7 @@ class WorkerCores:
 
     def _finished(self, numbers: tuple[int, ...]) -> Stream:
         for number in numbers:
-            if self.moves.schedule.layers[number].finishes:
+            if self.moves.schedule.layers[number].has_epilogue:
                 yield BARRIER
                 yield self.moves.regions.call(self.moves.schedule.layers[number], CORES, "finish", 0, 0, 0)
 
@@ -114,7 +114,7 @@ class WorkerCores:
         for tile in range(layer.tiles):
             if layer.buffers > 1:
                 yield from self._gathered(layer, tile + 1)
-            if layer.finishes:
+            if layer.has_epilogue:
                 yield BARRIER
                 yield self.moves.regions.call(layer, CORES, "finish", tile, tile, 0)
                 yield BARRIER
@@ -123,14 +123,14 @@ class WorkerCores:
 
     def _gathered(self, layer: LayerSchedule, tile: int) -> Stream:
         """Of a tile, if there is one more."""
-        if layer.gathers and tile < layer.tiles:
+        if layer.has_prologue and tile < layer.tiles:
             yield BARRIER
             yield self.moves.regions.call(layer, CORES, "gather", tile, tile, 0)
             yield BARRIER
 
     def _offload_once(self, layer: LayerSchedule) -> Stream:
         yield BARRIER
-        if layer.finishes:
+        if layer.has_epilogue:
             yield BARRIER
             yield self.moves.regions.call(layer, CORES, "finish", 0, 0, 0)
 

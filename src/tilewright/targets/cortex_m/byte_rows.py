@@ -28,9 +28,11 @@ def apart(op: Op, types: Types) -> str | None:
 
 
 KERNELS = (
-    Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, objection=other_rounding, header="qlinearadd.h"),
     Kernel(
-        QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=apart,
+        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, unsupported_reason=other_rounding, header="qlinearadd.h",
+    ),
+    Kernel(
+        QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,
         header="qlinearreducemean.h",
     ),
 )  # fmt: skip

@@ -95,14 +95,17 @@ CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}
 PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}
 
 KERNELS = (
-    Kernel(PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, objection=not_apart, features=conv_features),
     Kernel(
-        PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, objection=not_joined,
+        PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, unsupported_reason=not_apart,
+        features=conv_features,
+    ),
+    Kernel(
+        PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, unsupported_reason=not_joined,
         header="conv_pairs.h", features=conv_features, samples=lambda: halves_samples.conv_samples(paired_conv),
     ),
-    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, objection=not_apart),
+    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, unsupported_reason=not_apart),
     Kernel(
-        PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, objection=not_joined,
+        PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, unsupported_reason=not_joined,
         header="matmul_pairs.h", features=product_features,
         samples=lambda: halves_samples.product_samples(paired_product),
     ),

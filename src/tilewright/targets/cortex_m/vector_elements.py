@@ -45,19 +45,19 @@ def last_axis_kept(op: Op, types: Types) -> str | None:
 
 KERNELS = (
     Kernel(
-        TfliteAdd, "tfliteadd_mve.c", "A B -> Y", {"A": SHORT, "B": SHORT, "Y": SHORT}, objection=doubled_down,
+        TfliteAdd, "tfliteadd_mve.c", "A B -> Y", {"A": SHORT, "B": SHORT, "Y": SHORT}, unsupported_reason=doubled_down,
         header="tfliteadd.h",
     ),
     Kernel(
-        RequantizedAdd, "requantizedadd_mve.c", "A B -> Y", {"A": TOTALS, "B": TOTALS, "Y": SHORT}, objection=all_fit,
-        header="requantizedadd.h",
+        RequantizedAdd, "requantizedadd_mve.c", "A B -> Y", {"A": TOTALS, "B": TOTALS, "Y": SHORT},
+        unsupported_reason=all_fit, header="requantizedadd.h",
     ),
     Kernel(
-        RequantShift, "requantshift_mve.c", "X mul:int32 add:int32 -> Y", {"X": TOTALS, "Y": SHORT}, objection=all_fit,
-        header="requantshift.h",
+        RequantShift, "requantshift_mve.c", "X mul:int32 add:int32 -> Y", {"X": TOTALS, "Y": SHORT},
+        unsupported_reason=all_fit, header="requantshift.h",
     ),
     Kernel(
-        QLinearReduceMean, "qlinearreducemean_mve.c", "X -> Y", {"X": SHORT, "Y": TOTALS}, objection=last_axis_kept,
-        header="qlinearreducemean.h",
+        QLinearReduceMean, "qlinearreducemean_mve.c", "X -> Y", {"X": SHORT, "Y": TOTALS},
+        unsupported_reason=last_axis_kept, header="qlinearreducemean.h",
     ),
 )  # fmt: skip

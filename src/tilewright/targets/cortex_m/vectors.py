@@ -109,7 +109,7 @@ def product_scratch(op: Op, types: Types) -> int:
     return 4 * columns + VECTOR * vectors * (1 + columns)
 
 
-def product_objection(op: Op, types: Types) -> str | None:
+def product_unsupported(op: Op, types: Types) -> str | None:
     """Columns are laid out anew, which some rows pay for."""
     fields, requant = op.params(types), cast(MatMul, op).requant
     if cast(int, fields["rows"]) < FEWEST_ROWS:
@@ -126,7 +126,7 @@ TYPES = {"X": ELEMENTS, "Y": TOTALS}
 
 KERNELS = (
     Kernel(
-        MatMul, "matmul_mve.c", INTEGER_MATMUL, NARROW_MATMUL, product_params, product_scratch, product_objection,
+        MatMul, "matmul_mve.c", INTEGER_MATMUL, NARROW_MATMUL, product_params, product_scratch, product_unsupported,
         header="matmul_mve.h",
     ),
     Kernel(

@@ -85,17 +85,17 @@ KERNELS = (
     replace(byte_sums.KERNEL, samples=sum_samples),
     Kernel(
         QLinearAdd, "qlinearadd_wide.c", "A B -> Y", {"A": INTEGER, "B": INTEGER, "Y": INTEGER},
-        objection=exact_rounding, header="qlinearadd.h",
+        unsupported_reason=exact_rounding, header="qlinearadd.h",
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER},
-        objection=own_factors, header="qlinearrownorm.h",
+        unsupported_reason=own_factors, header="qlinearrownorm.h",
     ),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_last.c", "X -> Y", {"X": BYTE, "Y": INTEGER}, mean_params,
-        objection=rows_added,
+        unsupported_reason=rows_added,
     ),
-    Kernel(Transpose, "interleave.c", "X -> Y", {"X": BYTE, "Y": BYTE}, plane_params, objection=few_planes),
+    Kernel(Transpose, "interleave.c", "X -> Y", {"X": BYTE, "Y": BYTE}, plane_params, unsupported_reason=few_planes),
     Kernel(Lookup, "lookup.c", "X table -> Y", {"X": BYTE, "table": FLOAT, "Y": FLOAT}),
 )  # fmt: skip
 FUSED = Kernel(
@@ -105,7 +105,7 @@ FUSED = Kernel(
 """For Arm's vectors, which multiply and add in one instruction."""
 SCALED_SUM = Kernel(
     TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": BYTE, "B": BYTE, "Y": BYTE}, scaled_sum_params,
-    objection=rounded_twice,
+    unsupported_reason=rounded_twice,
 )  # fmt: skip
 """For Arm's vectors, which round products as TensorFlow Lite does."""
 

@@ -27,7 +27,7 @@ MOST_TILE = 10
 """Rows of a tile on any processor."""
 
 
-def _objection(op: Op, types: Types) -> str | None:
+def _unsupported_reason(op: Op, types: Types) -> str | None:
     fields = op.params(types)
     if fields["a_column"] != 1 and fields["inner"] != 1:
         return "elements of a row of A are no neighbours"
@@ -59,7 +59,7 @@ def _nibble_features(op: Op, types: Types, extents: Mapping[str, int], cores: in
 
 NIBBLE_PRODUCT = Kernel(
     MatMulNBits, "matmul_nibbles.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
-    objection=_not_nibbles, header="matmul_nbits.h", features=_nibble_features, samples=nibble_samples,
+    unsupported_reason=_not_nibbles, header="matmul_nbits.h", features=_nibble_features, samples=nibble_samples,
 )  # fmt: skip
 """For Arm's vectors."""
 
@@ -80,11 +80,11 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     return (
         *((NIBBLE_PRODUCT,) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else ()),
         Kernel(
-            MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=product_scratch, objection=_objection,
-            header="matmul.h", activations=ACTIVATIONS,
+            MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=product_scratch,
+            unsupported_reason=_unsupported_reason, header="matmul.h", activations=ACTIVATIONS,
         ),
         Kernel(
-            Softmax, "softmax_rows.c", "X:float32 -> Y:float32", {}, objection=_not_rows, header="softmax.h",
+            Softmax, "softmax_rows.c", "X:float32 -> Y:float32", {}, unsupported_reason=_not_rows, header="softmax.h",
         ),
         Kernel(
             FusedAttention, "attention_panels.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},

@@ -226,7 +226,7 @@ def product_scratch(columns: int, op: Op, types: Types) -> int:
     return 3 * 4 * wide + inner * (1 + MOST_ROWS + wide)
 
 
-def product_objection(op: Op, types: Types) -> str | None:
+def product_unsupported(op: Op, types: Types) -> str | None:
     fields = op.params(types)
     if fields["y_column"] != 1 and fields["columns"] != 1:
         return "results of a row lie side by side"
@@ -261,12 +261,12 @@ PACKED = (
             types,
             conv_params,
             conv_scratch,
-            objection,
+            unsupported_reason,
             header="conv_dot.h",
             features=packed_features,
         )
         for op in (PackedConvolution, PackedProduct)
-        for source, signature, types, objection in (
+        for source, signature, types, unsupported_reason in (
             ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
             ("conv_dot_twice.c", TWICE, FOLLOWED, requantised_again),
             ("conv_dot_sum.c", SUM, FOLLOWED, added_to),
@@ -315,7 +315,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         ),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
-            partial(product_scratch, columns), product_objection, header="matmul_dot.h",
+            partial(product_scratch, columns), product_unsupported, header="matmul_dot.h",
             features=computed_features, samples=computed_samples,
         ),
     )  # fmt: skip

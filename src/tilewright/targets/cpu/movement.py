@@ -28,7 +28,7 @@ def _matrices(op: Transpose, types: Types) -> tuple[int, int, int] | None:
     return None
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     return None if _matrices(instance(op, Transpose), types) else "it exchanges two runs of axes"
 
 
@@ -38,6 +38,8 @@ def params(op: Op, types: Types) -> Params:
 
 
 KERNELS = (
-    Kernel(Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, objection=objection),
+    Kernel(
+        Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, unsupported_reason=unsupported_reason
+    ),
     Kernel(ConcatSlices, "concat_slices.c", "X* -> Y", {"X": MOVED, "Y": MOVED}, samples=concat_samples),
 )

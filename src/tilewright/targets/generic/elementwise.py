@@ -29,13 +29,13 @@ def binary(kind: str, dtypes: frozenset[str] = NUMBERS, result: frozenset[str] |
 def variant(kind: str, source: str, attribute: str, value: str | int, signature: str, dtypes: frozenset[str]) -> Kernel:
     """A kernel for one value of an attribute."""
 
-    def objection(op: Op, types: Types) -> str | None:
+    def unsupported_reason(op: Op, types: Types) -> str | None:
         found = getattr(op, attribute)
         return None if found == value else f"{attribute} is {found}"
 
     types = dict.fromkeys(signature.replace("->", "").split(), dtypes)
     header = "unary.h" if signature == "X -> Y" else "binary.h"
-    return Kernel(operator(kind), source, signature, types, header=header, objection=objection)
+    return Kernel(operator(kind), source, signature, types, header=header, unsupported_reason=unsupported_reason)
 
 
 FLOAT_FUNCTIONS = (

@@ -253,11 +253,12 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
             activations=ACTIVATIONS,
         ),
         Kernel(
-            MatMul, f"matmul_dot_{dtype}.c", matmul, {}, objection=for_dots, header="matmul.h", activations=ACTIVATIONS,
+            MatMul, f"matmul_dot_{dtype}.c", matmul, {}, unsupported_reason=for_dots, header="matmul.h",
+            activations=ACTIVATIONS,
         ),
         Kernel(
-            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, objection=scattered, header="matmul.h",
-            activations=ACTIVATIONS,
+            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, unsupported_reason=scattered,
+            header="matmul.h", activations=ACTIVATIONS,
         ),
     )  # fmt: skip
 
@@ -293,17 +294,17 @@ KERNELS = (
         header="conv.h",
     ),
     Kernel(
-        Conv, "conv_plain.c", INTEGER_CONV, {"X": SUMMED, "W": SUMMED, "Y": TOTALS}, objection=channels_second,
+        Conv, "conv_plain.c", INTEGER_CONV, {"X": SUMMED, "W": SUMMED, "Y": TOTALS}, unsupported_reason=channels_second,
         header="conv.h",
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        scratch=window_scratch, objection=channels_last, header="conv.h", activations=ACTIVATIONS,
+        scratch=window_scratch, unsupported_reason=channels_last, header="conv.h", activations=ACTIVATIONS,
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
         {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=window_scratch,
-        objection=channels_last, header="conv.h",
+        unsupported_reason=channels_last, header="conv.h",
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
@@ -325,37 +326,43 @@ KERNELS = (
     ),
     Kernel(
         PackedConv, "conv_packed.c", "X W:uint8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
-        scratch=unpacked_filter, objection=packed_channels_second, header="conv_packed.h",
+        scratch=unpacked_filter, unsupported_reason=packed_channels_second, header="conv_packed.h",
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),
     Kernel(
-        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, objection=for_blocks, header="matmul.h",
+        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, unsupported_reason=for_blocks,
+        header="matmul.h", activations=ACTIVATIONS,
+    ),
+    Kernel(
+        MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, unsupported_reason=for_dots, header="matmul.h",
         activations=ACTIVATIONS,
     ),
     Kernel(
-        MatMul, "matmul_dot_f32.c", FLOAT_MATMUL, {}, objection=for_dots, header="matmul.h", activations=ACTIVATIONS,
-    ),
-    Kernel(
-        MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, objection=for_blocks,
+        MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, unsupported_reason=for_blocks,
         header="matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=widened_row, objection=for_dots,
+        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=widened_row, unsupported_reason=for_dots,
         header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_plain.c", "A B C mul:int32 add:int32 -> Y",
         {"A": NUMBERS, "B": NUMBERS, "C": NUMBERS, "Y": NUMBERS}, header="matmul.h", activations=ACTIVATIONS,
     ),
-    Kernel(MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_second, header="pool.h"),
     Kernel(
-        MaxPool, "maxpool_channels_last.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, objection=channels_last,
+        MaxPool, "maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, unsupported_reason=channels_second,
         header="pool.h",
     ),
-    Kernel(AveragePool, "averagepool.c", "X:float32 -> Y:float32", {}, objection=channels_second, header="pool.h"),
     Kernel(
-        AveragePool, "averagepool_channels_last.c", "X:float32 -> Y:float32", {}, objection=channels_last,
+        MaxPool, "maxpool_channels_last.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, unsupported_reason=channels_last,
+        header="pool.h",
+    ),
+    Kernel(
+        AveragePool, "averagepool.c", "X:float32 -> Y:float32", {}, unsupported_reason=channels_second, header="pool.h",
+    ),
+    Kernel(
+        AveragePool, "averagepool_channels_last.c", "X:float32 -> Y:float32", {}, unsupported_reason=channels_last,
         header="pool.h",
     ),
     Kernel(GlobalMaxPool, "globalmaxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="global_pool.h"),

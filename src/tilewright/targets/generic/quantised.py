@@ -88,11 +88,12 @@ KERNELS = (
     Kernel(TfliteSigmoid, "tflitesigmoid.c", "X:int16 table:uint16 -> Y:int16", {}),
     Kernel(QLinearReduceMean, "qlinearreducemean.c", "X -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(
-        QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER}, objection=channels_second
+        QLinearAveragePool, "qlinearaveragepool.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
+        unsupported_reason=channels_second,
     ),
     Kernel(
         QLinearAveragePool, "qlinearaveragepool_channels_last.c", "X -> Y", {"X": NARROW, "Y": INTEGER},
-        objection=channels_last, header="qlinearaveragepool.h",
+        unsupported_reason=channels_last, header="qlinearaveragepool.h",
     ),
     Kernel(QLinearFunction, "qlinearfunction.c", "X:int16 table:int32 -> Y", {"Y": INTEGER}),
     Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),

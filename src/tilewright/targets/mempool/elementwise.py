@@ -18,14 +18,14 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa.elementwise import (
-    add_objection,
     add_params,
-    product_objection,
+    add_unsupported,
     product_params,
+    product_unsupported,
     several_scales,
     several_tables,
-    sum_objection,
     sum_params,
+    sum_unsupported,
     without_factor,
 )
 
@@ -36,7 +36,7 @@ PACKED = NARROW | {"int32"}
 
 def pairs(op: type[Op], source: str) -> Kernel:
     types = {"A": PACKED, "B": PACKED, "Y": PACKED}
-    return Kernel(op, source, "A B -> Y", types, objection=several_types, cooperative=True, header="binary.h")
+    return Kernel(op, source, "A B -> Y", types, unsupported_reason=several_types, cooperative=True, header="binary.h")
 
 
 def several_types(op: Op, types: Types) -> str | None:
@@ -46,20 +46,20 @@ def several_types(op: Op, types: Types) -> str | None:
 
 def elements(op: type[Op], source: str, header: str) -> Kernel:
     types = {"X": PACKED, "Y": PACKED}
-    return Kernel(op, source, "X -> Y", types, objection=several_types, cooperative=True, header=header)
+    return Kernel(op, source, "X -> Y", types, unsupported_reason=several_types, cooperative=True, header=header)
 
 
 KERNELS = (
     Kernel(
-        RequantizedAdd, "requantizedadd_lanes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
+        RequantizedAdd, "requantizedadd_lanes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
         cooperative=True, header="requantizedadd_bytes.h",
     ),
     Kernel(
-        QLinearAdd, "qlinearadd_lanes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True,
-        header="qlinearadd_bytes.h",
+        QLinearAdd, "qlinearadd_lanes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,
+        cooperative=True, header="qlinearadd_bytes.h",
     ),
     Kernel(
-        QLinearMul, "qlinearmul_lanes.c", "A B -> Y", BYTES2, product_params, objection=product_objection,
+        QLinearMul, "qlinearmul_lanes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
         cooperative=True, decisive=without_factor, header="qlinearmul_bytes.h",
     ),
     Kernel(
@@ -68,11 +68,11 @@ KERNELS = (
     ),
     Kernel(
         Lookup, "lookup_local.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
-        objection=several_tables, cooperative=True, header="lookup.h",
+        unsupported_reason=several_tables, cooperative=True, header="lookup.h",
     ),
     Kernel(
         QuantizeLinear, "quantizelinear_words.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
-        objection=several_scales, cooperative=True, header="quantizelinear.h",
+        unsupported_reason=several_scales, cooperative=True, header="quantizelinear.h",
     ),
     pairs(Add, "add_lanes.c"),
     pairs(Sub, "sub_lanes.c"),

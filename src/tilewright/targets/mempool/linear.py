@@ -110,7 +110,7 @@ def conv_bytes(op: Op, types: Types, l1: int) -> int:
     return 4 * PANEL * ((filters + c.chunk) * c.words + sums) + partial_bytes(last * filters, c.words)
 
 
-def conv_objection(op: Op, types: Types) -> str | None:
+def conv_unsupported(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
         return "it is not channels last"
@@ -140,7 +140,7 @@ MOST_TAPS = 64
 """TW_MOST_TAPS in C."""
 
 
-def depthwise_objection(op: Op, types: Types) -> str | None:
+def depthwise_unsupported(op: Op, types: Types) -> str | None:
     conv, filters = cast(Conv, op), types["W"].shape[0]
     if not conv.channels_last:
         return "it is not channels last"
@@ -177,19 +177,19 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
     return (
         Kernel(
             MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-            scratch=product_bytes, cooperative=True, whole=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
+            scratch=product_bytes, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
             features=product_features, header="matmul.h",
             samples=product_samples,
         ),
         Kernel(
             Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
-            scratch=depthwise_bytes, objection=depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}),
-            multiples={"g": PANEL}, features=depthwise_features, header="conv.h",
+            scratch=depthwise_bytes, unsupported_reason=depthwise_unsupported, cooperative=True,
+            unsplit_loops=frozenset({"r", "s"}), multiples={"g": PANEL}, features=depthwise_features, header="conv.h",
         ),
         Kernel(
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
-            params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1), objection=conv_objection,
-            cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": PANEL}, features=conv_features,
-            header="conv.h", samples=conv_samples,
+            params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1),
+            unsupported_reason=conv_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}),
+            multiples={"f": PANEL}, features=conv_features, header="conv.h", samples=conv_samples,
         ),
     )  # fmt: skip

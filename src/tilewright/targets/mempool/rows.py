@@ -20,18 +20,18 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
 from tilewright.targets.mempool.elementwise import PACKED, several_types
-from tilewright.targets.siracusa.dialect import long_rows, softmax_objection, softmax_params
-from tilewright.targets.siracusa.reductions import rows_objection
+from tilewright.targets.siracusa.dialect import long_rows, softmax_params, softmax_unsupported
+from tilewright.targets.siracusa.reductions import rows_unsupported
 
 BYTES = {"X": NARROW, "Y": NARROW}
 
 
-def pool_objection(op: Op, types: Types) -> str | None:
+def pool_unsupported(op: Op, types: Types) -> str | None:
     return channels_last(op, types) or several_types(op, types)
 
 
-def extreme_objection(op: Op, types: Types) -> str | None:
-    return several_types(op, types) or rows_objection(op, types)
+def extreme_unsupported(op: Op, types: Types) -> str | None:
+    return several_types(op, types) or rows_unsupported(op, types)
 
 
 def no_elements(op: Op, types: Types) -> str | None:
@@ -40,42 +40,42 @@ def no_elements(op: Op, types: Types) -> str | None:
 
 
 def mean(op: type[Reduction], source: str, header: str) -> Kernel:
-    return Kernel(op, source, "X -> Y", BYTES, objection=rows_objection, cooperative=True, header=header)
+    return Kernel(op, source, "X -> Y", BYTES, unsupported_reason=rows_unsupported, cooperative=True, header=header)
 
 
 def halving(op: type[Op], source: str, header: str) -> Kernel:
-    return Kernel(op, source, "X -> Y", BYTES, objection=no_elements, cooperative=True, header=header)
+    return Kernel(op, source, "X -> Y", BYTES, unsupported_reason=no_elements, cooperative=True, header=header)
 
 
 KERNELS = (
     Kernel(
-        iLayerNorm, "ilayernorm_lanes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, objection=long_rows,
+        iLayerNorm, "ilayernorm_lanes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
         cooperative=True, header="integernorm.h",
     ),
     Kernel(
-        iRMSNorm, "irmsnorm_lanes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=long_rows, cooperative=True,
-        header="integernorm.h",
+        iRMSNorm, "irmsnorm_lanes.c", "X W:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
+        cooperative=True, header="integernorm.h",
     ),
     Kernel(
         iNoNorm, "inonorm_shared.c", "X W B -> Y:int8", {"X": INTEGERS, "W": INTEGERS, "B": INTEGERS}, cooperative=True,
         header="inonorm.h",
     ),
     Kernel(
-        iSoftmax, "isoftmax_lanes.c", "X -> Y", BYTES, softmax_params, objection=softmax_objection, cooperative=True,
-        header="isoftmax_bytes.h",
+        iSoftmax, "isoftmax_lanes.c", "X -> Y", BYTES, softmax_params, unsupported_reason=softmax_unsupported,
+        cooperative=True, header="isoftmax_bytes.h",
     ),
     halving(ITAMax, "itamax_lanes.c", "itamax.h"),
     halving(ITAPartialMax, "itapartialmax_lanes.c", "itapartialmax.h"),
     Kernel(
-        MaxPool, "maxpool_lanes.c", "X -> Y", {"X": PACKED, "Y": PACKED}, objection=pool_objection, cooperative=True,
-        whole=frozenset({"r", "s"}), header="pool.h",
+        MaxPool, "maxpool_lanes.c", "X -> Y", {"X": PACKED, "Y": PACKED}, unsupported_reason=pool_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h",
     ),
     Kernel(
-        QLinearAveragePool, "qlinearaveragepool_lanes.c", "X -> Y", BYTES, objection=channels_last, cooperative=True,
-        header="qlinearaveragepool.h",
+        QLinearAveragePool, "qlinearaveragepool_lanes.c", "X -> Y", BYTES, unsupported_reason=channels_last,
+        cooperative=True, header="qlinearaveragepool.h",
     ),
     Kernel(
-        ReduceMax, "reducemax_lanes.c", "X -> Y", BYTES, objection=extreme_objection, cooperative=True,
+        ReduceMax, "reducemax_lanes.c", "X -> Y", BYTES, unsupported_reason=extreme_unsupported, cooperative=True,
         header="reduce.h",
     ),
     mean(ReduceMean, "reducemean_lanes.c", "reduce.h"),

@@ -52,7 +52,8 @@ KERNELS = (
         header="requantshift.h", features=requant_features,
     ),
     Kernel(
-        MaxPool, "maxpool_windows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, header="pool.h"
+        MaxPool, "maxpool_windows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
+        header="pool.h",
     ),
     Kernel(
         TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, scratch=tables,

@@ -54,7 +54,7 @@ def upper_half(scaling: Scaling, largest: int) -> dict[str, int] | None:
     }  # fmt: skip
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     fused, (*_, length), width = cast(QLinearAttention, op), types["Q"].shape, types["V"].shape[3]
     if length % 4 or width % 4:
         return f"rows of {length} and {width} bytes; whole words are supported"
@@ -112,7 +112,7 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
 KERNELS = (
     Kernel(
         QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
-        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, working_memory, objection, cooperative=True,
-        whole=frozenset("rsde"), features=features,
+        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, working_memory, unsupported_reason, cooperative=True,
+        unsplit_loops=frozenset("rsde"), features=features,
     ),
 )  # fmt: skip

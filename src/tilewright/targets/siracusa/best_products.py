@@ -15,7 +15,7 @@ LEAST = 4
 """Bytes of a row that a dot product takes at once."""
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     if instance(op, BestProducts).requant is None:
         return "its accumulators are not requantised"
     length = types["B"].shape[1]
@@ -36,7 +36,7 @@ def block_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[
 KERNELS = (
     Kernel(
         BestProducts, "bestproducts_dots.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
-        {"A": NARROW, "B": NARROW, "best": NARROW | {"int16"}}, objection=objection, cooperative=True,
-        whole=frozenset({"k", "r"}), features=block_features, header="bestproducts.h",
+        {"A": NARROW, "B": NARROW, "best": NARROW | {"int16"}}, unsupported_reason=unsupported_reason, cooperative=True,
+        unsplit_loops=frozenset({"k", "r"}), features=block_features, header="bestproducts.h",
     ),
 )  # fmt: skip

@@ -51,7 +51,7 @@ def shares(softmax: iSoftmax) -> tuple[int, ...]:
     return tuple(int(result) & 0xFF for result in results)
 
 
-def softmax_objection(op: Op, types: Types) -> str | None:
+def softmax_unsupported(op: Op, types: Types) -> str | None:
     """What isoftmax_bytes.c relies on."""
     softmax = cast(iSoftmax, op)
     if softmax.top >= EXPONENTIALS:
@@ -95,15 +95,15 @@ KERNELS = (
         features=requantised_features, header="requantshift.h",
     ),
     Kernel(
-        iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, objection=long_rows,
+        iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
         cooperative=True, features=norm_features, header="integernorm.h",
     ),
     Kernel(
         iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params,
-        objection=softmax_objection, cooperative=True, features=softmax_features,
+        unsupported_reason=softmax_unsupported, cooperative=True, features=softmax_features,
     ),
     Kernel(
-        iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, objection=long_rows, cooperative=True,
-        features=norm_features, header="integernorm.h",
+        iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
+        cooperative=True, features=norm_features, header="integernorm.h",
     ),
 )  # fmt: skip

@@ -54,7 +54,7 @@ def add_params(op: Op, types: Types) -> Params:
     return {"loops": cast(Params, op.params(types)["loops"]), **names, "low": stages[2].low}
 
 
-def add_objection(op: Op, types: Types) -> str | None:
+def add_unsupported(op: Op, types: Types) -> str | None:
     return None if add_stages(op, types) else TOO_WIDE
 
 
@@ -111,7 +111,7 @@ def tables_params(op: Op, types: Types) -> Params:
     return {"loops": cast(Params, op.params(types)["loops"]), "plain": found.plain, **vars(found)}
 
 
-def tables_objection(op: Op, types: Types) -> str | None:
+def tables_unsupported(op: Op, types: Types) -> str | None:
     if tables_of(op, types) is None:
         return "summands of more than 8 bits"
     return None if types["Y"].elements >= MANY else f"{types['Y'].elements} elements are too few for tables"
@@ -130,13 +130,13 @@ def looked_up(op: Op, types: Types) -> object:
     return found and found.plain
 
 
-def repeated_objection(op: Op, types: Types) -> str | None:
+def repeated_unsupported(op: Op, types: Types) -> str | None:
     loops = cast("dict[str, tuple[int, ...]]", op.params(types)["loops"])
     if loops["stride_a"][-1:] != (1,) or loops["stride_b"] != (0, 1):
         return "it is not its second operand that is repeated as a whole"
     if types["B"].elements < CORES * PIECE:
         return f"rows of {types['B'].elements}; {CORES * PIECE} are needed for all cores to have a piece"
-    return tables_objection(op, types)
+    return tables_unsupported(op, types)
 
 
 def piece_starts(op: Op, types: Types) -> int:
@@ -187,7 +187,7 @@ def product_params(op: Op, types: Types) -> Params:
     return {**kept, "out": found.params(), "low": found.low, "factor": factor or 0}
 
 
-def product_objection(op: Op, types: Types) -> str | None:
+def product_unsupported(op: Op, types: Types) -> str | None:
     return None if product_stage(op, types) else TOO_WIDE
 
 
@@ -211,7 +211,7 @@ def sum_params(op: Op, types: Types) -> Params:
     return {**kept, "out": found.params(), "low": found.low}
 
 
-def sum_objection(op: Op, types: Types) -> str | None:
+def sum_unsupported(op: Op, types: Types) -> str | None:
     return None if sum_stage(op, types) else TOO_WIDE
 
 
@@ -229,34 +229,34 @@ def several_scales(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         QuantizeLinear, "quantizelinear_products.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
-        objection=several_scales, cooperative=True, header="quantizelinear.h",
+        unsupported_reason=several_scales, cooperative=True, header="quantizelinear.h",
     ),
     Kernel(
         DequantizeLinear, "dequantizelinear_shared.c", "X scale:float32 zero -> Y:float32",
-        {"X": SHORT, "zero": SHORT}, objection=several_scales, cooperative=True, header="dequantizelinear.h",
+        {"X": SHORT, "zero": SHORT}, unsupported_reason=several_scales, cooperative=True, header="dequantizelinear.h",
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, piece_starts,
-        repeated_objection, cooperative=True, features=repeated_features, header="requantizedadd_tables.h",
+        repeated_unsupported, cooperative=True, features=repeated_features, header="requantizedadd_tables.h",
     ),
     Kernel(
-        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params, objection=tables_objection,
-        cooperative=True, features=tables_features, decisive=looked_up,
+        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params,
+        unsupported_reason=tables_unsupported, cooperative=True, features=tables_features, decisive=looked_up,
     ),
     Kernel(
-        RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, objection=add_objection,
+        RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
         cooperative=True, features=binary_features,
     ),
     Kernel(
-        QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, objection=product_objection,
+        QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
         cooperative=True, features=binary_features, decisive=without_factor,
     ),
     Kernel(
-        QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, objection=sum_objection, cooperative=True,
-        features=binary_features,
+        QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,
+        cooperative=True, features=binary_features,
     ),
     Kernel(
         Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
-        objection=several_tables, cooperative=True, header="lookup.h",
+        unsupported_reason=several_tables, cooperative=True, header="lookup.h",
     ),
 )  # fmt: skip

@@ -55,7 +55,7 @@ def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
-    return None if all(kernel.objection(op, types) for kernel in KERNELS) else (op, inputs)
+    return None if all(kernel.unsupported_reason(op, types) for kernel in KERNELS) else (op, inputs)
 
 
 def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | None:
@@ -75,7 +75,7 @@ def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | 
     types["Y"] = graph.types[node.key]
     if types["V"].dtype != "int8" or types["V"].shape[:-1] != types["B"].shape[:-1]:
         return None
-    return None if all(kernel.objection(op, types) for kernel in ATTENTION) else (op, inputs)
+    return None if all(kernel.unsupported_reason(op, types) for kernel in ATTENTION) else (op, inputs)
 
 
 def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:

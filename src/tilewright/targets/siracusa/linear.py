@@ -46,7 +46,7 @@ def packed_bytes(op: Op, types: Types) -> int:
     return batches * max(inner, 4) * (pack_a * rows + pack_b * columns)
 
 
-def matvec_objection(op: Op, types: Types) -> str | None:
+def matvec_unsupported(op: Op, types: Types) -> str | None:
     """Few rows, everything contiguous along the sum, nothing that differs from row to row."""
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] > 3:
@@ -111,13 +111,13 @@ def conv_dots_scratch(op: Op, types: Types) -> int:
     return columns + filled + gathered + conv_padded(op, types)
 
 
-def conv_dots_objection(op: Op, types: Types) -> str | None:
+def conv_dots_unsupported(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
         return "it is not channels last"
     if types["Y"].dtype == "int32" and conv.requant is not None:
         return "it is requantised to int32"
-    return "each group has one channel and one filter" if depthwise_objection(op, types) is None else None
+    return "each group has one channel and one filter" if depthwise_unsupported(op, types) is None else None
 
 
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def depthwise_scratch(op: Op, types: Types) -> int:
     return CORES * (4 * planes.pitch * planes.input_rows(planes.rows) + taps)
 
 
-def depthwise_objection(op: Op, types: Types) -> str | None:
+def depthwise_unsupported(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
         return "it is not channels last"
@@ -158,14 +158,14 @@ def channels_second(op: Op, types: Types) -> str | None:
     return None if cast(Windowed, op).channels_last else "it is not channels last"
 
 
-def float_depthwise_objection(op: Op, types: Types) -> str | None:
+def float_depthwise_unsupported(op: Op, types: Types) -> str | None:
     groups = cast(Conv, op).groups
     if groups < 2 or types["W"].shape[0] != groups or types["W"].shape[-1] != 1:
         return "not every group has one channel and one filter"
     return channels_second(op, types)
 
 
-def float_conv_objection(op: Op, types: Types) -> str | None:
+def float_conv_unsupported(op: Op, types: Types) -> str | None:
     groups = cast(Conv, op).groups
     if groups > 1 and types["W"].shape[0] // groups < 4:
         return "groups have fewer than four filters"
@@ -182,43 +182,43 @@ BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
 KERNELS = (
     Kernel(
-        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_objection,
-        cooperative=True, whole=frozenset({"r", "s"}), multiples={"g": 4}, least={"g": 4}, features=depthwise_features,
-        header="conv.h",
+        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4}, min_tile={"g": 4},
+        features=depthwise_features, header="conv.h",
     ),
     Kernel(
-        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_objection,
-        cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4}, least={"f": 4}, features=conv_features,
-        header="conv.h",
+        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, min_tile={"f": 4},
+        features=conv_features, header="conv.h",
     ),
     *SMALL_PRODUCTS,
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        objection=matvec_objection, cooperative=True, whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4},
-        features=few_quantised_rows_features, header="matmul.h",
+        unsupported_reason=matvec_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4},
+        min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        scratch=packed_bytes, objection=wide_result_is_plain, cooperative=True, whole=frozenset({"k"}),
+        scratch=packed_bytes, unsupported_reason=wide_result_is_plain, cooperative=True, unsplit_loops=frozenset({"k"}),
         multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
     ),
     Kernel(
-        MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, objection=channels_second, cooperative=True,
-        whole=frozenset({"r", "s"}), header="pool.h", features=pool_features,
+        MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
+        cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h", features=pool_features,
     ),
     Kernel(
         MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
-        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
+        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
         activations=(Relu,),
     ),
     Kernel(
         Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
-        objection=float_depthwise_objection, cooperative=True, whole=frozenset({"r", "s"}), header="conv.h",
-        features=float_depthwise_features, activations=(Relu,),
+        unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
+        header="conv.h", features=float_depthwise_features, activations=(Relu,),
     ),
     Kernel(
         Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,
-        objection=float_conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 4},
-        features=float_conv_features, header="conv.h", activations=(Relu,),
+        unsupported_reason=float_conv_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}),
+        multiples={"f": 4}, features=float_conv_features, header="conv.h", activations=(Relu,),
     ),
 )  # fmt: skip

@@ -84,7 +84,7 @@ def result_steps(perm: Shape, a: Shape, width: int) -> tuple[int, int] | None:
     return (width, heads * width) if perm == turned and prod(a[:-3]) == 1 else None
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     fused, width = cast(MaskedAttention, op), types["V"].shape[-1]
     if types["A"].shape[-2] < FEW_ROWS:
         return f"{types['A'].shape[-2]} rows; separate kernels are faster"
@@ -96,7 +96,7 @@ def objection(op: Op, types: Types) -> str | None:
         return f"results in the order {fused.perm_y}"
     if fused.mix.requant.dtype != "int8" or mix_stage(fused) is None:
         return "results that do not fit 32 bits, or negative attention weights"
-    return masked_shares.clipping_objection(fused.shares, of_shares(fused, types))
+    return masked_shares.clipping_unsupported(fused.shares, of_shares(fused, types))
 
 
 FEW_HEADS, FEW_WORDS = 3, 4
@@ -124,11 +124,11 @@ QUAD_MASK, OWN_QUADS = 60, 964
 """Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
 
 
-def quads_objection(op: Op, types: Types) -> str | None:
+def quads_unsupported(op: Op, types: Types) -> str | None:
     fused, length, columns = cast(MaskedAttention, op), types["A"].shape[-1], types["B"].shape[-2]
     if length != QUAD_ROWS or columns % 4:
         return f"{columns} rows of {length} bytes; whole words of one-word rows are supported"
-    if why := objection(op, types):
+    if why := unsupported_reason(op, types):
         return why
     if present(mix_stage(fused), fused.kind, "its results have no stage").even:
         return "ties that go to the even neighbour"
@@ -208,12 +208,12 @@ ROWS_STACK = 352
 KERNELS = (
     Kernel(
         MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
-        quads_objection, cooperative=True, whole=frozenset("kne"), multiples={"m": QUAD_ROWS}, least={"m": QUAD_ROWS},
-        header="masked_attention.h", features=quads_features,
-        stack=ROWS_STACK,
+        quads_unsupported, cooperative=True, unsplit_loops=frozenset("kne"), multiples={"m": QUAD_ROWS},
+        min_tile={"m": QUAD_ROWS}, header="masked_attention.h", features=quads_features, stack=ROWS_STACK,
     ),
     Kernel(
         MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
-        working_memory, objection, cooperative=True, whole=frozenset("kne"), features=features, samples=samples,
+        working_memory, unsupported_reason, cooperative=True, unsplit_loops=frozenset("kne"), features=features,
+        samples=samples,
     ),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.siracusa import masked_shares_tables
-from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
+from tilewright.targets.siracusa.dialect import share_tables, softmax_unsupported
 from tilewright.targets.siracusa.elementwise import CORES
 from tilewright.targets.siracusa.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
 from tilewright.targets.siracusa.shares_features import features, samples
@@ -41,14 +41,14 @@ def params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     columns = types["B"].shape[-2]
-    if columns <= FEW_COLUMNS and masked_shares_tables.objection(op, types) is None:
+    if columns <= FEW_COLUMNS and masked_shares_tables.unsupported_reason(op, types) is None:
         return f"{columns} columns are too few"
-    return clipping_objection(op, types)
+    return clipping_unsupported(op, types)
 
 
-def clipping_objection(op: Op, types: Types) -> str | None:
+def clipping_unsupported(op: Op, types: Types) -> str | None:
     """What masked_heads.h relies on."""
     fused, columns, mask, length = cast(MaskedShares, op), types["B"].shape[-2], types["M"], types["A"].shape[-1]
     if length % 4 or columns > MOST_COLUMNS:
@@ -62,7 +62,7 @@ def clipping_objection(op: Op, types: Types) -> str | None:
         return "scores of more than 8 bits"
     if masks(fused, length, mask.dtype) is None:
         return "a mask that does more than to clip and to shift scores"
-    return softmax_objection(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
+    return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
 def working_memory(op: Op, types: Types) -> int:
@@ -73,7 +73,7 @@ def working_memory(op: Op, types: Types) -> int:
 KERNELS = (
     Kernel(
         MaskedShares, "masked_shares.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, working_memory,
-        objection, cooperative=True, whole=frozenset({"k", "n"}), features=features, samples=samples,
+        unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
     ),
     *masked_shares_tables.KERNELS,
 )  # fmt: skip

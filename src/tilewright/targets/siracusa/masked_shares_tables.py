@@ -11,7 +11,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.dialect import share_tables, softmax_objection
+from tilewright.targets.siracusa.dialect import share_tables, softmax_unsupported
 from tilewright.targets.siracusa.elementwise import CORES, AddTables, add_tables
 from tilewright.targets.siracusa.shares_features import dense_features
 from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
@@ -42,7 +42,7 @@ def params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     fused, columns, mask = cast(MaskedShares, op), types["B"].shape[-2], types["M"].shape
     if types["A"].shape[-1] != LENGTH or columns > MOST_COLUMNS:
         return f"{columns} rows of {types['A'].shape[-1]} bytes; at most {MOST_COLUMNS} of {LENGTH} are supported"
@@ -52,7 +52,7 @@ def objection(op: Op, types: Types) -> str | None:
     found = score_stage(fused.score, LENGTH)
     if masked != "int8" or found is None or tables(fused, types, found) is None:
         return "scores of more than 8 bits, or unsigned ones"
-    return softmax_objection(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
+    return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
 def starts(op: Op, types: Types) -> int:
@@ -63,6 +63,6 @@ def starts(op: Op, types: Types) -> int:
 KERNELS = (
     Kernel(
         MaskedShares, "masked_shares_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, starts,
-        objection, cooperative=True, whole=frozenset({"k", "n"}), features=dense_features,
+        unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=dense_features,
     ),
 )  # fmt: skip

@@ -69,12 +69,12 @@ def small_rows(op: Op, types: Types) -> str | None:
 
 
 def look_up(
-    source: str, objection: Callable[[Op, Types], str | None], resident: frozenset[str] = frozenset()
+    source: str, unsupported_reason: Callable[[Op, Types], str | None], resident: frozenset[str] = frozenset()
 ) -> Kernel:
     return Kernel(
         QLinearGather, source, "X indices rows:int32 columns:int32 -> Y",
-        {"X": NARROW, "indices": INDICES, "Y": NARROW | {"int16"}}, objection=objection, cooperative=True,
-        features=looked_up_features, header="qlineargather.h", resident=resident,
+        {"X": NARROW, "indices": INDICES, "Y": NARROW | {"int16"}}, unsupported_reason=unsupported_reason,
+        cooperative=True, features=looked_up_features, header="qlineargather.h", resident=resident,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ KERNELS = (
     ),
     Kernel(
         Gather, "gather_resident.c", "X indices -> Y", {"X": MOVED, "indices": INDICES, "Y": MOVED},
-        objection=small_table, cooperative=True, features=gather_features, header="gather.h",
+        unsupported_reason=small_table, cooperative=True, features=gather_features, header="gather.h",
         resident=frozenset({"X"}),
     ),
     look_up("qlineargather_rows.c", upper_word),

@@ -34,7 +34,7 @@ def packed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
     return (Offer(found.op, tuple(inputs), {names[name]: array for name, array in found.constants.items()}),)
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     if types["B"].shape[0] < 4:
         return f"{types['B'].shape[0]} columns; at least 4 are needed"
     wide = types["Y"].dtype == "int32" and cast(PackedMatMul, op).requant is not None
@@ -73,8 +73,8 @@ def _is_exact(requant: Requant, types: Types) -> bool:
 
 KERNELS = (
     Kernel(
-        PackedMatMul, "matmul_packed_dots.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y",
-        {"A": NARROW, "Y": RESULTS}, objection=objection, cooperative=True, multiples={"n": 4}, least={"n": 4},
+        PackedMatMul, "matmul_packed_dots.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": RESULTS},
+        unsupported_reason=unsupported_reason, cooperative=True, multiples={"n": 4}, min_tile={"n": 4},
         features=features, header="matmul_packed.h",
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ LONGEST = 2 ** (32 - EXP_BITS) - 1
 """Elements of a row whose exponentials have a sum of 32 bits."""
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     axis, shape = instance(op, QLinearSoftmax).axis, types["X"].shape
     if prod(shape[axis + 1 :]) != 1:
         return "its rows are not the last axis"
@@ -34,7 +34,7 @@ def features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tu
 
 KERNELS = (
     Kernel(
-        QLinearSoftmax, "qlinearsoftmax_rows.c", "X table:int32 -> Y", {"X": NARROW, "Y": NARROW}, objection=objection,
-        cooperative=True, features=features, header="qlinearsoftmax.h",
+        QLinearSoftmax, "qlinearsoftmax_rows.c", "X table:int32 -> Y", {"X": NARROW, "Y": NARROW},
+        unsupported_reason=unsupported_reason, cooperative=True, features=features, header="qlinearsoftmax.h",
     ),
 )  # fmt: skip

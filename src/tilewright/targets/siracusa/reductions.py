@@ -34,7 +34,7 @@ MANY = 2**23
 """Bytes whose sum may not fit 31 bits."""
 
 
-def rows_objection(op: Op, types: Types) -> str | None:
+def rows_unsupported(op: Op, types: Types) -> str | None:
     op = instance(op, Reduction)
     shape = types["X"].shape
     wide = [axis for axis, size in enumerate(shape) if size != 1]
@@ -55,8 +55,9 @@ def column_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
 def columns(op: type[Reduction], source: str, header: str = "reduce.h") -> Kernel:
     types = {"X": NARROW, "Y": NARROW}
     return Kernel(
-        op, source, "X -> Y", types, objection=rows_objection, cooperative=True, features=column_features, header=header
-    )
+        op, source, "X -> Y", types, unsupported_reason=rows_unsupported, cooperative=True, features=column_features,
+        header=header,
+    )  # fmt: skip
 
 
 def upper_mean(op: QLinearReduceMean, count: int) -> tuple[int, int, int]:
@@ -89,8 +90,8 @@ def floats(op: type[Op], source: str) -> Kernel:
 
 def float_pool(op: type[Op], source: str) -> Kernel:
     return Kernel(
-        op, source, "X:float32 -> Y:float32", {}, objection=channels_last, cooperative=True,
-        whole=frozenset({"r", "s"}), header="pool.h",
+        op, source, "X:float32 -> Y:float32", {}, unsupported_reason=channels_last, cooperative=True,
+        unsplit_loops=frozenset({"r", "s"}), header="pool.h",
     )  # fmt: skip
 
 
@@ -117,14 +118,14 @@ def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
 KERNELS = (
     Kernel(
         ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
-        scratch=found_bytes, objection=one_row, cooperative=True, features=row_features, header="extreme.h",
+        scratch=found_bytes, unsupported_reason=one_row, cooperative=True, features=row_features, header="extreme.h",
     ),
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),
     replace(columns(QLinearReduceMean, "qlinearreducemean_columns.c", ""), params=mean_params),
     Kernel(
         QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
-        objection=channels_last, cooperative=True, header="qlinearaveragepool.h",
+        unsupported_reason=channels_last, cooperative=True, header="qlinearaveragepool.h",
     ),
     floats(ReduceL2, "reducel2_floats.c"),
     floats(ReduceMax, "reducemax_floats.c"),

@@ -61,7 +61,7 @@ def largest_total(types: Types, inner: int) -> int:
     return inner * math.prod(max(abs(limit) for limit in limits(types[name].dtype)) for name in "AB")
 
 
-def small_objection(op: Op, types: Types) -> str | None:
+def small_unsupported(op: Op, types: Types) -> str | None:
     """What tw_small_matmul_params cannot say."""
     p, requant = cast("dict[str, int]", op.params(types)), cast(MatMul, op).requant
     if requant is None or requant.rounding != "half_up" or requant.shift > LARGEST_SHIFT:
@@ -75,7 +75,7 @@ def small_objection(op: Op, types: Types) -> str | None:
     return "operands have zero points" if p["a_zero"] or p["b_zero"] else None
 
 
-def matvec_strips_objection(op: Op, types: Types) -> str | None:
+def matvec_strips_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] != 1 or p["columns"] < 4:
         return f"{p['rows']} rows and {p['columns']} columns; one and at least four are needed"
@@ -83,55 +83,55 @@ def matvec_strips_objection(op: Op, types: Types) -> str | None:
         return "columns are not whole words"
     if "C" in types and p["c_column"] != 1:
         return "its summands are not those of columns"
-    return small_objection(op, types)
+    return small_unsupported(op, types)
 
 
-def words_rows_objection(op: Op, types: Types) -> str | None:
+def words_rows_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] < 4:
         return f"{p['rows']} rows; at least four are needed"
-    return words_objection(op, types)
+    return words_unsupported(op, types)
 
 
-def words_row_objection(op: Op, types: Types) -> str | None:
+def words_row_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     rows = math.prod(cast("list[int]", op.params(types)["size"])) * p["rows"]
     if p["rows"] >= 4 or rows < CORES:
         return f"{p['rows']} rows on a matrix and {rows} in all; less than four and at least {CORES} are needed"
     if p["b_row"] != 1 or p["b_column"] != 4:
         return "columns are no neighbouring words"
-    return words_objection(op, types)
+    return words_unsupported(op, types)
 
 
-def words_objection(op: Op, types: Types) -> str | None:
+def words_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["inner"] != 4 or p["columns"] < 4:
         return f"sums of {p['inner']} products in {p['columns']} columns; four and at least four are needed"
     if 1 not in (p["b_row"], p["b_column"]) or "C" in types:
         return "columns are not contiguous, or something is added to them"
-    return small_objection(op, types)
+    return small_unsupported(op, types)
 
 
-def across_objection(op: Op, types: Types) -> str | None:
+def across_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["b_column"] != 1 or p["columns"] < 4 or p["inner"] < 4:
         return "columns are no neighbours, or too few or too short"
     if "C" in types and p["c_column"] != 1:
         return "its summands are not those of columns"
-    return small_objection(op, types)
+    return small_unsupported(op, types)
 
 
-def matvec_across_objection(op: Op, types: Types) -> str | None:
+def matvec_across_unsupported(op: Op, types: Types) -> str | None:
     rows = cast(int, op.params(types)["rows"])
-    return across_objection(op, types) if rows < 4 else f"{rows} rows; less than four are few"
+    return across_unsupported(op, types) if rows < 4 else f"{rows} rows; less than four are few"
 
 
-def matmul_across_objection(op: Op, types: Types) -> str | None:
+def matmul_across_unsupported(op: Op, types: Types) -> str | None:
     """Columns are transposed by each core that works on them: there shall be few, and many rows."""
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] < 16 or p["columns"] > 16:
         return f"{p['rows']} rows and {p['columns']} columns; at least and at most 16 are needed"
-    return across_objection(op, types) if p["a_row"] == p["inner"] else "its rows are not contiguous"
+    return across_unsupported(op, types) if p["a_row"] == p["inner"] else "its rows are not contiguous"
 
 
 def across_params(op: Op, types: Types) -> Params:
@@ -140,13 +140,13 @@ def across_params(op: Op, types: Types) -> Params:
     return {**p, **row_params(p["rows"], p["batches"] * -(-p["columns"] // 4), 4)}
 
 
-def alike_objection(op: Op, types: Types) -> str | None:
+def alike_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", op.params(types))
     if p["rows"] < 4 or p["columns"] % 4 or not p["columns"]:
         return f"{p['rows']} rows and {p['columns']} columns; at least four rows and whole fours of columns are needed"
     if p["inner"] % 4 or p["inner"] < 8 or p["b_row"] != 1 or p["b_column"] != p["inner"] or p["a_row"] != p["inner"]:
         return "rows are no neighbours, or no whole words"
-    return "something is added to its accumulators" if "C" in types else small_objection(op, types)
+    return "something is added to its accumulators" if "C" in types else small_unsupported(op, types)
 
 
 ALIKE_BYTES = 60
@@ -167,30 +167,33 @@ BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
 KERNELS = (
     Kernel(
-        MatMul, "words_row.c", SIGNATURE, BYTES, small_params, objection=words_row_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=word_row_features, header="small_matmul.h",
+        MatMul, "words_row.c", SIGNATURE, BYTES, small_params, unsupported_reason=words_row_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
+        features=word_row_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, objection=words_rows_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, least={"m": 4, "n": 4}, features=word_features,
-        header="small_matmul.h",
+        MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, unsupported_reason=words_rows_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"m": 4, "n": 4},
+        features=word_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, objection=matvec_strips_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=few_rows_features, header="small_matmul.h",
+        MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, unsupported_reason=matvec_strips_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
+        features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matvec_across.c", SIGNATURE, BYTES, small_params, objection=matvec_across_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"n": 4}, least={"n": 4}, features=few_rows_features, header="small_matmul.h",
+        MatMul, "matvec_across.c", SIGNATURE, BYTES, small_params, unsupported_reason=matvec_across_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
+        features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_objection,
-        cooperative=True, whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, least={"m": 4, "n": 4},
+        MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4},
         features=across_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_alike.c", SIGNATURE, BYTES, across_params, own_alike, alike_objection, cooperative=True,
-        whole=frozenset({"k"}), multiples={"m": 4, "n": 4}, least={"m": 4, "n": 4}, features=alike_features,
+        MatMul, "matmul_alike.c", SIGNATURE, BYTES, across_params, own_alike, alike_unsupported, cooperative=True,
+        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4}, features=alike_features,
         header="small_matmul.h",
     ),
 )  # fmt: skip

@@ -64,7 +64,7 @@ def dots_params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def dots_objection(op: Op, types: Types) -> str | None:
+def dots_unsupported(op: Op, types: Types) -> str | None:
     if types["A"].shape != types["Y"].shape or types["B"].shape != types["Y"].shape:
         return "an operand is broadcast"
     found = _dots(op, types)
@@ -80,6 +80,6 @@ def dots_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) 
 KERNELS = (
     Kernel(
         QLinearAdd, "qlinearadd_dots.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, dots_params,
-        objection=dots_objection, cooperative=True, features=dots_features,
+        unsupported_reason=dots_unsupported, cooperative=True, features=dots_features,
     ),
 )  # fmt: skip

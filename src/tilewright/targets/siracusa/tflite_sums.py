@@ -47,7 +47,7 @@ def params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     total = cast(TfliteAdd, op)
     limit = _limit(total, types["A"].dtype, types["B"].dtype)
     found = scaled_finish(total.requant, np.array([total.mul]), np.array([total.exponent]), limit)
@@ -57,6 +57,6 @@ def objection(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         TfliteAdd, "tfliteadd_tables.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, params,
-        objection=objection, cooperative=True, features=binary_features,
+        unsupported_reason=unsupported_reason, cooperative=True, features=binary_features,
     ),
 )  # fmt: skip

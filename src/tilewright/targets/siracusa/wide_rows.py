@@ -45,7 +45,7 @@ def product_params(op: Op, types: Types) -> Params:
     return {**{name: given[name] for name in ("loops", "a_zero", "b_zero")}, "out": found.params()}
 
 
-def product_objection(op: Op, types: Types) -> str | None:
+def product_unsupported(op: Op, types: Types) -> str | None:
     return None if product_word(op, types) else TOO_WIDE
 
 
@@ -73,7 +73,7 @@ def sum_params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def sum_objection(op: Op, types: Types) -> str | None:
+def sum_unsupported(op: Op, types: Types) -> str | None:
     requant = cast(QLinearAdd, op).requant
     if not is_plain(requant) or not HALF_BITS < requant.shift < HALF_BITS + WORD - 1:
         return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
@@ -102,7 +102,7 @@ def rotation_params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def rotation_objection(op: Op, types: Types) -> str | None:
+def rotation_unsupported(op: Op, types: Types) -> str | None:
     return None if rotated_word(op, types) else TOO_WIDE
 
 
@@ -125,7 +125,7 @@ def norm_axis(op: Op, types: Types) -> object:
     return cast(QLinearRowNorm, op).axis
 
 
-def norm_objection(op: Op, types: Types) -> str | None:
+def norm_unsupported(op: Op, types: Types) -> str | None:
     norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", op.params(types))
     shift = norm.requant.shift - WORD
     if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST or not norm.lift:
@@ -139,7 +139,7 @@ def norm_objection(op: Op, types: Types) -> str | None:
 # ---- functions ------------------------------------------------------------------------------------------------------
 
 
-def function_objection(op: Op, types: Types) -> str | None:
+def function_unsupported(op: Op, types: Types) -> str | None:
     requant = cast(QLinearFunction, op).requant
     if not is_plain(requant) or not 0 < requant.shift < WORD - 1:
         return f"a shift of {requant.shift}, an odd range, or a rounding that is none of {', '.join(TIES)}"
@@ -149,24 +149,24 @@ def function_objection(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         QLinearMul, "qlinearmul_high.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, product_params,
-        objection=product_objection, cooperative=True, features=binary_features, decisive=only_types,
+        unsupported_reason=product_unsupported, cooperative=True, features=binary_features, decisive=only_types,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_halves.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, sum_params,
-        objection=sum_objection, cooperative=True, features=binary_features, decisive=only_types,
+        unsupported_reason=sum_unsupported, cooperative=True, features=binary_features, decisive=only_types,
     ),
     Kernel(
         QLinearRotate, "qlinearrotate_rows.c", "X cosine:int16 sine:int16 -> Y", {"X": HALVES, "Y": HALVES},
-        rotation_params, objection=rotation_objection, cooperative=True, features=rotation_features,
+        rotation_params, unsupported_reason=rotation_unsupported, cooperative=True, features=rotation_features,
         decisive=only_types,
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
-        objection=norm_objection, cooperative=True, features=norm_features, header="qlinearrownorm.h",
+        unsupported_reason=norm_unsupported, cooperative=True, features=norm_features, header="qlinearrownorm.h",
         decisive=norm_axis,
     ),
     Kernel(
         QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},
-        objection=function_objection, cooperative=True, header="qlinearfunction.h", decisive=only_types,
+        unsupported_reason=function_unsupported, cooperative=True, header="qlinearfunction.h", decisive=only_types,
     ),
 )  # fmt: skip

@@ -38,7 +38,7 @@ def _clipped(scaling: Scaling, dtype: str) -> Scaling:
     return replace(scaling, requant=replace(scaling.requant, low=int(values.min()), high=int(values.max())))
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     if types["A"].shape != types["B"].shape:
         return "an operand is broadcast"
     added = narrowed(op, types)
@@ -70,6 +70,6 @@ def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Cycl
 KERNELS = (
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
-        narrowed_params, scratch_bytes, objection, cooperative=True, header="requantizedadd.h", cycles=cycles,
+        narrowed_params, scratch_bytes, unsupported_reason, cooperative=True, header="requantizedadd.h", cycles=cycles,
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ LOOPS = 3
 """That rows may be nested in, at most."""
 
 
-def streams_objection(op: Op, types: Types) -> str | None:
+def streams_unsupported(op: Op, types: Types) -> str | None:
     """Two elements are 8 bytes, which begin at a multiple of 8."""
     p = cast("dict[str, list[int]]", op.params(types))
     size, strides = p["size"], (p["stride_a"], p["stride_b"])
@@ -38,7 +38,7 @@ def streams_features(op: Op, types: Types, extents: Mapping[str, int], cores: in
 
 def streams(op: type[Op], source: str) -> Kernel:
     return Kernel(
-        op, source, "A:float32 B:float32 -> Y:float32", {}, objection=streams_objection, cooperative=True,
+        op, source, "A:float32 B:float32 -> Y:float32", {}, unsupported_reason=streams_unsupported, cooperative=True,
         features=streams_features, header="binary.h", multiples=dict.fromkeys((f"d{axis}" for axis in range(8)), 2),
     )  # fmt: skip
 

@@ -82,7 +82,7 @@ def results(requant: Requant | None, count: float) -> tuple[float, float, float]
 # ---- floats -----------------------------------------------------------------------------------------------------
 
 
-def columns_objection(op: Op, types: Types) -> str | None:
+def columns_unsupported(op: Op, types: Types) -> str | None:
     """Two columns are 8 bytes, which begin at a multiple of 8 in all rows of all matrices."""
     p = cast("dict[str, int]", op.params(types))
     apart = cast("dict[str, list[int]]", op.params(types))
@@ -196,7 +196,7 @@ def bytes_features(op: Op, types: Types, extents: Mapping[str, int], cores: int)
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
 
-def conv_objection(op: Op, types: Types) -> str | None:
+def conv_unsupported(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if conv.channels_last or conv.groups != 1:
         return "channels are last, or in several groups"
@@ -246,29 +246,29 @@ def byte_conv_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
 KERNELS = (
     Kernel(
         MatMul, "matmul_columns_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=copied_bytes,
-        objection=columns_objection, cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
-        features=product_features, header="matmul.h", activations=(Relu,),
+        unsupported_reason=columns_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}),
+        multiples={"m": 8, "n": 16}, features=product_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
         MatMul, "matmul_turned_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
-        cooperative=True, whole=frozenset({"k"}), multiples={"m": 8, "n": 16},
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 8, "n": 16},
         features=turned_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
         MatMul, "matmul_bytes.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-        scratch=product_bytes, cooperative=True, whole=frozenset({"k"}),
+        scratch=product_bytes, cooperative=True, unsplit_loops=frozenset({"k"}),
         multiples={"m": 8, "n": 16}, features=bytes_features, header="matmul.h",
         samples=long_samples.product_samples,
     ),
     Kernel(
         Conv, "conv_bytes.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
-        scratch=conv_bytes, objection=conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}),
-        multiples={"f": 16}, features=byte_conv_features, header="conv.h",
+        scratch=conv_bytes, unsupported_reason=conv_unsupported, cooperative=True,
+        unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 16}, features=byte_conv_features, header="conv.h",
         samples=long_samples.conv_samples,
     ),
     Kernel(
         Conv, "conv_streams_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_conv_bytes,
-        objection=conv_objection, cooperative=True, whole=frozenset({"c", "r", "s"}), multiples={"f": 16},
-        features=conv_features, header="conv.h", activations=(Relu,),
+        unsupported_reason=conv_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}),
+        multiples={"f": 16}, features=conv_features, header="conv.h", activations=(Relu,),
     ),
 )  # fmt: skip

@@ -27,7 +27,7 @@ CALL, COLUMN, ROW, ELEMENT = 500, 5, 340, 13
 """Cycles: of a call, of each column of its tables, and of the core that has most rows."""
 
 
-def norm_objection(op: Op, types: Types) -> str | None:
+def norm_unsupported(op: Op, types: Types) -> str | None:
     norm = instance(op, QLinearRowNorm)
     length = _length(norm, types)
     if types["mul"].elements != length or norm.block(types["mul"].shape) != (norm.axis, len(types["X"].shape)):
@@ -68,7 +68,7 @@ def norm_axis(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=norm_bytes, objection=norm_objection, cooperative=True, header="qlinearrownorm.h", cycles=norm_cycles,
-        decisive=norm_axis,
+        scratch=norm_bytes, unsupported_reason=norm_unsupported, cooperative=True, header="qlinearrownorm.h",
+        cycles=norm_cycles, decisive=norm_axis,
     ),
 )  # fmt: skip

@@ -20,7 +20,7 @@ def loops_of(op: Op, types: Types) -> dict[str, list[int]]:
     return cast("dict[str, list[int]]", op.params(types))
 
 
-def reduce_objection(op: Op, types: Types) -> str | None:
+def reduce_unsupported(op: Op, types: Types) -> str | None:
     """Two elements are 8 bytes, which begin at a multiple of 8."""
     p = loops_of(op, types)
     if 0 in types["X"].shape or not p["size"] or not p["kept_size"]:
@@ -48,7 +48,7 @@ def reduce_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
 
 def sums(op: type[Op], source: str) -> Kernel:
     return Kernel(
-        op, source, "X:float32 -> Y:float32", {}, objection=reduce_objection, cooperative=True,
+        op, source, "X:float32 -> Y:float32", {}, unsupported_reason=reduce_unsupported, cooperative=True,
         features=reduce_features, header="reduce.h",
     )  # fmt: skip
 

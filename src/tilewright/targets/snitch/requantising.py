@@ -19,7 +19,7 @@ CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
 """Cycles: of a call, of each channel of its tables, of each run of neighbours, of elements on one core."""
 
 
-def objection(op: Op, types: Types) -> str | None:
+def unsupported_reason(op: Op, types: Types) -> str | None:
     requant = instance(op, RequantShift).requant
     if requant.rounding not in ("half_even", "half_up"):
         return f"it rounds {requant.rounding}"
@@ -49,7 +49,7 @@ def axis_of(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         RequantShift, "requantshift_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=scratch_bytes, objection=objection, cooperative=True, header="requantshift.h", cycles=cycles,
-        decisive=axis_of,
+        scratch=scratch_bytes, unsupported_reason=unsupported_reason, cooperative=True, header="requantshift.h",
+        cycles=cycles, decisive=axis_of,
     ),
 )  # fmt: skip

@@ -38,7 +38,7 @@ def row_features(unit: int) -> Features:
     return features
 
 
-def norm_objection(op: Op, types: Types) -> str | None:
+def norm_unsupported(op: Op, types: Types) -> str | None:
     length = _sizes(op, types)[1]
     if length % 2 or length == 0:
         return f"rows of {length}, which do not all begin at multiples of 8 bytes"
@@ -47,7 +47,7 @@ def norm_objection(op: Op, types: Types) -> str | None:
 
 def norm(op: type[Op], source: str, signature: str) -> Kernel:
     return Kernel(
-        op, source, signature, {}, objection=norm_objection, cooperative=True, features=row_features(8),
+        op, source, signature, {}, unsupported_reason=norm_unsupported, cooperative=True, features=row_features(8),
         header="row_norm.h",
     )  # fmt: skip
 

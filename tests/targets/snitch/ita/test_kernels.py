@@ -117,4 +117,7 @@ def test_bytes_with_and_without_a_sign_are_taken() -> None:
 @pytest.mark.fast
 def test_what_registers_do_not_hold() -> None:
     types = {"X": TensorType("int8", (1, 16, 64, 64)), "W": TensorType("int8", (1, 16, 64, 64))}
-    assert KERNEL[ItaLinear].objection(ItaLinear(), types) == "16 tiles of an axis do not fit ITA's registers, 15 do"
+    assert (
+        KERNEL[ItaLinear].unsupported_reason(ItaLinear(), types)
+        == "16 tiles of an axis do not fit ITA's registers, 15 do"
+    )

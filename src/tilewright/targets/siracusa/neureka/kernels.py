@@ -68,13 +68,13 @@ class Variant:
             self.op, f"neureka_{place}{self.suffixes}.c",
             f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}{'rest:int8 ' * self.is_shared}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
-            self.scratch if self.is_gathered or self.finished else no_scratch, self.objection, offloaded=True,
-            prepares=not self.is_gathered, gathers=self.is_gathered, finishes=self.finished,
+            self.scratch if self.is_gathered or self.finished else no_scratch, self.unsupported_reason, offloaded=True,
+            can_preprogram=not self.is_gathered, has_prologue=self.is_gathered, has_epilogue=self.finished,
             resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
-            finished_with=finished_with, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
+            epilogue_operands=epilogue_operands, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 
-    def objection(self, op: Op, types: Types) -> str | None:
+    def unsupported_reason(self, op: Op, types: Types) -> str | None:
         needs_cores = cast(Neureka, op).made != BY_NPU
         if needs_cores == self.finished:
             return None
@@ -125,7 +125,7 @@ class Variant:
         return CycleEstimate(gathered + finished, submitting, npu - submitting, len(jobs) > 1)
 
 
-def finished_with(op: Op) -> frozenset[str]:
+def epilogue_operands(op: Op) -> frozenset[str]:
     """What N-EUREKA does not read of constants: factors, and of bare totals the bias."""
     neureka = cast(Neureka, op)
     if neureka.made != BY_CORES:

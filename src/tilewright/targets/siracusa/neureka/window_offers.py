@@ -37,10 +37,10 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
     padding = _used_padding(conv, shapes)
     if any(step != 1 for taps, step in zip(kernel, conv.dilations, strict=True) if taps > 1):
         raise Refusal(f"its dilations are {conv.dilations}")
-    objection = _objection(conv, kernel, mode, padding)
-    if objection and mode == DEPTHWISE:
-        raise Refusal(objection)
-    if objection:
+    unsupported_reason = _unsupported_reason(conv, kernel, mode, padding)
+    if unsupported_reason and mode == DEPTHWISE:
+        raise Refusal(unsupported_reason)
+    if unsupported_reason:
         return _gathered(node, conv, kernel, padding, sums).named
     taken = _window_offer(node, conv, kernel, mode, padding, sums)
     if mode != DENSE or taken.op.made == BY_NPU:
@@ -101,7 +101,7 @@ def _used_padding(conv: Conv, shapes: Shapes) -> Shape:
     return conv.local_padding(shapes, box, shapes["X"])
 
 
-def _objection(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> str:
+def _unsupported_reason(conv: Conv, kernel: Shape, mode: int, padding: Shape) -> str:
     """Why the array has no such windows."""
     if max(kernel) > WINDOW:
         return f"its kernel is {'x'.join(map(str, kernel))}, N-EUREKA has 1x1 and 3x3"

@@ -143,28 +143,29 @@ def _softmax_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int
 CORE_KERNELS = (Kernel(ItaSoftmax, "ita_softmax.c", "X:int8 -> Y:uint8", {}, cooperative=True, cycles=_softmax_cycles),)
 """What cores compute in its place."""
 
-ON_ITA = partial(Kernel, offloaded=True, prepares=True, in_order=True)
+ON_ITA = partial(Kernel, offloaded=True, can_preprogram=True, in_order=True)
 
 KERNELS = (
     ON_ITA(
-        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_linear_fits,
-        held=frozenset({"X", "W"}), whole=frozenset({"k"}), cycles=_linear_cycles,
+        ItaLinear, "ita_linear.c", "X:int8 W:int8 bias:uint8 -> Y:int8", {}, unsupported_reason=_linear_fits,
+        single_buffered=frozenset({"X", "W"}), unsplit_loops=frozenset({"k"}), cycles=_linear_cycles,
     ),
     ON_ITA(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
-        scratch=_feed_forward_scratch, objection=_feed_forward_fits, cycles=_feed_forward_cycles,
+        scratch=_feed_forward_scratch, unsupported_reason=_feed_forward_fits, cycles=_feed_forward_cycles,
     ),
     ON_ITA(
-        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, objection=_sum_fits, cycles=_sum_cycles,
+        ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, unsupported_reason=_sum_fits,
+        cycles=_sum_cycles,
     ),
     ON_ITA(
         ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
-        objection=_attend_fits, cycles=_attend_cycles,
+        unsupported_reason=_attend_fits, cycles=_attend_cycles,
     ),
     ON_ITA(
         ItaHead, "ita_head.c",
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
-        scratch=_head_scratch, objection=_head_fits, cycles=_head_cycles,
+        scratch=_head_scratch, unsupported_reason=_head_fits, cycles=_head_cycles,
     ),
     Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
     Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),

@@ -36,9 +36,9 @@ class Fitted:
 
 def fitted(requant: Requant, mul: Array, add: Array | None, bias: Array) -> Fitted | str:
     """`mul` and `add` have one value, or one for each column; `bias` has one for each. A text says why ITA cannot."""
-    objection = _objection(requant, mul)
-    if objection:
-        return objection
+    unsupported_reason = _unsupported_reason(requant, mul)
+    if unsupported_reason:
+        return unsupported_reason
     factor, shift, lost = _reduced(int(mul.flat[0]), requant.shift)
     if factor > MOST_FACTOR:
         return f"its factor {int(mul.flat[0])} has the odd part {factor}, above {MOST_FACTOR}"
@@ -47,7 +47,7 @@ def fitted(requant: Requant, mul: Array, add: Array | None, bias: Array) -> Fitt
     return _with_rest(requant, Scale(factor, shift), rest, bias.astype(np.int64))
 
 
-def _objection(requant: Requant, mul: Array) -> str | None:
+def _unsupported_reason(requant: Requant, mul: Array) -> str | None:
     if requant.has_exponents:
         return f"it is requantised with the rounding {requant.rounding}"
     if requant.rounding not in ("half_up", NATIVE) and requant.shift:
