@@ -11,12 +11,10 @@ from tilewright.own_kernels import Kernel, OwnKernels
 TOGETHER = 4
 
 
-def odd_count(op, types):
+def odd(op, types):
     """Why a node is left to the target's own kernel, or None."""
     count = types["X"].elements
     return f"its {count} elements are no multiple of {TOGETHER}" if count % TOGETHER else None
 
 
-KERNELS = OwnKernels(
-    [Kernel(Relu, "relu_words.c", "X:int8 -> Y:int8", {}, unsupported_reason=odd_count, header="unary.h")]
-)
+KERNELS = OwnKernels([Kernel(Relu, "relu_words.c", "X:int8 -> Y:int8", {}, unsupported_reason=odd, header="unary.h")])
