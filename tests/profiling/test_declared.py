@@ -8,7 +8,7 @@ from tests.accelerator.folders import QVANILLA
 from tests.accelerator.test_networks import branches, chain, program
 from tilewright.profiling.profile import Interval
 from tilewright.profiling.spans import BESIDE, JOB, spans, tracks
-from tilewright.profiling.timeline import Job, declared_jobs
+from tilewright.profiling.timeline import JobInterval, declared_jobs
 from tilewright.sim.watching.probes import EngineJob
 
 
@@ -43,5 +43,7 @@ def test_a_job_is_of_the_layer_that_was_begun_last() -> None:
     noted += [EngineJob("unit", 990, 995), EngineJob("other", 1000, 1001)]
     found = declared_jobs(noted, begins, 1000)
     assert found == (
-        Job(2, 0, Interval(10, 20), "unit"), Job(2, 1, Interval(30, 90), "unit"), Job(5, 0, Interval(100, 140), "unit"),
+        JobInterval(2, 0, Interval(10, 20), "unit"),
+        JobInterval(2, 1, Interval(30, 90), "unit"),
+        JobInterval(5, 0, Interval(100, 140), "unit"),
     )  # fmt: skip

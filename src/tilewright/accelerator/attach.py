@@ -21,7 +21,7 @@ from tilewright.accelerator.driver import (
     unit_table,
     users_file,
 )
-from tilewright.accelerator.folder import C_MODEL, Found, make_device, read_folder
+from tilewright.accelerator.folder import C_MODEL, AcceleratorFolder, make_device, read_folder
 from tilewright.accelerator.joining import joining_passes, weighing
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
@@ -66,7 +66,7 @@ def check_drives(target: Target) -> Target:
     return target
 
 
-def _added(target: Target, found: tuple[Found, ...]) -> Target:
+def _added(target: Target, found: tuple[AcceleratorFolder, ...]) -> Target:
     units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.cluster is not None
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
@@ -106,7 +106,7 @@ def _first(unit: Unit, units: Sequence[Unit]) -> int:
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 
-def _placed(platform: Platform, found: Sequence[Found], target: str) -> tuple[list[Unit], Platform]:
+def _placed(platform: Platform, found: Sequence[AcceleratorFolder], target: str) -> tuple[list[Unit], Platform]:
     units: list[Unit] = []
     for number, one in enumerate(found, 1):
         accelerator = one.accelerator

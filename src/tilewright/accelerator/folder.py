@@ -20,7 +20,7 @@ DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py
 
 
 @dataclass(frozen=True)
-class Found:
+class AcceleratorFolder:
     """What a folder holds."""
 
     folder: Path
@@ -31,7 +31,7 @@ class Found:
     """By the target's name."""
 
 
-def read_folder(words: str) -> Found:
+def read_folder(words: str) -> AcceleratorFolder:
     """`FOLDER`, or `FOLDER:parameter=value,...`."""
     place, parameters = _split(words)
     folder = Path(place).resolve()
@@ -42,7 +42,7 @@ def read_folder(words: str) -> Found:
     accelerator = replace(found, parameters={**found.parameters, **_checked(found, parameters, place)})
     check_declaration(accelerator, str(folder / DECLARATION))
     driver = folder / DRIVER
-    return Found(folder, accelerator, _model(folder), driver if driver.is_file() else None, _costs(folder))
+    return AcceleratorFolder(folder, accelerator, _model(folder), driver if driver.is_file() else None, _costs(folder))
 
 
 def _split(words: str) -> tuple[str, dict[str, float]]:

@@ -22,14 +22,14 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Found:
+class Chain:
     nodes: tuple[Node, ...]
     """Of the graph: one that has an activation is two operators of a chain."""
     joined: Node
     """What computes them all."""
 
 
-def found_chain(pattern: Pattern, graph: Graph, node: Node) -> Found:
+def found_chain(pattern: Pattern, graph: Graph, node: Node) -> Chain:
     """The chain that a node begins. Raises `Refusal` where something else follows than the pattern has."""
     steps = steps_of(pattern)
     nodes, links = [node], list(_links(node, node.inputs))
@@ -43,7 +43,7 @@ def found_chain(pattern: Pattern, graph: Graph, node: Node) -> Found:
         raise Refusal(f"it has an activation, {links[-1].op.kind}")
     name = " + ".join(dict.fromkeys(one.name for one in nodes))
     inputs = tuple(tensor for link in links for tensor in link.inputs)
-    return Found(tuple(nodes), Node(name, chained([link.op for link in links]), inputs, nodes[-1].outputs))
+    return Chain(tuple(nodes), Node(name, chained([link.op for link in links]), inputs, nodes[-1].outputs))
 
 
 def _links(node: Node, inputs: tuple[str, ...], is_first: bool = True) -> Iterator[Link]:

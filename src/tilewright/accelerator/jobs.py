@@ -23,7 +23,7 @@ MOST_JOBS = 1024
 
 
 @dataclass(frozen=True)
-class Job:
+class DeviceJob:
     starts: Mapping[str, int]
     """Bytes from the first element of each operand and result to the job's own."""
     numbers: Mapping[str, Number]
@@ -62,7 +62,7 @@ class Declared:
             return dict(types)
         return {**types, "Y": TensorType("int32", types["Y"].shape)}
 
-    def jobs(self, op: Op, types: Types) -> tuple[Job, ...]:
+    def jobs(self, op: Op, types: Types) -> tuple[DeviceJob, ...]:
         return _jobs(self, op, tuple(types.items()))
 
     def cycles(self, op: Op, types: Types) -> float:
@@ -75,15 +75,15 @@ class Declared:
 
 
 @lru_cache(maxsize=2**12)
-def _jobs(declared: Declared, op: Op, types: FrozenTypes) -> tuple[Job, ...]:
+def _jobs(declared: Declared, op: Op, types: FrozenTypes) -> tuple[DeviceJob, ...]:
     grid = _grid(declared, op, types)
     return tuple(_job(declared, grid, grid.indices(tile)) for tile in range(grid.tiles))
 
 
-def _job(declared: Declared, grid: TileGrid, indices: Mapping[str, int]) -> Job:
+def _job(declared: Declared, grid: TileGrid, indices: Mapping[str, int]) -> DeviceJob:
     local = tuple(grid.local_types(indices).items())
     found = numbers(grid.local_op(indices), local, tuple(grid.types.items()))
-    return Job(dict(_starts(grid, indices)), {**found, **declared.accelerator.parameters})
+    return DeviceJob(dict(_starts(grid, indices)), {**found, **declared.accelerator.parameters})
 
 
 def _starts(grid: TileGrid, indices: Mapping[str, int]) -> Iterator[tuple[str, int]]:
@@ -161,7 +161,7 @@ def _cycles(declared: Declared, grid: TileGrid) -> float:
     return total
 
 
-def _job_cycles(declared: Declared, job: Job) -> float:
+def _job_cycles(declared: Declared, job: DeviceJob) -> float:
     text = declared.accelerator.cycles_of(declared.pattern)
     found = float(declared.value("cycles", text, job.numbers))
     if not 0 <= found < math.inf:

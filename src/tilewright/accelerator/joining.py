@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from tilewright.accelerator.following import Found, found_chain
+from tilewright.accelerator.following import Chain, found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.offers import Weigh, chain_unsupported
 from tilewright.accelerator.unit import Unit
@@ -27,7 +27,7 @@ def weighing(target: Target) -> Weigh:
     """Predicted cycles of layers joined and apart, on a target with the device; without end apart where no engine takes
     one of them."""
 
-    def weigh(graph: Graph, found: Found) -> tuple[float, float]:
+    def weigh(graph: Graph, found: Chain) -> tuple[float, float]:
         try:
             apart = sum(fewest_cycles(graph, node, target) for node in found.nodes)
         except CompileError:
@@ -50,7 +50,7 @@ def _joined(forms: list[Declared], weigh: Weigh, graph: Graph) -> Graph:
     return rewrite(graph, change) if found else graph
 
 
-def _chains(forms: list[Declared], weigh: Weigh, graph: Graph) -> Iterator[Found]:
+def _chains(forms: list[Declared], weigh: Weigh, graph: Graph) -> Iterator[Chain]:
     """Each node in one of them; the pattern that is declared first is preferred."""
     taken: set[str] = set()
     for node in graph.nodes:
@@ -61,7 +61,7 @@ def _chains(forms: list[Declared], weigh: Weigh, graph: Graph) -> Iterator[Found
                 yield found
 
 
-def _taken(form: Declared, weigh: Weigh, graph: Graph, node: Node) -> Found | None:
+def _taken(form: Declared, weigh: Weigh, graph: Graph, node: Node) -> Chain | None:
     """What one layer is already, an engine offers by itself."""
     if form.pattern.op != node.op.kind:
         return None

@@ -9,7 +9,7 @@ from math import prod
 from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.chains import kind_of
 from tilewright.accelerator.declaration import texts
-from tilewright.accelerator.jobs import Declared, Job
+from tilewright.accelerator.jobs import Declared, DeviceJob
 from tilewright.accelerator.numbers import Types, operand_shapes
 from tilewright.accelerator.packing import meaning, packed_kind
 from tilewright.accelerator.unit import Unit, way_of
@@ -99,7 +99,7 @@ class Driver:
             found = {"jobs": len(jobs), "words": [word for row in rows for word in row]}
         return found | ({"totals": _totals(op, types)} if self.form.gives_totals else {})
 
-    def _numbers(self, job: Job) -> list[int]:
+    def _numbers(self, job: DeviceJob) -> list[int]:
         return [_word(self.form, register, text, job) for register, text in self.values]
 
     def scratch(self, op: Op, types: Types) -> int:
@@ -156,7 +156,7 @@ def local_job(op: Op, types: Types, extents: Mapping[str, int]) -> tuple[Op, dic
     return op.at(shapes, box), {name: found[name] for name in types}
 
 
-def _word(form: Declared, register: str, text: str, job: Job) -> int:
+def _word(form: Declared, register: str, text: str, job: DeviceJob) -> int:
     value = form.value(f"register '{register}'", text, job.numbers)
     if value != int(value) or not -(2**31) <= value < 2**32:
         what = f"pattern '{form.pattern.name}': register '{register}' would get {value}, by '{text}'"

@@ -20,7 +20,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
 from tilewright.ops._windows import Windowed
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 
 MACS_PER_BYTE = 4
 """Multiplications that are worth a byte that is transposed."""
@@ -35,7 +35,7 @@ def layout_passes(unit: Unit) -> list[Pass]:
 def _layout_pass(unit: Unit, wanted: str) -> Pass:
     forms = [form for form in unit.forms() if form.pattern.layout == wanted]
     last = wanted == CHANNELS_LAST
-    layout = Layout(
+    layout = ChannelPosition(
         last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node),
         lambda graph: dict(_links(forms, last, graph)),
     )  # fmt: skip

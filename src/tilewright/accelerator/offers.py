@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.accelerator.accepting import unsupported_reason
 from tilewright.accelerator.chains import kind_name, parts_of
 from tilewright.accelerator.declaration import texts
-from tilewright.accelerator.following import Found, found_chain
+from tilewright.accelerator.following import Chain, found_chain
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.packing import with_packed
 from tilewright.accelerator.unit import Unit
@@ -19,7 +19,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.target.target import Offer
 
-Weigh = Callable[[Graph, Found], tuple[float, float]]
+Weigh = Callable[[Graph, Chain], tuple[float, float]]
 """Cycles of a chain joined, and of its layers apart."""
 
 
@@ -59,14 +59,14 @@ def _tried(form: Declared, graph: Graph, node: Node, weigh: Weigh | None) -> tup
         return None, refusal.what
 
 
-def _as_declared(form: Declared, graph: Graph, node: Node) -> Found:
+def _as_declared(form: Declared, graph: Graph, node: Node) -> Chain:
     """A node as the operator that a form computes, with the nodes behind it that this takes."""
     if node.op.kind == kind_name(form.pattern):
-        return Found((node,), node)
+        return Chain((node,), node)
     return found_chain(form.pattern, graph, node)
 
 
-def _left_apart(graph: Graph, found: Found, weigh: Weigh | None) -> str:
+def _left_apart(graph: Graph, found: Chain, weigh: Weigh | None) -> str:
     behind = " and ".join(node.name for node in found.nodes[1:])
     if weigh is None:
         return f"it is not joined with {behind}"
@@ -74,7 +74,7 @@ def _left_apart(graph: Graph, found: Found, weigh: Weigh | None) -> str:
     return f"joined with {behind} it would take {joined:.0f} cycles, {apart:.0f} apart"
 
 
-def chain_unsupported(form: Declared, graph: Graph, found: Found) -> str | None:
+def chain_unsupported(form: Declared, graph: Graph, found: Chain) -> str | None:
     """Why a device does not take layers that follow each other as its pattern says, or None."""
     try:
         plain = _prepared(form, graph, found.joined)

@@ -20,7 +20,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 
 
 @dataclass(frozen=True)
-class Part:
+class LoopPart:
     """A loop in an order: all of it, its blocks, or what is inside of one."""
 
     loop: str
@@ -28,19 +28,19 @@ class Part:
     inside: bool = False
 
 
-def parts_of(order: str) -> tuple[Part, ...]:
+def parts_of(order: str) -> tuple[LoopPart, ...]:
     """`f/16 c r s f:16`. Raises `Refusal` for what is no order."""
     return tuple(map(_part, order.split()))
 
 
-def _part(word: str) -> Part:
+def _part(word: str) -> LoopPart:
     for sign, inside in (("/", False), (":", True)):
         loop, found, block = word.partition(sign)
         if found and not (block.isdigit() and int(block) > 1):
             raise Refusal(f"'{word}' has no block of at least 2", f"for example '{loop}{sign}16'")
         if found:
-            return Part(loop, int(block), inside)
-    return Part(word)
+            return LoopPart(loop, int(block), inside)
+    return LoopPart(word)
 
 
 def check_order(order: str, loops: Sequence[str]) -> None:
@@ -177,7 +177,7 @@ def unpacked(row: Array, shape: Shape, loops: Sequence[str], order: str) -> Arra
     return np.ascontiguousarray(filled[tuple(slice(size) for size in shape)])
 
 
-def _split(shape: Shape, loops: Sequence[str], parts: Sequence[Part]) -> tuple[list[tuple[int, int]], list[int]]:
+def _split(shape: Shape, loops: Sequence[str], parts: Sequence[LoopPart]) -> tuple[list[tuple[int, int]], list[int]]:
     """Each axis as blocks and insides, and the place of every part among all of these."""
     blocks = {part.loop: part.block for part in parts}
     split = [(-(-size // blocks[loop]), blocks[loop]) for loop, size in zip(loops, shape, strict=True)]

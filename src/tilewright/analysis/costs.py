@@ -18,7 +18,7 @@ from tilewright.target.settings import Settings
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerRow:
     """One row of the table."""
 
     name: str
@@ -39,7 +39,7 @@ class Analysis:
     target: str
     inputs: Mapping[str, TensorType]
     outputs: Mapping[str, TensorType]
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerRow, ...]
     arena_bytes: int
     lower_bound: int
     """No plan with this order of layers can need less."""
@@ -210,10 +210,10 @@ def _origin(schedule: Schedule, call: Call) -> str:
     return " (generic)" if shared else ""
 
 
-def _layer(schedule: Schedule, node: Node, kernel: str) -> Layer:
+def _layer(schedule: Schedule, node: Node, kernel: str) -> LayerRow:
     graph = schedule.graph
     kind = graph.types[node.key]
-    return Layer(
+    return LayerRow(
         node.name, node.op.kind, kernel, kind.dtype, kind.shape, graph.macs(node),
         graph.parameters(node), str(schedule.places[node.key]),
     )  # fmt: skip

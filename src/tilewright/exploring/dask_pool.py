@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.exploring.files import digest_of, packed, sources_digest, unpacked
-from tilewright.exploring.jobs import Job
+from tilewright.exploring.jobs import SweepJob
 from tilewright.exploring.pool import Finished
 from tilewright.exploring.row import DIED, FAULT, Row
 from tilewright.exploring.slot import Slot
@@ -30,7 +30,7 @@ RECEIVED = "received"
 
 
 def compute_there(
-    jobs: Sequence[Job], scheduler: str, seconds: float, finished: Finished, patience: float = PATIENCE
+    jobs: Sequence[SweepJob], scheduler: str, seconds: float, finished: Finished, patience: float = PATIENCE
 ) -> None:
     """A point whose worker is lost goes to another one; one that loses several has a row that says so."""
     distributed = _distributed()
@@ -38,7 +38,7 @@ def compute_there(
     with client:
         files = {path: _send(client, path) for path in dict.fromkeys(path for job in jobs for path in job.point.paths)}
         sources = sources_digest()
-        waiting: dict[Any, Job] = {}
+        waiting: dict[Any, SweepJob] = {}
         for job in sorted(jobs, key=lambda job: job.weight, reverse=True):
             parts = [files[path] for path in job.point.paths]
             call = client.submit(computed, job.point.as_dict(), parts, sources, seconds, pure=False)
@@ -104,7 +104,7 @@ def _send(client: Any, path: str) -> Any:
 
 
 def _gather(
-    distributed: Any, client: Any, waiting: dict[Any, Job], finished: Finished, scheduler: str, patience: float
+    distributed: Any, client: Any, waiting: dict[Any, SweepJob], finished: Finished, scheduler: str, patience: float
 ) -> None:
     alone_since = None
     while waiting:
@@ -124,7 +124,7 @@ def _gather(
             raise CompileError(f"--scheduler {scheduler}", what, f"start one: dask worker {scheduler}; {KEPT}")
 
 
-def _row(job: Job, call: Any) -> Row:
+def _row(job: SweepJob, call: Any) -> Row:
     """Of a call that has ended, however."""
     if call.status == "finished":
         return replace(Row.from_dict(call.result()), key=job.key)
@@ -137,7 +137,7 @@ def _row(job: Job, call: Any) -> Row:
     return Row(point.model.name, point.target, point.settings, *failed, key=job.key)
 
 
-def _take_finished(waiting: Mapping[Any, Job], finished: Finished) -> None:
+def _take_finished(waiting: Mapping[Any, SweepJob], finished: Finished) -> None:
     """What came in when everything was ended: it is not lost."""
     for call, job in waiting.items():
         if call.status == "finished":

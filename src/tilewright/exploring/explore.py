@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.exploring.dask_pool import compute_there
-from tilewright.exploring.jobs import Job, jobs_of
+from tilewright.exploring.jobs import SweepJob, jobs_of
 from tilewright.exploring.pool import compute_here, cores
 from tilewright.exploring.reading import read_study
 from tilewright.exploring.results import Results, save_results
@@ -68,13 +68,13 @@ def explore(
     return results()
 
 
-def _kept(jobs: Sequence[Job], store: Store, seconds: float) -> dict[str, Row]:
+def _kept(jobs: Sequence[SweepJob], store: Store, seconds: float) -> dict[str, Row]:
     found = {job.key: store.take(job.key, seconds) for job in jobs}
     return {key: row for key, row in found.items() if row is not None}
 
 
 def _compute(
-    jobs: Sequence[Job], processes: int, scheduler: str, seconds: float, finished: Callable[[Row], None]
+    jobs: Sequence[SweepJob], processes: int, scheduler: str, seconds: float, finished: Callable[[Row], None]
 ) -> None:
     if not jobs:
         return

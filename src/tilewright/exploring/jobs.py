@@ -13,7 +13,7 @@ from tilewright.exploring.study import FILES, Point, Study
 
 
 @dataclass(frozen=True)
-class Job:
+class SweepJob:
     key: str
     point: Point
 
@@ -23,12 +23,12 @@ class Job:
         return Path(self.point.model.file).stat().st_size
 
 
-def jobs_of(study: Study) -> list[Job]:
+def jobs_of(study: Study) -> list[SweepJob]:
     """Every file is looked at once, and anew each time that somebody asks."""
     points = study.points
     digests = {path: digest_of(path) for path in dict.fromkeys(path for point in points for path in point.paths)}
     sources = sources_digest()
-    return [Job(_key(point, sources, digests), point) for point in points]
+    return [SweepJob(_key(point, sources, digests), point) for point in points]
 
 
 def _key(point: Point, sources: str, digests: Mapping[str, str]) -> str:

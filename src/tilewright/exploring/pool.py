@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
-from tilewright.exploring.jobs import Job
+from tilewright.exploring.jobs import SweepJob
 from tilewright.exploring.row import Row
 from tilewright.exploring.slot import Slot, Stopped
 
@@ -22,9 +22,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def compute_here(jobs: Sequence[Job], processes: int, seconds: float, finished: Finished) -> None:
+def compute_here(jobs: Sequence[SweepJob], processes: int, seconds: float, finished: Finished) -> None:
     """What `finished` raises, and an interrupt, ends everything that is not finished."""
-    waiting: SimpleQueue[Job] = SimpleQueue()
+    waiting: SimpleQueue[SweepJob] = SimpleQueue()
     for job in sorted(jobs, key=lambda job: job.weight, reverse=True):
         waiting.put(job)
     slots, turn = [Slot() for _ in range(min(processes, len(jobs)))], threading.Lock()
@@ -42,7 +42,7 @@ def compute_here(jobs: Sequence[Job], processes: int, seconds: float, finished: 
             slot.close()
 
 
-def _work(slot: Slot, waiting: SimpleQueue[Job], seconds: float, finished: Finished, turn: threading.Lock) -> None:
+def _work(slot: Slot, waiting: SimpleQueue[SweepJob], seconds: float, finished: Finished, turn: threading.Lock) -> None:
     while True:
         try:
             job = waiting.get_nowait()

@@ -41,7 +41,7 @@ class Recurrent(Op):
         raise NotImplementedError(cls.__name__)
 
 
-class Layer:
+class RecurrentImport:
     """One recurrent layer while it is imported."""
 
     def __init__(self, kind: type[Recurrent], node: OnnxNode, emit: Emit, positions: Positions) -> None:

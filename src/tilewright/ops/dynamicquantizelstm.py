@@ -12,7 +12,7 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
-from tilewright.ops._recurrent import Layer, Recurrent
+from tilewright.ops._recurrent import Recurrent, RecurrentImport
 from tilewright.ops.add import Add
 from tilewright.ops.div import Div
 from tilewright.ops.lstmcells import LSTMCells
@@ -49,7 +49,7 @@ class DynamicQuantizeLSTM(Recurrent):
             types[position] = emit.type_of(inputs[position])
         inputs[0] = rounded(inputs[0], emit)
         constants[0] = None
-        return Layer(
+        return RecurrentImport(
             cls,
             replace(node, inputs=tuple(inputs), constants=tuple(constants), types=tuple(types)),
             emit,

@@ -8,7 +8,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
-from tilewright.ops._recurrent import Layer, Recurrent
+from tilewright.ops._recurrent import Recurrent, RecurrentImport
 from tilewright.ops.lstmcells import LSTMCells
 
 
@@ -21,7 +21,7 @@ class LSTM(Recurrent):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
-        return Layer(cls, node, emit, cls.positions).outputs()
+        return RecurrentImport(cls, node, emit, cls.positions).outputs()
 
     @classmethod
     def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:

@@ -8,7 +8,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
-from tilewright.ops._recurrent import Layer, Positions, Recurrent
+from tilewright.ops._recurrent import Positions, Recurrent, RecurrentImport
 from tilewright.ops.rnncells import RNNCells
 
 
@@ -22,7 +22,7 @@ class RNN(Recurrent):
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
-        return Layer(cls, node, emit, cls.positions).outputs()
+        return RecurrentImport(cls, node, emit, cls.positions).outputs()
 
     @classmethod
     def cells(cls, node: OnnxNode, functions: tuple[GateFunction, ...], reverse: bool, clip: float) -> Cells:

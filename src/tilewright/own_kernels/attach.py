@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.own_kernels.folder import Found, read_folder
+from tilewright.own_kernels.folder import KernelFolder, read_folder
 from tilewright.own_kernels.library import LibraryFiles
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
@@ -34,7 +34,7 @@ def with_own_kernels(target: Target, folders: Sequence[str]) -> Target:
     )  # fmt: skip
 
 
-def _check_names(target: Target, found: Sequence[Found]) -> None:
+def _check_names(target: Target, found: Sequence[KernelFolder]) -> None:
     """No two engines and no two files have a name in common."""
     engines = {engine.name: f"target {target.name}" for engine in target.engines}
     files: dict[str, str] = {}
@@ -51,11 +51,11 @@ def _check_names(target: Target, found: Sequence[Found]) -> None:
             files[name] = str(one.folder)
 
 
-def _engine(found: Found) -> Engine:
+def _engine(found: KernelFolder) -> Engine:
     return Engine(found.own.name, tuple(found.own.kernels), forms=found.own.forms)
 
 
-def _passes(target: Target, found: Sequence[Found]) -> tuple[Pass, ...]:
+def _passes(target: Target, found: Sequence[KernelFolder]) -> tuple[Pass, ...]:
     """With the layout that the first folder asks for, which the target's own kernels take as well."""
     wanted = next((LAYOUTS[one.own.layout] for one in found if one.own.layout), None)
     if wanted is None:
@@ -64,14 +64,14 @@ def _passes(target: Target, found: Sequence[Found]) -> tuple[Pass, ...]:
     return (wanted, *(one for one in target.passes if one.name not in layouts))
 
 
-def _external(found: Found) -> ExternalKernels:
+def _external(found: KernelFolder) -> ExternalKernels:
     own = found.own
     includes = tuple(own.library.includes) if own.library else ()
     reasons = {op.__name__: reason for op, reason in own.refused.items()}
     return ExternalKernels(own.name, found.folder, found.files, own.flags, includes, _needed(found), reasons)
 
 
-def _needed(found: Found) -> Callable[[Iterable[str]], Mapping[str, Path]]:
+def _needed(found: KernelFolder) -> Callable[[Iterable[str]], Mapping[str, Path]]:
     """What kernels of the folder need of its library; headers of the folder may call it too."""
     if found.own.library is None:
         return lambda sources: {}

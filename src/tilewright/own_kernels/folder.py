@@ -19,7 +19,7 @@ DECLARATION = "kernels.py"
 
 
 @dataclass(frozen=True)
-class Found:
+class KernelFolder:
     """What a folder holds."""
 
     folder: Path
@@ -32,7 +32,7 @@ class Found:
         return {path.name: path for path in sorted(self.folder.iterdir()) if path.suffix in (".c", ".h")}
 
 
-def read_folder(words: str) -> Found:
+def read_folder(words: str) -> KernelFolder:
     """`FOLDER`, or `FOLDER:parameter=value,...`."""
     place, parameters = _split(words)
     folder = Path(place).resolve()
@@ -40,7 +40,7 @@ def read_folder(words: str) -> Found:
         what = f"has no {DECLARATION}" if folder.is_dir() else "is not a folder"
         raise CompileError(f"--kernels {place}", what, "docs/own_kernels.md shows one")
     own = guarded(_declared(folder / DECLARATION, parameters, place), folder / DECLARATION)
-    found = Found(folder, replace(own, name=own.name or re.sub(r"\W", "_", folder.name)))
+    found = KernelFolder(folder, replace(own, name=own.name or re.sub(r"\W", "_", folder.name)))
     check_declaration(found.own, str(folder / DECLARATION), found.files)
     return found
 

@@ -13,9 +13,9 @@ from tilewright.planner.board.cycles import predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Region
+from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import Job, Start, Timeline, declared_jobs
+from tilewright.profiling.timeline import JobInterval, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.activity import whole_count
@@ -80,7 +80,7 @@ def _layer(
     )  # fmt: skip
 
 
-def _timeline(marks: Sequence[Probe], jobs: tuple[Job, ...]) -> Timeline:
+def _timeline(marks: Sequence[Probe], jobs: tuple[JobInterval, ...]) -> Timeline:
     starts = tuple(Start(mark.cycle - marks[0].cycle, mark.stalls) for mark in marks)
     return Timeline({CORE: starts}, (), (), jobs)
 
@@ -96,24 +96,24 @@ def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[Memor
     return tuple(MemoryMap(use.memory.name, use.bytes, use.needed, steps, tuple(found)) for use, found in drawn)
 
 
-def arena_regions(schedule: Schedule, allocation: Allocation, part: ArenaPart, last: int) -> list[Region]:
+def arena_regions(schedule: Schedule, allocation: Allocation, part: ArenaPart, last: int) -> list[Occupied]:
     """What lies in a part of the arena; all that there is where it has no others."""
     offsets = allocation.solution.offsets
     return [
-        Region(*_described(schedule, buffer.name), offsets[buffer.name] - part.start, buffer.bytes,
+        Occupied(*_described(schedule, buffer.name), offsets[buffer.name] - part.start, buffer.bytes,
                min(buffer.first, last), min(buffer.last, last))
         for buffer in allocation.problem.buffers
         if not schedule.parts or part_with(schedule.parts, offsets[buffer.name]) == part
     ]  # fmt: skip
 
 
-def _beside(parts: Mapping[str, int], at: int, last: int, known: set[str]) -> list[Region]:
+def _beside(parts: Mapping[str, int], at: int, last: int, known: set[str]) -> list[Occupied]:
     """What is there all the time."""
     regions = []
     for name, size in parts.items():
         if name in known:
             continue
-        regions.append(Region(name, CONSTANT if name == "constants" else RUNTIME, at, size, 0, last))
+        regions.append(Occupied(name, CONSTANT if name == "constants" else RUNTIME, at, size, 0, last))
         at += size
     return regions
 

@@ -13,7 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.cluster.plan import Plan, Step
 from tilewright.profiling.places import STARTS, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
-from tilewright.profiling.timeline import PREFETCH, Call, Job, Jobs, Timeline, timeline
+from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
@@ -98,7 +98,7 @@ def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timelin
 
 
 def _layer(
-    graph: Graph, plan: Plan, number: int, time: Interval, found: Timeline, calls: list[Call],
+    graph: Graph, plan: Plan, number: int, time: Interval, found: Timeline, calls: list[CallInterval],
     moved: Mapping[tuple[int, int, bool], Moved], waiting: int, energy: Energy | None,
 ) -> LayerProfile:  # fmt: skip
     step, cores = plan.steps[number], plan.budget.cores
@@ -140,7 +140,7 @@ def _core_time(found: Timeline, cores: Iterable[int], layer: int) -> int:
     return sum(found.starts[core][layer + 1].cycle - found.starts[core][layer].cycle for core in cores)
 
 
-def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int]:
+def _waits(calls: Iterable[CallInterval], plan: Plan, times: list[Interval]) -> list[int]:
     """By layer. A core may wait for a layer that others have not begun: each layer has what lies in its own time."""
     total, calls = [0] * len(times), list(calls)
     busy = _computing(calls)
@@ -159,7 +159,7 @@ def _waits(calls: Iterable[Call], plan: Plan, times: list[Interval]) -> list[int
     return total
 
 
-def _computing(calls: Iterable[Call]) -> dict[int, list[Interval]]:
+def _computing(calls: Iterable[CallInterval]) -> dict[int, list[Interval]]:
     """By layer: when cores are in a kernel, from the first that begins a tile to the last that ends it."""
     turns: dict[tuple[int, int], list[Interval]] = defaultdict(list)
     for call in calls:
@@ -175,14 +175,14 @@ def _shared(one: Interval, other: Interval) -> int:
     return max(min(one.end, other.end) - max(one.start, other.start), 0)
 
 
-def _by_layer(calls: Iterable[Call]) -> dict[int, list[Call]]:
-    found: dict[int, list[Call]] = defaultdict(list)
+def _by_layer(calls: Iterable[CallInterval]) -> dict[int, list[CallInterval]]:
+    found: dict[int, list[CallInterval]] = defaultdict(list)
     for call in calls:
         found[call.layer].append(call)
     return found
 
 
-def _tile_of(plan: Plan, call: Call, cores: int) -> int:
+def _tile_of(plan: Plan, call: CallInterval, cores: int) -> int:
     """Tiles are dealt out to cores in turn, or all cores are at the same one."""
     if call.kind == PREFETCH:
         return 0
@@ -192,7 +192,9 @@ def _tile_of(plan: Plan, call: Call, cores: int) -> int:
     return call.core + call.turn * cores if option.mode == "per_core" else call.turn
 
 
-def _dma_copy(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int) -> dict[tuple[int, int, bool], Moved]:
+def _dma_copy(
+    transfers: Iterable[tuple[CallInterval, Transfer]], plan: Plan, cores: int
+) -> dict[tuple[int, int, bool], Moved]:
     """By layer, tile, and whether it was fetched."""
     groups: dict[tuple[int, int, bool], list[Transfer]] = defaultdict(list)
     for call, transfer in transfers:
@@ -204,7 +206,7 @@ def _dma_copy(transfers: Iterable[tuple[Call, Transfer]], plan: Plan, cores: int
 
 
 def _tiles(
-    number: int, step: Step, time: Interval, calls: Iterable[Call], jobs: Iterable[Job],
+    number: int, step: Step, time: Interval, calls: Iterable[CallInterval], jobs: Iterable[JobInterval],
     moved: Mapping[tuple[int, int, bool], Moved], cores: int,
 ) -> tuple[Tile, ...]:  # fmt: skip
     runs: dict[int, dict[int, Interval]] = defaultdict(dict)

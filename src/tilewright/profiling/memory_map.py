@@ -21,7 +21,7 @@ KINDS = (TENSOR, STREAM, CONSTANT, WORKING, RUNTIME, STATE)
 
 
 @dataclass(frozen=True)
-class Region:
+class Occupied:
     """Bytes [offset, offset + bytes) during the steps from `first` to `last`."""
 
     name: str
@@ -44,7 +44,7 @@ class MemoryMap:
     used: int
     steps: tuple[str, ...]
     """Names of the layers."""
-    regions: tuple[Region, ...]
+    regions: tuple[Occupied, ...]
     remark: str = ""
 
     def live(self, step: int) -> int:
@@ -91,7 +91,7 @@ def _whole(memory: Memory, plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     for name, home in plan.homes.items():
         if home.owner == name and home.kind != ARENA and home.memory == memory.name:
             kind, size = CONSTANT if home.kind == HOME_CONSTANT else TENSOR, plan.mapped.graph.types[name].bytes
-            regions.append(Region(name, kind, at, size, 0, last))
+            regions.append(Occupied(name, kind, at, size, 0, last))
             at += size
     remark = "inputs, outputs and constants lie where the linker puts them, here above the arena"
     return MemoryMap(memory.name, memory.bytes or at, at, steps, tuple(regions), remark if at > arena.peak else "")
@@ -108,9 +108,9 @@ def _arena(memory: Memory, plan: Plan, steps: tuple[str, ...], remark: str) -> M
 
 def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     budget, last, state = plan.budget, max(len(steps) - 1, 0), cluster_of(plan.mapped.target).state
-    fixed = [Region("state of the runtime", RUNTIME, 0, state, 0, last)]
+    fixed = [Occupied("state of the runtime", RUNTIME, 0, state, 0, last)]
     if budget.stacks_in_l1:
-        fixed.append(Region(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
+        fixed.append(Occupied(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
     regions = (*fixed, *_regions(plan, plan.l1, budget.base))
     return MemoryMap(plan.memories.l1.name, budget.total, plan.l1_bytes, steps, regions)
 
@@ -127,7 +127,7 @@ def _l3(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]
     regions, at = [], 0
     for name in constants:
         size = plan.mapped.graph.types[name].bytes
-        regions.append(Region(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
+        regions.append(Occupied(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
         at += -(-size // memory.alignment) * memory.alignment
     regions += _regions(plan, plan.l3, at)
     used = at + plan.l3.peak
@@ -136,11 +136,11 @@ def _l3(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]
     return MemoryMap(memory.name, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
-def _regions(plan: Plan, arena: Arena, base: int) -> Iterator[Region]:
+def _regions(plan: Plan, arena: Arena, base: int) -> Iterator[Occupied]:
     offsets = arena.solution.offsets
     for buffer in arena.problem.buffers:
         name, kind = _described(plan, buffer.name)
-        yield Region(name, kind, base + offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)
+        yield Occupied(name, kind, base + offsets[buffer.name], buffer.bytes, buffer.first, buffer.last)
 
 
 def _described(plan: Plan, key: Key) -> tuple[str, str]:

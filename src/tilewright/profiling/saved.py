@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.profiling.memory_map import MemoryMap, Region
+from tilewright.profiling.memory_map import MemoryMap, Occupied
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.sim.energy import PER_MICROJOULE, Energy
 
@@ -84,7 +84,7 @@ def _energy(found: Mapping[str, Any], cycles: int) -> Energy | None:
 
 
 def _map(found: Mapping[str, Any], names: tuple[str, ...]) -> MemoryMap:
-    regions = tuple(Region(**region) for region in found["regions"])
+    regions = tuple(Occupied(**region) for region in found["regions"])
     steps = max((region.last + 1 for region in regions), default=0)
     known = names if len(names) >= steps else tuple(map(str, range(steps)))
     return MemoryMap(found["memory"], found["capacity"], found["used"], known, regions)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.places import ENGINE_WAIT, WAITS
 from tilewright.profiling.profile import LayerProfile
-from tilewright.profiling.timeline import Call
+from tilewright.profiling.timeline import CallInterval
 from tilewright.sim.watching.probes import Transfer
 
 LAYER, KERNEL, BESIDE, WAIT, JOB, TRANSFER_IN, TRANSFER_OUT = (
@@ -112,7 +112,7 @@ def _jobs(found: Profiled) -> Iterator[Doing]:
 
 def _transfers(found: Profiled) -> Iterator[Doing]:
     """The commands of one call are one span: they share a channel and overlap."""
-    groups: dict[Call, list[Transfer]] = defaultdict(list)
+    groups: dict[CallInterval, list[Transfer]] = defaultdict(list)
     for call, transfer in found.timeline.transfers:
         groups[call].append(transfer)
     for call, group in groups.items():

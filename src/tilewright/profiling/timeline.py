@@ -18,7 +18,7 @@ FETCHING = frozenset({PREFETCH, "load", "renew", "store"})
 
 
 @dataclass(frozen=True)
-class Call:
+class CallInterval:
     """A core in a function of a layer, or waiting in one."""
 
     core: int
@@ -41,7 +41,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Job:
+class JobInterval:
     """An accelerator at work for a tile."""
 
     layer: int
@@ -71,10 +71,10 @@ class Timeline:
 
     starts: Mapping[int, tuple[Start, ...]]
     """By core: of every layer, and of what follows the last one."""
-    calls: tuple[Call, ...]
-    transfers: tuple[tuple[Call, Transfer], ...]
+    calls: tuple[CallInterval, ...]
+    transfers: tuple[tuple[CallInterval, Transfer], ...]
     """With the calls that started them."""
-    jobs: tuple[Job, ...]
+    jobs: tuple[JobInterval, ...]
 
 
 def timeline(
@@ -95,7 +95,9 @@ def timeline(
     starts = {core: tuple(lane.starts) for core, lane in lanes.items()}
     # Jobs are done in the order in which they were submitted.
     pairs = zip(lanes[dma_core].in_flight, jobs.own, strict=False)
-    done = tuple(Job(layer, tile, Interval(job.start - origin, job.end - origin)) for (layer, tile), job in pairs)
+    done = tuple(
+        JobInterval(layer, tile, Interval(job.start - origin, job.end - origin)) for (layer, tile), job in pairs
+    )
     begins = {
         device: [(min(own[layer].cycle for own in starts.values()), layer) for layer in layers]
         for device, layers in jobs.layers.items()
@@ -107,7 +109,7 @@ def timeline(
 
 def declared_jobs(
     jobs: Iterable[EngineJob], begins: Mapping[str, Sequence[tuple[int, int]]], origin: int
-) -> tuple[Job, ...]:
+) -> tuple[JobInterval, ...]:
     """Those of declared accelerators. A job is of the layer that was begun last.
 
     `begins`: by the accelerator's name, when its layers were begun and their numbers, in order.
@@ -118,7 +120,7 @@ def declared_jobs(
         begun = [layer for cycle, layer in begins.get(job.device, ()) if cycle <= time.start]
         if begun:
             tiles[begun[-1]] = tiles.get(begun[-1], -1) + 1
-            found.append(Job(begun[-1], tiles[begun[-1]], time, job.device))
+            found.append(JobInterval(begun[-1], tiles[begun[-1]], time, job.device))
     return tuple(found)
 
 
@@ -128,11 +130,11 @@ class _Lane:
     def __init__(self, core: int, origin: int, fetched: Sequence[int]) -> None:
         self.core, self.origin, self._fetched = core, origin, iter(fetched)
         self.starts: list[Start] = []
-        self.calls: list[Call] = []
+        self.calls: list[CallInterval] = []
         self.in_flight: list[tuple[int, int]] = []
         """Layer and tile of every job."""
         self._begun: Start | None = None
-        self._open: Call | None = None
+        self._open: CallInterval | None = None
         self._running: tuple[int, int] | None = None
         """Layer and tile whose jobs are given; transfers of others may begin meanwhile."""
         self._turns: dict[tuple[str, int], int] = defaultdict(int)
@@ -165,19 +167,23 @@ class _Lane:
         layer = place.layer if place.layer >= 0 else len(self.starts) - (self._begun is None)
         turn = self._turns[place.kind, layer]
         self._turns[place.kind, layer] += 1
-        self._open = Call(self.core, place.kind, layer, turn, Interval(cycle, cycle))
+        self._open = CallInterval(self.core, place.kind, layer, turn, Interval(cycle, cycle))
         if place.kind == "run":
             self._running = layer, turn
 
     def _return(self, cycle: int) -> None:
         call, self._open = self._open, None
         if call is not None:
-            self.calls.append(Call(call.core, call.kind, call.layer, call.turn, Interval(call.time.start, cycle)))
+            self.calls.append(
+                CallInterval(call.core, call.kind, call.layer, call.turn, Interval(call.time.start, cycle))
+            )
 
 
-def _with_calls(transfers: Iterable[Transfer], calls: Iterable[Call], origin: int) -> Iterable[tuple[Call, Transfer]]:
+def _with_calls(
+    transfers: Iterable[Transfer], calls: Iterable[CallInterval], origin: int
+) -> Iterable[tuple[CallInterval, Transfer]]:
     """A core's command belongs to the function that it was in."""
-    starting: dict[int, list[Call]] = defaultdict(list)
+    starting: dict[int, list[CallInterval]] = defaultdict(list)
     for call in calls:
         if call.kind in FETCHING:
             starting[call.core].append(call)

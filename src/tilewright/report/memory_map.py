@@ -9,7 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from tilewright.errors import printable
-from tilewright.profiling.memory_map import CONSTANT, KINDS, RUNTIME, STATE, STREAM, TENSOR, WORKING, MemoryMap, Region
+from tilewright.profiling.memory_map import (
+    CONSTANT,
+    KINDS,
+    RUNTIME,
+    STATE,
+    STREAM,
+    TENSOR,
+    WORKING,
+    MemoryMap,
+    Occupied,
+)
 from tilewright.report.console import size
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -144,7 +154,7 @@ def _marks(full: int) -> Iterator[int]:
     yield from range(0, full + 1, step)
 
 
-def _rectangle(region: Region, top: int, column: float, full: int) -> Iterator[str]:
+def _rectangle(region: Occupied, top: int, column: float, full: int) -> Iterator[str]:
     x, width = LEFT + column * region.first, column * (region.last - region.first + 1)
     height = PANEL * region.bytes / full
     y = top + PANEL - PANEL * region.end / full
@@ -157,7 +167,7 @@ def _rectangle(region: Region, top: int, column: float, full: int) -> Iterator[s
     yield from _label(region, x + width / 2, y + height / 2, width, height)
 
 
-def _label(region: Region, x: float, y: float, width: float, height: float) -> Iterator[str]:
+def _label(region: Occupied, x: float, y: float, width: float, height: float) -> Iterator[str]:
     """The name and the bytes, as far as there is room for them."""
     letters = int((width - 8) / LETTER)
     if height < 13 or letters < 4:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.analysis.costs import Analysis, Layer
+from tilewright.analysis.costs import Analysis, LayerRow
 from tilewright.errors import printable
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import SHORT
@@ -113,7 +113,7 @@ def _numerics(rounded: Sequence[NumericsRecord]) -> Text:
     return name_text(text)
 
 
-def _layer_cells(number: int, layer: Layer) -> list[str | Text]:
+def _layer_cells(number: int, layer: LayerRow) -> list[str | Text]:
     result = f"{SHORT[layer.dtype]} {'x'.join(map(str, layer.shape)) or 'scalar'}"
     macs, parameters = (count(value) if value else "" for value in (layer.macs, layer.parameters))
     return [str(number), name_text(layer.name), layer.operator, layer.kernel, result, macs, parameters, layer.place]

@@ -89,7 +89,7 @@ class DeviceFailure(CompileError):
 
 
 @dataclass(frozen=True)
-class Layout:
+class CasePlaces:
     """Where a case's operands, results, parameters and working memory lie."""
 
     places: Mapping[str, int]
@@ -126,7 +126,7 @@ def measure(
 # ---- one case ---------------------------------------------------------------------------------------------------
 
 
-def _layout(case: Case, target: Target) -> Layout:
+def _layout(case: Case, target: Target) -> CasePlaces:
     places: dict[str, int] = {}
     start, _ = working_memory(target)
     at = start + GUARD
@@ -140,10 +140,10 @@ def _layout(case: Case, target: Target) -> Layout:
         places[name] = at + skew
         at += -(-(size + skew + GUARD) // 16) * 16
     places["params"] = at
-    return Layout(places, start, at + PARAMS)
+    return CasePlaces(places, start, at + PARAMS)
 
 
-def _call(case: Case, layout: Layout) -> BenchCall:
+def _call(case: Case, layout: CasePlaces) -> BenchCall:
     return BenchCall(case.instance, case.kernel.params(case.op, case.types), layout.places, list(case.types))
 
 
@@ -155,14 +155,14 @@ def has_room(case: Case, target: Target) -> bool:
     return layout.end - layout.start <= free_bytes(target)
 
 
-def _check_room(case: Case, layout: Layout, target: Target) -> None:
+def _check_room(case: Case, layout: CasePlaces, target: Target) -> None:
     needed, free = layout.end - layout.start, free_bytes(target)
     if needed > free:
         raise CompileError(str(case.op), f"needs {needed} bytes", f"{free} are free")
 
 
 def _run(
-    simulator: Simulator | Emulator, start: object, index: int, case: Case, layout: Layout, models: Sequence[Model]
+    simulator: Simulator | Emulator, start: object, index: int, case: Case, layout: CasePlaces, models: Sequence[Model]
 ) -> Measured:
     simulator.restore(start)  # type: ignore[arg-type]
     simulator.write("tw_case", index.to_bytes(4, "little"))
@@ -196,7 +196,7 @@ def _ended(simulator: Simulator | Emulator, case: Case, models: Sequence[Model])
         raise DeviceFailure(case, error, registers) from None
 
 
-def _check_guards(case: Case, layout: Layout, before: bytes, after: bytes) -> None:
+def _check_guards(case: Case, layout: CasePlaces, before: bytes, after: bytes) -> None:
     """Nothing but results and working memory may change."""
     changed = np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)
     kinds = case.types

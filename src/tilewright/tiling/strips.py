@@ -28,7 +28,7 @@ class RowLayer:
 
 
 @dataclass(frozen=True)
-class Part:
+class StripRows:
     """What a layer does in one strip, in rows of its result; those kept come right before those made."""
 
     kept: Span
@@ -49,7 +49,7 @@ class Part:
 class StripPlan:
     layers: tuple[RowLayer, ...]
     """In their order; the last one makes what others need."""
-    strips: tuple[Mapping[str, Part], ...]
+    strips: tuple[Mapping[str, StripRows], ...]
     """By the results' names; a layer of which a strip needs nothing has no part in it."""
 
 
@@ -127,11 +127,11 @@ def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPl
     return StripPlan(tuple(layers), tuple(strips))
 
 
-def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str, Span]) -> dict[str, Part] | None:
+def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str, Span]) -> dict[str, StripRows] | None:
     """From the last layer back to the first. `done` has the rows that are there of each tensor, and gets the new."""
     made = {layer.node.key for layer in layers}
     needed: dict[str, Span] = {layers[-1].node.key: span}
-    parts: dict[str, Part] = {}
+    parts: dict[str, StripRows] = {}
     for layer in reversed(layers):
         tensor = layer.node.key
         if tensor not in needed:
@@ -144,7 +144,7 @@ def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str,
         reads = _reads(graph, layer, (start, high)) if start < high else {}
         if reads is None:
             return None
-        parts[tensor] = Part((low, start), (start, high), reads)
+        parts[tensor] = StripRows((low, start), (start, high), reads)
         done[tensor] = low, high
         for operand, rows in reads.items():
             source = layer.node.operands()[operand]

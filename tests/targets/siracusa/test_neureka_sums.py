@@ -19,7 +19,7 @@ from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes.numerics.sums import native_sum
 from tilewright.run import kernel_bench
-from tilewright.run.kernel_bench import Case, Layout, check
+from tilewright.run.kernel_bench import Case, CasePlaces, check
 from tilewright.target.target import Offer, Target
 from tilewright.targets.siracusa.neureka import ENGINE
 from tilewright.targets.siracusa.neureka.cycles import job_cycles
@@ -78,24 +78,24 @@ def test_offers_mean_what_the_graph_means(seed: int) -> None:
     np.testing.assert_array_equal(tiled, expected)
 
 
-def as_they_come(layout: Layout) -> Layout:
+def as_they_come(layout: CasePlaces) -> CasePlaces:
     return layout
 
 
-def the_second_first(layout: Layout) -> Layout:
+def the_second_first(layout: CasePlaces) -> CasePlaces:
     a, b = layout.places["A"], layout.places["B"]
     return replace(layout, places={**layout.places, "A": b, "B": a})
 
 
-def an_odd_way_apart(layout: Layout) -> Layout:
+def an_odd_way_apart(layout: CasePlaces) -> CasePlaces:
     return replace(layout, places={**layout.places, "B": layout.places["B"] + 1})
 
 
-def far_apart(layout: Layout) -> Layout:
+def far_apart(layout: CasePlaces) -> CasePlaces:
     return replace(layout, places={**layout.places, "B": layout.end + 70_000}, end=layout.end + 90_000)
 
 
-def half_apart(layout: Layout) -> Layout:
+def half_apart(layout: CasePlaces) -> CasePlaces:
     """By so much more than their size that some elements have nothing two rows before."""
     return replace(layout, places={**layout.places, "B": layout.end}, end=layout.end + 20_000)
 
@@ -104,10 +104,10 @@ PLACES = [as_they_come, the_second_first, an_odd_way_apart, far_apart, half_apar
 
 
 @pytest.mark.parametrize("moved", PLACES, ids=lambda moved: moved.__name__)
-def test_kernels(monkeypatch: pytest.MonkeyPatch, moved: Callable[[Layout], Layout]) -> None:
+def test_kernels(monkeypatch: pytest.MonkeyPatch, moved: Callable[[CasePlaces], CasePlaces]) -> None:
     plain = kernel_bench._layout
 
-    def placed(case: Case, target: Target) -> Layout:
+    def placed(case: Case, target: Target) -> CasePlaces:
         return moved(plain(case, target))
 
     monkeypatch.setattr(kernel_bench, "_layout", placed)
@@ -122,7 +122,7 @@ def test_a_tensor_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, (x, _) = drawn(0)
     plain = kernel_bench._layout
 
-    def placed(case: Case, target: Target) -> Layout:
+    def placed(case: Case, target: Target) -> CasePlaces:
         layout = plain(case, target)
         return replace(layout, places={**layout.places, "B": layout.places["A"]})
 
@@ -136,7 +136,7 @@ def test_neighbours_take_what_is_predicted(monkeypatch: pytest.MonkeyPatch, resi
     """One right behind the other, two rows at a time."""
     plain = kernel_bench._layout
 
-    def placed(case: Case, target: Target) -> Layout:
+    def placed(case: Case, target: Target) -> CasePlaces:
         layout = plain(case, target)
         return replace(layout, places={**layout.places, "B": layout.places["A"] + case.types["A"].bytes})
 

@@ -22,7 +22,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 from tilewright.run import kernel_bench
-from tilewright.run.kernel_bench import Case, Layout, check
+from tilewright.run.kernel_bench import Case, CasePlaces, check
 from tilewright.target.target import Target
 
 FUNCTIONS = {
@@ -110,10 +110,10 @@ def test_products_any_way_they_lie() -> None:
 def test_tensors_that_begin_between_two_multiples_of_8(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = kernel_bench._layout
 
-    def moved(case: Case, target: Target) -> Layout:
+    def moved(case: Case, target: Target) -> CasePlaces:
         found = usual(case, target)
         places = {name: place + 4 * (name not in ("scratch", "params")) for name, place in found.places.items()}
-        return Layout(places, found.start, found.end)
+        return CasePlaces(places, found.start, found.end)
 
     monkeypatch.setattr(kernel_bench, "_layout", moved)
     rows: list[tuple[str, Op, int]] = [

@@ -19,7 +19,7 @@ from tilewright.ops.expand import Expand
 from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.slice import Slice
 from tilewright.passes.rewriting import drop_unused
-from tilewright.tiling.strips import Part, RowLayer, StripPlan, carrier_of
+from tilewright.tiling.strips import RowLayer, StripPlan, StripRows, carrier_of
 
 
 def in_strips(graph: Graph, plan: StripPlan, joined: bool = False) -> Graph:
@@ -77,7 +77,7 @@ class Strips:
         zero = self.builder.constant(np.zeros((1,) * len(kind.shape), kind.element), "zero")
         return self.builder.add(Expand(kind.shape), [zero], None, layer.node.name)[0]
 
-    def _layer(self, layer: RowLayer, part: Part) -> None:
+    def _layer(self, layer: RowLayer, part: StripRows) -> None:
         """The window of its result: what is kept of it, and what is new."""
         node = layer.node
         kept = self._rows(node.key, layer.axis, part.kept) if part.keeps else ""
@@ -87,7 +87,7 @@ class Strips:
             (window,) = self.builder.add(Concat(layer.axis), [kept, made], None, node.name)
         self.windows[node.key] = window, (part.kept[0], part.made[1])
 
-    def _made(self, layer: RowLayer, part: Part) -> str:
+    def _made(self, layer: RowLayer, part: StripRows) -> str:
         node, shapes = layer.node, self.graph.operand_shapes(layer.node)
         box = {loop: (0, extent) for loop, extent in node.op.extents(shapes).items()} | {layer.loop: part.made}
         names = node.op.operand_names(len(node.inputs))

@@ -32,7 +32,7 @@ Forms = Mapping[str, Moved]
 
 
 @dataclass(frozen=True)
-class Layout:
+class ChannelPosition:
     """Where channels are wanted."""
 
     channels_last: bool
@@ -51,7 +51,7 @@ class Layout:
         return isinstance(node.op, Windowed) and node.op.channels_last != self.channels_last
 
 
-def with_layout(layout: Layout, graph: Graph) -> Graph:
+def with_layout(layout: ChannelPosition, graph: Graph) -> Graph:
     """The graph in which what is worth it has this layout; the same graph if nothing is."""
     forms = {node.key: form for node in graph.nodes if (form := _form(layout, graph, node)) is not None}
     if not any(_worth(layout, graph, node) for node in graph.nodes):
@@ -65,11 +65,11 @@ def with_layout(layout: Layout, graph: Graph) -> Graph:
 # ---- choice -------------------------------------------------------------------------------------------------------
 
 
-def _worth(layout: Layout, graph: Graph, node: Node) -> int:
+def _worth(layout: ChannelPosition, graph: Graph, node: Node) -> int:
     return layout.worth(graph, node) if layout.lacks(node) else 0
 
 
-def _form(layout: Layout, graph: Graph, node: Node) -> Moved | None:
+def _form(layout: ChannelPosition, graph: Graph, node: Node) -> Moved | None:
     if isinstance(node.op, Windowed):
         operands = (0, 1) if isinstance(node.op, Conv) else (0,)
         other = Moved(replace(node.op, channels_last=layout.channels_last), operands)
@@ -81,7 +81,7 @@ def _form(layout: Layout, graph: Graph, node: Node) -> Moved | None:
     return on_permuted_axes(node.op, layout.perm(rank), shapes)
 
 
-def _prices(layout: Layout, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
+def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
     """The capacities of the cut: what is on the side of WANTED has that layout."""
     bound = [(node.key, _worth(layout, graph, node)) for node in graph.nodes]
     prices: dict[tuple[Vertex, Vertex], int] = {(WANTED, key): worth for key, worth in bound if worth}
@@ -141,7 +141,7 @@ def _broadcast(graph: Graph, forms: Forms, node: Node) -> dict[str, int]:
     return {name: rank for name in names if name not in graph.constants and len(graph.types[name].shape) < rank}
 
 
-def _price(layout: Layout, graph: Graph, tensor: str, rank: int) -> int:
+def _price(layout: ChannelPosition, graph: Graph, tensor: str, rank: int) -> int:
     shape = _on_axes(graph.types[tensor].shape, rank)
     return 0 if rank < 3 or moves_nothing(layout.perm(rank), shape) else graph.types[tensor].bytes
 
@@ -167,7 +167,7 @@ def _on_axes(shape: Shape, rank: int) -> Shape:
 class _Layouts:
     """Walks a graph into one in which some nodes have the wanted layout; each tensor is transposed at most once."""
 
-    layout: Layout
+    layout: ChannelPosition
     graph: Graph
     chosen: Forms
     states: frozenset[str] = frozenset()
@@ -245,7 +245,7 @@ class _Layouts:
 
 # ---- channels last ------------------------------------------------------------------------------------------------
 
-LAST = Layout(channels_last=True, worth=lambda graph, node: FORBIDDEN)
+LAST = ChannelPosition(channels_last=True, worth=lambda graph, node: FORBIDDEN)
 
 
 def no_channels_second(graph: Graph) -> Iterator[Complaint]:
@@ -254,7 +254,7 @@ def no_channels_second(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "still has channels second"
 
 
-def all_worth_it(layout: Layout, graph: Graph) -> Iterator[Complaint]:
+def all_worth_it(layout: ChannelPosition, graph: Graph) -> Iterator[Complaint]:
     """No cut is the cheapest that leaves behind what saves more than both of its Transposes would cost."""
     together = layout.together(graph)
     for node in graph.nodes:

@@ -12,7 +12,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 
 BLOCKED = frozenset({*NARROW, "float32"})
 """Elements whose convolutions are faster with channels second."""
@@ -29,7 +29,7 @@ def _worth(images: frozenset[str], graph: Graph, node: Node) -> int:
 
 def channels_second(images: frozenset[str]) -> Pass:
     """For convolutions of images with these elements."""
-    layout = Layout(channels_last=False, worth=partial(_worth, images))
+    layout = ChannelPosition(channels_last=False, worth=partial(_worth, images))
     return Pass("channels second", partial(with_layout, layout), ensures=partial(all_worth_it, layout))
 
 

@@ -17,7 +17,7 @@ from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.qlinearfunction import LOWEST, X_BITS, QLinearFunction
 from tilewright.passes.quantise.absorb import pending
 from tilewright.passes.quantise.pending import Pending, Target
-from tilewright.passes.quantise.tables import MAX_NODES, Region, evaluate, grown
+from tilewright.passes.quantise.tables import MAX_NODES, TabulatedNodes, evaluate, grown
 from tilewright.passes.quantise.values import Context, Format, NoIntegerForm
 
 LINE_ERROR, EDGE_ERROR, EDGES = 1 / 128, 3 / 8, 0.02
@@ -48,7 +48,7 @@ def by_function(context: Context, tensor: str, to: Format, output: str | None) -
         return None
     reasons = []
     for cut in _cuts(context, tensor):
-        region = grown(context, Region(cut), tensor)
+        region = grown(context, TabulatedNodes(cut), tensor)
         if region is None or region.axes or not region.nodes:
             continue
         try:
@@ -78,7 +78,9 @@ def _cuts(context: Context, tensor: str) -> list[str]:
     return found
 
 
-def _emit(context: Context, region: Region, source: Pending, tensor: str, to: Format, output: str | None) -> str:
+def _emit(
+    context: Context, region: TabulatedNodes, source: Pending, tensor: str, to: Format, output: str | None
+) -> str:
     probe = (-1, *(1,) * (len(context.shape(tensor)) - 1))
 
     def function(x: Array) -> Array:

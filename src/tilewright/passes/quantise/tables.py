@@ -22,7 +22,7 @@ MAX_NODES = 64
 
 
 @dataclass
-class Region:
+class TabulatedNodes:
     """The element-by-element operators between one tensor, of bytes unless it was chosen before, and a float tensor."""
 
     source: str = ""
@@ -48,19 +48,19 @@ def by_channel_tables(context: Context, tensor: str, to: Format, output: str | N
     return _emit(context, region, tensor, to, output)
 
 
-def region_of(context: Context, tensor: str, to: Format) -> Region | None:
-    region = Region()
+def region_of(context: Context, tensor: str, to: Format) -> TabulatedNodes | None:
+    region = TabulatedNodes()
     if not to.is_per_tensor:
         region.axes.add(to.axis)
     return grown(context, region, tensor)
 
 
-def grown(context: Context, region: Region, tensor: str) -> Region | None:
+def grown(context: Context, region: TabulatedNodes, tensor: str) -> TabulatedNodes | None:
     """The region with all that a tensor is computed by; None where that is no function of its source."""
     return region if _grow(context, region, tensor, set()) and region.source else None
 
 
-def _grow(context: Context, region: Region, tensor: str, seen: set[str]) -> bool:
+def _grow(context: Context, region: TabulatedNodes, tensor: str, seen: set[str]) -> bool:
     """Add what a tensor is computed by, operands first; False where that is no function of the source."""
     if tensor in seen or tensor == region.source or context.known(tensor) is not None:
         return True
@@ -73,7 +73,7 @@ def _grow(context: Context, region: Region, tensor: str, seen: set[str]) -> bool
     return context.shape(node.key) == context.shape(region.source)
 
 
-def _belongs(context: Context, region: Region, node: Node, seen: set[str]) -> bool:
+def _belongs(context: Context, region: TabulatedNodes, node: Node, seen: set[str]) -> bool:
     if isinstance(node.op, DequantizeLinear):
         return _starts_at(context, region, node)
     if not isinstance(node.op, Elementwise | BatchNormalization):
@@ -81,7 +81,7 @@ def _belongs(context: Context, region: Region, node: Node, seen: set[str]) -> bo
     return all(_grow(context, region, name, seen) for name in node.inputs if name)
 
 
-def _starts_at(context: Context, region: Region, node: Node) -> bool:
+def _starts_at(context: Context, region: TabulatedNodes, node: Node) -> bool:
     source = node.inputs[0]
     constants = all(context.known(name) is not None for name in node.inputs[1:])
     region.source = region.source or source
@@ -102,7 +102,7 @@ def _varying_axes(context: Context, node: Node) -> set[int]:
     return axes
 
 
-def _emit(context: Context, region: Region, tensor: str, to: Format, output: str | None) -> str:
+def _emit(context: Context, region: TabulatedNodes, tensor: str, to: Format, output: str | None) -> str:
     dtype = context.graph.types[region.source].dtype
     axis = next(iter(region.axes), 0)
     table = _table(context, region, tensor, to, dtype, axis)
@@ -110,7 +110,7 @@ def _emit(context: Context, region: Region, tensor: str, to: Format, output: str
     return context.emit(Lookup(axis), [region.source, name], output)
 
 
-def _table(context: Context, region: Region, tensor: str, to: Format, dtype: str, axis: int) -> Array:
+def _table(context: Context, region: TabulatedNodes, tensor: str, to: Format, dtype: str, axis: int) -> Array:
     """All values of a byte along one axis of the tensor, all channels along another; every other axis is 1 long."""
     shape = context.shape(tensor)
     channels = shape[axis] if region.axes else 1
@@ -127,7 +127,7 @@ def _table(context: Context, region: Region, tensor: str, to: Format, dtype: str
     return np.ascontiguousarray(rows if region.axes else rows[0])
 
 
-def evaluate(context: Context, region: Region, tensor: str, source: Array) -> Array:
+def evaluate(context: Context, region: TabulatedNodes, tensor: str, source: Array) -> Array:
     values = {region.source: source}
     for node in region.nodes:
         operands = [values.get(name, context.known(name)) if name else None for name in node.inputs]

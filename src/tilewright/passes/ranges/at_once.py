@@ -12,7 +12,7 @@ from tilewright.passes.rewriting import rewrite
 
 
 @dataclass(frozen=True)
-class Found:
+class JointOp:
     """An operator of a tensor, and the nodes whose tensors are its results, in their order."""
 
     op: Op
@@ -20,7 +20,7 @@ class Found:
     nodes: tuple[Node, ...]
 
 
-Find = Callable[[Graph, Node], Found | None]
+Find = Callable[[Graph, Node], JointOp | None]
 """From a node to the whole of which it is the first result."""
 
 
@@ -48,7 +48,7 @@ def at_once(title: str, complaint: str, find: Find) -> Pass:
     return Pass(title, run, ensures=ensures)
 
 
-def _all(graph: Graph, find: Find) -> Iterator[Found]:
+def _all(graph: Graph, find: Find) -> Iterator[JointOp]:
     place = {key: i for i, node in enumerate(graph.nodes) for key in node.outputs}
     for node in graph.nodes:
         one = find(graph, node)

@@ -24,7 +24,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
-from tilewright.passes.ranges.at_once import Found, at_once
+from tilewright.passes.ranges.at_once import JointOp, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 from tilewright.passes.ranges.range_of_floats import RangeOfFloats
 
@@ -55,7 +55,7 @@ class QuantisedRange(RangeOfFloats):
         return {"count": types["X"].elements}
 
 
-def _found(graph: Graph, node: Node) -> Found | None:
+def _found(graph: Graph, node: Node) -> JointOp | None:
     if not isinstance(node.op, QuantizeLinear) or graph.types[node.key].dtype != "uint8":
         return None
     x, scale, zero = node.inputs
@@ -67,7 +67,7 @@ def _found(graph: Graph, node: Node) -> Found | None:
     is_range = _is_end(graph, high, x, Max, ReduceMax) and _is_end(graph, low, x, Min, ReduceMin)
     if not is_range or not _is_zero_point(graph, zero, low, scale):
         return None
-    return Found(QuantisedRange(), x, (node, graph.producers[scale], graph.producers[zero]))
+    return JointOp(QuantisedRange(), x, (node, graph.producers[scale], graph.producers[zero]))
 
 
 def _is_zero_point(graph: Graph, zero: str, low: str, scale: str) -> bool:

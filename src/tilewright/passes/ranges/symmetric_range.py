@@ -23,7 +23,7 @@ from tilewright.ops.max import Max
 from tilewright.ops.mul import Mul
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sign import Sign
-from tilewright.passes.ranges.at_once import Found, at_once
+from tilewright.passes.ranges.at_once import JointOp, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 from tilewright.passes.ranges.range_of_floats import RangeOfFloats
 
@@ -58,7 +58,7 @@ class SymmetricRange(RangeOfFloats):
         return {"rows": math.prod(shape[: self.rows]), "count": math.prod(shape[self.rows :]), "least": self.least}
 
 
-def _found(graph: Graph, cast: Node) -> Found | None:
+def _found(graph: Graph, cast: Node) -> JointOp | None:
     if not isinstance(cast.op, Cast) or graph.types[cast.key].dtype != "int8":
         return None
     exact = _rounded_away(graph, cast.inputs[0])
@@ -75,7 +75,7 @@ def _found(graph: Graph, cast: Node) -> Found | None:
         return None
     most = quotient[1]
     op, scale = _sizes(graph, x, most), _scale(graph, most)
-    return Found(op, x, (cast, scale)) if op is not None and scale is not None else None
+    return JointOp(op, x, (cast, scale)) if op is not None and scale is not None else None
 
 
 def _rounded_away(graph: Graph, tensor: str) -> str:

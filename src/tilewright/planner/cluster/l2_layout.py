@@ -30,7 +30,7 @@ from tilewright.target.settings import Settings
 
 
 @dataclass(frozen=True)
-class Layout:
+class MemoryLayout:
     l2: Arena
     wmem: Arena
     l3: Arena
@@ -66,7 +66,7 @@ class Layout:
 def lay_out(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
     options: Sequence[TilingOption], elsewhere: Elsewhere, spilled: select.Spilled | None,
-) -> Layout:  # fmt: skip
+) -> MemoryLayout:  # fmt: skip
     """Without `spilled`, what L2 does not hold goes into the weight memory as long as that holds it."""
     graph, memories = mapped.graph, mapped.target.hierarchy
     resident = frozenset(option.owners[name] for option in options for name in option.kernel.resident)
@@ -85,7 +85,7 @@ def lay_out(
         problem = l2_problem(shown, l1 | wmem, held, memories.l2)
         if _behind_states(graph, problem, 0).peak <= free:
             break
-    return Layout(
+    return MemoryLayout(
         Arena(problem, _behind_states(graph, problem, 1.0)),
         _alone(tensors, wmem, memories.wmem or memories.l2),
         _alone(tensors, l3, memories.l3 or memories.l2),

@@ -14,7 +14,7 @@ from tilewright.planner.cluster.capacity import L1Budget, l1_budget, with_stacks
 from tilewright.planner.cluster.elsewhere import pinned_constants
 from tilewright.planner.cluster.l1_shortage import no_option_fits
 from tilewright.planner.cluster.l2_buffers import constants_elsewhere
-from tilewright.planner.cluster.l2_layout import Layout, lay_out
+from tilewright.planner.cluster.l2_layout import MemoryLayout, lay_out
 from tilewright.planner.cluster.lifetimes import lifetimes, states_of, steps_of
 from tilewright.planner.cluster.overlap import timeline
 from tilewright.planner.cluster.plan import Plan, Step
@@ -101,14 +101,14 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     return Task(mapped, settings, budget, owners, tensors, elsewhere, found, pressure)
 
 
-def _layout(task: Task, decision: Decision) -> Layout:
+def _layout(task: Task, decision: Decision) -> MemoryLayout:
     return lay_out(
         _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.l1_tensors, decision.options,
         task.elsewhere, decision.spilled if task.pressure else None,
     )  # fmt: skip
 
 
-def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
+def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     mapped, chosen = _resolved(task.mapped, decision.chosen), decision.chosen
     decision.l1.check()
     layout.check(mapped, task.settings)
@@ -137,7 +137,7 @@ def _placed(task: Task, decision: Decision, layout: Layout) -> Plan:
     return Plan(mapped, task.settings, task.budget, steps, homes, sum(predicted), bound, arenas, estimates)
 
 
-def _arenas(memories: Hierarchy, decision: Decision, layout: Layout) -> dict[str, Arena]:
+def _arenas(memories: Hierarchy, decision: Decision, layout: MemoryLayout) -> dict[str, Arena]:
     found = (
         (memories.l1, decision.l1),
         (memories.l2, layout.l2),
@@ -147,7 +147,7 @@ def _arenas(memories: Hierarchy, decision: Decision, layout: Layout) -> dict[str
     return {memory.name: arena for memory, arena in found if memory is not None}
 
 
-def _constant_memories(memories: Hierarchy, layout: Layout) -> dict[str, str]:
+def _constant_memories(memories: Hierarchy, layout: MemoryLayout) -> dict[str, str]:
     """Constants that live elsewhere than in L2 -> the memory."""
     groups = ((memories.l3, layout.l3_constants), (memories.wmem, layout.resident))
     return {name: memory.name for memory, names in groups if memory is not None for name in names}

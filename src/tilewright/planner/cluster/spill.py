@@ -15,7 +15,7 @@ from tilewright.planner.cluster.capacity import (
     wmem_for_activations,
 )
 from tilewright.planner.cluster.l2_buffers import staging
-from tilewright.planner.cluster.l2_layout import Layout
+from tilewright.planner.cluster.l2_layout import MemoryLayout
 from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.solve import Decision, Task
 from tilewright.planner.cluster.tiling_option import TilingOption
@@ -28,7 +28,7 @@ SMALLEST = 256
 """What takes less than one part in this many of L2 is not worth spilling to L3."""
 
 
-def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select.L2Pressure]:
+def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[select.L2Pressure]:
     """To be tried one after the other until a plan fits."""
     spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
     groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
@@ -39,7 +39,7 @@ def pressures(task: Task, decision: Decision, layout: Layout) -> Iterator[select
         yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), int(wmem * share), int(l3 * share))
 
 
-def lacking(task: Task, pressure: Task, decision: Decision, layout: Layout) -> CompileError | None:
+def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout) -> CompileError | None:
     """The layer that lacks most bytes of L2 though all that may be spilled is, if there is one; `pressure` is the task
     with the options that were tried."""
     owned = frozenset(tensor.name for tensor in task.tensors)
@@ -108,7 +108,7 @@ def _least(option: TilingOption, owned: frozenset[str]) -> int:
     return sum(option.memories.l2.whole(size) for size in needed)
 
 
-def _l2_budgets(task: Task, decision: Decision, layout: Layout) -> list[int]:
+def _l2_budgets(task: Task, decision: Decision, layout: MemoryLayout) -> list[int]:
     """Bytes of L2 that constants in use and working memory leave at each step."""
     held = staging(task.mapped.graph, decision.options, layout.staged, 0).values()
     steps = range(len(decision.options))

@@ -22,7 +22,7 @@ from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
-from tilewright.passes.layout.channels_last import Layout, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.passes.rewriting import rewrite
 from tilewright.quantiser.prepare.hybrid import UNDO_HYBRID
 from tilewright.quantiser.prepare.unit_rows import FUSE_UNIT_ROWS
@@ -30,7 +30,7 @@ from tilewright.quantiser.prepare.unit_rows import FUSE_UNIT_ROWS
 ALWAYS = 2**40
 """More bytes than any network transposes."""
 
-SECOND = Layout(False, worth=lambda graph, node: ALWAYS)
+SECOND = ChannelPosition(False, worth=lambda graph, node: ALWAYS)
 
 
 def no_channels_last(graph: Graph) -> Iterator[Complaint]:

@@ -34,14 +34,14 @@ WORTH = 0.05
 
 
 @dataclass(frozen=True)
-class Part:
+class Decided:
     """A choice of one item, and what it means."""
 
     decision: Decision
     choice: Choice
 
 
-Item = tuple[Part, ...]
+Item = tuple[Decided, ...]
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ def _fixed(ready: Ready, options: Options) -> set[str]:
 
 def _layer(
     ready: Ready, key: str, cost: TargetCost, costs: Mapping[int, TargetCost], found: Noises, unit: str
-) -> list[Part]:
+) -> list[Decided]:
     """The bits that a layer's weights may have: 8 first."""
     name = ready.network.producers[key].name
     losses = {8: 0.0} | {bits: max(found.of_layer(key, f"w{bits}"), 0.0) for bits in costs}
     by_bits = {8: cost, **costs}
     return [
-        Part(Decision({key: bits}), Choice(one.of_layer(unit, name), losses[bits])) for bits, one in by_bits.items()
+        Decided(Decision({key: bits}), Choice(one.of_layer(unit, name), losses[bits])) for bits, one in by_bits.items()
     ]
 
 
@@ -118,9 +118,9 @@ class _Asked:
     told: Progress
     done: int = field(default=0, init=False)
 
-    def wide(self) -> dict[str, Part]:
+    def wide(self) -> dict[str, Decided]:
         """Tensors in 16 bits."""
-        formats, made = self.ready.bare.formats, dict[str, Part]()
+        formats, made = self.ready.bare.formats, dict[str, Decided]()
         tried = [name for name in self._tensors if formats[name].dtype == "int8"]
         gains = {name: -self.found.of_tensor(name, INT16) for name in tried}
         floats = len(floats_of(with_quantisers(with_weights(self.ready, self.base))))
@@ -132,7 +132,7 @@ class _Asked:
                 made[leader] = self._part(decision, -gains[leader])
         return made
 
-    def layers(self) -> dict[str, Part]:
+    def layers(self) -> dict[str, Decided]:
         """Layers with float weights."""
         losses = {key: self.found.of_layer(key, FLOAT) for key in self.base}
         return {
@@ -140,7 +140,7 @@ class _Asked:
             for key in self._worth({key: -loss for key, loss in losses.items()})[:MOST_FLOATS]
         }
 
-    def unrounded(self) -> dict[str, Part]:
+    def unrounded(self) -> dict[str, Decided]:
         """Tensors in floats, where 16 bits do not help as much."""
         gains = {
             name: -self.found.of_tensor(name, FLOAT) - max(-self.found.of_tensor(name, INT16), 0.0)
@@ -171,16 +171,16 @@ class _Asked:
         kept = [name for name, gain in gains.items() if gain > least and name not in self.fixed]
         return sorted(kept, key=lambda name: -gains[name])
 
-    def _part(self, decision: Decision, loss: float) -> Part:
+    def _part(self, decision: Decision, loss: float) -> Decided:
         self.done += 1
         self.told("asking the target", self.done, MOST_WIDE + 2 * MOST_FLOATS)
         made = self.ask.cost(decided(self.ready, decision), self.base)
-        return Part(decision, Choice(made.of(self.ask.unit) - self.cost.of(self.ask.unit), loss))
+        return Decided(decision, Choice(made.of(self.ask.unit) - self.cost.of(self.ask.unit), loss))
 
 
 def _items(
-    ready: Ready, layers: Mapping[str, list[Part]], wide: Mapping[str, Part], floats: Mapping[str, Part],
-    unrounded: Mapping[str, Part],
+    ready: Ready, layers: Mapping[str, list[Decided]], wide: Mapping[str, Decided], floats: Mapping[str, Decided],
+    unrounded: Mapping[str, Decided],
 ) -> Iterator[Item]:  # fmt: skip
     """One for each tensor and the layers that read it: what is 16 bits wide is multiplied with weights of 8, for no
     kernel gains from both, and what is a float is multiplied with floats."""
@@ -195,9 +195,9 @@ def _items(
 
 
 def _parts(
-    leader: str, layers: Sequence[list[Part]], floats: Sequence[Part | None], wide: Mapping[str, Part],
-    unrounded: Mapping[str, Part],
-) -> Iterator[Part]:  # fmt: skip
+    leader: str, layers: Sequence[list[Decided]], floats: Sequence[Decided | None], wide: Mapping[str, Decided],
+    unrounded: Mapping[str, Decided],
+) -> Iterator[Decided]:  # fmt: skip
     narrow = [[*each, *_with_float(each, one)] for each, one in zip(layers, floats, strict=True)]
     yield from _sums(narrow)
     if leader in wide:
@@ -207,19 +207,19 @@ def _parts(
         yield _joined([unrounded[leader], *(replace(each[0], decision=AS_PREPARED) for each in layers)])
 
 
-def _with_float(layer: list[Part], floats: Part | None) -> list[Part]:
+def _with_float(layer: list[Decided], floats: Decided | None) -> list[Decided]:
     """What floats cost is said against 8 bits."""
     return [] if floats is None else [replace(_joined([layer[0], floats]), decision=floats.decision)]
 
 
-def _sums(each: Sequence[Sequence[Part]]) -> list[Part]:
+def _sums(each: Sequence[Sequence[Decided]]) -> list[Decided]:
     """Of all ways to choose for each of some layers, those worth having."""
     points = front([[part.choice for part in parts] for parts in each])
     return [_joined([parts[pick] for parts, pick in zip(each, point.picks, strict=True)]) for point in points]
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _joined(parts: Sequence[Decided]) -> Decided:
     decision = AS_PREPARED
     for part in parts:
         decision |= part.decision
-    return Part(decision, Choice(sum(part.choice.cost for part in parts), sum(part.choice.loss for part in parts)))
+    return Decided(decision, Choice(sum(part.choice.cost for part in parts), sum(part.choice.loss for part in parts)))

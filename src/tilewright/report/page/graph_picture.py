@@ -10,7 +10,7 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.profile import Profile
 from tilewright.report.page.colours import QUIET
 from tilewright.report.page.content import Drawing
-from tilewright.report.page.layered_layout import Layout, layered
+from tilewright.report.page.layered_layout import NodePositions, layered
 from tilewright.report.page.words import in_html, shortened
 
 WIDTH, HEIGHT, ACROSS, DOWN, EDGE = 196, 40, 212, 68, 10
@@ -92,7 +92,7 @@ def svg(boxes: Mapping[str, Box]) -> str:
     return "\n".join([head, *drawn, "</svg>"])
 
 
-def _lines(boxes: Mapping[str, Box], layout: Layout, middle: float) -> Iterator[str]:
+def _lines(boxes: Mapping[str, Box], layout: NodePositions, middle: float) -> Iterator[str]:
     """From the bottom of a box through the rows that it passes to the top of what reads it."""
     for key, box in boxes.items():
         for other in box.inputs:
@@ -114,7 +114,7 @@ def _path(across: Sequence[float], first: int) -> str:
     return "".join(words)
 
 
-def _drawn(boxes: Mapping[str, Box], layout: Layout, middle: float) -> Iterator[str]:
+def _drawn(boxes: Mapping[str, Box], layout: NodePositions, middle: float) -> Iterator[str]:
     for key, box in boxes.items():
         row = layout.rows[key]
         x, y = middle + ACROSS * layout.places[key, row], EDGE + DOWN * row

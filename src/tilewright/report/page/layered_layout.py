@@ -16,7 +16,7 @@ Point = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Layout:
+class NodePositions:
     rows: Mapping[str, int]
     """Of every node."""
     places: Mapping[Point, float]
@@ -25,7 +25,7 @@ class Layout:
     """The last row that the line from a node goes to."""
 
 
-def layered(inputs: Mapping[str, Sequence[str]]) -> Layout:
+def layered(inputs: Mapping[str, Sequence[str]]) -> NodePositions:
     """`inputs`: of every node those whose results it reads, all of them before it."""
     rows = _rows(inputs)
     ends = dict(rows)
@@ -37,7 +37,7 @@ def layered(inputs: Mapping[str, Sequence[str]]) -> Layout:
     for node, read in inputs.items():
         above[node, rows[node]] = [(other, max(rows[node] - 1, rows[other])) for other in read]
     ordered = _ordered(above)
-    return Layout(rows, _placed(ordered, above, {(node, row) for node, row in rows.items()}), ends)
+    return NodePositions(rows, _placed(ordered, above, {(node, row) for node, row in rows.items()}), ends)
 
 
 def _rows(inputs: Mapping[str, Sequence[str]]) -> dict[str, int]:

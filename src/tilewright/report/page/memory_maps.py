@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.profiling.memory_map import KINDS, MemoryMap, Region
+from tilewright.profiling.memory_map import KINDS, MemoryMap, Occupied
 from tilewright.report.console import size
 from tilewright.report.memory_map import COLOURS
 from tilewright.report.page.content import Chart
@@ -49,7 +49,7 @@ def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _said(one: MemoryMap, region: Region) -> str:
+def _said(one: MemoryMap, region: Occupied) -> str:
     first, last = (f"{step} {one.steps[step]}" if step < len(one.steps) else str(step)
                    for step in (region.first, region.last))  # fmt: skip
     when = f"in {first}" if region.first == region.last else f"from {first} to {last}"

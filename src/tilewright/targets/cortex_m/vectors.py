@@ -13,7 +13,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_elements import all_fit
 from tilewright.targets.cortex_m.vector_forms import (
@@ -46,8 +46,8 @@ def _worth(images: frozenset[str], weights: frozenset[str], graph: Graph, node: 
 
 
 OF_INTEGERS, OF_FLOATS = partial(_worth, ELEMENTS, NARROW), partial(_worth, FLOAT, FLOAT)
-LAST = Layout(channels_last=True, worth=OF_INTEGERS, keeps=OF_FLOATS)
-SECOND = Layout(channels_last=False, worth=OF_FLOATS, keeps=OF_INTEGERS)
+LAST = ChannelPosition(channels_last=True, worth=OF_INTEGERS, keeps=OF_FLOATS)
+SECOND = ChannelPosition(channels_last=False, worth=OF_FLOATS, keeps=OF_INTEGERS)
 LAYOUTS = (
     Pass("channels last of integers", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     Pass("channels second of floats", partial(with_layout, SECOND), ensures=partial(all_worth_it, SECOND)),

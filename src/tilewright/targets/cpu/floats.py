@@ -10,7 +10,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops.conv import Conv
 from tilewright.passes import Pass
-from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
@@ -30,7 +30,7 @@ def _worth(graph: Graph, node: Node) -> int:
     return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and set(types) == {"float32"} else 0
 
 
-LAST = Layout(channels_last=True, worth=_worth)
+LAST = ChannelPosition(channels_last=True, worth=_worth)
 LAYOUTS: tuple[Pass, ...] = (
     Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     READ_TRANSPOSED,

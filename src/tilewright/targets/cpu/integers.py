@@ -19,7 +19,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
 from tilewright.passes import Pass
 from tilewright.passes.late_zero_points import LATE_ZERO_POINTS, bytes_and_zero
-from tilewright.passes.layout.channels_last import Layout, all_worth_it, with_layout
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.passes.layout.transposed_factors import TRANSPOSED_FACTORS
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.quantise_early import QUANTISE_EARLY
@@ -89,7 +89,7 @@ def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
 
 
 OF_BYTES, OF_FLOATS = partial(_worth, NARROW), partial(_worth, FLOAT)
-LAST = Layout(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
+LAST = ChannelPosition(channels_last=True, worth=OF_BYTES, keeps=OF_FLOATS)
 LAYOUTS: tuple[Pass, ...] = (
     BYTE_DIFFERENCES,
     QUANTISE_EARLY,
