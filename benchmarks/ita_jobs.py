@@ -17,7 +17,7 @@ from types import ModuleType
 import numpy as np
 from tests.sim.ita.layers import KINDS, random_case, run_case
 from tests.sim.ita.reference import load_reference, reference_folder, reference_results
-from tests.targets.snitch.ita.driver_programs import MACHINES, run_gemm, run_head
+from tests.targets.ita.driver_programs import MACHINES, run_gemm, run_head
 
 PEAK_CYCLES = 256
 """Of a job that does nothing but compute."""

@@ -46,7 +46,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 from tilewright.ops.transpose import Transpose
 from tilewright.run.kernel_bench import Case, Measured, check
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.pulp.shares_operator import MaskedShares
 
 SIRACUSA = targets.find("siracusa")
 RANDOM = np.random.default_rng(1)

@@ -12,7 +12,7 @@ import pytest
 from tests.passes.small import Small, integers
 from tests.passes.test_tidy_attention import attention as written_attention
 from tests.support.tflite_draws import scaled_add
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright import targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.support.tflite_draws import scaled_add
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops.qlinearadd import QLinearAdd

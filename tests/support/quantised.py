@@ -11,7 +11,7 @@ from numpy.random import Generator
 from tests.support.checks import Case
 from tests.support.movement import broadcastable, sizes, values
 from tests.support.tflite_draws import fixed_softmax, row_lengths, scaled_add, word_sigmoid, word_softmax
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright.frontends.tflite.words import logistic_table, softmax_tables
 from tilewright.ir.requant import Requant
 from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier

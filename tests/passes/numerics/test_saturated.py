@@ -10,7 +10,7 @@ import pytest
 from tests.passes.numerics.test_native import given
 from tilewright.passes.numerics.native import native
 from tilewright.passes.numerics.saturated import saturated
-from tilewright.targets.siracusa.neureka.finish import TOP, chosen_finish
+from tilewright.targets.hwpe.finish import TOP, chosen_finish
 
 
 @pytest.mark.one_in(4)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.support.tflite_draws import scaled_add
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import Draw
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes.numerics.sums import native_sum
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa.sum_dots import KERNELS, Dots, dots_of
+from tilewright.targets.pulp.sum_dots import KERNELS, Dots, dots_of
 
 TYPES = [("int8", "int8"), ("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")]
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.planner.check.corrupting import Epochs, Place, copied, places
 from tests.planner.check.corrupting_tiles import Places, corrupted
-from tests.targets.snitch.ita.transformers import Net, encoder_model
+from tests.targets.ita.transformers import Net, encoder_model
 from tilewright import pipeline
 from tilewright.codegen import folder
 from tilewright.errors import InternalError

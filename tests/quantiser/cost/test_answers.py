@@ -24,7 +24,7 @@ from tilewright.quantiser.cost.scores import agreement
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.ranges.histogram import Histogram
 from tilewright.quantiser.widths import Width, Widths
-from tilewright.targets.siracusa.conv_features import pool_features
+from tilewright.targets.pulp.conv_features import pool_features
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.sim.assembling import PROGRAMS, TARGET, _programs
 from tilewright.sim.platforms.ita_bench import ita_bench
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.watching.probes import EngineJob
-from tilewright.targets.snitch.ita.arithmetic import (
+from tilewright.targets.ita.arithmetic import (
     GELU,
     IDENTITY,
     RELU,
@@ -28,7 +28,7 @@ from tilewright.targets.snitch.ita.arithmetic import (
     gelu_of,
     linear,
 )
-from tilewright.targets.snitch.ita.jobs import (
+from tilewright.targets.ita.jobs import (
     ATTENTION,
     FEED_FORWARD,
     LINEAR,
@@ -40,7 +40,7 @@ from tilewright.targets.snitch.ita.jobs import (
     job_registers,
     product_jobs,
 )
-from tilewright.targets.snitch.ita.layout import SIDE, packed_bias, tiled
+from tilewright.targets.ita.layout import SIDE, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 ROOM = 0x8_0000

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from tests.sim.ita.layers import HEAD, Case, Image, attention_case, linear_case
-from tilewright.targets.snitch.ita.arithmetic import Activation, Head, Scale, Softmax
+from tilewright.targets.ita.arithmetic import Activation, Head, Scale, Softmax
 
 MODEL, CASES = "ita_reference.py", "ita_cases.npz"
 

@@ -21,7 +21,7 @@ from tests.sim.ita.reference import CASES, load_reference, reference_folder, ref
 from tilewright.sim.platform_rules import check_platform
 from tilewright.sim.platforms.ita_bench import ITA_BENCH, ita_bench
 from tilewright.sim.simulator import Simulator
-from tilewright.targets.snitch.ita.arithmetic import GELU, RELU, Activation, Scale
+from tilewright.targets.ita.arithmetic import GELU, RELU, Activation, Scale
 
 LAYERS = 30
 needs_reference = pytest.mark.skipif(not (reference_folder() / CASES).is_file(), reason="no reference model here")

@@ -13,7 +13,7 @@ from tests.sim.mempool.programs import built as built_for_pool
 from tilewright.errors import CompileError
 from tilewright.sim.platforms.ita_bench import ITA_BENCH
 from tilewright.sim.simulator import Simulator
-from tilewright.targets.snitch.ita.arithmetic import POOL_SOFTMAX, Head, Scale, Softmax, attention
+from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Head, Scale, Softmax, attention
 
 RAM = 0x8010_0000
 ORDER = (0, 1, 3, 2, 4, 5)

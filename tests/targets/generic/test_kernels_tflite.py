@@ -7,7 +7,7 @@ import numpy as np
 from tests.ops.test_quantised import integers
 from tests.support.checks import Case, check_kernels
 from tests.support.tflite_draws import ScaledDraw, scaled_add, word_sigmoid, word_softmax
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright.frontends.tflite.rules.rows import exponentials
 from tilewright.frontends.tflite.words import logistic_table, softmax_tables
 from tilewright.ir.requant import Requant, full_range

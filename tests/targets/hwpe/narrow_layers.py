@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.hwpe.neureka_layers import Layer, layer, operands
+from tests.targets.pulp.random_cases import Draw
 from tilewright.ir.types import Array, limits
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.random_cases import Draw
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
@@ -16,7 +16,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka import ENGINE
+from tilewright.targets.hwpe import ENGINE
 
 
 @dataclass(frozen=True, eq=False)

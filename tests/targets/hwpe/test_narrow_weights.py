@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
-from tests.targets.siracusa.neureka_layers import Layer, offered, operands
-from tests.targets.siracusa.random_cases import CORES, Draw, share
-from tests.targets.siracusa.test_neureka import check_cycles
+from tests.targets.hwpe.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
+from tests.targets.hwpe.neureka_layers import Layer, offered, operands
+from tests.targets.hwpe.test_neureka import check_cycles
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.calibration.measuring import case_features
 from tilewright.run.kernel_bench import check
 from tilewright.target.cost_model import predict
-from tilewright.targets.siracusa.neureka import ENGINE as NPU
-from tilewright.targets.siracusa.neureka.row import NeurekaRow
+from tilewright.targets.hwpe import ENGINE as NPU
+from tilewright.targets.hwpe.row import NeurekaRow
 from tilewright.tiling.windows import evaluate_tiled
 
 CLUSTER = SIRACUSA.engines[0]

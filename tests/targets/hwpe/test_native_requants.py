@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import Draw, share
+from tests.targets.hwpe.neureka_layers import Layer, layer, operands
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import Draw, share
 from tilewright.calibration.measuring import cases
 from tilewright.ir.op import Op
 from tilewright.ir.requant import NATIVE, Requant
@@ -18,7 +18,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.numerics.hardware import run
 from tilewright.run.kernel_bench import check
-from tilewright.targets.siracusa.neureka.op import BY_NPU
+from tilewright.targets.hwpe.op import BY_NPU
 
 COUNT = 24
 

@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.neureka_layers import (
+from tests.targets.hwpe.neureka_layers import (
     Layer,
     conv_layer,
     extreme_layer,
@@ -21,13 +20,14 @@ from tests.targets.siracusa.neureka_layers import (
     row_layer,
     wide_layer,
 )
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, Measured, check
-from tilewright.targets.siracusa.neureka.conv import NeurekaConv
-from tilewright.targets.siracusa.neureka.cycles import START, job_cycles
-from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, NARROW, TIES, TOP
-from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
+from tilewright.targets.hwpe.conv import NeurekaConv
+from tilewright.targets.hwpe.cycles import START, job_cycles
+from tilewright.targets.hwpe.finish import EXACT, HIGH, NARROW, TIES, TOP
+from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.tiling.windows import evaluate_tiled
 
 

@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.narrow_layers import cases, forms_of
-from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import CORES, Draw, share
-from tests.targets.siracusa.test_neureka import check_cycles
+from tests.targets.hwpe.narrow_layers import cases, forms_of
+from tests.targets.hwpe.neureka_layers import Layer, layer, operands
+from tests.targets.hwpe.test_neureka import check_cycles
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright import pipeline
 from tilewright.ir.requant import full_range
 from tilewright.ops.matmul import MatMul
@@ -19,11 +19,11 @@ from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.run.kernel_bench import check
 from tilewright.target.settings import Settings
-from tilewright.targets.siracusa.neureka import ENGINE as NPU
-from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.row import NeurekaRow
+from tilewright.targets.hwpe import ENGINE as NPU
+from tilewright.targets.hwpe.columns import NeurekaColumns
+from tilewright.targets.hwpe.cycles import job_cycles
+from tilewright.targets.hwpe.linear import NeurekaLinear
+from tilewright.targets.hwpe.row import NeurekaRow
 from tilewright.tiling.windows import evaluate_tiled
 
 CHANNELS = (20, 28, 60, 64, 68, 83, 84, 128, 150, 252, 256, 500)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.neureka_layers import Layer, layer
+from tests.targets.hwpe.neureka_layers import Layer, layer
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant

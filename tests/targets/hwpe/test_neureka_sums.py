@@ -10,8 +10,8 @@ import pytest
 
 import tilewright as tw
 from tests.support.networks import ROOT, needs_networks
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import Draw
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import Draw
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant
@@ -21,10 +21,10 @@ from tilewright.passes.numerics.sums import native_sum
 from tilewright.run import kernel_bench
 from tilewright.run.kernel_bench import Case, CasePlaces, check
 from tilewright.target.target import Offer, Target
-from tilewright.targets.siracusa.neureka import ENGINE
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.encoding import WIDE
-from tilewright.targets.siracusa.neureka.sum import NeurekaSum
+from tilewright.targets.hwpe import ENGINE
+from tilewright.targets.hwpe.cycles import job_cycles
+from tilewright.targets.hwpe.encoding import WIDE
+from tilewright.targets.hwpe.sum import NeurekaSum
 from tilewright.tiling.windows import evaluate_tiled
 
 SHAPES = [(1, 16, 16, 32), (1, 9, 7, 5), (3,), (28,), (56,), (2, 337), (1, 32, 32, 16), (5, 5, 5, 1)]

@@ -13,10 +13,10 @@ from tests.sim.ita.layers import HEAD, Image, attention_case, built_for_bench, r
 from tilewright.sim.platforms.ita_bench import ITA_BENCH
 from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.sim.simulator import Simulator
-from tilewright.targets.snitch import ita
-from tilewright.targets.snitch.ita.arithmetic import Activation, Head, Scale, linear
-from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_registers
-from tilewright.targets.snitch.ita.layout import TILE_BYTES, packed_bias, tiled
+from tilewright.targets import ita
+from tilewright.targets.ita.arithmetic import Activation, Head, Scale, linear
+from tilewright.targets.ita.jobs import LINEAR, Layer, layer_registers
+from tilewright.targets.ita.layout import TILE_BYTES, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"

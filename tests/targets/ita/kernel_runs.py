@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.sim.assembling import _programs
-from tests.targets.snitch.ita.driver_programs import program
+from tests.targets.ita.driver_programs import program
 from tilewright.codegen.initialiser import initialiser
 from tilewright.ir.op import Op
 from tilewright.ir.types import type_of
@@ -16,8 +16,7 @@ from tilewright.sim.platforms.ita_bench import ita_bench
 from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
-from tilewright.targets import quad
-from tilewright.targets.snitch import ita
+from tilewright.targets import ita, quad
 
 KERNELS = Path(ita.__file__).parent / "kernels"
 INCLUDES = (KERNELS, KERNELS.parents[2] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")

@@ -9,8 +9,8 @@ import pytest
 
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
-from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, POOL_SOFTMAX, SOFTMAX, Scale, gelu_of
-from tilewright.targets.snitch.ita.layout import packed_bias, padded, tiled, untiled
+from tilewright.targets.ita.arithmetic import FIRST_SOFTMAX, POOL_SOFTMAX, SOFTMAX, Scale, gelu_of
+from tilewright.targets.ita.layout import packed_bias, padded, tiled, untiled
 
 pytestmark = pytest.mark.fast
 ROWS = np.random.default_rng(5).integers(-128, 128, (300, 192)).astype(np.int8)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.targets.snitch.ita.transformers import encoder_model, feed_forward_model
+from tests.targets.ita.transformers import encoder_model, feed_forward_model
 from tilewright import pipeline, targets
 from tilewright.errors import InternalError
 from tilewright.passes import Pass

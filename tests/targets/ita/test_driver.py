@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.targets.snitch.ita.driver_programs import MACHINES, run_gemm, run_head
+from tests.targets.ita.driver_programs import MACHINES, run_gemm, run_head
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.models import model, node
-from tests.targets.snitch.ita.transformers import attention_model, encoder_model, feed_forward_model, linear_model
+from tests.targets.ita.transformers import attention_model, encoder_model, feed_forward_model, linear_model
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.pipeline import import_model, stage

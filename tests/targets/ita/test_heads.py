@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.snitch.ita.transformers import attention_model, encoder_model
+from tests.targets.ita.transformers import attention_model, encoder_model
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.pipeline import import_model, stage

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from tests.sim.ita.layers import random_activation, random_bias, random_bytes, random_scale
-from tests.targets.snitch.ita.kernel_runs import INCLUDES, call
+from tests.targets.ita.kernel_runs import INCLUDES, call
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType, type_of
-from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, SOFTMAX
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
-from tilewright.targets.snitch.ita.kernels import CORE_KERNELS, KERNELS
-from tilewright.targets.snitch.ita.layout import packed_bias
-from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
-from tilewright.targets.snitch.ita.sums import ItaSum
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.arithmetic import FIRST_SOFTMAX, SOFTMAX
+from tilewright.targets.ita.attention import ItaAttend, ItaHead, ItaSoftmax
+from tilewright.targets.ita.kernels import CORE_KERNELS, KERNELS
+from tilewright.targets.ita.layout import packed_bias
+from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
+from tilewright.targets.ita.sums import ItaSum
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 RNG = np.random.default_rng(8)

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.targets.snitch.ita.test_products import graph_of
+from tests.targets.ita.test_products import graph_of
 from tilewright import targets
 from tilewright.pipeline import compile_graph
 from tilewright.program import Program
 from tilewright.sim.platform import Device, Kind
 from tilewright.sim.platforms.quad import CLUSTER, QUAD
 from tilewright.target.target import Engine, Target
-from tilewright.targets.snitch import ita
-from tilewright.targets.snitch.ita.kernels import KERNELS
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES
+from tilewright.targets import ita
+from tilewright.targets.ita.kernels import KERNELS
+from tilewright.targets.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES
 
 TCDM_BYTES = 0x2_0000
 ITA = Device("ita", Kind.ITA, 0x1004_0000, 0x100, {CLUSTER: 2}, ("tcdm", 12))

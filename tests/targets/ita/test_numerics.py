@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.targets.snitch.ita.transformers import attention_model, feed_forward_model, linear_model
+from tests.targets.ita.transformers import attention_model, feed_forward_model, linear_model
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
@@ -19,10 +19,10 @@ from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.passes import apply
 from tilewright.pipeline import import_model, stage
 from tilewright.target.settings import Settings
-from tilewright.targets.snitch.ita.attention import ItaSoftmax
-from tilewright.targets.snitch.ita.gelu import ItaGelu, gelu_fit
-from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
-from tilewright.targets.snitch.ita.short_sums import short_sum
+from tilewright.targets.ita.attention import ItaSoftmax
+from tilewright.targets.ita.gelu import ItaGelu, gelu_fit
+from tilewright.targets.ita.numerics import ITA_NUMERICS
+from tilewright.targets.ita.short_sums import short_sum
 
 RNG = np.random.default_rng(5)
 SHARES = full_range(24, "uint8", 0, "half_even")

@@ -8,11 +8,11 @@ import pytest
 from tests.sim.ita.layers import random_case
 from tilewright.errors import Refusal
 from tilewright.ir.types import TensorType, type_of
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead
-from tilewright.targets.snitch.ita.layout import packed_bias
-from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
-from tilewright.targets.snitch.ita.op import as_matrix, as_tiles, unpacked_bias
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.attention import ItaAttend, ItaHead
+from tilewright.targets.ita.layout import packed_bias
+from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
+from tilewright.targets.ita.op import as_matrix, as_tiles, unpacked_bias
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 from tilewright.tiling.windows import evaluate_tiled
 
 RNG = np.random.default_rng(4)

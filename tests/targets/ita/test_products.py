@@ -17,13 +17,13 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import apply
 from tilewright.pipeline import import_model, stage
-from tilewright.targets.snitch.ita.arithmetic import FIRST_SOFTMAX, RELU, SOFTMAX, Scale
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
-from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA, attended
-from tilewright.targets.snitch.ita.linear import ItaLinear
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
-from tilewright.targets.snitch.ita.requantising import fitted, nearest
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.arithmetic import FIRST_SOFTMAX, RELU, SOFTMAX, Scale
+from tilewright.targets.ita.attention import ItaAttend, ItaSoftmax
+from tilewright.targets.ita.heads import ATTENTION_ON_ITA, attended
+from tilewright.targets.ita.linear import ItaLinear
+from tilewright.targets.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
+from tilewright.targets.ita.requantising import fitted, nearest
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 
 RNG = np.random.default_rng(2)
 

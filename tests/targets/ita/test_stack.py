@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.targets.snitch.ita.transformers import Net
+from tests.targets.ita.transformers import Net
 from tilewright import targets
 from tilewright.program import Program, compile_model
 from tilewright.run.soc import SocProgram

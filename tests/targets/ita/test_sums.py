@@ -12,10 +12,10 @@ from tilewright.ir.requant import full_range
 from tilewright.ir.types import TensorType
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import apply
-from tilewright.targets.snitch.ita.arithmetic import Scale
-from tilewright.targets.snitch.ita.layout import packed_bias
-from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA, ItaSum, summed
-from tilewright.targets.snitch.ita.tiling import ItaRows
+from tilewright.targets.ita.arithmetic import Scale
+from tilewright.targets.ita.layout import packed_bias
+from tilewright.targets.ita.sums import SUMS_ON_ITA, ItaSum, summed
+from tilewright.targets.ita.tiling import ItaRows
 from tilewright.tiling.windows import evaluate_tiled
 
 pytestmark = pytest.mark.fast

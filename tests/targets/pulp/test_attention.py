@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from tests.support.attention_cases import MAKERS
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, share
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa.attention import KERNELS, upper_half
+from tilewright.targets.pulp.attention import KERNELS, upper_half
 
 (KERNEL,) = KERNELS
 

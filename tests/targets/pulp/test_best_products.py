@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.pulp.machine import SIRACUSA
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ops.bestproducts import BestProducts
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa.best_products import KERNELS
+from tilewright.targets.pulp.best_products import KERNELS
 
 (KERNEL,) = KERNELS
 HALVES = full_range(31, "int16", 3, "half_even")

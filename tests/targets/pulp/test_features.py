@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.pulp.machine import SIRACUSA
 from tilewright.ir.requant import NATIVE, full_range
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.conv_features import conv_features
-from tilewright.targets.siracusa.depthwise_features import depthwise_features, planes_of
-from tilewright.targets.siracusa.linear import depthwise_planes
-from tilewright.targets.siracusa.neureka.gathering import Strips
-from tilewright.targets.siracusa.reductions import column_features
+from tilewright.targets.hwpe.gathering import Strips
+from tilewright.targets.pulp.conv_features import conv_features
+from tilewright.targets.pulp.depthwise_features import depthwise_features, planes_of
+from tilewright.targets.pulp.linear import depthwise_planes
+from tilewright.targets.pulp.reductions import column_features
 
 TO_BYTES = full_range(16, "int8")
 SAME = Conv((1, 1), padding=(1, 1, 1, 1), channels_last=True, requant=TO_BYTES)

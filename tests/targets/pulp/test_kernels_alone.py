@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import quickly
-from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.pulp.machine import SIRACUSA
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
 SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))

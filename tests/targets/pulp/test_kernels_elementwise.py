@@ -9,8 +9,8 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, limits
@@ -31,7 +31,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa import dialect, elementwise, linear
+from tilewright.targets.pulp import dialect, elementwise, linear
 
 Made = tuple[Op, list[Array | None]]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
@@ -33,7 +33,7 @@ from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 from tilewright.run.kernel_bench import Case, check, measure
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa import arithmetic, functions
+from tilewright.targets.pulp import arithmetic, functions
 
 DTYPES = ("int8", "uint8", "int16", "int32", "int64", "float32")
 TOLERANCE = 1e-6

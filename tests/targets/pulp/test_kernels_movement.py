@@ -7,8 +7,8 @@ from itertools import chain
 
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
@@ -26,7 +26,7 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa import movement, reductions
+from tilewright.targets.pulp import movement, reductions
 
 Made = tuple[Op, list[Array | None]]
 

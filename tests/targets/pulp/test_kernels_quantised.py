@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops._qlinear import mean
@@ -16,8 +16,8 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearsoftmax import EXP_BITS, QLinearSoftmax
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa.quantised_softmax import LONGEST
-from tilewright.targets.siracusa.reductions import upper_mean
+from tilewright.targets.pulp.quantised_softmax import LONGEST
+from tilewright.targets.pulp.reductions import upper_mean
 
 
 def kernel(stem: str) -> Kernel:

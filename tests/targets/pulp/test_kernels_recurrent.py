@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.support.recurrent import cells, every_function, quantised, quantised_gru
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, share
 from tilewright.ops._cells import Cells
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa import recurrent
+from tilewright.targets.pulp import recurrent
 
 TOLERANCE = 1e-5
 

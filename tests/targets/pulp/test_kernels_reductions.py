@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
 from tilewright.ops.averagepool import AveragePool
@@ -15,7 +15,7 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.run.kernel_bench import Case, check, measure
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa import reductions
+from tilewright.targets.pulp import reductions
 
 TOLERANCE = 1e-6
 FLOATS = [kernel for kernel in reductions.KERNELS if kernel.stem.endswith("_floats")]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa.small_products import KERNELS, row_params
+from tilewright.targets.pulp.small_products import KERNELS, row_params
 
 
 def kernel(source: str) -> Kernel:

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from tests.support.tflite_draws import ScaledDraw, scaled_add
-from tests.targets.siracusa import neureka_layers, test_kernels_linear
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.neureka_layers import Layer, conv_layer, gathered_layer, matmul_layer, offered, operands
-from tests.targets.siracusa.random_cases import CORES, Draw, share
-from tests.targets.siracusa.test_kernels_linear import conv, fitting, matmul, wide_conv
+from tests.targets.hwpe import neureka_layers
+from tests.targets.hwpe.neureka_layers import Layer, conv_layer, gathered_layer, matmul_layer, offered, operands
+from tests.targets.pulp import test_kernels_linear
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
+from tests.targets.pulp.test_kernels_linear import conv, fitting, matmul, wide_conv
 from tilewright.ops.requantshift import RequantShift
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa import dialect, tflite_sums
-from tilewright.targets.siracusa.neureka.finish import EXACT, SCALED
-from tilewright.targets.siracusa.neureka.op import Neureka
+from tilewright.targets.hwpe.finish import EXACT, SCALED
+from tilewright.targets.hwpe.op import Neureka
+from tilewright.targets.pulp import dialect, tflite_sums
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
@@ -25,8 +25,8 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.siracusa import linear, packed, wide_rows
-from tilewright.targets.siracusa.high_words import HighWord, high_word
+from tilewright.targets.pulp import linear, packed, wide_rows
+from tilewright.targets.pulp.high_words import HighWord, high_word
 
 Made = tuple[Op, list[Array | None]]
 SEEDS = 60

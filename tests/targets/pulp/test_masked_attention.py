@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
-from tests.targets.siracusa.test_masked_shares import (
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
+from tests.targets.pulp.test_masked_shares import (
     PLAIN_SUM,
     TO_BYTES,
     attention,
@@ -24,10 +24,10 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa.attention_operator import MaskedAttention
-from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
-from tilewright.targets.siracusa.masked_attention import KERNELS, ROWS_STACK, most_of_row
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.pulp.attention_operator import MaskedAttention
+from tilewright.targets.pulp.fuse_shares import FUSE_SHARES, MIX_SHARES
+from tilewright.targets.pulp.masked_attention import KERNELS, ROWS_STACK, most_of_row
+from tilewright.targets.pulp.shares_operator import MaskedShares
 
 QUADS, KERNEL = KERNELS
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.random_cases import CORES, Draw, share
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant, full_range
@@ -19,11 +19,11 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.siracusa.dialect import exponentials
-from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES
-from tilewright.targets.siracusa.masked_shares import KERNELS
-from tilewright.targets.siracusa.score_tables import clipped_scores, course, masks
-from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
+from tilewright.targets.pulp.dialect import exponentials
+from tilewright.targets.pulp.fuse_shares import FUSE_SHARES
+from tilewright.targets.pulp.masked_shares import KERNELS
+from tilewright.targets.pulp.score_tables import clipped_scores, course, masks
+from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
 
 CLIPPING, TABLES = KERNELS
 TO_BYTES = full_range(16, "int8")

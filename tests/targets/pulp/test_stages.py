@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.ir.requant import Requant, full_range
-from tilewright.targets.siracusa.stages import HALF, Stage, byte_factor, stage
+from tilewright.targets.pulp.stages import HALF, Stage, byte_factor, stage
 
 pytestmark = pytest.mark.fast
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
+from tests.targets.pulp.machine import SIRACUSA
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 RUNTIME = SIRACUSA.runtime_files()

@@ -21,10 +21,10 @@ from tilewright.ir.affine import Box, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.targets.siracusa.neureka.encoding import TAPS, window_codes, window_words
-from tilewright.targets.siracusa.neureka.jobs import DENSE, LANES, Job
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.row import RowCodes, RowImage
+from tilewright.targets.hwpe.encoding import TAPS, window_codes, window_words
+from tilewright.targets.hwpe.jobs import DENSE, LANES, Job
+from tilewright.targets.hwpe.linear import NeurekaLinear
+from tilewright.targets.hwpe.row import RowCodes, RowImage
 
 SHARED = (1, 3, 9)
 """How many columns may share a filter."""

@@ -12,7 +12,7 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import Windowed, pair
-from tilewright.targets.siracusa.neureka.encoding import (
+from tilewright.targets.hwpe.encoding import (
     NARROW,
     TAPS,
     WIDE,
@@ -21,8 +21,8 @@ from tilewright.targets.siracusa.neureka.encoding import (
     pointwise_codes,
     window_codes,
 )
-from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
+from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE, Job
+from tilewright.targets.hwpe.op import BY_CORES, Neureka, one_column
 
 WINDOW = 3
 EDGELESS = 2

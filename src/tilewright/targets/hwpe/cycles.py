@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, LANES, POINTWISE, SIDE, Job, parts
+from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, LANES, POINTWISE, SIDE, Job, parts
 
 PIXELS = SIDE * SIDE
 SETUP = 6

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
-from tilewright.targets.siracusa.neureka.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
-from tilewright.targets.siracusa.neureka.op import Neureka
+from tilewright.targets.hwpe.columns import NeurekaColumns
+from tilewright.targets.hwpe.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
+from tilewright.targets.hwpe.op import Neureka
 
 CALL = 365.0
 RUN_PIXELS = 6

@@ -10,12 +10,12 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
-from tilewright.targets.siracusa.neureka.conv import NeurekaConv
-from tilewright.targets.siracusa.neureka.encoding import pointwise_codes
-from tilewright.targets.siracusa.neureka.gathering import Strips
-from tilewright.targets.siracusa.neureka.jobs import POINTWISE, Job
-from tilewright.targets.siracusa.neureka.linear import filter_bytes
-from tilewright.targets.siracusa.neureka.op import one_column
+from tilewright.targets.hwpe.conv import NeurekaConv
+from tilewright.targets.hwpe.encoding import pointwise_codes
+from tilewright.targets.hwpe.gathering import Strips
+from tilewright.targets.hwpe.jobs import POINTWISE, Job
+from tilewright.targets.hwpe.linear import filter_bytes
+from tilewright.targets.hwpe.op import one_column
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from tilewright.ir.affine import Box, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.targets.siracusa.neureka.encoding import pointwise_codes
-from tilewright.targets.siracusa.neureka.jobs import Job
-from tilewright.targets.siracusa.neureka.linear import filter_bytes, row_jobs
-from tilewright.targets.siracusa.neureka.op import Neureka
+from tilewright.targets.hwpe.encoding import pointwise_codes
+from tilewright.targets.hwpe.jobs import Job
+from tilewright.targets.hwpe.linear import filter_bytes, row_jobs
+from tilewright.targets.hwpe.op import Neureka
 
 
 @dataclass(frozen=True)

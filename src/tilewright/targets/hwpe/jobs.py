@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.targets.siracusa.neureka.encoding import NARROW, WIDE, WORD
+from tilewright.targets.hwpe.encoding import NARROW, WIDE, WORD
 
 DENSE, DEPTHWISE, POINTWISE = range(3)
 SIDE = 6

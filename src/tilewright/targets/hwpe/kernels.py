@@ -9,16 +9,16 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.target.kernel import CycleEstimate, Kernel, Types, no_scratch
-from tilewright.targets.siracusa.neureka.columns import NeurekaColumns
-from tilewright.targets.siracusa.neureka.conv import NeurekaConv
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.finishing import finish_cycles
-from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
-from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
-from tilewright.targets.siracusa.neureka.jobs import REGISTERS, registers
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, Neureka
-from tilewright.targets.siracusa.neureka.row import NeurekaRow
+from tilewright.targets.hwpe.columns import NeurekaColumns
+from tilewright.targets.hwpe.conv import NeurekaConv
+from tilewright.targets.hwpe.cycles import job_cycles
+from tilewright.targets.hwpe.finishing import finish_cycles
+from tilewright.targets.hwpe.gathered import NeurekaGathered
+from tilewright.targets.hwpe.heads import NeurekaHeads
+from tilewright.targets.hwpe.jobs import REGISTERS, registers
+from tilewright.targets.hwpe.linear import NeurekaLinear
+from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, Neureka
+from tilewright.targets.hwpe.row import NeurekaRow
 
 MOST_JOBS = 2
 """Of an image."""

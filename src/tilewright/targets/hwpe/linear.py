@@ -8,9 +8,9 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.targets.siracusa.neureka.encoding import NARROW, WORD, pointwise_codes
-from tilewright.targets.siracusa.neureka.jobs import POINTWISE, SIDE, Job
-from tilewright.targets.siracusa.neureka.op import BY_CORES, Neureka, one_column
+from tilewright.targets.hwpe.encoding import NARROW, WORD, pointwise_codes
+from tilewright.targets.hwpe.jobs import POINTWISE, SIDE, Job
+from tilewright.targets.hwpe.op import BY_CORES, Neureka, one_column
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.encoding import pointwise_words
-from tilewright.targets.siracusa.neureka.heads import NeurekaHeads
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.op import BY_CORES
-from tilewright.targets.siracusa.neureka.results import bare, named, results
-from tilewright.targets.siracusa.neureka.sum import sum_offer
-from tilewright.targets.siracusa.neureka.sums import Sums
-from tilewright.targets.siracusa.neureka.window_offers import window_offer
+from tilewright.targets.hwpe.encoding import pointwise_words
+from tilewright.targets.hwpe.heads import NeurekaHeads
+from tilewright.targets.hwpe.linear import NeurekaLinear
+from tilewright.targets.hwpe.op import BY_CORES
+from tilewright.targets.hwpe.results import bare, named, results
+from tilewright.targets.hwpe.sum import sum_offer
+from tilewright.targets.hwpe.sums import Sums
+from tilewright.targets.hwpe.window_offers import window_offer
 
 BYTES8 = ("int8", "uint8")
 

@@ -12,8 +12,8 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
-from tilewright.targets.siracusa.neureka.finish import Finish, finish_params
-from tilewright.targets.siracusa.neureka.jobs import Job, Result, Weights
+from tilewright.targets.hwpe.finish import Finish, finish_params
+from tilewright.targets.hwpe.jobs import Job, Result, Weights
 
 BY_NPU, BY_CORES, THINNED = "by the NPU", "by the cores", "thinned"
 """How results are made: all by N-EUREKA; from its totals, by the cores; or the cores keep some of its results."""

@@ -12,11 +12,11 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.finish import EXACT, HIGH, TIES, chosen_finish, without_idle
-from tilewright.targets.siracusa.neureka.jobs import LANES
-from tilewright.targets.siracusa.neureka.op import BY_CORES, BY_NPU, THINNED, Neureka
-from tilewright.targets.siracusa.neureka.requantising import INT32, Scaling, plain, scaling
-from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.targets.hwpe.finish import EXACT, HIGH, TIES, chosen_finish, without_idle
+from tilewright.targets.hwpe.jobs import LANES
+from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
+from tilewright.targets.hwpe.requantising import INT32, Scaling, plain, scaling
+from tilewright.targets.hwpe.sums import Sums
 
 ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int16", "int32")

@@ -15,10 +15,10 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.ir.types import Array, TensorType
-from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE, WORD, window_codes, window_words
-from tilewright.targets.siracusa.neureka.jobs import DENSE, Job
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear
-from tilewright.targets.siracusa.neureka.sums import LEAST_BITS, Sums
+from tilewright.targets.hwpe.encoding import TAPS, WIDE, WORD, window_codes, window_words
+from tilewright.targets.hwpe.jobs import DENSE, Job
+from tilewright.targets.hwpe.linear import NeurekaLinear
+from tilewright.targets.hwpe.sums import LEAST_BITS, Sums
 
 
 @dataclass(frozen=True)

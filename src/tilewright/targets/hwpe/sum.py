@@ -23,9 +23,9 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Array, Shape, Shapes, TensorType, limits
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE, depthwise_codes, depthwise_words
-from tilewright.targets.siracusa.neureka.jobs import DEPTHWISE, Job, Result, Weights
-from tilewright.targets.siracusa.neureka.requantising import Totals, scaling
+from tilewright.targets.hwpe.encoding import TAPS, WIDE, depthwise_codes, depthwise_words
+from tilewright.targets.hwpe.jobs import DEPTHWISE, Job, Result, Weights
+from tilewright.targets.hwpe.requantising import Totals, scaling
 
 BITS = 8
 """Of a factor."""

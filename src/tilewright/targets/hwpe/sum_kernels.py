@@ -9,11 +9,11 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.encoding import WIDE
-from tilewright.targets.siracusa.neureka.jobs import registers
-from tilewright.targets.siracusa.neureka.kernels import NARROW, PROGRAMMING, SCALES
-from tilewright.targets.siracusa.neureka.sum import NEXT, NeurekaSum, mask_without
+from tilewright.targets.hwpe.cycles import job_cycles
+from tilewright.targets.hwpe.encoding import WIDE
+from tilewright.targets.hwpe.jobs import registers
+from tilewright.targets.hwpe.kernels import NARROW, PROGRAMMING, SCALES
+from tilewright.targets.hwpe.sum import NEXT, NeurekaSum, mask_without
 
 AT_ONCE = 2
 """Rows of results, of tensors that lie one behind the other."""

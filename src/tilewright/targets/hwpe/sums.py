@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
-from tilewright.targets.siracusa.neureka.requantising import Totals
+from tilewright.targets.hwpe.requantising import Totals
 
 LEAST_BITS = 2
 

@@ -13,14 +13,14 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.conv import WINDOW, NeurekaConv
-from tilewright.targets.siracusa.neureka.encoding import TAPS, depthwise_words, pointwise_words, window_words
-from tilewright.targets.siracusa.neureka.gathered import NeurekaGathered
-from tilewright.targets.siracusa.neureka.jobs import DENSE, DEPTHWISE, POINTWISE
-from tilewright.targets.siracusa.neureka.kernels import Variant
-from tilewright.targets.siracusa.neureka.op import BY_NPU
-from tilewright.targets.siracusa.neureka.results import named, results
-from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.targets.hwpe.conv import WINDOW, NeurekaConv
+from tilewright.targets.hwpe.encoding import TAPS, depthwise_words, pointwise_words, window_words
+from tilewright.targets.hwpe.gathered import NeurekaGathered
+from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE
+from tilewright.targets.hwpe.kernels import Variant
+from tilewright.targets.hwpe.op import BY_NPU
+from tilewright.targets.hwpe.results import named, results
+from tilewright.targets.hwpe.sums import Sums
 
 MOST_STRIDE = 2
 CORES = 8

@@ -16,14 +16,14 @@ import numpy as np
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, TensorType
 from tilewright.target.target import Offer
-from tilewright.targets.siracusa.neureka.columns import SHARED, NeurekaColumns, run_of, shared_words
-from tilewright.targets.siracusa.neureka.cycles import job_cycles
-from tilewright.targets.siracusa.neureka.encoding import TAPS, WIDE
-from tilewright.targets.siracusa.neureka.linear import NeurekaLinear, filter_bytes
-from tilewright.targets.siracusa.neureka.offers import linear_sums
-from tilewright.targets.siracusa.neureka.results import bare, named, results
-from tilewright.targets.siracusa.neureka.row import NeurekaRow, RowCodes, RowImage
-from tilewright.targets.siracusa.neureka.sums import Sums
+from tilewright.targets.hwpe.columns import SHARED, NeurekaColumns, run_of, shared_words
+from tilewright.targets.hwpe.cycles import job_cycles
+from tilewright.targets.hwpe.encoding import TAPS, WIDE
+from tilewright.targets.hwpe.linear import NeurekaLinear, filter_bytes
+from tilewright.targets.hwpe.offers import linear_sums
+from tilewright.targets.hwpe.results import bare, named, results
+from tilewright.targets.hwpe.row import NeurekaRow, RowCodes, RowImage
+from tilewright.targets.hwpe.sums import Sums
 
 BYTE_BITS = 8
 MOST_BYTES, MOST_BYTES_OF_ONE = 1.25, 1.5

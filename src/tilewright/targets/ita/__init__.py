@@ -1,1 +1,1 @@
-"""ITA, the integer transformer accelerator: its arithmetic, its layouts and its jobs."""
+"""ITA, the integer transformer accelerator: arithmetic, layouts, jobs; the four ITAs of ITAPool (`pool/`)."""

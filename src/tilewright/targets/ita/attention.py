@@ -12,12 +12,12 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.targets.snitch.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
-from tilewright.targets.snitch.ita.arithmetic import attention as attended
-from tilewright.targets.snitch.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_words
-from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
-from tilewright.targets.snitch.ita.linear import CUBE
-from tilewright.targets.snitch.ita.op import (
+from tilewright.targets.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
+from tilewright.targets.ita.arithmetic import attention as attended
+from tilewright.targets.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_words
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
+from tilewright.targets.ita.linear import CUBE
+from tilewright.targets.ita.op import (
     TILE,
     Ita,
     as_matrix,

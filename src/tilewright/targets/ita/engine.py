@@ -7,12 +7,12 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops.identity import Identity
 from tilewright.target.target import Engine
 from tilewright.targets.generic import target as generic
-from tilewright.targets.snitch.ita.gelu import GELU_IN_PRODUCTS
-from tilewright.targets.snitch.ita.heads import ATTENTION_ON_ITA
-from tilewright.targets.snitch.ita.kernels import KERNELS
-from tilewright.targets.snitch.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
-from tilewright.targets.snitch.ita.sums import SUMS_ON_ITA
-from tilewright.targets.snitch.ita.views import TILES_BY_TRANSFERS
+from tilewright.targets.ita.gelu import GELU_IN_PRODUCTS
+from tilewright.targets.ita.heads import ATTENTION_ON_ITA
+from tilewright.targets.ita.kernels import KERNELS
+from tilewright.targets.ita.products import PRODUCTS_ON_ITA, STAY_IN_TILES, product
+from tilewright.targets.ita.sums import SUMS_ON_ITA
+from tilewright.targets.ita.views import TILES_BY_TRANSFERS
 
 ALIGNMENT = 128
 """What ITA's port reads and writes at once."""

@@ -19,10 +19,10 @@ from tilewright.ops.lookup import Lookup
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import GELU, GELU_A, GELU_B, IDENTITY, Activation
-from tilewright.targets.snitch.ita.linear import ItaLinear
-from tilewright.targets.snitch.ita.requantising import nearest
-from tilewright.targets.snitch.ita.tiling import ItaRows
+from tilewright.targets.ita.arithmetic import GELU, GELU_A, GELU_B, IDENTITY, Activation
+from tilewright.targets.ita.linear import ItaLinear
+from tilewright.targets.ita.requantising import nearest
+from tilewright.targets.ita.tiling import ItaRows
 
 BYTES = np.arange(-128, 128)
 STEPS = np.geomspace(2.0**-6, 2.0**-4, 121)

@@ -18,12 +18,12 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOFTMAX, Scale, Softmax
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaSoftmax
-from tilewright.targets.snitch.ita.head_views import Heads, heads_of, joined
-from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
-from tilewright.targets.snitch.ita.products import check_plain, requantised
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOFTMAX, Scale, Softmax
+from tilewright.targets.ita.attention import ItaAttend, ItaSoftmax
+from tilewright.targets.ita.head_views import Heads, heads_of, joined
+from tilewright.targets.ita.layout import SIDE, tiles_of
+from tilewright.targets.ita.products import check_plain, requantised
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilewright.targets.snitch.ita.arithmetic import GELU, IDENTITY, RELU, Activation, Scale
-from tilewright.targets.snitch.ita.layout import BIAS_BYTES, TILE_BYTES
+from tilewright.targets.ita.arithmetic import GELU, IDENTITY, RELU, Activation, Scale
+from tilewright.targets.ita.layout import BIAS_BYTES, TILE_BYTES
 
 ATTENTION, FEED_FORWARD, LINEAR, SINGLE_ATTENTION = range(4)
 ACTIVATIONS = {IDENTITY: 0, GELU: 1, RELU: 2}

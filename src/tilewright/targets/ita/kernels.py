@@ -9,19 +9,19 @@ from functools import partial
 from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
-from tilewright.targets.snitch.ita.attention import ItaAttend, ItaHead, ItaSoftmax
-from tilewright.targets.snitch.ita.cycles import (
+from tilewright.targets.ita.attention import ItaAttend, ItaHead, ItaSoftmax
+from tilewright.targets.ita.cycles import (
     LAYER_START,
     attend_cycles,
     head_cycles,
     job_cycles,
     product_cycles,
 )
-from tilewright.targets.snitch.ita.layout import SIDE, TILE_BYTES
-from tilewright.targets.snitch.ita.linear import ItaFeedForward, ItaLinear
-from tilewright.targets.snitch.ita.op import MOST_TILES
-from tilewright.targets.snitch.ita.sums import ItaSum
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.layout import SIDE, TILE_BYTES
+from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
+from tilewright.targets.ita.op import MOST_TILES
+from tilewright.targets.ita.sums import ItaSum
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
 CALL, LAYER, FORGETTING = 235, 30, 170

@@ -10,10 +10,10 @@ from typing import ClassVar
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.targets.snitch.ita.arithmetic import Activation, Scale, linear
-from tilewright.targets.snitch.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_words
-from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
-from tilewright.targets.snitch.ita.op import (
+from tilewright.targets.ita.arithmetic import Activation, Scale, linear
+from tilewright.targets.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_words
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
+from tilewright.targets.ita.op import (
     TILE,
     Ita,
     as_matrix,

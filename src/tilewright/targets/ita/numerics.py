@@ -32,13 +32,13 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import SOFTMAX, Activation, Scale, Softmax
-from tilewright.targets.snitch.ita.attention import ItaSoftmax
-from tilewright.targets.snitch.ita.gelu import ItaGelu, curve_of, gelu_fit
-from tilewright.targets.snitch.ita.layout import SIDE
-from tilewright.targets.snitch.ita.products import weights_of
-from tilewright.targets.snitch.ita.requantising import nearest
-from tilewright.targets.snitch.ita.short_sums import compared, short_sum
+from tilewright.targets.ita.arithmetic import SOFTMAX, Activation, Scale, Softmax
+from tilewright.targets.ita.attention import ItaSoftmax
+from tilewright.targets.ita.gelu import ItaGelu, curve_of, gelu_fit
+from tilewright.targets.ita.layout import SIDE
+from tilewright.targets.ita.products import weights_of
+from tilewright.targets.ita.requantising import nearest
+from tilewright.targets.ita.short_sums import compared, short_sum
 
 STEP = math.log(2)
 """Between two scores where a share is halved."""

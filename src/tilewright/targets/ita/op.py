@@ -13,7 +13,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, axis_loops, whole
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
 
 TILE = (whole(SIDE), whole(SIDE))
 MOST_TILES = 15

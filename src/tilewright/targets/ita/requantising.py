@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.ir.requant import NATIVE, Requant
 from tilewright.ir.types import Array
-from tilewright.targets.snitch.ita.arithmetic import RELU, Activation, Scale
+from tilewright.targets.ita.arithmetic import RELU, Activation, Scale
 
 MOST_FACTOR = 255
 BIAS = (-(1 << 23), (1 << 23) - 1)

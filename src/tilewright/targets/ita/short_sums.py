@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes.numerics.native import NEAR
-from tilewright.targets.snitch.ita.requantising import nearest
-from tilewright.targets.snitch.ita.sums import MOST_WEIGHT
+from tilewright.targets.ita.requantising import nearest
+from tilewright.targets.ita.sums import MOST_WEIGHT
 
 VALUES = np.arange(-128, 128).astype(np.int8)
 

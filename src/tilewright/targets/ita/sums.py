@@ -20,13 +20,13 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.snitch.ita.arithmetic import Scale
-from tilewright.targets.snitch.ita.jobs import LINEAR, Layer, layer_words
-from tilewright.targets.snitch.ita.layout import BIAS_BYTES, SIDE, packed_bias
-from tilewright.targets.snitch.ita.linear import CUBE
-from tilewright.targets.snitch.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
-from tilewright.targets.snitch.ita.requantising import Fitted, fitted
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles
+from tilewright.targets.ita.arithmetic import Scale
+from tilewright.targets.ita.jobs import LINEAR, Layer, layer_words
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias
+from tilewright.targets.ita.linear import CUBE
+from tilewright.targets.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
+from tilewright.targets.ita.requantising import Fitted, fitted
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 
 MOST_WEIGHT = 127
 

@@ -11,9 +11,9 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.sim.platforms.snitch import SNITCH
-from tilewright.targets.snitch.ita.layout import SIDE
-from tilewright.targets.snitch.ita.op import Ita
-from tilewright.targets.snitch.ita.tiling import ItaRows, ItaTiles, RowsOfTiles, TilesOfRows
+from tilewright.targets.ita.layout import SIDE
+from tilewright.targets.ita.op import Ita
+from tilewright.targets.ita.tiling import ItaRows, ItaTiles, RowsOfTiles, TilesOfRows
 
 TCDM_BYTES = SNITCH.memory("tcdm").size
 ROOM = 8

@@ -1,1 +1,1 @@
-"""MemPool and its kin: kernels in C, with a line each in modules by kind; the accelerators of ITAPool (`ita/`)."""
+"""MemPool and its kin: kernels in C, with a line each in modules by kind; boot and runtime (`runtime/`)."""

@@ -17,7 +17,7 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.elementwise import (
+from tilewright.targets.pulp.elementwise import (
     add_params,
     add_unsupported,
     product_params,

@@ -20,8 +20,8 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last
 from tilewright.targets.mempool.elementwise import PACKED, several_types
-from tilewright.targets.siracusa.dialect import long_rows, softmax_params, softmax_unsupported
-from tilewright.targets.siracusa.reductions import rows_unsupported
+from tilewright.targets.pulp.dialect import long_rows, softmax_params, softmax_unsupported
+from tilewright.targets.pulp.reductions import rows_unsupported
 
 BYTES = {"X": NARROW, "Y": NARROW}
 

@@ -18,11 +18,10 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.ita.kernels import CORE_KERNELS
+from tilewright.targets.ita.pool.engine import ENGINE as ITAS
+from tilewright.targets.ita.pool.numerics import ITAPOOL_NUMERICS
 from tilewright.targets.mempool import elementwise, linear, rows
-from tilewright.targets.mempool.ita.engine import ENGINE as ITAS
-from tilewright.targets.mempool.ita.numerics import ITAPOOL_NUMERICS
-from tilewright.targets.snitch import ita as snitch_ita
-from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -114,7 +113,7 @@ def _target(variant: Variant) -> Target:
         hardware=ITAPOOL_NUMERICS if variant.has_ita else (),
         folder=FOLDER,
         bases=(
-            *((FOLDER / "ita", Path(snitch_ita.__file__).parent) if variant.has_ita else ()),
+            *((FOLDER.parent / "ita" / "pool", FOLDER.parent / "ita") if variant.has_ita else ()),
             FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder,
         ),
         flags=(

@@ -10,7 +10,7 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.elementwise import CORES
+from tilewright.targets.pulp.elementwise import CORES
 
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
 

@@ -16,7 +16,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import permuted
 from tilewright.ops._scaling import Scaling
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.pulp.shares_operator import MaskedShares
 
 
 @dataclass(frozen=True)

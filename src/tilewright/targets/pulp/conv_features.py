@@ -10,8 +10,8 @@ from tilewright.ir.op import Op
 from tilewright.ops.conv import Conv
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of
-from tilewright.targets.siracusa.requant_ways import is_high_word, is_looked_at, is_one_by_one
+from tilewright.targets.pulp.conv_strips import Strips, is_pointwise, padded_bytes, strips_of
+from tilewright.targets.pulp.requant_ways import is_high_word, is_looked_at, is_one_by_one
 
 GATHERED_BYTES = 2048
 """Of windows at a time, for each core."""

@@ -9,9 +9,9 @@ from tilewright.ir.op import Op
 from tilewright.ops.conv import Conv
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.conv_features import inside_share, taps_of
-from tilewright.targets.siracusa.depthwise_planes import Planes, pitch_of
-from tilewright.targets.siracusa.requant_ways import is_exact, is_high_word, is_looked_at
+from tilewright.targets.pulp.conv_features import inside_share, taps_of
+from tilewright.targets.pulp.depthwise_planes import Planes, pitch_of
+from tilewright.targets.pulp.requant_ways import is_exact, is_high_word, is_looked_at
 
 LEAST_DOWN = 5
 """Rows of results from which on planes are walked down: TW_LEAST_DOWN of depthwise_down.h."""

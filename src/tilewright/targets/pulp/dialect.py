@@ -19,7 +19,7 @@ from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.elementwise_features import norm_features, requantised_features, softmax_features
+from tilewright.targets.pulp.elementwise_features import norm_features, requantised_features, softmax_features
 
 EXPONENTIALS = 256
 """Entries of a softmax's tables: one for each distance of a byte from the largest of its row."""

@@ -22,8 +22,8 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.elementwise_features import binary_features, repeated_features
-from tilewright.targets.siracusa.stages import Stage, byte_factor, stage
+from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
+from tilewright.targets.pulp.stages import Stage, byte_factor, stage
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 SHORT = NARROW | {"int16", "uint16"}

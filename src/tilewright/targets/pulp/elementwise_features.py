@@ -10,7 +10,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.requant_ways import is_exact
+from tilewright.targets.pulp.requant_ways import is_exact
 
 FEW = 4
 """Elements of a channel: as TW_FEW of requantshift_columns.c."""

@@ -16,10 +16,10 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.siracusa.attention_operator import MaskedAttention
-from tilewright.targets.siracusa.masked_attention import KERNELS as ATTENTION
-from tilewright.targets.siracusa.masked_shares import KERNELS
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.pulp.attention_operator import MaskedAttention
+from tilewright.targets.pulp.masked_attention import KERNELS as ATTENTION
+from tilewright.targets.pulp.masked_shares import KERNELS
+from tilewright.targets.pulp.shares_operator import MaskedShares
 
 
 def run(graph: Graph) -> Graph:

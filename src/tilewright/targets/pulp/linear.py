@@ -13,21 +13,21 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.conv_features import (
+from tilewright.targets.pulp.conv_features import (
     conv_features,
     float_conv_features,
     gathered_at_once,
     pool_features,
 )
-from tilewright.targets.siracusa.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
-from tilewright.targets.siracusa.depthwise_features import depthwise_features, float_depthwise_features
-from tilewright.targets.siracusa.depthwise_planes import CORES, Planes, pitch_of
-from tilewright.targets.siracusa.product_features import (
+from tilewright.targets.pulp.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
+from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features
+from tilewright.targets.pulp.depthwise_planes import CORES, Planes, pitch_of
+from tilewright.targets.pulp.product_features import (
     few_quantised_rows_features,
     float_product_features,
     product_features,
 )
-from tilewright.targets.siracusa.small_products import KERNELS as SMALL_PRODUCTS
+from tilewright.targets.pulp.small_products import KERNELS as SMALL_PRODUCTS
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
 PRODUCTS = BYTE_OR_TOTAL | {"int16"}

@@ -18,17 +18,17 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa import masked_shares
-from tilewright.targets.siracusa.attention_operator import MaskedAttention
-from tilewright.targets.siracusa.dialect import shares
-from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.elementwise_features import is_high
-from tilewright.targets.siracusa.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
-from tilewright.targets.siracusa.shares_features import SHAPES, USUAL_DISTANCE
-from tilewright.targets.siracusa.shares_features import features as shares_features
-from tilewright.targets.siracusa.shares_features import samples as shares_samples
-from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
-from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.targets.pulp import masked_shares
+from tilewright.targets.pulp.attention_operator import MaskedAttention
+from tilewright.targets.pulp.dialect import shares
+from tilewright.targets.pulp.elementwise import CORES
+from tilewright.targets.pulp.elementwise_features import is_high
+from tilewright.targets.pulp.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
+from tilewright.targets.pulp.shares_features import SHAPES, USUAL_DISTANCE
+from tilewright.targets.pulp.shares_features import features as shares_features
+from tilewright.targets.pulp.shares_features import samples as shares_samples
+from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
+from tilewright.targets.pulp.stages import Stage, stage
 
 TOGETHER = 16
 """TW_HEADS: rows of scores that a core has at a time."""

@@ -13,12 +13,12 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa import masked_shares_tables
-from tilewright.targets.siracusa.dialect import share_tables, softmax_unsupported
-from tilewright.targets.siracusa.elementwise import CORES
-from tilewright.targets.siracusa.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
-from tilewright.targets.siracusa.shares_features import features, samples
-from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, score_stage
+from tilewright.targets.pulp import masked_shares_tables
+from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
+from tilewright.targets.pulp.elementwise import CORES
+from tilewright.targets.pulp.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
+from tilewright.targets.pulp.shares_features import features, samples
+from tilewright.targets.pulp.shares_operator import BYTE, MaskedShares, score_stage
 
 MOST_COLUMNS = 512
 LONG = 32

@@ -11,11 +11,11 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.dialect import share_tables, softmax_unsupported
-from tilewright.targets.siracusa.elementwise import CORES, AddTables, add_tables
-from tilewright.targets.siracusa.shares_features import dense_features
-from tilewright.targets.siracusa.shares_operator import MaskedShares, score_stage
-from tilewright.targets.siracusa.stages import Stage
+from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
+from tilewright.targets.pulp.elementwise import CORES, AddTables, add_tables
+from tilewright.targets.pulp.shares_features import dense_features
+from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
+from tilewright.targets.pulp.stages import Stage
 
 LENGTH = 4
 """Of the rows that are multiplied: one word."""

@@ -8,7 +8,7 @@ from tilewright.ir.op import Op
 from tilewright.ops.matmul import MatMul
 from tilewright.target.extents import Extents, product_sizes, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.requant_ways import is_exact, is_high_word, is_one_by_one
+from tilewright.targets.pulp.requant_ways import is_exact, is_high_word, is_one_by_one
 
 
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -14,9 +14,9 @@ from tilewright.ir.types import Array, limits
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import up
-from tilewright.targets.siracusa.dialect import EXPONENTIALS, exponentials
-from tilewright.targets.siracusa.shares_operator import BYTE, MaskedShares, products, score_stage
-from tilewright.targets.siracusa.stages import HALF, Stage, half_factor, narrowed, upper_half
+from tilewright.targets.pulp.dialect import EXPONENTIALS, exponentials
+from tilewright.targets.pulp.shares_operator import BYTE, MaskedShares, products, score_stage
+from tilewright.targets.pulp.stages import HALF, Stage, half_factor, narrowed, upper_half
 
 ENTRIES = 260
 """Of tw_scoring's table."""

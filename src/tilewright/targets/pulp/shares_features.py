@@ -16,9 +16,9 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.siracusa.elementwise_features import is_high
-from tilewright.targets.siracusa.score_tables import course
-from tilewright.targets.siracusa.shares_operator import MaskedShares
+from tilewright.targets.pulp.elementwise_features import is_high
+from tilewright.targets.pulp.score_tables import course
+from tilewright.targets.pulp.shares_operator import MaskedShares
 
 USUAL_DISTANCE = 64
 """By how much a mask usually lowers scores at least: where that is enough for exponentials of 0, there is no work."""

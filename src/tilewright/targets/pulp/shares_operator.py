@@ -18,7 +18,7 @@ from tilewright.ops._elementwise import broadcast
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.targets.siracusa.stages import Stage, stage
+from tilewright.targets.pulp.stages import Stage, stage
 
 BYTE = 256
 """Values of a byte."""

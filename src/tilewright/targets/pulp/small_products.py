@@ -11,7 +11,7 @@ from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.product_features import (
+from tilewright.targets.pulp.product_features import (
     across_features,
     alike_features,
     few_rows_features,

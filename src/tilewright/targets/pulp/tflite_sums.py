@@ -13,8 +13,8 @@ from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.siracusa.elementwise_features import binary_features
-from tilewright.targets.siracusa.neureka.finish import LIFT, scaled_finish
+from tilewright.targets.hwpe.finish import LIFT, scaled_finish
+from tilewright.targets.pulp.elementwise_features import binary_features
 
 
 @cache

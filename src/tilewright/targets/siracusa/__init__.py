@@ -1,1 +1,1 @@
-"""Siracusa: kernels in C, with a line each in modules by kind; N-EUREKA (`neureka/`); boot and runtime (`runtime/`)."""
+"""Siracusa: its memories, links and engines as data (`target.py`), measured costs, boot and runtime (`runtime/`)."""

@@ -14,59 +14,19 @@ from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.sim.platforms.siracusa import SIRACUSA
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
-from tilewright.target.target import Cluster, Engine, Target
+from tilewright.target.target import Cluster, Target
 from tilewright.targets.cluster.mchan import mchan
-from tilewright.targets.generic import target as generic
-from tilewright.targets.siracusa import (
-    arithmetic,
-    attention,
-    best_products,
-    dialect,
-    elementwise,
-    functions,
-    linear,
-    masked_attention,
-    masked_shares,
-    movement,
-    neureka,
-    packed,
-    quantised_softmax,
-    recurrent,
-    reductions,
-    sum_dots,
-    tflite_sums,
-    wide_rows,
-)
-from tilewright.targets.siracusa.fuse_shares import FUSE_SHARES, MIX_SHARES
+from tilewright.targets.hwpe import ENGINE as NEUREKA
+from tilewright.targets.pulp.engine import ENGINE as CLUSTER
+from tilewright.targets.pulp.fuse_shares import FUSE_SHARES, MIX_SHARES
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-KERNELS = (
-    *linear.KERNELS,
-    *best_products.KERNELS,
-    *packed.KERNELS,
-    *sum_dots.KERNELS,
-    *elementwise.KERNELS,
-    *wide_rows.KERNELS,
-    *tflite_sums.KERNELS,
-    *dialect.KERNELS,
-    *attention.KERNELS,
-    *quantised_softmax.KERNELS,
-    *masked_shares.KERNELS,
-    *masked_attention.KERNELS,
-    *arithmetic.KERNELS,
-    *functions.KERNELS,
-    *movement.KERNELS,
-    *reductions.KERNELS,
-    *recurrent.KERNELS,
-    *generic.KERNELS,
-)
-
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS, forms=packed.packed_forms), neureka.ENGINE),
+    engines=(CLUSTER, NEUREKA),
     passes=(
         UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
         MIX_SHARES, JOIN_IN_PLACE,
@@ -90,7 +50,7 @@ TARGET = Target(
         Link("udma", "L3", "L2", longest=0xFFFFF, read=1.0, write=1.8, latency=40, command=200, queue=8),
     ),
     folder=FOLDER,
-    bases=(*(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder),
+    bases=tuple(FOLDER.parent / name for name in ("pulp", "hwpe", "accelerated", "cluster", "bare", "generic")),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

@@ -1,1 +1,1 @@
-"""Snitch: kernels with streams and hardware loops, with a line each in modules by kind; its accelerator (`ita/`)."""
+"""Snitch: kernels with streams and hardware loops, a line each in modules by kind; boot and runtime (`runtime/`)."""

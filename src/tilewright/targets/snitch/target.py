@@ -12,6 +12,10 @@ from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.ita.engine import ENGINE as ITA
+from tilewright.targets.ita.gelu import GELU_BY_TABLES
+from tilewright.targets.ita.kernels import CORE_KERNELS
+from tilewright.targets.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch import (
     byte_sums,
     depthwise,
@@ -23,10 +27,6 @@ from tilewright.targets.snitch import (
     requantising,
     rows,
 )
-from tilewright.targets.snitch.ita.engine import ENGINE as ITA
-from tilewright.targets.snitch.ita.gelu import GELU_BY_TABLES
-from tilewright.targets.snitch.ita.kernels import CORE_KERNELS
-from tilewright.targets.snitch.ita.numerics import ITA_NUMERICS
 from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 
 FOLDER = Path(__file__).parent
@@ -58,10 +58,7 @@ TARGET = Target(
         ),
     ),
     folder=FOLDER,
-    bases=(
-        FOLDER / "ita", FOLDER / "ita" / "queue",
-        *(FOLDER.parent / name for name in ("accelerated", "cluster", "bare")), generic.TARGET.folder,
-    ),
+    bases=tuple(FOLDER.parent / name for name in ("ita", "ita/queue", "accelerated", "cluster", "bare", "generic")),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

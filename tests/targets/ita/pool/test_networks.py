@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.targets.snitch.ita.transformers import Net, attention_model
+from tests.targets.ita.transformers import Net, attention_model
 from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
@@ -20,10 +20,10 @@ from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings
-from tilewright.targets.mempool.ita.block import packed
-from tilewright.targets.mempool.ita.op import PoolHeads
-from tilewright.targets.mempool.ita.product_op import PoolProduct
-from tilewright.targets.snitch.ita.arithmetic import RELU, Activation, Head, Scale
+from tilewright.targets.ita.arithmetic import RELU, Activation, Head, Scale
+from tilewright.targets.ita.pool.block import packed
+from tilewright.targets.ita.pool.op import PoolHeads
+from tilewright.targets.ita.pool.product_op import PoolProduct
 
 ITAPOOL = targets.find("itapool")
 RNG = np.random.default_rng(8)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.targets.mempool.ita.alone import MARK, MIXED, own_share
-from tilewright.targets.mempool.ita.block import back_bytes, block_bytes, front_bytes, packed, unpacked
-from tilewright.targets.mempool.ita.op import PoolHeads
-from tilewright.targets.mempool.ita.product_op import PoolProduct
-from tilewright.targets.snitch.ita.arithmetic import POOL_SOFTMAX, RELU, Activation, Head, Scale, attention
+from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, RELU, Activation, Head, Scale, attention
+from tilewright.targets.ita.pool.alone import MARK, MIXED, own_share
+from tilewright.targets.ita.pool.block import back_bytes, block_bytes, front_bytes, packed, unpacked
+from tilewright.targets.ita.pool.op import PoolHeads
+from tilewright.targets.ita.pool.product_op import PoolProduct
 
 pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(4)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.errors import InternalError
-from tilewright.targets.snitch.ita.arithmetic import POOL_SOFTMAX, Scale
-from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Scale
+from tilewright.targets.ita.layout import SIDE
 
 MARK = 127
 """What a row has in its own column, and weights of queries and keys have for that."""

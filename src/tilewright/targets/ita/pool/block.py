@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.ir.types import Array
-from tilewright.targets.snitch.ita.arithmetic import Head, Scale
+from tilewright.targets.ita.arithmetic import Head, Scale
 
 COLUMNS = 16
 """Of a block of columns, in which inputs and the weights of queries lie."""

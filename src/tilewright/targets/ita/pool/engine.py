@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.target.target import Engine
-from tilewright.targets.mempool.ita.heads import HEADS_ON_ITAPOOL, attended
-from tilewright.targets.mempool.ita.kernels import KERNELS
-from tilewright.targets.mempool.ita.products import PRODUCTS_ON_ITAPOOL, pool_product
+from tilewright.targets.ita.pool.heads import HEADS_ON_ITAPOOL, attended
+from tilewright.targets.ita.pool.kernels import KERNELS
+from tilewright.targets.ita.pool.products import PRODUCTS_ON_ITAPOOL, pool_product
 
 ALIGNMENT = 64
 """What an ITA reads at once: a word of each bank of a tile."""

@@ -18,14 +18,14 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.mempool.ita.block import LONGEST, packed
-from tilewright.targets.mempool.ita.op import PoolHeads
-from tilewright.targets.snitch.ita.arithmetic import IDENTITY, POOL_SOFTMAX, Head, Scale
-from tilewright.targets.snitch.ita.head_views import heads_of, joined
-from tilewright.targets.snitch.ita.heads import only_maker, softmax_of, total_scale
-from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
-from tilewright.targets.snitch.ita.op import as_matrix, unpacked_bias
-from tilewright.targets.snitch.ita.products import product
+from tilewright.targets.ita.arithmetic import IDENTITY, POOL_SOFTMAX, Head, Scale
+from tilewright.targets.ita.head_views import heads_of, joined
+from tilewright.targets.ita.heads import only_maker, softmax_of, total_scale
+from tilewright.targets.ita.layout import SIDE, tiles_of
+from tilewright.targets.ita.op import as_matrix, unpacked_bias
+from tilewright.targets.ita.pool.block import LONGEST, packed
+from tilewright.targets.ita.pool.op import PoolHeads
+from tilewright.targets.ita.products import product
 
 PRODUCT_BITS = 31
 """Of a total times its factor: more wrap around."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
-from tilewright.targets.mempool.ita.block import back_bytes, block_bytes, front_bytes
-from tilewright.targets.mempool.ita.op import PoolHeads
-from tilewright.targets.mempool.ita.product_op import PoolProduct
-from tilewright.targets.snitch.ita.cycles import LAYER_START, head_cycles
-from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.ita.cycles import LAYER_START, head_cycles
+from tilewright.targets.ita.layout import SIDE
+from tilewright.targets.ita.pool.block import back_bytes, block_bytes, front_bytes
+from tilewright.targets.ita.pool.op import PoolHeads
+from tilewright.targets.ita.pool.product_op import PoolProduct
 
 ITAS = 4
 BYTES8 = frozenset({"int8", "uint8"})

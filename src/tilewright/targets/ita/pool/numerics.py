@@ -16,14 +16,14 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.numerics.hardware import native_requantisations
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.mempool.ita.block import LONGEST
-from tilewright.targets.mempool.ita.products import check_sizes
-from tilewright.targets.snitch.ita.arithmetic import COLUMNS, POOL_SOFTMAX
-from tilewright.targets.snitch.ita.attention import ItaSoftmax
-from tilewright.targets.snitch.ita.head_views import heads_of
-from tilewright.targets.snitch.ita.layout import SIDE
-from tilewright.targets.snitch.ita.numerics import Attention, Parts, none_exact
-from tilewright.targets.snitch.ita.numerics import run as with_numbers
+from tilewright.targets.ita.arithmetic import COLUMNS, POOL_SOFTMAX
+from tilewright.targets.ita.attention import ItaSoftmax
+from tilewright.targets.ita.head_views import heads_of
+from tilewright.targets.ita.layout import SIDE
+from tilewright.targets.ita.numerics import Attention, Parts, none_exact
+from tilewright.targets.ita.numerics import run as with_numbers
+from tilewright.targets.ita.pool.block import LONGEST
+from tilewright.targets.ita.pool.products import check_sizes
 
 POOL_LEVELS = 256
 """Of the dialect's softmax whose shares go up to 127, as ITAPool's."""

@@ -14,9 +14,9 @@ from tilewright.ir.affine import Affine, axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.targets.mempool.ita.block import LONGEST, RECORD, back_bytes, front_bytes, unpacked
-from tilewright.targets.snitch.ita.arithmetic import POOL_SOFTMAX, Scale, attention
-from tilewright.targets.snitch.ita.layout import SIDE
+from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Scale, attention
+from tilewright.targets.ita.layout import SIDE
+from tilewright.targets.ita.pool.block import LONGEST, RECORD, back_bytes, front_bytes, unpacked
 
 STEPS = 8
 """Scales of a record."""

@@ -14,10 +14,10 @@ from tilewright.ir.affine import Box, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.targets.mempool.ita.alone import MARKED, MIXED, SCORES
-from tilewright.targets.mempool.ita.op import record, signed
-from tilewright.targets.snitch.ita.arithmetic import RELU, Activation, Scale, linear
-from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
+from tilewright.targets.ita.arithmetic import RELU, Activation, Scale, linear
+from tilewright.targets.ita.layout import SIDE, tiles_of
+from tilewright.targets.ita.pool.alone import MARKED, MIXED, SCORES
+from tilewright.targets.ita.pool.op import record, signed
 
 HALF = 128
 

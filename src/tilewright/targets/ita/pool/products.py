@@ -14,11 +14,11 @@ from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.mempool.ita.heads import check_bits, grown
-from tilewright.targets.mempool.ita.product_op import PoolProduct
-from tilewright.targets.snitch.ita.layout import SIDE, tiles_of
-from tilewright.targets.snitch.ita.op import as_matrix, unpacked_bias
-from tilewright.targets.snitch.ita.products import product
+from tilewright.targets.ita.layout import SIDE, tiles_of
+from tilewright.targets.ita.op import as_matrix, unpacked_bias
+from tilewright.targets.ita.pool.heads import check_bits, grown
+from tilewright.targets.ita.pool.product_op import PoolProduct
+from tilewright.targets.ita.products import product
 
 FEWEST_ROWS = SIDE
 """Of a product that is worth it: ITA takes as long for one row as for 64."""

@@ -1,0 +1,48 @@
+"""The cores of a PULP cluster as an engine: kernels in XpulpV2, in order of preference, then the portable ones."""
+
+from __future__ import annotations
+
+from tilewright.target.target import Engine
+from tilewright.targets.generic import target as generic
+from tilewright.targets.pulp import (
+    arithmetic,
+    attention,
+    best_products,
+    dialect,
+    elementwise,
+    functions,
+    linear,
+    masked_attention,
+    masked_shares,
+    movement,
+    packed,
+    quantised_softmax,
+    recurrent,
+    reductions,
+    sum_dots,
+    tflite_sums,
+    wide_rows,
+)
+
+KERNELS = (
+    *linear.KERNELS,
+    *best_products.KERNELS,
+    *packed.KERNELS,
+    *sum_dots.KERNELS,
+    *elementwise.KERNELS,
+    *wide_rows.KERNELS,
+    *tflite_sums.KERNELS,
+    *dialect.KERNELS,
+    *attention.KERNELS,
+    *quantised_softmax.KERNELS,
+    *masked_shares.KERNELS,
+    *masked_attention.KERNELS,
+    *arithmetic.KERNELS,
+    *functions.KERNELS,
+    *movement.KERNELS,
+    *reductions.KERNELS,
+    *recurrent.KERNELS,
+    *generic.KERNELS,
+)
+
+ENGINE = Engine("cluster", KERNELS, forms=packed.packed_forms)
