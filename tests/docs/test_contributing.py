@@ -80,7 +80,7 @@ def copy(tmp_path: Path) -> Path:
         place = tmp_path / "tests" / shared
         place.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (ROOT / "tests" / shared).is_dir() else shutil.copy)(ROOT / "tests" / shared, place)
-    shutil.copytree(ROOT / "tests" / "targets" / "siracusa", tmp_path / "tests" / "targets" / "siracusa")
+    shutil.copytree(ROOT / "tests" / "targets" / "pulp", tmp_path / "tests" / "targets" / "pulp")
     return tmp_path
 
 
@@ -197,7 +197,7 @@ PLACES = (
     "",
     "docs/",
     "src/tilewright/",
-    *(f"src/tilewright/targets/{name}/" for name in ("siracusa", "quad", "cluster", "bare", "rv32")),
+    *(f"src/tilewright/targets/{name}/" for name in ("siracusa", "pulp", "hwpe", "quad", "cluster", "bare", "rv32")),
 )
 SIMPLE = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/siracusa.md")
 MADE = frozenset(
