@@ -27,7 +27,7 @@ CLUSTERS = [name for name in targets.names() if targets.find(name).cluster is no
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_devices_are_where_the_platform_has_them(name: str) -> None:
     target = targets.find(name)
-    said = _addresses(target, "kernels/platform.h")
+    said = _addresses(target, "platform.h")
     found = {one: address - EXIT_REGISTER * (one == "TW_EXIT") for one, address in said.items()}
     first = {device.kind: device.base for device in reversed(_platform(target).devices)}
     assert found == {one: next(first[kind] for kind in DEVICES[one] if kind in first) for one in found}
@@ -39,7 +39,7 @@ def test_devices_are_where_the_platform_has_them(name: str) -> None:
 def test_the_weight_memory_is_where_the_platform_has_it() -> None:
     target = targets.find("siracusa")
     (base,) = (memory.base for memory in _platform(target).memories if memory.name == "wmem")
-    assert _addresses(target, "kernels/neureka.h")["TW_WEIGHT_MEMORY"] == base
+    assert _addresses(target, "neureka.h")["TW_WEIGHT_MEMORY"] == base
 
 
 def _platform(target: Target) -> Platform:
@@ -48,5 +48,6 @@ def _platform(target: Target) -> Platform:
 
 
 def _addresses(target: Target, file: str) -> dict[str, int]:
-    lines = re.findall(r"^#define (TW_\w+) (0x[0-9a-f]{8})u?\b", (target.folder / file).read_text(), flags=re.MULTILINE)
+    text = target.kernel_file(file).read_text()
+    lines = re.findall(r"^#define (TW_\w+) (0x[0-9a-f]{8})u?\b", text, flags=re.MULTILINE)
     return {name: int(value, 16) for name, value in lines}

@@ -31,6 +31,7 @@ OPTIMISED = "-Og"
 half of the time."""
 
 TARGETS = [targets.find(name) for name in targets.names()]
+GENERIC = targets.find("generic")
 WITH_INSTRUCTIONS = ("snitch",)
 """Targets whose kernels have instructions of their core that nothing stands for elsewhere."""
 HEADERS_OF_A_LIBRARY = Path(targets.__file__).parent / "bare" / "runtime" / "libc"
@@ -42,8 +43,9 @@ def named(target: Target) -> set[Path]:
 
 
 def own_sources(target: Target) -> list[Path]:
-    """Those of its own folder; members of a family have some of it each."""
-    return sorted(path for path in named(target) if path.is_relative_to(target.folder))
+    """All but the portable ones, which are generic's own."""
+    shared = set() if target.name == GENERIC.name else named(GENERIC)
+    return sorted(named(target) - shared)
 
 
 def header_folders(target: Target) -> list[str]:

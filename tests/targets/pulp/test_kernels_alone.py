@@ -1,5 +1,5 @@
-"""Every kernel file of the cluster compiles on its own, without a warning, also for the other encoding of its
-instructions; where kernels are run, they are compiled for the first one, as strictly."""
+"""Every kernel file of the cluster and of N-EUREKA compiles on its own, without a warning, also for the other encoding
+of its instructions; where kernels are run, they are compiled for the first one, as strictly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.support import quickly
 from tests.targets.pulp.machine import SIRACUSA
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_compiler
 
-SOURCES = sorted((SIRACUSA.folder / "kernels").glob("*.c"))
+FOLDERS = [folder for folder in SIRACUSA.folders if folder.name in ("pulp", "hwpe")]
+SOURCES = sorted(path for folder in FOLDERS for path in folder.glob("kernels/*.c"))
 HEADERS = [f"-I{folder / 'kernels'}" for folder in SIRACUSA.folders]
 LIBRARY = f"-I{SIRACUSA.runtime_files()['libc/math.c'].parent}"
 FLAGS = [
