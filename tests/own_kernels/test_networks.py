@@ -81,7 +81,7 @@ def test_c_that_does_not_compile(tmp_path: Path, old: str, new: str, said: str) 
 
 def test_python_that_fails(tmp_path: Path) -> None:
     folder = changed(tmp_path, "kernels.py", ('types["X"].elements', 'types["Z"].elements'))
-    with pytest.raises(CompileError, match=r"kernels.py:16, odd_count\(\): KeyError: 'Z'"):
+    with pytest.raises(CompileError, match=r"kernels.py:16, odd\(\): KeyError: 'Z'"):
         program(folder)
 
 

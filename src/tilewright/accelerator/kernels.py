@@ -17,7 +17,7 @@ from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import BYTES, TensorType
-from tilewright.target.kernel import CycleEstimate, Kernel, no_scratch
+from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.tiling.windows import window
 
 LARGE = 2**30
@@ -79,7 +79,7 @@ class Driver:
             types.pop("Y", None)
         return Kernel(
             self.op, f"{self.stem}.c", f"{' '.join(words)} -> {' '.join(self.op.results)}", types, self.params,
-            self.scratch if self.form.gives_totals else no_scratch, self.unsupported_reason, stack=STACK,
+            self.scratch if self.form.gives_totals else None, self.unsupported_reason, stack=STACK,
             header=f"{self.stem}.h", offloaded=True, can_preprogram=True,
             has_epilogue=self.waits or self.form.gives_totals, cycles=self.cycles,
             multiples=self.form.pattern.multiples,

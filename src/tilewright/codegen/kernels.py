@@ -14,7 +14,7 @@ from tilewright.ir.requant import NATIVE, requants_of
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule.schedule import Call
-from tilewright.target.kernel import Argument, Kernel, no_scratch
+from tilewright.target.kernel import Argument, Kernel
 
 CURVES_FILE = "curves.h"
 HAS_EXPONENTS = "TW_HAS_EXPONENTS"
@@ -79,7 +79,7 @@ class Instance:
 
     @property
     def takes_scratch(self) -> bool:
-        return self.kernel.scratch is not no_scratch
+        return self.kernel.scratch is not None
 
     def c_type(self, argument: Argument) -> str:
         return C_TYPES[argument.dtype or dict(self.dtypes)[argument.stem]]

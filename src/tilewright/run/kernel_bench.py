@@ -131,7 +131,7 @@ def _layout(case: Case, target: Target) -> CasePlaces:
     start, _ = working_memory(target)
     at = start + GUARD
     sizes = {name: kind.bytes for name, kind in case.types.items()}
-    sizes["scratch"] = case.kernel.scratch(case.op, case.types)
+    sizes["scratch"] = case.kernel.scratch_bytes(case.op, case.types)
     for name, size in sizes.items():
         if name in case.kernel.resident:
             places[name] = resident_start(target)
@@ -202,7 +202,7 @@ def _check_guards(case: Case, layout: CasePlaces, before: bytes, after: bytes) -
     kinds = case.types
     operands = case.op.bind(list(case.arrays))
     sizes = {name: kind.bytes for name, kind in kinds.items() if name not in operands}
-    sizes |= {"scratch": case.kernel.scratch(case.op, kinds), "params": PARAMS}
+    sizes |= {"scratch": case.kernel.scratch_bytes(case.op, kinds), "params": PARAMS}
     for name, size in sizes.items():
         first = layout.places[name] - layout.start
         changed[first : first + size] = False

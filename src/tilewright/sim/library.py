@@ -14,6 +14,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.activity import STALL_CAUSES, CActivity
 from tilewright.sim.platform import CPlatform
 from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, find_compiler, locked
+from tilewright.toolchain.shared_library import link_library
 
 FOLDER = Path(__file__).parent
 FLAGS = (
@@ -25,8 +26,6 @@ LONGEST = FOLDER / "cv32e40p" / "core.c"
 ZIG_FLAGS = {LONGEST: ("-mllvm", "-disable-block-placement")}
 """Half of that time goes into a placement of its blocks that makes it no faster; other files are made faster by
 theirs."""
-ZIG_BARE_LINK = ("-nostdlib", "-rtlib=none")
-"""Without these zig first builds a runtime library, which takes longer than all else. The process has a C library."""
 
 U32, U64, P = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 
@@ -175,22 +174,4 @@ def _build(files: list[Path], compiler: Compiler, folder: Path, includes: tuple[
     longest_first = sorted(files, key=lambda path: path != LONGEST)
     include = [word for place in includes for word in ("-I", str(place))]
     flags = {path: [*_flags(compiler, path), *include] for path in longest_first}
-    objects = compile_objects(flags, folder, compiler)
-    _link([str(path) for path in objects], compiler, folder)
-
-
-def _link(objects: list[str], compiler: Compiler, folder: Path) -> None:
-    link = ["-shared", *objects, "-o", "sim.so"]
-    if compiler.is_zig and _links_bare(link, compiler, folder):
-        return
-    compiler.run([*link, "-lm"], folder)
-
-
-def _links_bare(link: list[str], compiler: Compiler, folder: Path) -> bool:
-    """Is everything that it needs in this process?"""
-    try:
-        compiler.run([*link, *ZIG_BARE_LINK], folder)
-        ctypes.CDLL(str(folder / "sim.so"))
-    except (CompileError, OSError):
-        return False
-    return True
+    link_library(compile_objects(flags, folder, compiler), folder / "sim.so", compiler)

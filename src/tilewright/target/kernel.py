@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array, TensorType
+from tilewright.target.in_c import InC
 
 Types = Mapping[str, TensorType]
 """Operand and result types by their names in the operator."""
@@ -50,10 +51,6 @@ def own_params(op: Op, types: Types) -> Params:
     return op.params(types)
 
 
-def no_scratch(op: Op, types: Types) -> int:
-    return 0
-
-
 def nothing_in_place(op: Op, types: Types) -> frozenset[str]:
     return frozenset()
 
@@ -81,8 +78,9 @@ class Kernel:
     dtypes: Mapping[str, frozenset[str]]
     """The element types that each template argument may have."""
     params: Callable[[Op, Types], Params] = own_params
-    scratch: Callable[[Op, Types], int] = no_scratch
-    """Bytes of working memory that the function needs during the call."""
+    scratch: InC | Callable[[Op, Types], int] | None = None
+    """What says the bytes of working memory that the function needs during the call: a function in C beside it, or in
+    Python of a kernel that is made from a declaration or comes from outside. Without one it takes no pointer to any."""
     unsupported_reason: Callable[[Op, Types], str | None] = always_supported
     """Why this kernel cannot take a node, or None."""
     cooperative: bool = False
@@ -166,6 +164,14 @@ class Kernel:
             if allowed is not None and kind is not None and kind.dtype not in allowed:
                 return False
         return self.unsupported_reason(op, types) is None
+
+    def scratch_bytes(self, op: Op, types: Types) -> int:
+        """Of working memory that a call needs."""
+        if self.scratch is None:
+            return 0
+        if isinstance(self.scratch, InC):
+            return self.scratch(self.params(op, types), types)
+        return self.scratch(op, types)
 
     def arguments(self) -> tuple[Argument, ...]:
         inputs, outputs = self.signature.split("->")

@@ -124,7 +124,9 @@ def test_working_memory_is_apart_from_what_is_alive() -> None:
     (offset,) = found.scratch.values()
     kernel = found.mapped.choices[second].kernel
     graph = found.mapped.graph
-    assert buffer.bytes == kernel.scratch(graph.producers[second].op, graph.all_types(graph.producers[second])) > 0
+    assert (
+        buffer.bytes == kernel.scratch_bytes(graph.producers[second].op, graph.all_types(graph.producers[second])) > 0
+    )
     for name in (first, second):
         start, end = found.places[name].offset, found.places[name].offset + graph.types[name].bytes
         assert end <= offset or offset + buffer.bytes <= start

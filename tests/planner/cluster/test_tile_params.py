@@ -66,7 +66,7 @@ def test_every_tile_gets_its_parameters_and_no_more_working_memory_than_is_there
         for indices in drawn.tiles():
             op, types = drawn.grid.local_op(indices), drawn.grid.local_types(indices)
             assert picked(found, indices) == cast(Params, kernel.params(op, types)), (kernel.source, indices)
-            assert kernel.scratch(op, types) <= most, (kernel.source, indices)
+            assert kernel.scratch_bytes(op, types) <= most, (kernel.source, indices)
 
 
 def depthwise(size: int) -> TileGrid:
@@ -82,5 +82,5 @@ def depthwise(size: int) -> TileGrid:
 
 def test_the_smaller_tile_needs_more_working_memory() -> None:
     kernel, grid = next(kernel for kernel in KERNELS if kernel.stem == "depthwise_dots"), depthwise(20)
-    first, last = (kernel.scratch(grid.local_op({"g": g}), grid.local_types({"g": g})) for g in (0, 1))
+    first, last = (kernel.scratch_bytes(grid.local_op({"g": g}), grid.local_types({"g": g})) for g in (0, 1))
     assert first < last == most_scratch(kernel, grid)

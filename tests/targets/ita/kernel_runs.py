@@ -71,7 +71,7 @@ def call(
     types = {name: type_of(array) for name, array in zip(op.operand_names(len(arrays)), arrays, strict=True)}
     (result,) = op.infer(types)
     types[op.results[0]] = result
-    scratch = kernel.scratch(op, types)
+    scratch = kernel.scratch_bytes(op, types)
     platform = SNITCH if machine == "snitch" else ita_bench(softmax_bits=softmax_bits)
     with Simulator(platform) as simulator:
         simulator.check(misuse=True)

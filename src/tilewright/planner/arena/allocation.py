@@ -191,7 +191,7 @@ def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
     for node in mapped.graph.nodes:
         if not node.op.view and node.key not in sharing.idle:
             kernel = mapped.choice(node).kernel
-            whole = kernel.scratch(node.op, mapped.graph.all_types(node))
+            whole = kernel.scratch_bytes(node.op, mapped.graph.all_types(node))
             size = scratch_of(kernel, shares[node.key], alignment)[-1] if node.key in shares else whole
             sizes.append((node, size))
     return [(node, size) for node, size in sizes if size]

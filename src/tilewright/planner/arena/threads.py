@@ -161,6 +161,6 @@ def scratch_of(kernel: Kernel, shares: tuple[Share, ...], alignment: int) -> tup
     """Where the working memory of each share begins, and behind the last one where it ends."""
     starts = [0]
     for share in shares:
-        size = kernel.scratch(share.op, share.types)
+        size = kernel.scratch_bytes(share.op, share.types)
         starts.append(starts[-1] + math.ceil(size / alignment) * alignment)
     return tuple(starts)

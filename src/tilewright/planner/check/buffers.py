@@ -139,7 +139,7 @@ LocalTypes = tuple[tuple[str, TensorType], ...]
 
 def scratch_needed(kernel: Kernel, grid: TileGrid) -> int:
     """Bytes of working memory that some tile needs and none exceeds."""
-    return max(kernel.scratch(op, dict(types)) for op, types in _distinct(grid))
+    return max(kernel.scratch_bytes(op, dict(types)) for op, types in _distinct(grid))
 
 
 def distinct_params(kernel: Kernel, grid: TileGrid) -> int:

@@ -219,7 +219,7 @@ class _Checker:
         whole = (call.node.op, self.schedule.graph.all_types(call.node), call.scratch)
         owns = [(part.share.op, part.share.types, part.scratch) for part in call.parts] or [whole]
         for op, types, start in owns:
-            if not (size := call.kernel.scratch(op, types)):
+            if not (size := call.kernel.scratch_bytes(op, types)):
                 continue
             if start is None or start % self._alignment:
                 raise InternalError(call.node.where, f"has its {size} bytes of working memory at {start}")

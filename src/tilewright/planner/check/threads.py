@@ -47,7 +47,7 @@ def _written(schedule: Schedule, call: Call, part: Part) -> Iterator[Region]:
     for name, tensor in call.node.results().items():
         yield _region(schedule, tensor, part.share.bytes(name))
     if part.scratch is not None:
-        yield ARENA, part.scratch, part.scratch + call.kernel.scratch(part.share.op, part.share.types)
+        yield ARENA, part.scratch, part.scratch + call.kernel.scratch_bytes(part.share.op, part.share.types)
 
 
 def _region(schedule: Schedule, tensor: str, span: range) -> Region:

@@ -124,7 +124,7 @@ def _params_of(kernel: Kernel, op: Op, types: tuple[tuple[str, TensorType], ...]
 
 @lru_cache(maxsize=2**12)
 def _scratch_of(kernel: Kernel, op: Op, types: tuple[tuple[str, TensorType], ...]) -> int:
-    return kernel.scratch(op, dict(types))
+    return kernel.scratch_bytes(op, dict(types))
 
 
 def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, int]) -> None:

@@ -15,7 +15,7 @@ UNSEEN_COMMANDS = 32
 def in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     """Cores work where the tensors lie: always possible, and slow."""
     grid, operands = layer.whole, _where_they_lie(layer)
-    scratch = layer.kernel.scratch(layer.node.op, layer.types)
+    scratch = layer.kernel.scratch_bytes(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone if is_in_place(layer) else alone * limits.memories.l2.slowdown
     return TilingOption(

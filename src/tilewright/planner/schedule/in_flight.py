@@ -60,7 +60,7 @@ def _written(graph: Graph, call: Call, places: Mapping[str, Home]) -> Iterator[R
     for name in filter(None, call.node.outputs):
         yield _region(graph, places, name)
     if call.scratch is not None:
-        size = call.kernel.scratch(call.node.op, graph.all_types(call.node))
+        size = call.kernel.scratch_bytes(call.node.op, graph.all_types(call.node))
         yield ARENA, call.scratch, call.scratch + size
 
 

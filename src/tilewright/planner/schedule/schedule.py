@@ -181,7 +181,7 @@ def _interpret_parts(memory: _Memory, call: Call) -> None:
     for part in reversed(call.parts):
         read = {name: memory.read_part(tensor, part.share, name) for name, tensor in operands.items()}
         if part.scratch is not None:
-            memory.spoil_bytes(part.scratch, call.kernel.scratch(part.share.op, part.share.types))
+            memory.spoil_bytes(part.scratch, call.kernel.scratch_bytes(part.share.op, part.share.types))
         names = part.share.op.operand_names(len(call.node.inputs))
         with np.errstate(all="ignore"):
             made = part.share.op.numpy(*(read.get(name) for name in names))
@@ -216,7 +216,9 @@ class _Memory:
     def spoil(self, call: Call) -> None:
         """Working memory holds nothing that anyone may rely on."""
         if call.scratch is not None:
-            self.spoil_bytes(call.scratch, call.kernel.scratch(call.node.op, self.schedule.graph.all_types(call.node)))
+            self.spoil_bytes(
+                call.scratch, call.kernel.scratch_bytes(call.node.op, self.schedule.graph.all_types(call.node))
+            )
 
     def spoil_bytes(self, start: int, size: int) -> None:
         self.arena[start : start + size] = 0x5A

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op, Params
-from tilewright.ir.types import BYTES
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
@@ -26,6 +25,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.generic.sizes import in_c
 
 FLOAT = frozenset({"float32"})
 INTEGERS = NUMBERS - FLOAT
@@ -102,25 +102,6 @@ def conv_params(op: Op, types: Types) -> Params:
     return fields
 
 
-def panel_elements(op: Op, types: Types) -> int:
-    """The panel with a row to spare, and the band with elements to spare."""
-    chunk = chunk_channels(op, types)
-    rows = chunk * math.prod(types["W"].shape[2:]) + 1
-    return rows * PIXELS + chunk * block_band(op, types) + PIXELS * cast(Conv, op).strides[-1]
-
-
-def conv_f32_scratch(op: Op, types: Types) -> int:
-    return 4 * panel_elements(op, types)
-
-
-def conv_int8_scratch(op: Op, types: Types) -> int:
-    """A start for each filter, totals where one chunk of channels does not complete them, panel and band."""
-    filters, channels = types["W"].shape[:2]
-    per_group = filters // cast(Conv, op).groups
-    totals = PIXELS * per_group if chunk_channels(op, types) < channels else 0
-    return 4 * (per_group + totals) + panel_elements(op, types)
-
-
 def not_depthwise(op: Op, types: Types) -> str | None:
     if cast(Conv, op).channels_last:
         return channels_second(op, types)
@@ -139,14 +120,6 @@ def depthwise_params(op: Op, types: Types) -> Params:
     return {**op.params(types), "chunk": depthwise_rows(op, types)}
 
 
-def depthwise_scratch(op: Op, types: Types) -> int:
-    """The band and the totals of its rows, both with elements to spare."""
-    rows = depthwise_rows(op, types)
-    height, pitch = band(op, types, rows, pair(types["Y"].shape[2:])[1])
-    size = 4 if types["X"].dtype == "float32" else 1
-    return size * (height * pitch + PIXELS * cast(Conv, op).strides[-1]) + 4 * (rows * pitch + PIXELS)
-
-
 def in_place_of_planes(rows: int, types: Types) -> frozenset[str]:
     """Of a depthwise convolution that copies what so many rows of results need before it writes them: the result may
     take the place of X where that are all of a plane, and each plane makes one of the same size."""
@@ -156,16 +129,6 @@ def in_place_of_planes(rows: int, types: Types) -> frozenset[str]:
 
 def depthwise_in_place(op: Op, types: Types) -> frozenset[str]:
     return in_place_of_planes(depthwise_rows(op, types), types)
-
-
-def window_scratch(op: Op, types: Types) -> int:
-    """The window of a pixel, all groups of it: bytes as 16 bits, all else as 32."""
-    narrow = types["X"].dtype in NARROW and types["W"].dtype in NARROW
-    return (2 if narrow else 4) * cast(Conv, op).groups * math.prod(types["W"].shape[1:])
-
-
-def transposed_scratch(op: Op, types: Types) -> int:
-    return 4 * types["Y"].shape[-1]
 
 
 # ---- matrix products --------------------------------------------------------------------------------------------
@@ -198,34 +161,12 @@ def is_dot(op: Op, types: Types) -> bool:
     return contiguous and (columns == 1 or rows < 8 or inner > PANEL_ROWS[types["A"].dtype])
 
 
-def matmul_scratch(op: Op, types: Types) -> int:
-    """A copy of some columns of B where it is narrow, or stored column by column."""
-    fields = op.params(types)
-    if cast(int, fields["columns"]) >= PIXELS and fields["b_column"] == 1:
-        return 0
-    dtype = types["A"].dtype
-    return BYTES[dtype] * PIXELS * min(cast(int, fields["inner"]), PANEL_ROWS[dtype])
-
-
-def widened_row(op: Op, types: Types) -> int:
-    return 2 * cast(int, op.params(types)["inner"])
-
-
 FLOAT_CONV = "X:float32 W:float32 B:float32 -> Y:float32"
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 FLOAT_MATMUL = "A:float32 B:float32 C:float32 -> Y:float32"
 INTEGER_MATMUL = "A B C:int32 mul:int32 add:int32 -> Y"
 NARROW_CONV = {"X": NARROW, "W": NARROW, "Y": TOTALS}
 NARROW_MATMUL = {"A": NARROW, "B": NARROW, "Y": TOTALS}
-
-
-def unpacked_row(op: Op, types: Types) -> int:
-    return 2 * types["A"].shape[-1]
-
-
-def unpacked_filter(op: Op, types: Types) -> int:
-    """Totals of a row of results, and a filter."""
-    return 4 * types["Y"].shape[-1] + 2 * math.prod(cast(PackedConv, op).filter)
 
 
 def packed_channels_second(op: Op, types: Types) -> str | None:
@@ -239,26 +180,21 @@ def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     return 1.0, 1.0, rows, float(results * types["A"].shape[-1]), float(results)
 
 
-def panel_scratch(op: Op, types: Types) -> int:
-    """A copy of some columns of B as floats."""
-    return 4 * PIXELS * min(cast(int, op.params(types)["inner"]), PANEL_ROWS["float32"])
-
-
 def short_weights(dtype: str) -> tuple[Kernel, ...]:
     """Kernels of floats whose weights are stored in 16 bits."""
     conv, matmul = FLOAT_CONV.replace("W:float32", f"W:{dtype}"), FLOAT_MATMUL.replace("B:float32", f"B:{dtype}")
     return (
         Kernel(
-            Conv, f"conv_{dtype}.c", conv, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
-            activations=ACTIVATIONS,
+            Conv, f"conv_{dtype}.c", conv, {}, conv_params, in_c("tw_conv_f32_scratch"), channels_second,
+            header="conv.h", activations=ACTIVATIONS,
         ),
         Kernel(
             MatMul, f"matmul_dot_{dtype}.c", matmul, {}, unsupported_reason=for_dots, header="matmul.h",
             activations=ACTIVATIONS,
         ),
         Kernel(
-            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=panel_scratch, unsupported_reason=scattered,
-            header="matmul.h", activations=ACTIVATIONS,
+            MatMul, f"matmul_{dtype}.c", matmul, {}, scratch=in_c("tw_matmul_half_scratch"),
+            unsupported_reason=scattered, header="matmul.h", activations=ACTIVATIONS,
         ),
     )  # fmt: skip
 
@@ -278,19 +214,19 @@ BEST = (
 KERNELS = (
     *BEST,
     Kernel(
-        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, depthwise_scratch, not_depthwise, header="conv.h",
-        activations=ACTIVATIONS, in_place=depthwise_in_place,
+        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, in_c("tw_depthwise_scratch", "X"), not_depthwise,
+        header="conv.h", activations=ACTIVATIONS, in_place=depthwise_in_place,
     ),
     Kernel(
-        Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, depthwise_scratch, not_depthwise,
-        header="conv.h", in_place=depthwise_in_place,
+        Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, in_c("tw_depthwise_scratch", "X"),
+        not_depthwise, header="conv.h", in_place=depthwise_in_place,
     ),
     Kernel(
-        Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, conv_f32_scratch, channels_second, header="conv.h",
+        Conv, "conv_f32.c", FLOAT_CONV, {}, conv_params, in_c("tw_conv_f32_scratch"), channels_second, header="conv.h",
         activations=ACTIVATIONS,
     ),
     Kernel(
-        Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, conv_int8_scratch, channels_second,
+        Conv, "conv_int8.c", INTEGER_CONV, NARROW_CONV, conv_params, in_c("tw_conv_int8_scratch"), channels_second,
         header="conv.h",
     ),
     Kernel(
@@ -299,21 +235,22 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        scratch=window_scratch, unsupported_reason=channels_last, header="conv.h", activations=ACTIVATIONS,
+        scratch=in_c("tw_window_scratch", "X W"), unsupported_reason=channels_last, header="conv.h",
+        activations=ACTIVATIONS,
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
-        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=window_scratch,
+        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=in_c("tw_window_scratch", "X W"),
         unsupported_reason=channels_last, header="conv.h",
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
-        {"X": FLOAT, "W": FLOAT, "B": FLOAT, "Y": FLOAT}, scratch=transposed_scratch, header="conv.h",
+        {"X": FLOAT, "W": FLOAT, "B": FLOAT, "Y": FLOAT}, scratch=in_c("tw_convtranspose_scratch"), header="conv.h",
         activations=ACTIVATIONS,
     ),
     Kernel(
         ConvTranspose, "convtranspose.c", "X W B mul:int32 add:int32 -> Y",
-        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=transposed_scratch,
+        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=in_c("tw_convtranspose_scratch"),
         header="conv.h",
     ),
     Kernel(
@@ -322,16 +259,16 @@ KERNELS = (
     ),
     Kernel(
         PackedMatMul, "matmul_packed.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
-        scratch=unpacked_row, header="matmul_packed.h", features=packed_features,
+        scratch=in_c("tw_matmul_packed_scratch"), header="matmul_packed.h", features=packed_features,
     ),
     Kernel(
         PackedConv, "conv_packed.c", "X W:uint8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
-        scratch=unpacked_filter, unsupported_reason=packed_channels_second, header="conv_packed.h",
+        scratch=in_c("tw_conv_packed_scratch"), unsupported_reason=packed_channels_second, header="conv_packed.h",
     ),
     *short_weights("float16"),
     *short_weights("bfloat16"),
     Kernel(
-        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=matmul_scratch, unsupported_reason=for_blocks,
+        MatMul, "matmul_f32.c", FLOAT_MATMUL, {}, scratch=in_c("tw_matmul_f32_scratch"), unsupported_reason=for_blocks,
         header="matmul.h", activations=ACTIVATIONS,
     ),
     Kernel(
@@ -339,12 +276,12 @@ KERNELS = (
         activations=ACTIVATIONS,
     ),
     Kernel(
-        MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=matmul_scratch, unsupported_reason=for_blocks,
-        header="matmul.h",
+        MatMul, "matmul_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=in_c("tw_matmul_int8_scratch"),
+        unsupported_reason=for_blocks, header="matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=widened_row, unsupported_reason=for_dots,
-        header="matmul.h",
+        MatMul, "matmul_dot_int8.c", INTEGER_MATMUL, NARROW_MATMUL, scratch=in_c("tw_matmul_dot_scratch"),
+        unsupported_reason=for_dots, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_plain.c", "A B C mul:int32 add:int32 -> Y",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fusedattention import FusedAttention
@@ -32,6 +31,7 @@ from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import channels_last, channels_second
 from tilewright.targets.generic.movement import INDICES
+from tilewright.targets.generic.sizes import in_c
 
 BYTE = frozenset({"int8", "uint8"})
 NARROW = BYTE | {"int16", "uint16"}
@@ -40,30 +40,6 @@ INTEGER = NARROW | {"int32"}
 
 def binary(op: type[Op], source: str, operands: frozenset[str]) -> Kernel:
     return Kernel(op, source, "A B -> Y", {"A": operands, "B": operands, "Y": INTEGER})
-
-
-ROWS, COLUMNS = 4, 32
-"""TW_ROWS and TW_COLUMNS of attention_blocks.h: queries and keys at a time."""
-
-
-def panel_keys(types: Types) -> int:
-    return -(-types["K"].shape[1] // COLUMNS) * COLUMNS
-
-
-def panel(types: Types) -> int:
-    """Elements of the keys of a group, where those of many queries are stored column by column."""
-    (_, queries, heads, length), groups = types["Q"].shape, types["K"].shape[2]
-    return panel_keys(types) * length if queries * heads // groups >= 2 * ROWS else 0
-
-
-def attention_rows(op: Op, types: Types) -> int:
-    """Scores, shares and queries of some rows, and keys column by column."""
-    rows = ROWS * (6 * panel_keys(types) + 2 * types["Q"].shape[3])
-    return rows + BYTES[types["K"].dtype] * panel(types)
-
-
-def float_attention_rows(op: Op, types: Types) -> int:
-    return 4 * (ROWS * panel_keys(types) + panel(types))
 
 
 def attention_features(op: Op, types: Types, tile: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -105,12 +81,12 @@ KERNELS = (
     ),
     Kernel(
         QLinearAttention, "qlinearattention.c", "Q K V table:int32 position:int32 -> Y",
-        {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER}, scratch=attention_rows,
-        features=attention_features,
+        {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER},
+        scratch=in_c("tw_qlinearattention_scratch", "K"), features=attention_features,
     ),
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-        scratch=float_attention_rows, features=attention_features,
+        scratch=in_c("tw_fusedattention_scratch"), features=attention_features,
     ),
     Kernel(
         QLinearGather, "qlineargather.c", "X indices rows:int32 columns:int32 -> Y",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
-from tilewright.target.kernel import CycleEstimate, Kernel, Types, no_scratch
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.hwpe.columns import NeurekaColumns
 from tilewright.targets.hwpe.conv import NeurekaConv
 from tilewright.targets.hwpe.cycles import job_cycles
@@ -68,7 +68,7 @@ class Variant:
             self.op, f"neureka_{place}{self.suffixes}.c",
             f"X W:uint8 scale bias:int32 {'add:int32 ' * self.finished}{'rest:int8 ' * self.is_shared}-> Y",
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
-            self.scratch if self.is_gathered or self.finished else no_scratch, self.unsupported_reason, offloaded=True,
+            self.scratch if self.is_gathered or self.finished else None, self.unsupported_reason, offloaded=True,
             can_preprogram=not self.is_gathered, has_prologue=self.is_gathered, has_epilogue=self.finished,
             resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
             epilogue_operands=epilogue_operands, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",

@@ -13,7 +13,8 @@ from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
 from tilewright.ops.rnncells import RNNCells
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.generic.recurrent import GRU, LSTM, QGRU, QLSTM, RNN, quantised_scratch, scratch
+from tilewright.targets.generic.recurrent import GRU, LSTM, QGRU, QLSTM, RNN
+from tilewright.targets.generic.sizes import in_c
 
 
 def cell_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -43,23 +44,24 @@ def quantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tu
     )  # fmt: skip
 
 
-def cells(op: type[Op], source: str, signature: str) -> Kernel:
+def cells(op: type[Op], source: str, signature: str, scratch: str) -> Kernel:
     return Kernel(
-        op, source, signature, {}, scratch=scratch, cooperative=True, features=cell_features, header="recurrent.h"
-    )
+        op, source, signature, {}, scratch=in_c(scratch), cooperative=True, features=cell_features,
+        header="recurrent.h",
+    )  # fmt: skip
 
 
 def quantised(op: type[Op], source: str, signature: str) -> Kernel:
     return Kernel(
-        op, source, signature, {}, scratch=quantised_scratch, cooperative=True, features=quantised_features,
+        op, source, signature, {}, scratch=in_c("tw_qlstm_scratch"), cooperative=True, features=quantised_features,
         header="qlstm.h",
     )  # fmt: skip
 
 
 KERNELS = (
-    cells(LSTMCells, "lstm_cells_shared.c", LSTM),
-    cells(GRUCells, "gru_cells_shared.c", GRU),
-    cells(RNNCells, "rnn_cells_shared.c", RNN),
+    cells(LSTMCells, "lstm_cells_shared.c", LSTM, "tw_lstm_scratch"),
+    cells(GRUCells, "gru_cells_shared.c", GRU, "tw_gru_scratch"),
+    cells(RNNCells, "rnn_cells_shared.c", RNN, "tw_rnn_scratch"),
     quantised(QLinearLSTMCells, "qlstm_cells_shared.c", QLSTM),
     quantised(QLinearGRUCells, "qgru_cells_shared.c", QGRU),
 )

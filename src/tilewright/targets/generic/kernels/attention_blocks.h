@@ -2,11 +2,9 @@
 #ifndef TW_ATTENTION_BLOCKS_H
 #define TW_ATTENTION_BLOCKS_H
 
-#include "attention_rows.h"
+#include "attention_sizes.h"
 #include "tw.h"
 
-#define TW_ROWS 4
-#define TW_COLUMNS 32
 #define TW_FEW_COLUMNS 8
 
 /* total[r][i] = sum over k of a[r * a_row + k] * b[k * b_row + i], where TIMES(x, y) is a product. */
@@ -33,11 +31,5 @@
       for (int32_t i = 0; i < columns; i++) total[i] += TIMES(a[k], b[k * b_row + i]);                            \
     }                                                                                                             \
   }
-
-/* Keys in a row of the panel: whole blocks. */
-static inline int32_t tw_panel_keys(int32_t keys) { return (keys + TW_COLUMNS - 1) / TW_COLUMNS * TW_COLUMNS; }
-
-/* Whether so many queries meet the same keys that storing them column by column is worth it. */
-static inline int tw_needs_panel(const tw_attention_rows *rows) { return rows->queries * rows->repeat >= 2 * TW_ROWS; }
 
 #endif

@@ -4,27 +4,7 @@
 #ifndef TW_CONV_BAND_H
 #define TW_CONV_BAND_H
 
-#include "conv.h"
-
-/* Results that are computed at a time: their totals for a few filters fit into vector registers. */
-#define TW_PIXELS 32
-
-typedef struct {
-  int32_t in_y, in_x;    /* where the band begins in the image; negative in padding */
-  int32_t rows, columns; /* input elements that are read */
-  int32_t pitch;         /* elements from row to row */
-} tw_band;
-
-/* The band of some rows and columns of the result. */
-static inline tw_band tw_band_of(const tw_conv_params *p, int32_t out_y, int32_t out_x, int32_t rows, int32_t columns) {
-  tw_band band;
-  band.in_y = out_y * p->stride_h - p->pad_top;
-  band.in_x = out_x * p->stride_w - p->pad_left;
-  band.rows = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
-  band.columns = (columns - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1;
-  band.pitch = band.columns;
-  return band;
-}
+#include "conv_sizes.h"
 
 static inline void tw_band_fill(TW_PANEL *restrict to, TW_PANEL value, int32_t count) {
   for (int32_t i = 0; i < count; i++) to[i] = value;

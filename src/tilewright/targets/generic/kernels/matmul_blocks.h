@@ -6,15 +6,12 @@
 #define TW_MATMUL_BLOCKS_H
 
 #include "bytes.h"
-#include "matmul.h"
+#include "matmul_sizes.h"
 
 #ifndef TW_PANEL
 #define TW_PANEL TW_B
 #define TW_FROM_B(x) (x)
 #endif
-
-#define TW_ROWS 4
-#define TW_COLUMNS 32
 
 /* total[r][i] += a[r][k] * b[k][i], summed over k, for a fixed number of rows. */
 #define TW_DEFINE_MULTIPLY(NAME, ROWS)                                                                  \
@@ -38,7 +35,7 @@ TW_DEFINE_MULTIPLY(tw_multiply_row, 1)
 /* A copy of some columns of b, row by row and TW_COLUMNS wide, where b itself is narrower, stored by columns or in
  * another type. */
 static inline int tw_needs_panel(const tw_matmul_params *p) {
-  return p->columns < TW_COLUMNS || p->b_column != 1 || sizeof(TW_PANEL) != sizeof(TW_B);
+  return tw_b_is_copied(p) || sizeof(TW_PANEL) != sizeof(TW_B);
 }
 
 static void tw_load_panel(const tw_matmul_params *p, const TW_B *b, int32_t rows, int32_t columns, TW_PANEL *panel) {

@@ -16,7 +16,7 @@
 #define TW_FACTOR float
 #define TW_INTO_FACTOR(p, x) (x)
 #define TW_ADD_PRODUCT(total, factor, x) ((total) += (factor) * (x))
-#define TW_PANEL_ROWS 256
+#define TW_PANEL_ROWS TW_FLOAT_ROWS
 
 #include "matmul.h"
 #include "matmul_blocks.h"

@@ -13,7 +13,7 @@
 #define TW_FACTOR int16_t
 #define TW_INTO_FACTOR(p, x) ((int16_t)((x) - (p)->a_zero))
 #define TW_ADD_PRODUCT(total, factor, x) ((total) += (uint32_t)((int32_t)(uint8_t)((x) + TW_B_OFFSET) * (factor)))
-#define TW_PANEL_ROWS 1024
+#define TW_PANEL_ROWS TW_BYTE_ROWS
 
 #include "matmul.h"
 #include "matmul_blocks.h"
