@@ -64,11 +64,15 @@ def _is_own(path: Path, config: pytest.Config) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files that are named are read by all."""
-    items[:] = [item for item in items if _is_own(item.path, config)]
     wanted = config.option.markexpr
+    items[:] = [item for item in items if _is_own(item.path, config) and not (wanted == FAST and _asks_c(item))]
     mark_thorough(items, wanted)
     if wanted not in (FAST, THOROUGH):
         take_turn(items, TURN)
+
+
+def _asks_c(item: pytest.Item) -> bool:
+    return item.get_closest_marker("asks_c") is not None
 
 
 def mark_thorough(items: list[pytest.Item], wanted: str) -> None:

@@ -29,6 +29,7 @@ def stages() -> dict[str, str]:
     }
 
 
+@pytest.mark.asks_c
 @pytest.mark.parametrize(
     "name",
     ["graph.txt", "lowered.txt", "mapped.txt", "tiled.txt", "schedule.txt", "network.c", "network.h", "kernels.h"],

@@ -86,6 +86,7 @@ def test_other_functions_stay() -> None:
     assert kinds(apply(network(op, x, constants, Erf()), (FUSE,))) == ["MatMul", "Erf"]
 
 
+@pytest.mark.asks_c
 def test_a_kernel_is_compiled_with_its_curve() -> None:
     """And one whose results go through none of them with none: each costs code."""
     small = Small()

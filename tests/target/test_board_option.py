@@ -24,6 +24,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "small.onnx"
 
 
+@pytest.mark.asks_c
 def test_a_board_says_what_is_compiled_for(command: Command, small: Path) -> None:
     found = command("analyze", small, "--board", "nrf52840dk", "--json").json
     assert (found["target"], found["clock_mhz"]) == ("nrf52840dk", 64)

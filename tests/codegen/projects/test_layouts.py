@@ -78,6 +78,7 @@ def test_arduino_with_a_name_of_a_header(name: str) -> None:
     assert f"#include <{header}>" in text(found, f"examples/{name.lower()}/{name.lower()}.ino")
 
 
+@pytest.mark.asks_c
 def test_platformio() -> None:
     found = content("platformio")
     settings = configparser.ConfigParser()

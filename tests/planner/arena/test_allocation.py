@@ -113,6 +113,7 @@ def test_an_output_owns_what_it_is_a_view_of() -> None:
     assert found.arena_bytes == 0
 
 
+@pytest.mark.asks_c
 def test_working_memory_is_apart_from_what_is_alive() -> None:
     builder = Builder("conv")
     x = builder.input("x", TensorType("int8", (1, 3, 9, 9)))

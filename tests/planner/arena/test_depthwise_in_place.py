@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.passes.fit.test_strips import convolution
 from tests.passes.small import Small
 from tilewright import pipeline
@@ -29,22 +27,18 @@ def shared(small: Small, first: str, second: str) -> bool:
     return found.places[first].owner == found.places[second].owner
 
 
-@pytest.mark.fast
 def test_a_plane_that_is_copied_whole() -> None:
     assert shared(*network())
 
 
-@pytest.mark.fast
 def test_not_one_that_is_copied_in_parts() -> None:
     assert not shared(*network(height=100))
 
 
-@pytest.mark.fast
 def test_not_where_planes_get_smaller() -> None:
     assert not shared(*network(stride=2))
 
 
-@pytest.mark.fast
 def test_not_what_is_read_again() -> None:
     assert not shared(*network(again=True))
 

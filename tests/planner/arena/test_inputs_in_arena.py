@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.passes.fit.test_strips import convolution
 from tests.passes.small import Small, feeds_of
@@ -48,7 +47,6 @@ def test_not_for_what_is_read_late() -> None:
     assert "ARENA_OFFSET" not in folder.files(schedule, "net")["network.h"]
 
 
-@pytest.mark.fast
 def test_only_boards_have_it() -> None:
     assert not scheduled(network(), "generic").inputs
 

@@ -65,7 +65,6 @@ def test_what_does_not_lie_side_by_side_is_copied() -> None:
     assert "Concat" in kinds(scheduled(in_rows(axis=1)))
 
 
-@pytest.mark.fast
 def test_other_targets_copy() -> None:
     assert {"Slice", "Concat"} <= set(kinds(scheduled(in_rows(), "generic")))
 

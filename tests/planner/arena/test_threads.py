@@ -53,6 +53,7 @@ def scheduled(graph: Graph, threads: int) -> Schedule:
     return check_threads(make_schedule(allocate(map_nodes(graph, target))))
 
 
+@pytest.mark.asks_c
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
 def test_parts_together_are_the_whole(threads: int) -> None:
     graph = mixed()
@@ -108,6 +109,7 @@ def moved(schedule: Schedule, name: str, by: int) -> Schedule:
     return replace(schedule, calls=(replace(first, parts=(first.parts[0], wrong)), *rest))
 
 
+@pytest.mark.asks_c
 def test_the_check_finds_parts_that_overlap_or_leave_gaps() -> None:
     schedule = scheduled(mixed(), 2)
     for by in (-1, 1):
@@ -115,6 +117,7 @@ def test_the_check_finds_parts_that_overlap_or_leave_gaps() -> None:
             check_threads(moved(schedule, "Y", by))
 
 
+@pytest.mark.asks_c
 def test_the_check_finds_what_one_part_writes_and_another_reads() -> None:
     graph = mixed()
     schedule = scheduled(graph, 2)

@@ -185,7 +185,6 @@ def test_a_wait_that_is_left_out_or_late_is_found(name: str) -> None:
                     check_calls(replace(schedule, waits=waits))
 
 
-@pytest.mark.fast
 def test_a_result_in_the_place_of_what_is_still_read_is_found() -> None:
     """As it would be if a layer were thought to read element by element that does not."""
     schedule = scheduled("residual")
