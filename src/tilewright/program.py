@@ -171,6 +171,7 @@ class Program:
             done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
             outputs = self.compiled.schedule.graph.outputs_by_name(done.outputs)
             seconds = time.perf_counter() - start
+            self.analysis.least.hold(done.cycles)
             return Result(outputs, seconds, layers, done.cycles, done.energy, soc=done, **self._on_board(done))
         ran = self.build(per_layer).run(feeds, repeats)
         outputs = self.compiled.schedule.graph.outputs_by_name(ran.outputs)
@@ -201,6 +202,7 @@ class Program:
                 [one.cycles for one in done],
             )
             seconds = time.perf_counter() - start
+            self.analysis.least.hold(min(cycles))
             last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, soc=done[-1], **self._on_board(done[-1]))
             return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
         ran = self.build().run_steps(feeds, repeats)

@@ -11,8 +11,9 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
-from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
+from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.target.settings import Settings
 
@@ -56,7 +57,7 @@ class Analysis:
     """On a target with a cluster: all that is used of L1."""
     predicted_cycles: int = 0
     predicted_gap: float = 0.0
-    """How far the choice of tiles and homes may be from the best, as a fraction of the bound."""
+    """How far the choice of tiles and homes may be from the best of the candidates, as a fraction of their bound."""
     numerics_records: tuple[NumericsRecord, ...] = ()
     """Requantisations that were asked to be the hardware's (--numerics)."""
     l1_name: str = ""
@@ -69,6 +70,8 @@ class Analysis:
     """Of a board: RAM for copies of weights."""
     predicted_seconds: float | None = None
     """Of a computer, as the machine takes it that its costs were measured on."""
+    least: MachineBound = NO_BOUND
+    """What no run on the target can be below."""
     offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """With declared accelerators: nodes and MACs that each of them has."""
 
@@ -111,14 +114,15 @@ class Analysis:
         """What only targets with a cluster have, or a board, or a computer."""
         if self.clock_mhz is not None:
             needed = {name: {"needed": needed, "bytes": size} for name, (needed, size) in self.memories.items()}
-            return {"predicted_cycles": self.predicted_cycles, "clock_mhz": self.clock_mhz, "memories": needed}
+            cycles = {"predicted_cycles": self.predicted_cycles, **self.least.as_dict()}
+            return {**cycles, "clock_mhz": self.clock_mhz, "memories": needed}
         if self.predicted_seconds is not None:
             return {"predicted_seconds": self.predicted_seconds}
         if not self.l1_bytes:
             return {}
         return {
             "l1_bytes": self.l1_bytes, "predicted_cycles": self.predicted_cycles,
-            "predicted_gap": self.predicted_gap,
+            "predicted_gap": self.predicted_gap, **self.least.as_dict(),
         }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
@@ -163,6 +167,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
     )  # fmt: skip
     if schedule.target.processor and predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)
+    found = replace(found, least=machine_bound(schedule))
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
 
 

@@ -125,6 +125,10 @@ class Op:
     def macs(self, shapes: Shapes) -> int:
         return math.prod(self.extents(shapes).values()) if self.multiplies else 0
 
+    def least_macs(self, shapes: Shapes) -> int:
+        """Those that every run needs, whatever values operands have; none where values say how much is looked at."""
+        return 0 if self.limits(shapes) else self.macs(shapes)
+
     # ---- types ----------------------------------------------------------------------------------------------------
 
     def check(self, types: Mapping[str, TensorType]) -> None:

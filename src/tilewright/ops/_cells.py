@@ -64,6 +64,11 @@ class Cells(Internal):
         steps, batch, width = shapes["X"]
         return steps * batch * width * self.hidden(shapes) if "R" in shapes else 0
 
+    def least_macs(self, shapes: Shapes) -> int:
+        """Sequences may be empty; a state of zeros need not be multiplied."""
+        steps = shapes["X"][0]
+        return 0 if "N" in shapes else self.macs(shapes) // max(steps, 1) * (steps - ("H" not in shapes))
+
     def check(self, types: Mapping[str, TensorType]) -> None:
         shape = types["X"].shape
         if len(shape) != 3 or shape[2] % self.gates or min(shape[1:]) < 1:

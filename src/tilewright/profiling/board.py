@@ -9,7 +9,7 @@ from tilewright.codegen.kernels import instance_of
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
-from tilewright.planner.board.cycles import predicted_cycles
+from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.profiling.measuring import Profiled
@@ -50,7 +50,10 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     cycles = passed if counted is None else whole_count(counted, passed)
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
-    profile = Profile(network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate)
+    least = machine_bound(schedule).cycles
+    profile = Profile(
+        network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate, least=least
+    )  # fmt: skip
     begins: dict[str, list[tuple[int, int]]] = {}
     for layer in layers:
         begins.setdefault(layer.engine, []).append((layer.time.start, layer.number))

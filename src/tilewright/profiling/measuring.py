@@ -94,7 +94,9 @@ def _profile(graph: Graph, plan: Plan, network: str, cycles: int, found: Timelin
         for number in range(len(plan.steps))
     )
     predicted = sum(layer.predicted for layer in layers)
-    return Profile(network, plan.mapped.target.name, cores, cycles, predicted, layers, meter.total())
+    return Profile(
+        network, plan.mapped.target.name, cores, cycles, predicted, layers, meter.total(), least=plan.least.cycles
+    )
 
 
 def _layer(

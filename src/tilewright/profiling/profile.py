@@ -131,6 +131,8 @@ class Profile:
     """What the cycles are, if they are not counted as a simulated chip takes them."""
     unit: str = CYCLES
     """Of all times: a computer's are nanoseconds."""
+    least: int = 0
+    """Cycles that no run on the target can be below; 0 where that is not known."""
 
     @property
     def macs(self) -> int:
@@ -152,7 +154,7 @@ class Profile:
 
     def as_dict(self, tiles: bool = False) -> dict[str, Any]:
         plain = (
-            "network", "target", "cores", "cycles", "predicted", "macs", "macs_per_cycle", "median_error",
+            "network", "target", "cores", "cycles", "predicted", "least", "macs", "macs_per_cycle", "median_error",
             "waiting_share",
         )  # fmt: skip
         found = {name: getattr(self, name) for name in plain}

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.profiling.memory_map import MemoryMap, Occupied
-from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.profiling.profile import CYCLES, Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.sim.energy import PER_MICROJOULE, Energy
 
 
@@ -42,6 +42,7 @@ def _read(found: Mapping[str, Any]) -> SavedProfile:
     profile = Profile(
         found["network"], found["target"], found["cores"], found["cycles"], found["predicted"], layers,
         _energy(found, found["cycles"]), found.get("instructions"), found.get("estimate", ""),
+        found.get("unit", CYCLES), found.get("least", 0),
     )  # fmt: skip
     names = tuple(layer.name for layer in layers)
     return SavedProfile(profile, tuple(_map(one, names) for one in found["memory"]), tuple(found["notes"]))

@@ -99,6 +99,8 @@ def _print_totals(target: Console, profile: Profile) -> None:
     off = profile.predicted / profile.cycles - 1
     median = f"median error of the layers {profile.median_error:.1%}"
     grid.add_row(" predicted", f"{profile.predicted:,} ({off:+.1%}), {median}")
+    if profile.least:
+        grid.add_row(" bound", f"at least {profile.least:,} cycles on this machine")
     if profile.energy:
         grid.add_row(" energy", f"{energy_text(profile.energy)}: {energy_parts(profile.energy)}")
     if profile.instructions is not None:

@@ -39,14 +39,16 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     layers = f"{len(analysis.layers)} layer{'s' if len(analysis.layers) != 1 else ''}"
     grid.add_row(" work", f"{layers}, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters")
     if analysis.l1_bytes:
-        cycles = f"{analysis.predicted_cycles:,} cycles predicted (gap to the bound {analysis.predicted_gap:.1%})"
-        grid.add_row(" time", cycles)
+        gap = f"gap among candidates {analysis.predicted_gap:.1%}"
+        grid.add_row(" time", f"{analysis.predicted_cycles:,} cycles predicted; {gap}")
+        grid.add_row(" bound", str(analysis.least))
         grid.add_row(f" {analysis.l1_name}", f"{size(analysis.l1_bytes)} of buffers, tensors and stacks")
     if analysis.predicted_seconds is not None:
         measured = "on the machine that was measured: `tilewright calibrate` measures this one"
         grid.add_row(" time", f"{duration(analysis.predicted_seconds)} predicted, {measured}")
     if analysis.clock_mhz is not None:
         grid.add_row(" time", _predicted(analysis.predicted_cycles, analysis.clock_mhz))
+        grid.add_row(" bound", str(analysis.least))
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
         grid.add_row(" fits", f"{', '.join(fit)}, with stack and code")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
@@ -179,7 +181,8 @@ def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
     energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
     board = _board_text(check.result)
-    run = f"{cycles:,} cycles{board}{energy}, simulated in" if cycles is not None else "one run"
+    least = f" (at least {check.least:,} on this machine)" if check.least else ""
+    run = f"{cycles:,} cycles{least}{board}{energy}, simulated in" if cycles is not None else "one run"
     if check.result.steps is not None:
         run = _steps_text(check.result)
     times = (

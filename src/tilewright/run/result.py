@@ -95,6 +95,11 @@ class Check:
     build_seconds: float
 
     @property
+    def least(self) -> int:
+        """Cycles that no run can be below; 0 where that is not known."""
+        return self.memory.get("least_cycles", 0)
+
+    @property
     def agrees(self) -> bool:
         return self.first_difference is None
 

@@ -23,6 +23,7 @@ from tilewright.target.caches import Caches
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
+from tilewright.target.peak import Peak
 from tilewright.target.processors import PROCESSORS
 
 Machine = Simulator | Emulator | Qemu
@@ -61,6 +62,8 @@ class Engine:
     """Why these have left a node as it is."""
     base_alignment: int = 1
     """What the places of all tensors and buffers are multiples of, in memories that it reaches."""
+    peak: Peak | None = None
+    """What it does in a cycle at best; None where that is not known."""
 
 
 @dataclass(frozen=True)

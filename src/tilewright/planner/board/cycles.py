@@ -4,6 +4,7 @@ nanoseconds instead of cycles."""
 from __future__ import annotations
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.planner.machine_bound import MachineBound, Way, Work
 from tilewright.planner.schedule.schedule import Call, Schedule
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.kernel import Kernel
@@ -19,6 +20,15 @@ def predicted_cycles(schedule: Schedule) -> dict[str, int]:
     if not schedule.target.costs.kernels:
         return {call.node.key: 0 for call in schedule.calls}
     return {call.node.key: _of_call(schedule, call) for call in schedule.calls}
+
+
+def machine_bound(schedule: Schedule) -> MachineBound:
+    """Without a planner that weighs engines: of those that layers are for."""
+    if schedule.plan is not None:
+        return schedule.plan.least
+    engines = {engine.name: engine for engine in schedule.target.engines}
+    ways = {call.node.key: (Way(engines[call.engine], call.node),) for call in schedule.calls}
+    return Work(schedule.graph, ways, cores=1).bound()
 
 
 def _of_call(schedule: Schedule, call: Call) -> int:

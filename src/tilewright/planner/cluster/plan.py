@@ -13,6 +13,7 @@ from tilewright.memory.arena import NO_ARENA, Arena
 from tilewright.planner.cluster.capacity import L1Budget, rounded
 from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
 from tilewright.planner.home import Home
+from tilewright.planner.machine_bound import MachineBound
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
@@ -51,11 +52,13 @@ class Plan:
     predicted: int
     """Cycles of one run."""
     bound: int
-    """No choice of options and homes is predicted to be faster."""
+    """No choice among the options that were enumerated is predicted to be faster."""
     arenas: Mapping[str, Arena]
     """By the names of the memories."""
     estimates: Mapping[str, tuple[Estimate, ...]]
     """What each node would take on the engines that could compute it, by its key."""
+    least: MachineBound
+    """What no run can be below."""
 
     @property
     def memories(self) -> Hierarchy:
@@ -85,6 +88,7 @@ class Plan:
 
     @property
     def gap(self) -> float:
+        """How far the choice may be from the best among the candidates, as a fraction of its bound."""
         return (self.predicted - self.bound) / self.bound if self.bound else 0.0
 
     def fetched_during(self, number: int) -> list[int]:
@@ -114,7 +118,8 @@ class Plan:
         memories = self.memories
         lines = [
             f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.l1.name}, "
-            f"{memories.l2.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, at least {self.bound}"
+            f"{memories.l2.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, "
+            f"{self.bound} at least among candidates, {self.least.cycles} on this machine"
         ]
         lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]
         return "\n".join([*lines, *(_line(self, number, step) for number, step in enumerate(self.steps))])

@@ -23,6 +23,7 @@ from tilewright.planner.cluster.spill import lacking, never_fits, overfull, pres
 from tilewright.planner.cluster.staged_cycles import staging_of, with_staging
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
+from tilewright.planner.machine_bound import MachineBound, Way, Work
 from tilewright.target.mapping import Mapped, with_nodes
 from tilewright.target.memory import Hierarchy
 from tilewright.target.settings import Settings
@@ -117,7 +118,7 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     types, udma = mapped.graph.types, mapped.target.hierarchy.udma
     staging = [staging_of(layout.staged[number], types, udma) for number in range(len(chosen))]
     predicted = with_staging(computed, staging, layout.ahead)
-    saved = decision.cycles - sum(computed)
+    saved = max(decision.cycles - sum(computed), 0)  # overlap that was hoped for and not reached is no bound
     l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
     steps = tuple(
         Step(
@@ -134,7 +135,32 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     homes = {name: _home(mapped, task.owners[name], arenas, constants) for name in mapped.graph.types}
     estimates = {one.layer.node.key: one.estimates for one in task.found}
     bound = max(min(decision.bound, decision.cycles) - saved, round(sum(one.link for one in staging)))
-    return Plan(mapped, task.settings, task.budget, steps, homes, sum(predicted), bound, arenas, estimates)
+    return Plan(
+        mapped,
+        task.settings,
+        task.budget,
+        steps,
+        homes,
+        sum(predicted),
+        bound,
+        arenas,
+        estimates,
+        _least(task, steps, homes),
+    )
+
+
+def _least(task: Task, steps: Sequence[Step], homes: Mapping[str, Home]) -> MachineBound:
+    """Of the machine, whatever engine takes a layer; weights that live beyond L2 have to come from there."""
+    mapped, memories = task.mapped, task.mapped.target.hierarchy
+    ways = {
+        node.key: tuple(Way(choice.engine, choice.node) for choice in mapped.all_choices(node))
+        for node in steps_of(mapped.graph)
+    }
+    links = [link for link in mapped.target.links if link.inner == memories.l1.name]
+    far = {name for name, home in homes.items() if memories.l3 and home.memory == memories.l3.name}
+    weights = far & {name for step in steps for name in step.option.node.inputs if step.option.node.op.multiplies}
+    beyond = {memories.udma: sum(mapped.graph.types[name].bytes for name in weights)} if memories.udma else {}
+    return Work(mapped.graph, ways, task.budget.cores, links, beyond).bound()
 
 
 def _arenas(memories: Hierarchy, decision: Decision, layout: MemoryLayout) -> dict[str, Arena]:

@@ -38,7 +38,8 @@ def estimate_notes(profile: Profile) -> tuple[str, ...]:
 def speed_totals(profile: Profile) -> Iterator[Total]:
     off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
     median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
-    yield Total("cycles", f"{profile.cycles:,}", median)
+    least = f"; at least {profile.least:,} on this machine" if profile.least else ""
+    yield Total("cycles", f"{profile.cycles:,}", median + least)
 
 
 def work_totals(profile: Profile) -> Iterator[Total]:

@@ -12,6 +12,7 @@ from tilewright.sim.platform import Memory as Place
 from tilewright.target.board import in_qemu
 from tilewright.target.costs import Costs
 from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import COSTS_OF_A_FAMILY, Board, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
@@ -41,6 +42,22 @@ FOLDERS = {PAIRS: (FOLDER / "pairs",), VECTORS: (FOLDER / "mve",)}
 FLAGS = {VECTORS: ("-mllvm", "-enable-arm-maskedgatscat=false")}
 """LLVM 22 makes scatters with steps of 512 bytes out of loops, which the instruction cannot encode."""
 
+PEAKS = {
+    PLAIN: Peak(
+        CoreMacs(((8, 2), (16, 1)), floats=1),
+        "Armv6-M: a product of 32 bits in a cycle, which has room for two of bytes", bytes=4,
+    ),
+    PAIRS: Peak(
+        CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1),
+        "DSP extension: two products of 16 bits in a cycle, or one of 64 bits, which has room for four of bytes",
+        bytes=8,
+    ),
+    VECTORS: Peak(
+        CoreMacs(((8, 8), (16, 4), (32, 2)), floats=2), "MVE: half a vector of 16 bytes in a cycle", bytes=8,
+    ),
+}  # fmt: skip
+"""By what cores have; of those that issue two instructions at once, one multiplies."""
+
 
 def _platform(core: Core) -> Platform:
     return Platform(
@@ -67,7 +84,7 @@ def _target(core: Core) -> Target:
     return Target(
         name=core.name,
         summary=f"Arm: {core.summary}; {RAM // KIB} KiB of RAM, {FLASH // KIB} KiB of flash; emulated",
-        engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels]),),
+        engines=(Engine("cpu", KERNELS[core.kernels], forms=FORMS[core.kernels], peak=PEAKS[core.kernels]),),
         memories=(
             Memory("RAM", RAM, 16, ".ram", reserved=KIB, holds=RAM_USES),
             Memory("flash", FLASH, 16, ".flash", reserved=CODE, holds=FLASH_USES),

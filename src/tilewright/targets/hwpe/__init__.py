@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilewright.target.target import Engine
 from tilewright.targets.hwpe.kernels import KERNELS
 from tilewright.targets.hwpe.offers import offer
+from tilewright.targets.hwpe.peak import PEAK
 from tilewright.targets.hwpe.sum_kernels import KERNELS as SUM_KERNELS
 from tilewright.targets.hwpe.windowed import windowed_forms
 
-ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, windowed_forms)
+ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, windowed_forms, peak=PEAK)

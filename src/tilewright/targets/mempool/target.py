@@ -15,6 +15,7 @@ from tilewright.sim.platform import Platform
 from tilewright.sim.platforms.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
@@ -37,6 +38,12 @@ STACKS: Mapping[str, int] = json.loads((FOLDER / "stacks.json").read_text())
 
 PACKED = (*elementwise.KERNELS, *rows.KERNELS)
 PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+
+PEAK = Peak(
+    CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1),
+    "Xpulpimg: a dot product of four bytes or two halfwords in a cycle; a word of any memory in a cycle",
+    bytes=4, outside=4,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,8 @@ def _groups(variant: Variant) -> int:
 def _engines(variant: Variant, l1: int) -> tuple[Engine, ...]:
     own = (*linear.kernels(l1), *PACKED)
     if not variant.has_ita:
-        return (Engine("cluster", (*own, *PORTABLE)),)
-    return Engine("cluster", (*own, *CORE_KERNELS, *PORTABLE)), ITAS
+        return (Engine("cluster", (*own, *PORTABLE), peak=PEAK),)
+    return Engine("cluster", (*own, *CORE_KERNELS, *PORTABLE), peak=PEAK), ITAS
 
 
 def _target(variant: Variant) -> Target:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tilewright.sim.platforms.quad import QUAD
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
@@ -19,10 +20,17 @@ KIB = 1024
 
 KERNELS = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
 
+PEAK = Peak(
+    CoreMacs(((8, 2), (16, 1)), floats=1),
+    "RV32IMFC: a product of 32 bits in a cycle, which has room for two of bytes; a word from TCDM in a cycle, from RAM "
+    "in nine",
+    bytes=4, outside=4 / 9,
+)  # fmt: skip
+
 TARGET = Target(
     name="quad",
     summary="4 RISC-V cores around 64 KiB of TCDM, 1 MiB of RAM; portable kernels; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS),),
+    engines=(Engine("cluster", KERNELS, peak=PEAK),),
     memories=(
         Memory("TCDM", QUAD.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
         Memory(

@@ -10,6 +10,7 @@ from tilewright.sim.platforms.microcontroller import MICROCONTROLLER
 from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Board, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
@@ -20,10 +21,16 @@ ISA = "rv32imc"
 
 KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS)
 
+PEAK = Peak(
+    CoreMacs(((8, 2), (16, 1)), floats=1),
+    "RV32IMC: a product of 32 bits in a cycle, which has room for two of bytes; a word of memory in a cycle",
+    bytes=4,
+)  # fmt: skip
+
 TARGET = Target(
     name="rv32",
     summary="a RISC-V microcontroller: one RV32IMC core, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
-    engines=(Engine("cpu", KERNELS, forms=linear.forms),),
+    engines=(Engine("cpu", KERNELS, forms=linear.forms, peak=PEAK),),
     memories=(
         Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB, holds=RAM_USES),
         Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=96 * KIB, holds=FLASH_USES),

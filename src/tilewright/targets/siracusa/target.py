@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
@@ -14,6 +15,7 @@ from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.sim.platforms.siracusa import SIRACUSA
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Cluster, Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.hwpe import ENGINE as NEUREKA
@@ -23,10 +25,17 @@ from tilewright.targets.pulp.fuse_shares import FUSE_SHARES, MIX_SHARES
 FOLDER = Path(__file__).parent
 KIB = 1024
 
+PEAK = Peak(
+    CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1, float_units=4),
+    "XpulpV2: a dot product of four bytes or two halfwords in a cycle, an FPU for two cores; a word from L1 in a "
+    "cycle, from the weight memory in five",
+    bytes=4, outside=4 / 5,
+)  # fmt: skip
+
 TARGET = Target(
     name="siracusa",
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
-    engines=(CLUSTER, NEUREKA),
+    engines=(replace(CLUSTER, peak=PEAK), NEUREKA),
     passes=(
         UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
         MIX_SHARES, JOIN_IN_PLACE,

@@ -9,6 +9,7 @@ from pathlib import Path
 from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Cluster, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
@@ -38,10 +39,17 @@ KERNELS = (
     *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
 )  # fmt: skip
 
+PEAK = Peak(
+    CoreMacs(((8, 8), (16, 4), (32, 2)), floats=2),
+    "Snitch: an FPU of 64 bits that multiplies two float32, four of 16 or eight of 8 bits in a cycle; three ports of 8 "
+    "bytes to TCDM, one outwards",
+    bytes=24, outside=8,
+)  # fmt: skip
+
 TARGET = Target(
     name="snitch",
     summary="8 Snitch cores with streams and ITA around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS), ITA),
+    engines=(Engine("cluster", KERNELS, peak=PEAK), ITA),
     passes=(COLUMNS_SIDE_BY_SIDE, GELU_BY_TABLES),
     hardware=(ITA_NUMERICS,),
     memories=(

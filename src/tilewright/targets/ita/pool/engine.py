@@ -5,8 +5,9 @@ from __future__ import annotations
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.target.target import Engine
+from tilewright.targets.ita.engine import peak
 from tilewright.targets.ita.pool.heads import HEADS_ON_ITAPOOL, attended
-from tilewright.targets.ita.pool.kernels import KERNELS
+from tilewright.targets.ita.pool.kernels import ITAS, KERNELS
 from tilewright.targets.ita.pool.products import PRODUCTS_ON_ITAPOOL, pool_product
 
 ALIGNMENT = 64
@@ -30,4 +31,5 @@ ENGINE = Engine(
     passes=(HEADS_ON_ITAPOOL, PRODUCTS_ON_ITAPOOL),
     explain_skipped=explain_skipped,
     base_alignment=ALIGNMENT,
+    peak=peak(ITAS),
 )

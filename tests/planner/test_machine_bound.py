@@ -1,0 +1,122 @@
+"""Cycles that no run can be below: from peak rates and dependencies alone, and never above what is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+import tilewright as tw
+from tests.support.models import model, node
+from tests.support.networks import label, models, needs_networks, stored
+from tilewright import pipeline, targets
+from tilewright.errors import CompileError, InternalError
+from tilewright.ops.conv import Conv
+from tilewright.planner.board.cycles import machine_bound
+from tilewright.planner.machine_bound import NO_BOUND, MachineBound
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.settings import Settings
+from tilewright.tiling.inside import macs_inside
+
+fast = pytest.mark.fast
+
+
+def schedule_of(made: ModelProto, target: str, **settings: object) -> Schedule:
+    found = pipeline.stage(pipeline.import_model(made), target, "schedule", settings=Settings(**settings))  # type: ignore[arg-type]
+    assert isinstance(found, Schedule)
+    return found
+
+
+def product(*names: str, size: int = 64) -> ModelProto:
+    """Products of an input with itself, the result with itself, and so on."""
+    values = ["x", *names]
+    nodes = [node("MatMul", f"{first} {first}", then) for first, then in zip(values, names, strict=False)]
+    return model(nodes, {"x": (size, size)}, [names[-1]])
+
+
+def side_by_side() -> ModelProto:
+    nodes = [node("MatMul", "x x", "a"), node("MatMul", "z z", "b"), node("Add", "a b", "y")]
+    return model(nodes, {"x": (64, 64), "z": (64, 64)}, ["y"])
+
+
+@fast
+def test_work_at_the_peak_rate_layer_after_layer() -> None:
+    """Four floats in a cycle, by eight cores that share four units, and by four cores alike; one by one core."""
+    one, two = 64**3, 2 * 64**3
+    assert schedule_of(product("y"), "siracusa").plan.least.cycles == one // 4  # type: ignore[union-attr]
+    assert schedule_of(product("a", "y"), "siracusa").plan.least.cycles == two // 4  # type: ignore[union-attr]
+    assert schedule_of(product("y"), "siracusa", cores=1).plan.least.cycles == one  # type: ignore[union-attr]
+    assert machine_bound(schedule_of(product("a", "y"), "rv32")).cycles == two
+
+
+@fast
+def test_what_needs_nothing_of_each_other_is_still_the_work_of_one_engine() -> None:
+    least = machine_bound(schedule_of(side_by_side(), "quad"))
+    assert least.cycles >= 2 * 64**3 // 4
+    assert "cluster" in str(least)
+
+
+@fast
+def test_padding_is_no_work() -> None:
+    shapes = {"X": (1, 3, 8, 9), "W": (5, 3, 3, 3)}
+    padded, plain = Conv(padding=(1, 1, 1, 1)), Conv(padding=(0, 0, 0, 0))
+    assert padded.macs(shapes) == 5 * 3 * 9 * 8 * 9
+    assert macs_inside(padded, shapes) == 5 * 3 * (3 * 8 - 2) * (3 * 9 - 2)
+    assert macs_inside(plain, shapes) == plain.macs(shapes)
+
+
+@fast
+def test_weights_come_over_links() -> None:
+    """A row times a matrix: each weight is used once. From L3 a byte comes in a cycle, and cores have no other way."""
+    rng = np.random.default_rng(1)
+    made = model([node("MatMul", "x w", "y")], {"x": (1, 256)}, ["y"], {"w": rng.normal(size=(256, 512)).astype("f4")})
+    near, far = (machine_bound(schedule_of(made, "siracusa", home=home)) for home in ("L2", "L3"))
+    assert near.cycles == 4 * 256 * 512 * 10 // 144  # eight bytes by DMA, and a word in five cycles by each of 8 cores
+    assert (far.cycles, "udma" in far.limit) == (4 * 256 * 512, True)
+
+
+@fast
+def test_without_peak_rates_there_is_no_bound() -> None:
+    least = machine_bound(schedule_of(product("y"), "generic"))
+    assert (least, str(least)) == (NO_BOUND, "no bound of this machine: stated peak rates say nothing of its layers")
+
+
+@fast
+def test_a_run_below_is_our_fault() -> None:
+    with pytest.raises(InternalError, match="99 cycles"):
+        MachineBound(100, "work").hold(99)
+
+
+@fast
+@pytest.mark.parametrize("name", targets.names())
+def test_every_simulated_target_states_its_peaks(name: str) -> None:
+    target = targets.find(name)
+    if target.simulated:
+        assert all(engine.peak is not None and engine.peak.source for engine in target.engines)
+
+
+NETWORKS = [
+    *models("peer/Models/MLPerf/*/network.onnx"), *models("qdq/*/int8.onnx"), *models("peer/Models/**/network.onnx"),
+    *models("peer/Kernels/Integer/**/network.onnx"),
+]  # fmt: skip
+TARGETS = ("siracusa", "quad", "snitch", "mempool", "rv32", "cortex-m4")
+CASES = [(target, path) for path in dict.fromkeys(NETWORKS) for target in TARGETS]
+LARGEST = 200_000_000
+"""Cycles that are simulated here; benchmarks/bounds.py has no limit."""
+
+
+@needs_networks
+@pytest.mark.one_in(31)
+@pytest.mark.parametrize(("target", "path"), CASES, ids=lambda case: case if isinstance(case, str) else label(case))
+def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
+    inputs, _ = stored(path)
+    try:
+        program = tw.compile(path, target=target, example_inputs=inputs)
+    except CompileError as error:
+        pytest.skip(f"refused: {error.what}")
+    predicted, least = program.analysis.predicted_cycles, program.analysis.least.cycles
+    assert least <= predicted or not predicted
+    if predicted <= LARGEST:
+        assert least <= (program.run(inputs).cycles or 0)
