@@ -16,7 +16,7 @@ from tilewright.errors import CompileError, instance
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.attach import with_own_kernels
-from tilewright.passes import apply
+from tilewright.passes import Pass, apply
 from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -113,8 +113,7 @@ def stages(
     schedule only `predicts` what it takes, its events are not followed one by one, and no C is written for it."""
     target = _target(target_name, settings)
     yield graph
-    numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
-    quantised = apply(graph, (*QUANTISING, CONVOLVE_REQUANTISED, *numerics))
+    quantised = apply(graph, reference_passes(target, settings))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
@@ -138,6 +137,12 @@ def stages(
     if predicts:
         return
     yield folder.files(schedule, name)
+
+
+def reference_passes(target: Target, settings: Settings) -> tuple[Pass, ...]:
+    """From the graph as imported to the reference; `run` holds what they make to what they state of their numbers."""
+    numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
+    return (*QUANTISING, CONVOLVE_REQUANTISED, *numerics)
 
 
 def _target(name: str, settings: Settings) -> Target:

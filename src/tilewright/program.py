@@ -33,6 +33,7 @@ from tilewright.quantiser.cost.reporting import Report
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised_graph
+from tilewright.run.as_imported import Judge
 from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
 from tilewright.run.compare import DEFAULT_TOLERANCE
@@ -222,9 +223,11 @@ class Program:
         build_seconds = self._built_in(feeds[0], False, progress)
         result = self._run_steps(feeds, repeats)
         progress("computing the reference")
-        reference = reference_steps(self.compiled.quantised, feeds) if wanted is None else wanted
+        judge = self._judge(tolerance) if wanted is None else None
+        reference = reference_steps(self.compiled.quantised, feeds, judge.see) if judge else wanted or {}
         outputs = compare_steps(result.outputs, reference, self._comparison.allowed(wanted is None), tolerance)
-        return Check(result, outputs, (), self.analysis.memory(), self.compile_seconds, build_seconds)
+        imported = judge.result(result.outputs) if judge else None
+        return Check(result, outputs, (), self.analysis.memory(), self.compile_seconds, build_seconds, imported)
 
     def _built_in(self, feeds: Mapping[str, Array], per_layer: bool, progress: Progress) -> float:
         """Seconds that building takes."""
@@ -305,11 +308,19 @@ class Program:
         build_seconds = self._built_in(feeds, per_layer, progress)
         result = self.run(feeds, repeats=repeats, per_layer=per_layer)
         progress("computing the reference")
-        outputs = self._comparison.outputs(
-            result.outputs, feeds, wanted, tolerance, self._tensors(result, feeds, progress)
-        )
-        layers = self._comparison.layers(result.layers, feeds, tolerance) if per_layer else ()
-        return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds)
+        comparison, imported = self._comparison, None
+        outputs = comparison.outputs(result.outputs, feeds, wanted, tolerance, self._tensors(result, feeds, progress))
+        layers = comparison.layers(result.layers, feeds, tolerance) if per_layer else ()
+        if wanted is None:
+            progress("computing the model as imported")
+            judge = self._judge(tolerance)
+            judge.see(feeds, comparison.values(feeds))
+            imported = judge.result(result.outputs)
+        return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds, imported)
+
+    def _judge(self, tolerance: float) -> Judge:
+        passes = pipeline.reference_passes(self.compiled.schedule.target, self.settings)
+        return Judge(self.graph, self.compiled.quantised, passes, tolerance or DEFAULT_TOLERANCE)
 
     @property
     def _comparison(self) -> Comparison:

@@ -3,8 +3,9 @@ itself: in between it is well formed, and to the caller it looks as before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,26 +39,62 @@ def nothing(graph: Graph) -> Iterator[Complaint]:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """What a pass may change of the numbers of tensors that a graph has before and after it.
+
+    Integers stay the same to the bit, and floats but for float32 rounding, unless `steps` says otherwise: how much
+    further a quantised tensor may be from the exact real number than its nearest integer is, in quantisation steps.
+    """
+
+    steps: float = 0.0
+    steps_by_operator: Mapping[str, float] = field(default_factory=dict)
+    """For results of some kinds of operators, instead of `steps`; `kind:dtype` for one element type."""
+    share: float = 1.0
+    """Of a tensor's elements, how many may have another integer than the nearest, besides `FEW` of a small tensor."""
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.steps < math.inf
+
+    def allowed(self, kind: str, dtype: str) -> float:
+        """Steps that the result of an operator may be further off than its nearest integer is."""
+        by_operator = self.steps_by_operator
+        return by_operator.get(f"{kind}:{dtype}", by_operator.get(kind, self.steps))
+
+
+SAME = Numbers()
+APPROXIMATE = Numbers(math.inf)
+"""Another arithmetic, chosen by the user with its notes: no bound is stated."""
+FEW = 4
+"""Elements of a small tensor that may differ whatever share of it they are."""
+
+
+@dataclass(frozen=True)
 class Pass:
     name: str
     run: Callable[[Graph], Graph]
     requires: Condition = nothing
     ensures: Condition = nothing
+    numbers: Numbers = SAME
 
 
 def apply(graph: Graph, passes: tuple[Pass, ...]) -> Graph:
     """Raises `InternalError` with the pass and the node where a pass finds or leaves something else than it says."""
     for step in passes:
-        _check(step, "requires", step.requires(graph))
-        # Weights are data: where folding them overflows, infinity is the answer, as it would be at run time.
-        with np.errstate(all="ignore"):
-            made = step.run(graph)
-        if made is not graph:
-            _check(step, "leaves", _malformed(made))
-            _check(step, "leaves", _other_interface(graph, made))
-        _check(step, "ensures", step.ensures(made))
-        graph = made
+        graph = _applied(step, graph)
     return graph
+
+
+def _applied(step: Pass, graph: Graph) -> Graph:
+    _check(step, "requires", step.requires(graph))
+    # Weights are data: where folding them overflows, infinity is the answer, as it would be at run time.
+    with np.errstate(all="ignore"):
+        made = step.run(graph)
+    if made is not graph:
+        _check(step, "leaves", _malformed(made))
+        _check(step, "leaves", _other_interface(graph, made))
+    _check(step, "ensures", step.ensures(made))
+    return made
 
 
 def _check(step: Pass, kind: str, complaints: Iterator[Complaint]) -> None:

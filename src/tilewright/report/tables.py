@@ -15,6 +15,7 @@ from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import SHORT
 from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
 from tilewright.report.energy import energy_text
+from tilewright.run.as_imported import AsImported
 from tilewright.run.compare import Agreement
 from tilewright.run.result import Check, Result
 
@@ -89,6 +90,8 @@ def print_check(target: Console, check: Check, against: str) -> None:
         print_agreements(target, "every layer against the reference", check.layers, "tensor")
         target.print()
     print_agreements(target, f"outputs against {against}", check.outputs, "output")
+    if check.imported is not None:
+        target.print(_imported_text(check.imported), soft_wrap=True, highlight=False)
     target.print(_verdict(check, against), soft_wrap=True)
     for line in _board_lines(check.result):
         target.print(line, soft_wrap=True, highlight=False)
@@ -177,6 +180,23 @@ def _board_lines(result: Result) -> Iterator[str]:
         yield f"  cycles are an estimate: {result.soc.estimate}{waited}{range_of_cycles}"
 
 
+def _imported_text(found: AsImported) -> str:
+    """How far the outputs are from those of the model as imported, and each quantised tensor from its definition."""
+    farthest = max(found.outputs, key=lambda one: (one.steps or 0.0, one.relative), default=None)
+    if farthest is None or not farthest.error:
+        text = "outputs equal"
+    elif farthest.steps is not None:
+        text = f"{printable(farthest.name)} at most {farthest.steps:.3g} steps apart"
+        text += f", {count(farthest.differing)} of {count(farthest.elements)} elements differ"
+    else:
+        text = f"{printable(farthest.name)} at most {farthest.relative:.2g} of its largest value apart"
+    worst = max((one for one in found.held if one.is_quantised), key=lambda one: one.excess, default=None)
+    if worst is not None:
+        text += f"; each of {len(found.held)} tensors within {worst.steps:.3g} steps of its definition"
+        text += f" ({worst.allowed:.3g} allowed)"
+    return f"model as imported: {text}"
+
+
 def _verdict(check: Check, against: str) -> Text:
     cycles = check.result.cycles
     energy = f", {energy_text(check.result.energy)}" if check.result.energy else ""
@@ -193,4 +213,7 @@ def _verdict(check: Check, against: str) -> Text:
         return Text.assemble(("✓ agrees", "bold green"), f" with {against}; {times}")
     first = check.first_difference
     place = f", first in {printable(first.name)}" if first is not None else ""
+    if check.imported is not None and first == check.imported.first_difference:
+        against = "the model as imported"
+        place += f" ({first.remark})" if first is not None else ""
     return Text.assemble(("✗ disagrees", "bold red"), f" with {against}{place}; {times}")

@@ -107,7 +107,7 @@ def quantisation_steps(graph: Graph) -> dict[str, float]:
 
     Fixed-point requantisation is within one step of the float arithmetic that such a graph describes.
     """
-    return _steps(graph) if any(node.op.kind in QUANTISED for node in graph.nodes) else {}
+    return steps_of(graph) if any(node.op.kind in QUANTISED for node in graph.nodes) else {}
 
 
 def rounding_steps(graph: Graph) -> dict[str, float]:
@@ -121,7 +121,7 @@ def rounding_steps(graph: Graph) -> dict[str, float]:
         for state in graph.states:
             computed |= {state.before} if state.after in computed else set()
             unsure |= {state.before} if state.after in unsure else set()
-    return {name: step for name, step in _steps(graph).items() if name in unsure} if unsure else {}
+    return {name: step for name, step in steps_of(graph).items() if name in unsure} if unsure else {}
 
 
 def _follow(graph: Graph, computed: set[str], unsure: set[str]) -> None:
@@ -138,7 +138,8 @@ def computes_floats(graph: Graph, node: Node) -> bool:
     return graph.types[node.key].dtype == "float32" and not node.op.view and node.op.kind not in EXACT
 
 
-def _steps(graph: Graph) -> dict[str, float]:
+def steps_of(graph: Graph) -> dict[str, float]:
+    """Tensor -> the value of one quantisation step, where it has one."""
     steps = {name: 1.0 for name, kind in graph.types.items() if kind.dtype in NARROW and name not in graph.constants}
     for node in graph.nodes:
         if node.op.kind == "DequantizeLinear":

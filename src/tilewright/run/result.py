@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.ir.types import Array
+from tilewright.run.as_imported import AsImported
 from tilewright.run.compare import Agreement
 from tilewright.run.footprint import Footprint
 from tilewright.run.simulated import SocRun
@@ -93,6 +94,8 @@ class Check:
     memory: Mapping[str, int]
     compile_seconds: float
     build_seconds: float
+    imported: AsImported | None = None
+    """The same outputs, and the reference, held to the model as imported; None where others say what is right."""
 
     @property
     def least(self) -> int:
@@ -105,7 +108,8 @@ class Check:
 
     @property
     def first_difference(self) -> Agreement | None:
-        return next((found for found in (*self.layers, *self.outputs) if not found.agrees), None)
+        own = next((found for found in (*self.layers, *self.outputs) if not found.agrees), None)
+        return own if own is not None or self.imported is None else self.imported.first_difference
 
     def as_dict(self) -> dict[str, Any]:
         first = self.first_difference
@@ -114,6 +118,7 @@ class Check:
             "outputs": [found.as_dict() for found in self.outputs],
             **({"layers": [found.as_dict() for found in self.layers]} if self.layers else {}),
             **({"first_difference": first.name} if first is not None else {}),
+            **({} if self.imported is None else {"imported": self.imported.as_dict()}),
             **({} if self.result.steps is None else {"steps": self.result.steps}),
             **({"step_cycles": list(self.result.step_cycles)} if self.result.step_cycles else {}),
             **self.memory, **({} if self.result.cycles is None else {"cycles": self.result.cycles}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -76,12 +76,16 @@ def expected_steps(names: Sequence[str], given: Given, steps: int) -> dict[str, 
     return {name: array[:steps] for name, array in arrays.items()}
 
 
-def reference_steps(graph: Graph, feeds: Sequence[Feeds]) -> dict[str, Array]:
-    """The outputs of calls in order, computed with numpy, under the names that the model gives them."""
+def reference_steps(
+    graph: Graph, feeds: Sequence[Feeds], see: Callable[[Feeds, Feeds], None] = lambda inputs, values: None
+) -> dict[str, Array]:
+    """The outputs of calls in order, computed with numpy, under the names that the model gives them; `see` gets the
+    inputs and all tensors of each."""
     states, found = initial_states(graph), []
     for inputs in feeds:
         values = evaluate(graph, inputs, states)
         states = states_after(graph, values)
+        see(inputs, values)
         found.append({name: values[tensor] for name, tensor in zip(graph.output_names, graph.outputs, strict=True)})
     return stacked(found)
 

@@ -24,7 +24,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
-from tilewright.passes import Complaint, Pass
+from tilewright.passes import Complaint, Numbers, Pass
 from tilewright.passes.numerics.lossless import lossless
 from tilewright.passes.numerics.native import Given, Native, native, stays_in_words
 from tilewright.passes.numerics.saturated import saturated
@@ -37,6 +37,10 @@ NUMERICS = (EXACT, HARDWARE)
 MOST_EXPECTED = 0.0075
 """Of the results of a layer that may be expected to differ; otherwise it stays exact. That leaves room for results that
 lie further from the zero point than expected: one in a hundred may differ."""
+
+NUMBERS = Numbers(steps_by_operator=dict.fromkeys(("Conv", "MatMul", "QLinearAdd", "TfliteAdd"), 1.0), share=1 / 16)
+"""A result is never more than one from the exact one (`native`), and of all accumulator values around the zero point
+at most MOST_EXPECTED give another one. Activations may lie elsewhere, hence more room."""
 
 
 def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
@@ -51,7 +55,8 @@ def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple
 
 def native_requantisations(tflite: bool) -> Pass:
     """In 32 bits; those that are rounded as TensorFlow Lite does only where that is said."""
-    return Pass("native requantisations", partial(run, tflite=tflite), ensures=partial(all_as_said, tflite=tflite))
+    ensures = partial(all_as_said, tflite=tflite)
+    return Pass("native requantisations", partial(run, tflite=tflite), ensures=ensures, numbers=NUMBERS)
 
 
 def run(graph: Graph, tflite: bool) -> Graph:

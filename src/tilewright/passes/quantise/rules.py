@@ -30,10 +30,10 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.relu import Relu
 from tilewright.ops.where import Where
-from tilewright.passes import Complaint, Pass, fuse_patterns
+from tilewright.passes import Complaint, Numbers, Pass, fuse_patterns
 from tilewright.passes.quantise.absorb import by_requantisation
-from tilewright.passes.quantise.functions import by_function
-from tilewright.passes.quantise.linear import dequantised, pending_linear
+from tilewright.passes.quantise.functions import EDGE_ERROR, STEP, by_function
+from tilewright.passes.quantise.linear import UNHEARD, dequantised, pending_linear
 from tilewright.passes.quantise.softmax import by_softmax
 from tilewright.passes.quantise.tables import by_channel_tables, by_table
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Rule, format_of
@@ -230,4 +230,15 @@ def integers_or_noted(graph: Graph) -> Iterator[Complaint]:
             yield node.where, f"quantises what {source.where} makes of integers, and no note says why"
 
 
-QUANTISE = Pass("quantise", run, ensures=integers_or_noted)
+NUMBERS = Numbers(
+    steps=2 * UNHEARD,
+    steps_by_operator={
+        "QLinearFunction": EDGE_ERROR + STEP / 2 + 2 * UNHEARD,
+        "QLinearMaskedSoftmax:int16": 1 / 2, "QLinearRotate:int16": 1 / 2,
+    },
+)  # fmt: skip
+"""Requantisations leave out what a bias is more than its integer (less than UNHEARD of a step); multipliers of 28 bits
+and more, and sums with 12 to 16 bits below a step, add less than as much again. Tables of functions are off by the
+bounds that they are chosen with. Softmax and rotations of 16 bits have tables of 15 and 16 bits: half a step."""
+
+QUANTISE = Pass("quantise", run, ensures=integers_or_noted, numbers=NUMBERS)

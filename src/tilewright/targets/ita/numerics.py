@@ -28,7 +28,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearsoftmax import EXP_BITS, QLinearSoftmax
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Complaint, Pass
+from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
@@ -81,7 +81,7 @@ def none_exact(graph: Graph, softmax: Softmax = SOFTMAX, parts: Parts | None = N
         yield graph.producers[key].where, "stands for GELU between products, which ITA computes otherwise"
 
 
-ITA_NUMERICS = Pass("requantisations and softmax of ITA", run, ensures=none_exact)
+ITA_NUMERICS = Pass("requantisations and softmax of ITA", run, ensures=none_exact, numbers=APPROXIMATE)
 
 
 class _Replacing:

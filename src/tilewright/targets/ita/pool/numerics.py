@@ -13,7 +13,7 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
-from tilewright.passes import Complaint, Pass
+from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.numerics.hardware import native_requantisations
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.ita.arithmetic import COLUMNS, POOL_SOFTMAX
@@ -101,4 +101,7 @@ def _is_made_for_ita(types: Mapping[str, TensorType], node: Node) -> bool:
 
 
 PARTS = Parts(_around, _is_pool_s)
-ITAPOOL_NUMERICS = (Pass("attention of ITAPool", run, ensures=none_left), native_requantisations(tflite=True))
+ITAPOOL_NUMERICS = (
+    Pass("attention of ITAPool", run, ensures=none_left, numbers=APPROXIMATE),
+    native_requantisations(tflite=True),
+)
