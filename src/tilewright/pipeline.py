@@ -37,25 +37,14 @@ from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
-from tilewright.planner.arena.allocation import Allocation, allocate
-from tilewright.planner.board.copied_weights import copy_weights
-from tilewright.planner.board.memory import check_board_memory
-from tilewright.planner.check.calls import check_calls
-from tilewright.planner.check.plan import check_plan
-from tilewright.planner.check.schedule import check_schedule
-from tilewright.planner.check.states import check_allocation
-from tilewright.planner.check.threads import check_threads
-from tilewright.planner.cluster.capacity import check_code_in_l1, check_memory_names
+from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.order import interleaved
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.cluster.planning import plan
-from tilewright.planner.refit.refit import refit
-from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule, make_schedule
-from tilewright.target.board import adapted
-from tilewright.target.fastest import fastest_first
-from tilewright.target.mapping import Mapped, as_chosen, check_engines, in_reach, map_nodes, only_engines
+from tilewright.planner.planners import planner_of
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.processors import check_processor
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings, check_options
 from tilewright.target.target import Target
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
@@ -79,8 +68,6 @@ PASSES = (
 
 CONVOLVING = (CONVOLVE, FOLD_ZERO_POINTS, DROP_ZERO_BIASES)
 """What is left of transposed convolutions, and what can be said of the convolutions that they become."""
-
-DEFAULT = Settings()
 
 MOST_THREADS = 64
 """What the pool in C has room for."""
@@ -112,27 +99,24 @@ def stages(
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there. Where the
     schedule only `predicts` what it takes, its events are not followed one by one, and no C is written for it."""
     target = _target(target_name, settings)
+    planner = planner_of(target)
     yield graph
     quantised = apply(graph, reference_passes(target, settings))
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
-    separate = (SEPARATE_OUTPUTS, separate_states(joins=target.cluster is not None))
+    separate = (SEPARATE_OUTPUTS, separate_states(planner.joins))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
     lowered = reorder(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.all_passes, *packing, *separate)))
     yield lowered
     target = in_reach(target, lowered)
-    fitted = refit(lowered, target, settings)
+    fitted = planner.fit(lowered, target, settings)
     yield fitted
-    mapped = interleaved(fastest_first(map_nodes(fitted, target, dict(settings.placed))))
+    mapped = interleaved(planner.prefer(map_nodes(fitted, target, dict(settings.placed))))
     yield mapped
-    tiled = check_plan(plan(mapped, settings)) if target.cluster else check_allocation(allocate(as_chosen(mapped)))
-    yield tiled
-    if isinstance(tiled, Allocation):
-        called = check_calls(check_threads(make_schedule(tiled)))
-        schedule = check_board_memory(copy_weights(called, settings), tiled, settings)
-    else:
-        schedule = make_cluster_schedule(tiled) if predicts else check_schedule(make_cluster_schedule(tiled))
+    placed = planner.place(mapped, settings)
+    yield placed
+    schedule = planner.schedule(placed, settings, predicts)
     yield schedule
     if predicts:
         return
@@ -147,42 +131,17 @@ def reference_passes(target: Target, settings: Settings) -> tuple[Pass, ...]:
 
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
-    plain = _with_threads(_for_processor(targets.find(name), settings.processor), settings)
+    known = targets.find(name)
+    check_options(known, settings)
+    plain = _with_threads(_for_processor(known, settings.processor), settings)
     driving = check_drives(plain) if settings.accelerators else plain
     found = with_own_kernels(with_accelerators(driving, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
-    if target.cluster is not None and settings.packed_weights:
-        raise CompileError(
-            f"target {target.name}", "packs weights by itself where that saves cycles", "leave --pack-weights out"
-        )  # fmt: skip
-    if target.cluster is not None and settings.optimise != DEFAULT.optimise:
-        raise CompileError(
-            f"--optimise {settings.optimise}", f"target {target.name} has a cluster, which computes in tiles anyway",
-            "leave it out, or give less memory: --memory NAME=BYTES",
-        )  # fmt: skip
-    if target.cluster is None and _of_cluster(target, settings) != DEFAULT:
-        set_there = "cores or buffering" if target.board else "cores, memories or buffering"
-        raise CompileError(
-            f"target {target.name}", f"has no cluster whose {set_there} could be set",
-            "leave the options out, or choose a target with a cluster",
-        )  # fmt: skip
-    if target.board is None and (given := _of_boards(settings)):
-        raise CompileError(given[0], f"target {target.name} does not have this option", "leave it out")
-    if target.board is not None:
-        return adapted(target, settings)
-    check_memory_names(target, settings)
-    check_code_in_l1(target, settings)
-    return target
+    return planner_of(target).adapt(target, settings)
 
 
 def _for_processor(target: Target, name: str) -> Target:
-    if not name:
-        return target
-    if target.for_processor is None:
-        raise CompileError(
-            f"--cpu {name}", f"is for target cpu, not for {target.name}", "leave it out, or --target cpu"
-        )
-    return target.for_processor(check_processor(name))
+    return target.for_processor(check_processor(name)) if name and target.for_processor else target
 
 
 def _with_threads(target: Target, settings: Settings) -> Target:
@@ -191,10 +150,6 @@ def _with_threads(target: Target, settings: Settings) -> Target:
         raise CompileError("--pin", "there is one thread", "ask for more: --threads 2")
     if threads == DEFAULT.threads:
         return target
-    if target.for_processor is None:
-        raise CompileError(
-            f"--threads {threads}", f"is for target cpu, not for {target.name}", "leave it out, or --target cpu"
-        )
     if not 1 <= threads <= MOST_THREADS:
         raise CompileError(
             f"--threads {threads}", f"is not 1 to {MOST_THREADS}", "use at most as many as the machine has cores"
@@ -202,25 +157,6 @@ def _with_threads(target: Target, settings: Settings) -> Target:
     return replace(
         target, threads=threads, pins_threads=settings.pins_threads, libraries=(*target.libraries, "pthread")
     )
-
-
-def _of_boards(settings: Settings) -> list[str]:
-    """Options that only boards have, as far as they are given."""
-    found = {
-        "--isa": settings.isa != "", "--emulator": settings.emulator != "", "--clock": settings.clock_mhz is not None,
-        "--stack": settings.stack is not None, "--copy-weights": settings.copied_weights != 0,
-    }  # fmt: skip
-    return [option for option, is_given in found.items() if is_given]
-
-
-def _of_cluster(target: Target, settings: Settings) -> Settings:
-    """What is asked for that only a cluster has."""
-    boards = replace(settings, isa="", emulator="", clock_mhz=None, stack=None, copied_weights=0)
-    rest = replace(
-        boards, engines=(), numerics="", packed_weights=False, accelerators=(), kernels=(), optimise=DEFAULT.optimise,
-        processor="", threads=DEFAULT.threads, pins_threads=False,
-    )  # fmt: skip
-    return replace(rest, memories=(), time_limit=DEFAULT.time_limit) if target.board else rest
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,10 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import STAGES, Compiled
-from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.plan import Plan
-from tilewright.profiling.board import board_memory_maps, profile_board
-from tilewright.profiling.computer import arena_map, profile_computer
-from tilewright.profiling.measuring import Profiled, profile_program
-from tilewright.profiling.memory_map import MemoryMap, memory_maps
+from tilewright.profiling.measuring import Profiled
+from tilewright.profiling.memory_map import MemoryMap
+from tilewright.profiling.profilers import maps, profile
 from tilewright.quantiser.cost.reporting import Report
 from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
 from tilewright.quantiser.quantise import Options
@@ -38,11 +36,11 @@ from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
 from tilewright.run.compare import DEFAULT_TOLERANCE
 from tilewright.run.comparison import Comparison
-from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
+from tilewright.run.host import TENSORS, HostProgram
 from tilewright.run.library import LoadedNetwork
 from tilewright.run.model_inputs import given_inputs, input_types, made_up_inputs, refuse_too_large
-from tilewright.run.result import Check, OnComputer, Result
-from tilewright.run.simulated import SocRun
+from tilewright.run.result import Check, Result
+from tilewright.run.runs import Runs, runs_of
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import (
     compare_steps,
@@ -50,9 +48,8 @@ from tilewright.run.steps import (
     has_step_axis,
     reference_steps,
     split_steps,
-    stacked,
 )
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings, with_options
 
 Progress = Callable[[str], None]
 """Told what is being done now."""
@@ -71,7 +68,7 @@ class Program:
     """From the model to C."""
     quantisation: Report | None = None
     """What quantising has cost, layer by layer, if it was asked for."""
-    settings: Settings = pipeline.DEFAULT
+    settings: Settings = DEFAULT
     """What was asked of the target."""
     _builds: Builds = field(init=False, repr=False, compare=False)
 
@@ -121,26 +118,22 @@ class Program:
 
     def build(self, per_layer: bool = False) -> HostProgram:
         """Compile the C for this machine; done once."""
-        return self._probed(TENSORS if per_layer else "")
-
-    def _probed(self, probe: str) -> HostProgram:
         refuse_too_large(self.compiled.schedule.graph)
-        return self._builds.host(probe)
+        return self._builds.host(TENSORS if per_layer else "")
 
     def load(self) -> LoadedNetwork:
         """The network as a library in this process: called with arrays, gives arrays."""
-        schedule = self.compiled.schedule
-        if self.simulated:
-            raise CompileError(
-                f"target {schedule.target.name}", "does not run in this process", "compile with target='cpu'"
-            )
-        refuse_too_large(schedule.graph)
-        return LoadedNetwork(self._builds.library(), schedule.graph, list(self._input_types), self.graph.output_names)
+        library = self._runs.library()
+        return LoadedNetwork(library, self.compiled.schedule.graph, list(self._input_types), self.graph.output_names)
+
+    @property
+    def _runs(self) -> Runs:
+        return runs_of(self.compiled.schedule, self._builds)
 
     @property
     def simulated(self) -> bool:
         """Whether it runs on the virtual SoC rather than on this machine."""
-        return self.compiled.schedule.target.simulated
+        return self.compiled.schedule.target.runner.chip is not None
 
     def build_soc(self) -> SocProgram | BoardProgram:
         """The C and what is needed to make a program for the virtual SoC of it; done once."""
@@ -148,15 +141,12 @@ class Program:
 
     def save_elf(self, path: str | Path, inputs: Given) -> None:
         """Write the program for the SoC, with these inputs in it."""
-        if not self.simulated:
-            name = self.compiled.schedule.target.name
-            raise CompileError("--elf", f"target {name} runs on this machine", "choose a target with a virtual SoC")
         if has_step_axis(self._input_types, inputs):
             raise CompileError(
                 "--elf", "the program holds the inputs of one call, not of --steps", "give the inputs of one call"
             )
         try:
-            shutil.copyfile(self.build_soc().build(self._feeds(inputs)), path)
+            shutil.copyfile(self._runs.elf(self._feeds(inputs)), path)
         except OSError as error:
             raise CompileError(str(path), f"cannot be written: {error.strerror}", "choose another --elf") from None
 
@@ -166,49 +156,20 @@ class Program:
         The arrays (or tensors of a framework) in order; or one list, one mapping by name, or one .npz file of them.
         """
         feeds = self._feeds(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], GIVEN) else inputs)
-        if self.simulated:
-            start = time.perf_counter()
-            program = self.build_soc()
-            done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
-            outputs = self.compiled.schedule.graph.outputs_by_name(done.outputs)
-            seconds = time.perf_counter() - start
-            self.analysis.least.hold(done.cycles)
-            return Result(outputs, seconds, layers, done.cycles, done.energy, soc=done, **self._on_board(done))
-        ran = self.build(per_layer).run(feeds, repeats)
-        outputs = self.compiled.schedule.graph.outputs_by_name(ran.outputs)
-        return Result(outputs, ran.seconds, ran.layers, here=self._on_computer(ran))
+        return self._held(self._runs.run(feeds, repeats, per_layer))
 
-    def _on_computer(self, ran: HostRun) -> OnComputer:
-        target = self.compiled.schedule.target
-        library = self._builds.library().path.stat().st_size if target.processor else None
-        return OnComputer(ran.fastest, target.threads, ran.resident_bytes, library)
-
-    def _on_board(self, done: SocRun) -> dict[str, Any]:
-        """What only one core's run has."""
-        board = self.compiled.schedule.target.board
-        if board is None:
-            return {}
-        return {"instructions": done.instructions, "clock_mhz": board.clock_mhz, "footprint": done.footprint}
+    def _held(self, result: Result) -> Result:
+        """The result, if nothing was quicker than the machine can be."""
+        for cycles in result.step_cycles or filter(None, (result.cycles,)):
+            self.analysis.least.hold(cycles)
+        return result
 
     def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
         """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""
         return self._run_steps(split_steps(self._input_types, inputs, steps), repeats)
 
     def _run_steps(self, feeds: Sequence[Mapping[str, Array]], repeats: int) -> Result:
-        graph, start = self.compiled.schedule.graph, time.perf_counter()
-        if self.simulated:
-            done = self.build_soc().run_steps(feeds)
-            outputs, cycles = (
-                stacked([graph.outputs_by_name(one.outputs) for one in done]),
-                [one.cycles for one in done],
-            )
-            seconds = time.perf_counter() - start
-            self.analysis.least.hold(min(cycles))
-            last = Result(outputs, seconds, {}, cycles[-1], done[-1].energy, soc=done[-1], **self._on_board(done[-1]))
-            return replace(last, step_cycles=tuple(cycles), steps=len(feeds))
-        ran = self.build().run_steps(feeds, repeats)
-        outputs = stacked([graph.outputs_by_name(one.outputs) for one in ran])
-        return Result(outputs, ran[0].seconds, {}, steps=len(feeds), here=self._on_computer(ran[0]))
+        return self._held(self._runs.run_steps(feeds, repeats))
 
     def _check_steps(
         self, inputs: Given | None, expected: Given | None, steps: int | None, tolerance: float, repeats: int,
@@ -233,11 +194,8 @@ class Program:
         """Seconds that building takes."""
         start = time.perf_counter()
         progress("compiling the C")
-        if self.simulated:
-            self.build_soc().build(feeds)
-        else:
-            self.build(per_layer)
-        progress("simulating" if self.simulated else "running")
+        self._runs.build(feeds, per_layer)
+        progress(self._runs.doing)
         return time.perf_counter() - start
 
     @property
@@ -255,28 +213,12 @@ class Program:
     def profile(self, inputs: Given | None = None) -> Profiled:
         """What each layer takes: of one run on the virtual SoC, which is watched, or of the fastest of some here."""
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
-        if self.compiled.schedule.target.processor:
-            return profile_computer(self._probed(TIMES), feeds)
-        if not self.simulated:
-            raise CompileError(
-                f"target '{self.compiled.schedule.target.name}'",
-                "runs on this machine, without a profile of its layers",
-                "target cpu has times on this machine, simulated targets have cycles: `tilewright targets` lists them",
-            )
-        program, name = self.build_soc(), self.compiled.schedule.graph.name
-        if isinstance(program, BoardProgram):
-            return profile_board(program, feeds, name)
-        return profile_program(program, feeds, name)
+        return profile(self._runs.profiled(), feeds, self.compiled.schedule.graph.name)
 
     @property
     def memory_maps(self) -> tuple[MemoryMap, ...]:
         """What lies where in the memories of the virtual SoC, or in the arena of a computer."""
-        allocation = self.compiled.allocation
-        if isinstance(allocation, Allocation) and self.compiled.schedule.target.processor:
-            return (arena_map(self.compiled.schedule, allocation),)
-        if isinstance(allocation, Allocation) and self.simulated:
-            return board_memory_maps(self.compiled.schedule, allocation)
-        return memory_maps(self.plan)
+        return maps(self.compiled.schedule, self.compiled.allocation)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""
@@ -368,29 +310,26 @@ def _without_collecting() -> Iterator[None]:
 def compile_model(
     model: Any, example_inputs: Given | None = None, target: str = "generic", *, dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
-    settings: Settings = pipeline.DEFAULT, progress: Progress = silent,
+    settings: Settings = DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
-    states: Mapping[str, str] | None = None, tflite_rounding: str = "", numerics: str = "",
-    quantise: Any = None, quantise_options: Options = DEFAULT_OPTIONS, accelerators: Sequence[str | Path] = (),
-    kernels: Sequence[str | Path] = (), threads: int | None = None, cpu: str = "", pin: bool = False,
+    states: Mapping[str, str] | None = None, tflite_rounding: str = "", quantise: Any = None,
+    quantise_options: Options = DEFAULT_OPTIONS, **options: Any,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
     `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the width
     of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions, `dtypes` gives the
     element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
-    are for targets with a cluster. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value,
+    is what is asked of the target. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value,
     `states` names inputs that each call takes from an output of the call before, and that output.
     `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
-    reference, optimised, single or float. `numerics` is exact or hardware: requantisations to the bit, or as hardware
-    does them. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
-    with which a float network becomes one of integers; `program.quantisation` says what that costs.
-    `accelerators` are folders of declared accelerators that are added to the target (docs/accelerators.md), `kernels`
-    those of kernels from outside the package (docs/own_kernels.md). Of the target cpu: `cpu` is the processor,
-    `threads` compute a layer together, and with `pin` each stays on one of its cores.
+    reference, optimised, single or float. `quantise` are samples of the inputs (arrays with an axis of samples in
+    front, or an .npz file of them) with which a float network becomes one of integers; `program.quantisation` says what
+    that costs. `options` are what may be asked of the target, called as in `Settings` or on the command line: `cores`,
+    `numerics`, `accelerators` (folders, docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`,
+    `threads`, `pin` and all others.
     """
-    asked = {"threads": threads, "processor": cpu or None, "pins_threads": pin or None, "numerics": numerics or None}
-    settings = _with_options(settings, asked, accelerators, kernels)
+    settings = with_options(settings, options)
     start = time.perf_counter()
     progress("reading the model")
     said = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
@@ -405,22 +344,6 @@ def compile_model(
         results.append(result)
         progress(_DOING.get(following, ""))
     return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings)
-
-
-def _with_options(
-    settings: Settings, asked: Mapping[str, Any], accelerators: Sequence[str | Path], kernels: Sequence[str | Path]
-) -> Settings:
-    """Settings with what was asked for by itself; folders come on top of those that are there."""
-    if not isinstance(asked["threads"], int | None):
-        raise CompileError(
-            f"threads={asked['threads']!r}", "is not a whole number", "use at most as many as the machine has cores"
-        )
-    return replace(
-        settings,
-        accelerators=(*settings.accelerators, *map(str, accelerators)),
-        kernels=(*settings.kernels, *map(str, kernels)),
-        **{name: value for name, value in asked.items() if value is not None},
-    )
 
 
 def _counted(progress: Progress) -> Callable[[str, int, int], None]:

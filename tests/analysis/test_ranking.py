@@ -11,6 +11,7 @@ from tilewright.analysis.ranking import candidate_names, ranked
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
+from tilewright.planner import planners
 from tilewright.target.settings import Settings
 
 
@@ -55,7 +56,7 @@ def test_every_board_and_every_other_target_is_a_candidate() -> None:
 def test_the_figures_are_those_of_a_checked_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ranking writes no C: it needs nobody to follow a schedule's events."""
     checked = analysis_of(pipeline.stage(product(4), "snitch", "schedule"))
-    monkeypatch.setattr(pipeline, "check_schedule", None)
+    monkeypatch.setattr(planners, "check_schedule", None)
     (found,) = ranked(product(4), Settings(), ["snitch"])
     expected = checked.predicted_cycles, checked.peak_ram_bytes, checked.flash_bytes
     assert (found.cycles, found.ram_bytes, found.flash_bytes) == expected

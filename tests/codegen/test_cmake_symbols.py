@@ -14,6 +14,7 @@ import pytest
 import tilewright as tw
 from tests.planner.networks import quantised_residual
 from tests.support.models import model, node
+from tests.support.processors import processor_of
 from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.folder import writer_of
 from tilewright.codegen.network import symbol_prefix
@@ -126,11 +127,11 @@ def test_every_symbol_that_linkers_see_is_listed(target: str, tmp_path: Path) ->
     program.save(tmp_path / "c")
     paths = [path for path in (tmp_path / "c").rglob("*.c") if path.name != "main.c" and "runtime" not in path.parts]
     chosen = program.compiled.schedule.target
-    own = processor_flags(chosen.processor, False) if chosen.processor else chosen.flags
+    own = processor_flags(processor_of(chosen), False) if processor_of(chosen) else chosen.flags
     flags = [*own, *chosen.definitions, "-DTW_CORES=4", "-I", "runtime/libc"]
     compiler = find_cross_compiler() if "-target" in flags else find_compiler()
     objects = compile_objects(dict.fromkeys(paths, flags), tmp_path / "c", compiler)
     shown = subprocess.run(["nm", "-gP", "--defined-only", *objects], capture_output=True, text=True, check=True)
     found = {words[0] for line in shown.stdout.splitlines() if len(words := line.split()) > 1}
-    array = {f"tw_{memory.symbol}" for memory in chosen.memories[:1]} if chosen.cluster else set()
+    array = {f"tw_{memory.symbol}" for memory in chosen.memories[:1]} if chosen.links else set()
     assert found - array == {word for word in listed(program) if word.islower()}

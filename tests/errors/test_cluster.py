@@ -128,10 +128,21 @@ def test_tensors_of_layers_cannot_be_looked_at(command: Command, tmp_path: Path)
     assert error["hint"] == "use --target generic, whose integers are the same"
 
 
-@pytest.mark.parametrize("option", ["--cores 4", "--l1 1000", "--memory arena=1000", "--home L3", "--buffering single"])
+@pytest.mark.parametrize("option", ["--cores 4", "--l1 1000", "--home L3", "--buffering single", "--place a=cpu"])
 def test_a_target_without_a_cluster_has_nothing_to_set(option: str, command: Command, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(SMALL, path)
     ran = command("analyze", path, "--json", *option.split())
     assert ran.code == 2
-    assert ran.json["errors"][0]["what"] == "has no cluster whose cores, memories or buffering could be set"
+    (error,) = ran.json["errors"]
+    assert error["where"] == option
+    assert error["what"] == "target generic has no cluster whose cores, tiles or buffering could be set"
+
+
+def test_memory_of_the_caller_has_no_size(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(SMALL, path)
+    ran = command("analyze", path, "--json", "--memory", "arena=1000")
+    assert ran.code == 2
+    assert ran.json["errors"][0]["where"] == "--memory arena=1000"
+    assert "has no memory whose size could be set" in ran.json["errors"][0]["what"]

@@ -182,7 +182,7 @@ def test_a_fault_that_a_users_code_runs_into_stays_one(whose: str, tmp_path: Pat
 def test_the_fuzzer_counts_a_fault_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     data = model([node("Relu", "x", "y")], {"x": (3,)}, ["y"]).SerializeToString()
     assert run_case(data, False) == "compiled"
-    failing(monkeypatch, InternalError("memory plan", "'a' and 'b' overlap"), "tilewright.pipeline.allocate")
+    failing(monkeypatch, InternalError("memory plan", "'a' and 'b' overlap"), "tilewright.planner.planners.allocate")
     assert run_case(data, False).startswith("BUG: InternalError: memory plan: 'a' and 'b' overlap")
 
 

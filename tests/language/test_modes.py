@@ -18,7 +18,7 @@ from tilewright.language.preparing import Prepared, both_modes
 from tilewright.passes import apply
 from tilewright.planner.cluster.plan import Plan
 from tilewright.quantiser.quantise import Options, quantise
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings
 
 TOKENS, BLOCK, CONTEXT = 11, 4, 13
 
@@ -35,7 +35,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_weights_exist_once(prepared: Prepared, target: str) -> None:
-    settings = pipeline.DEFAULT if target == "generic" else Settings(time_limit=1.0)
+    settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)
     modes = compile_modes(prepared.decode, prepared.prefill, target, "tiny", settings)
     # What counts the tokens of a block is all that only the other network needs.
     assert modes.prefilling.constants == ["offsets"]
@@ -63,4 +63,4 @@ def test_no_more_of_a_cache_is_moved_than_is_there(prepared: Prepared) -> None:
 def test_modes_with_other_caches(prepared: Prepared) -> None:
     other = replace(prepared.prefill, states=prepared.prefill.states[1:])
     with pytest.raises(InternalError, match="decoding keeps"):
-        compile_modes(prepared.decode, other, "generic", "tiny", pipeline.DEFAULT)
+        compile_modes(prepared.decode, other, "generic", "tiny", DEFAULT)

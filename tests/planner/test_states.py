@@ -22,16 +22,14 @@ from tilewright.planner.check.states import check_states
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.schedule import Schedule, interpret, make_cluster_schedule
 from tilewright.profiling.memory_map import STATE, memory_maps
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings
 
 QUICK = Settings(2, time_limit=1.0)
 STEPS = 3
 
 
 def scheduled(graph: Graph, target: str, settings: Settings = QUICK) -> Schedule:
-    made: Schedule = pipeline.stage(
-        graph, target, "schedule", settings=pipeline.DEFAULT if target == "generic" else settings
-    )
+    made: Schedule = pipeline.stage(graph, target, "schedule", settings=DEFAULT if target == "generic" else settings)
     return made
 
 

@@ -13,14 +13,14 @@ from tilewright.pipeline import Compiled
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.schedule import interpret
 from tilewright.program import Program
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings
 
 POSITIONS = (0, 2, 5, 6, 7, -1)
 """The last two run over an end."""
 
 
 def compiled(dtype: str, target: str) -> Compiled:
-    settings = pipeline.DEFAULT if target == "generic" else Settings(time_limit=1.0)
+    settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)
     return Compiled(*pipeline.stages(row_cache(dtype=dtype), target, "rows", settings))
 
 
@@ -45,7 +45,7 @@ def test_nothing_but_the_new_rows_is_moved(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "quad", "siracusa"])
 def test_attention_sees_the_rows_of_all_calls(target: str) -> None:
-    settings = pipeline.DEFAULT if target == "generic" else Settings(time_limit=1.0)
+    settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)
     graph, random = remembering(), np.random.default_rng(1)
     made = Compiled(*pipeline.stages(graph, target, "rows", settings))
     feeds = [

@@ -29,14 +29,14 @@ from tilewright.report.memory_map import print_maps
 from tilewright.report.tables import print_check, print_totals
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.run.steps import stacked
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
 STEPS = 5
 
 
 def program_of(graph: Graph, target: str = "generic") -> Program:
-    settings = pipeline.DEFAULT if target == "generic" else Settings(time_limit=1.0)
+    settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)
     return Program(Compiled(*pipeline.stages(graph, target, settings=settings)), "", None, 0.0)
 
 

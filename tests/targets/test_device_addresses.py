@@ -8,7 +8,6 @@ import pytest
 
 from tilewright import targets
 from tilewright.sim.platform import Kind, Platform
-from tilewright.sim.platforms import find_platform
 from tilewright.target.target import Target
 
 pytestmark = pytest.mark.fast
@@ -21,7 +20,7 @@ DEVICES = {
 }  # fmt: skip
 """Names of addresses in `kernels/platform.h`, and what may be there."""
 EXIT_REGISTER = 0xA0
-CLUSTERS = [name for name in targets.names() if targets.find(name).cluster is not None]
+CLUSTERS = [name for name in targets.names() if targets.find(name).links]
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
@@ -43,8 +42,7 @@ def test_the_weight_memory_is_where_the_platform_has_it() -> None:
 
 
 def _platform(target: Target) -> Platform:
-    assert target.cluster is not None
-    return find_platform(target.cluster.platform)
+    return target.platform
 
 
 def _addresses(target: Target, file: str) -> dict[str, int]:

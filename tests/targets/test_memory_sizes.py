@@ -10,12 +10,11 @@ import pytest
 from tilewright import targets
 from tilewright.codegen.memory_regions import FILE, memory_regions
 from tilewright.errors import InternalError
-from tilewright.sim.platforms import find_platform
 from tilewright.target.target import Target
 
 pytestmark = pytest.mark.fast
 
-CLUSTERS = [name for name in targets.names() if targets.find(name).cluster is not None]
+CLUSTERS = [name for name in targets.names() if targets.find(name).links]
 LINE = re.compile(r"^\s*(\w+)\s*\([rwx]+\)\s*:\s*ORIGIN\s*=\s*(\w+),\s*LENGTH\s*=\s*(\w+)", re.MULTILINE)
 
 
@@ -25,8 +24,7 @@ def regions(script: str) -> dict[str, tuple[int, int]]:
 
 
 def simulated(target: Target) -> dict[str, tuple[int, int]]:
-    assert target.cluster is not None
-    platform = find_platform(target.cluster.platform)
+    platform = target.platform
     return {memory.name.upper(): (memory.base, memory.size) for memory in platform.memories}
 
 
@@ -66,8 +64,7 @@ def test_no_other_file_states_an_address_of_a_memory(name: str) -> None:
 def test_scripts_hold_the_runtime_to_its_variables(name: str) -> None:
     """What the planner leaves of L1 for them stands in the target; the linker objects where they are more."""
     target = targets.find(name)
-    assert target.cluster is not None
-    assert f"\ntw_state_bytes = {target.cluster.state};\n" in memory_regions(target)
+    assert f"\ntw_state_bytes = {target.agents.state};\n" in memory_regions(target)
     scripts = [path.read_text() for path in target.runtime_files().values() if path.suffix == ".ld"]
     held = f"ASSERT(tw_state_end - ORIGIN({target.hierarchy.l1.name}) <= tw_state_bytes, "
     assert [script.count(held) for script in scripts if ".state)" in script] == [1]

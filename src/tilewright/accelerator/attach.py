@@ -32,7 +32,9 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.platforms import find_platform
-from tilewright.target.target import Engine, Model, Offer, Target
+from tilewright.target.runner import Model
+from tilewright.target.settings import Settings, check_options
+from tilewright.target.target import Engine, Offer, Target
 from tilewright.toolchain.compiler import cache_folder
 
 FIRST_BASE = 0x7000_0000
@@ -48,17 +50,13 @@ def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
     """The target with an accelerator for each folder; a folder that is named twice is there twice."""
     if not folders:
         return target
-    if not target.simulated:
-        raise CompileError(
-            f"target {target.name}", "runs on this machine, where there are no accelerators",
-            "choose one on the virtual SoC: `tilewright targets` lists them",
-        )  # fmt: skip
+    check_options(target, Settings(accelerators=tuple(folders)))
     return _added(target, tuple(map(read_folder, folders)))
 
 
 def check_drives(target: Target) -> Target:
     """The target, if the loops of its runtime drive accelerators; single jobs run on all."""
-    if target.cluster is not None and target.cluster.dma_core < target.cluster.cores:
+    if target.agents.runtime_waits and not target.agents.moves_apart:
         raise CompileError(
             f"target {target.name}", "has no core that drives accelerators while others compute",
             "choose a cluster with a core of its own for the DMA, or one without a cluster",
@@ -68,7 +66,7 @@ def check_drives(target: Target) -> Target:
 
 def _added(target: Target, found: tuple[AcceleratorFolder, ...]) -> Target:
     units, platform = _placed(find_platform(target.platform), found, target.name)
-    has_runtime = target.cluster is not None
+    has_runtime = target.agents.runtime_waits
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
     made = _generated(tuple(sorted(_files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file()).items())))
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
@@ -76,7 +74,7 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...]) -> Target:
     passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
     runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     full = replace(
-        target.on_platform(platform, STATE + 4 * len(units)),
+        target.on_platform(platform, STATE + 4 * len(units) if has_runtime else 0),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
         bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
         models=(*target.models, *(_model(unit, made) for unit in units)),

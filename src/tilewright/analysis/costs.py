@@ -15,7 +15,8 @@ from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Call, Schedule
-from tilewright.target.settings import Settings
+from tilewright.target.runner import NANOSECONDS
+from tilewright.target.settings import DEFAULT, Settings
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def analyze(
     *,
     dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None,
-    settings: Settings = pipeline.DEFAULT,
+    settings: Settings = DEFAULT,
     tflite_rounding: str = "",
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
@@ -165,7 +166,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
         *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)),
         graph.numerics_records, plan.memories.l1.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
-    if schedule.target.processor and predicted:
+    if schedule.target.runner.unit == NANOSECONDS and predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)
     found = replace(found, least=machine_bound(schedule))
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
@@ -177,11 +178,8 @@ def _taken(schedule: Schedule, engine: str) -> dict[str, int]:
 
 
 def _board(schedule: Schedule) -> tuple[Any, ...]:
-    board = schedule.target.board
-    if board is None:
-        return ()
     memories = {use.memory.name: (use.needed, use.bytes) for use in board_memory(schedule)}
-    return board.clock_mhz, memories, schedule.copied_bytes
+    return schedule.target.runner.clock_mhz, memories, schedule.copied_bytes
 
 
 CODE_IN_L1 = (
@@ -194,9 +192,9 @@ WITHOUT_WAITS = "cycles are predicted without the waits for the board's memories
 
 def _notes(schedule: Schedule) -> tuple[str, ...]:
     """What a user should know of the figures."""
-    board = schedule.target.board
-    other = board is not None and board.measured_isa not in ("", board.isa)
-    measured = [f"cycles are predicted as of {board.measured_isa}: {board.isa} takes others"] if board and other else []
+    agents = schedule.target.agents
+    other = agents.measured_isa not in ("", agents.isa)
+    measured = [f"cycles are predicted as of {agents.measured_isa}: {agents.isa} takes others"] if other else []
     added = {one.name for one in schedule.target.external_kernels} & {call.engine for call in schedule.calls}
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
@@ -205,7 +203,7 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
 
 def _has_waits(schedule: Schedule) -> bool:
     target = schedule.target
-    return target.emulated and any(memory.latency for memory in target.platform.memories)
+    return bool(target.runner.emulator) and any(memory.latency for memory in target.platform.memories)
 
 
 def _origin(schedule: Schedule, call: Call) -> str:

@@ -37,7 +37,7 @@ class Candidate:
 def candidate_names() -> list[str]:
     """Every board with a known core, and every target that is none of those cores."""
     boards = [name for name in targets.board_names() if targets.has_core(name)]
-    return [*boards, *(name for name in targets.names() if not targets.find(name).emulated)]
+    return [*boards, *(name for name in targets.names() if not targets.find(name).runner.emulator)]
 
 
 def ranked(graph: Graph, settings: Settings, names: Iterable[str]) -> list[Candidate]:
@@ -72,5 +72,5 @@ def _clock(found: Analysis, name: str) -> float | None:
     if found.clock_mhz is not None:
         return found.clock_mhz
     target = targets.find(name)
-    energy = target.platform.energy if target.simulated else None
+    energy = chip.energy if (chip := target.runner.chip) else None
     return None if energy is None else energy.hertz / 1e6

@@ -66,12 +66,12 @@ def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
     kernels = {
         kernel.stem: kernel for engine in target.engines if engine.name == unit.name for kernel in engine.kernels
     }
-    tried = random_cases(unit, kernels, target.cluster is None, jobs, seed)
+    tried = random_cases(unit, kernels, not target.agents.runtime_waits, jobs, seed)
     return Trial(unit, tried, _measured(unit, tried, target) if tried else [])
 
 
 def _measured(unit: Unit, tried: Sequence[Tried], target: Target) -> list[Measured]:
-    cores = min(CORES, target.cluster.cores) if target.cluster else 1
+    cores = min(CORES, target.agents.cores)
     try:
         return measure([one.case for one in tried], target, cores, checked=True)
     except DeviceFailure as failure:

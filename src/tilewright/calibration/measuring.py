@@ -16,7 +16,6 @@ from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.cluster.capacity import may_have_code_in_l1
 from tilewright.run.bench_memory import check_simulated
 from tilewright.run.kernel_bench import Case, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds
@@ -24,6 +23,8 @@ from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.fitting import fit
 from tilewright.target.mapping import map_nodes
+from tilewright.target.runner import NANOSECONDS
+from tilewright.target.settings import has_option
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
 
@@ -106,7 +107,7 @@ def cases(target: Target, found: Iterable[Sample]) -> list[Case]:
 
 
 def timings(target: Target, found: Sequence[Case]) -> Iterator[Timing]:
-    most = target.cluster.cores if target.cluster else 1
+    most = target.agents.cores
     for cores in sorted({1, max(most // 2, 1), most}):
         wanted = [case for case in found if case.kernel.cooperative or cores == 1]
         for start in range(0, len(wanted), TOGETHER):
@@ -176,18 +177,19 @@ OF_A_BOARD = Overheads(0.0, 0.0, 0.0)
 
 
 def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
-    if target.processor:
+    if target.runner.unit == NANOSECONDS:
         return _calibration_here(target, progress)
     check_simulated(target)
     progress("choosing kernels for the samples")
     found = cases(target, samples(target))
     progress(f"measuring {len(found)} samples")
     kernels = tuple(fits(timings(target, found)))
-    if target.cluster is None:
+    if not target.links:
         return Calibration(kernels, OF_A_BOARD, OF_A_BOARD)
     progress("measuring layers and tiles")
     usual = overheads(target)
-    return Calibration(kernels, usual, overheads(target, code_in_l1=True) if may_have_code_in_l1(target) else usual)
+    moved = overheads(target, code_in_l1=True) if has_option(target, "code_in_l1") else usual
+    return Calibration(kernels, usual, moved)
 
 
 def _calibration_here(target: Target, progress: Callable[[str], None]) -> Calibration:

@@ -13,6 +13,7 @@ from tilewright.calibration.measuring import KernelFit, cases, fits, samples, ti
 from tilewright.calibration.stacks import FILE, kernel_stacks
 from tilewright.errors import CompileError
 from tilewright.target.kernel import Kernel
+from tilewright.target.runner import NANOSECONDS
 from tilewright.target.target import Target
 
 
@@ -52,11 +53,11 @@ def some_kernels(target: Target, stems: Sequence[str], progress: Callable[[str],
     progress(f"measuring {len(measured)} samples")
     made = tuple(fits(timings(target, measured)))
     progress("measuring stacks")
-    return SomeKernels(tuple(stems), made, kernel_stacks(target, kernels) if target.cluster else {})
+    return SomeKernels(tuple(stems), made, kernel_stacks(target, kernels) if target.links else {})
 
 
 def _found(target: Target, stems: Sequence[str]) -> list[Kernel]:
-    if target.processor:
+    if target.runner.unit == NANOSECONDS:
         raise CompileError(f"--kernel {stems[0]}", f"target {target.name} is measured as a whole", "leave it out")
     kernels = [kernel for engine in target.engines for kernel in engine.kernels]
     for stem in stems:

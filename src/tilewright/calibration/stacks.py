@@ -87,7 +87,7 @@ def instance_stack(target: Target, instance: Instance) -> int:
             (folder / header).write_text(text)
         (folder / instance.file).write_text(instance.text(target.kernel_text))
         libc = target.runtime_files()["libc/math.c"].parent
-        cores = target.cluster.cores if target.cluster else 1
+        cores = target.agents.cores
         flags = [*target.flags, "-I", str(libc), f"-DTW_CORES={cores}", "-S", instance.file, "-o", "out.s"]
         find_cross_compiler().run(flags, folder)
         assembly = (folder / "out.s").read_text()

@@ -61,7 +61,7 @@ def calibrate(
     from tilewright.report.calibration import print_calibration
     from tilewright.report.console import console
 
-    print_calibration(console(), found.name, result, path, "nanoseconds" if found.processor else "cycles")
+    print_calibration(console(), found.name, result, path, found.runner.unit)
     return AGREES
 
 

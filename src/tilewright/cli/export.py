@@ -11,6 +11,7 @@ from tilewright.cli.binding import Binding
 from tilewright.cli.options import Json, Model, Name, Planning, complete_target
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
+from tilewright.target.settings import DEFAULT
 
 if TYPE_CHECKING:
     from tilewright.codegen.projects.project import End
@@ -54,7 +55,7 @@ def export(
 ) -> int:  # fmt: skip
     """Write a network as a standard ONNX file, or as a firmware project with its C."""
     if kind == ONNX:
-        if target or name or planning != Planning():
+        if target or name or planning.settings() != DEFAULT or planning.board:
             raise CompileError(
                 "--as onnx",
                 "has no target, board or other compile options",

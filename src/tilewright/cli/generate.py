@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from tilewright.cli.options import (
-    L1,
-    L2,
-    Cc,
-    Cores,
-    Engines,
-    Json,
-    MemorySizes,
-    Name,
-    Planning,
-    TargetName,
-    WeightMemory,
-)
+from tilewright.cli.options import Cc, Json, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, present, printable
 
@@ -105,14 +94,20 @@ def with_values(words: Sequence[str]) -> list[str]:
     return found
 
 
+class Sizes(Planning):
+    """What a language model may ask of a target."""
+
+    names = ("cores", "l1", "l2", "engines", "weight_memory", "memories")
+    boards = False
+
+
 def generate(
-    model: Checkpoint, prompt: Prompt = "", target: TargetName = "generic", tokens: Tokens = 100,
+    model: Checkpoint, planning: Sizes, prompt: Prompt = "", target: TargetName = "generic", tokens: Tokens = 100,
     quantise: Text = None, weight_bits: WeightBits = 8, context: Context = None, block: Block = 16,
     temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, repetition_penalty: Penalty = 1.0,
     seed: Seed = 0, greedy: Greedy = False, no_stop: NoStop = False, output: Output = None,
     tokenizer: TokenizerFile = None, name: Name = "",
-    cores: Cores = None, l1: L1 = None, l2: L2 = None, engines: Engines = "", weight_memory: WeightMemory = "on",
-    memory: MemorySizes = None, time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
+    time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Continue a text with a language model, and report speed, energy and memory."""
     from tilewright import targets
@@ -120,12 +115,11 @@ def generate(
     from tilewright.language.arguments import tokens_of
     from tilewright.language.model import LanguageModel
     from tilewright.language.sampler import Sampling
+    from tilewright.target.settings import DEFAULT, has_option
 
     found = targets.find(target)
-    limit = time_limit if time_limit is not None else 10.0 if found.cluster is None else PLANNING
-    settings = Planning(
-        cores=cores, l1=l1, l2=l2, engines=engines, weight_memory=weight_memory, memory=memory, time_limit=limit
-    ).settings()
+    usual = PLANNING if has_option(found, "time_limit") else DEFAULT.time_limit
+    settings = replace(planning.settings(), time_limit=usual if time_limit is None else time_limit)
     sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
     if greedy and not sampling.is_greedy:
         what = "has no logits that --temperature or --repetition-penalty could change"

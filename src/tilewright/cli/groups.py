@@ -1,4 +1,5 @@
-"""Options that belong together, as one parameter: a command takes a frozen dataclass, its fields are the options."""
+"""Options that belong together, as one parameter: a command takes a frozen dataclass, whose fields are the options, or
+which says itself what they are (`parameters`) and what becomes of them (`of`)."""
 
 from __future__ import annotations
 
@@ -29,6 +30,8 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
 
 def _group(kind: Any, values: dict[str, Any]) -> Any:
     """A group of what was given; its values are taken out."""
+    if hasattr(kind, "parameters"):
+        return kind.of({name: values.pop(name) for name, *_ in kind.parameters()})
     return kind(**{field.name: values.pop(field.name) for field in fields(kind)})
 
 
@@ -40,6 +43,8 @@ def _parameters(command: Callable[..., int], hints: Mapping[str, Any], groups: M
 
 
 def _members(kind: Any) -> Parameters:
+    if hasattr(kind, "parameters"):
+        return [_keyword(*one) for one in kind.parameters()]
     hints = get_type_hints(kind, include_extras=True)
     nothing = inspect.Parameter.empty
     return [

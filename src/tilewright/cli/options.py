@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
 from tilewright.errors import CompileError
-
-if TYPE_CHECKING:
-    from tilewright.target.settings import Settings
-
-
-CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
-"""Headings of the options that are for some targets only."""
+from tilewright.target.options import FOLDERS, PAIRS, PLAIN, SIZES, SWITCH, WORDS, Option
+from tilewright.target.settings import BOARD, OPTIONS, Settings
 
 
 def complete_stage() -> list[str]:
@@ -79,122 +74,6 @@ Cc = Annotated[
     str | None,
     typer.Option("--cc", help="C compiler. By default $CC for this machine, otherwise the pip-installed zig."),
 ]
-Cores = Annotated[
-    int | None,
-    typer.Option(
-        "--cores", rich_help_panel=CLUSTER, min=1, help="Number of the cluster's cores to use; all by default."
-    ),
-]
-L1 = Annotated[
-    int | None,
-    typer.Option(
-        "--l1", rich_help_panel=CLUSTER, metavar="BYTES", min=1, help="Bytes of L1 (for tiles) to use; all by default."
-    ),
-]
-L2 = Annotated[
-    int | None,
-    typer.Option(
-        "--l2",
-        rich_help_panel=CLUSTER,
-        metavar="BYTES",
-        min=1,
-        help="Bytes of L2 (for tensors) to use; all by default.",
-    ),
-]
-MemorySizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--memory",
-        metavar="NAME=BYTES",
-        help="Bytes of a memory to use, for example l3=4000000 or ram=65536. Repeatable.",
-    ),
-]
-HomeMemory = Annotated[
-    str,
-    typer.Option(
-        "--home",
-        rich_help_panel=CLUSTER,
-        metavar="MEMORY",
-        help="The memory for constants, for example L3; L2 if they fit by default.",
-    ),
-]
-Buffering = Annotated[
-    str,
-    typer.Option(
-        "--buffering", rich_help_panel=CLUSTER, help="Buffers of tiles: single, double, or auto (the faster one)."
-    ),
-]
-Engines = Annotated[
-    str, typer.Option("--engines", help="Engines to use, separated by commas, for example cluster; all by default.")
-]
-WeightMemory = Annotated[
-    str,
-    typer.Option(
-        "--weight-memory",
-        rich_help_panel=CLUSTER,
-        metavar="on|off",
-        help="Whether to use the target's weight memory (WMEM), if it has one.",
-    ),
-]
-Place = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--place", rich_help_panel=CLUSTER, metavar="NODE=ENGINE", help="Compute a node on this engine. Repeatable."
-    ),
-]
-CodeInL1 = Annotated[
-    bool,
-    typer.Option(
-        "--code-in-l1",
-        rich_help_panel=CLUSTER,
-        help="Put code into unused L1. Unconfirmed: the chip's public simulator does not run such programs.",
-    ),
-]
-Numerics = Annotated[
-    str,
-    typer.Option(
-        "--numerics", metavar="exact|hardware",
-        help="Requantise bit-exactly as the network defines it, or as the hardware does where results hardly ever "
-        "differ. By default hardware, if the model's format leaves the rounding open and the target gains from it.",
-    ),
-]  # fmt: skip
-PackWeights = Annotated[
-    bool,
-    typer.Option(
-        "--pack-weights",
-        rich_help_panel=BOARD,
-        help="Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.",
-    ),
-]
-Isa = Annotated[
-    str,
-    typer.Option(
-        "--isa", rich_help_panel=BOARD, metavar="NAME", help="Target rv32: the instruction set, for example rv32imafc."
-    ),
-]
-Cpu = Annotated[
-    str,
-    typer.Option(
-        "--cpu",
-        rich_help_panel=COMPUTER,
-        metavar="NAME",
-        help="The processor: native (the default), x86-64-v3, cortex-a76 and others.",
-    ),
-]
-Threads = Annotated[
-    int,
-    typer.Option("--threads", rich_help_panel=COMPUTER, metavar="N", help="Number of threads."),
-]
-Pin = Annotated[bool, typer.Option("--pin", rich_help_panel=COMPUTER, help="Pin each thread to one processor.")]
-Clock = Annotated[
-    float | None,
-    typer.Option(
-        "--clock",
-        rich_help_panel=BOARD,
-        metavar="MHZ",
-        help="Clock, to convert cycles to time; the board's by default.",
-    ),
-]
 BoardName = Annotated[
     str,
     typer.Option(
@@ -202,112 +81,91 @@ BoardName = Annotated[
         help="A board with its core, clock and memories; `tilewright targets` lists them.",
     ),
 ]  # fmt: skip
-Optimise = Annotated[
-    str,
-    typer.Option(
-        "--optimise", rich_help_panel=BOARD, metavar="cycles|ram",
-        help="For the fewest cycles, or for less RAM with more cycles.",
-    ),
-]  # fmt: skip
-EmulatorName = Annotated[
-    str,
-    typer.Option(
-        "--emulator",
-        rich_help_panel=BOARD,
-        metavar="NAME",
-        help="What runs programs for Cortex-M: unicorn, or qemu if installed.",
-    ),
-]
-CopiedWeights = Annotated[
-    int,
-    typer.Option(
-        "--copy-weights", rich_help_panel=BOARD, metavar="BYTES", min=0,
-        help="RAM for copies of weights from flash with wait states.",
-    ),
-]  # fmt: skip
-Stack = Annotated[
-    int | None,
-    typer.Option("--stack", rich_help_panel=BOARD, metavar="BYTES", min=0, help="Size of the stack."),
-]
-Accelerators = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--accelerator", metavar="FOLDER[:NAME=VALUE,...]",
-        help="An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.",
-    ),
-]  # fmt: skip
-KernelFolders = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kernels", metavar="FOLDER[:NAME=VALUE,...]",
-        help="Kernels of your own, preferred to the target's. Repeatable.",
-    ),
-]  # fmt: skip
-TimeLimit = Annotated[
-    float,
-    typer.Option(
-        "--time-limit",
-        rich_help_panel=CLUSTER,
-        min=0.0,
-        help="Limit of the planner's search, in seconds (approximate).",
-    ),
-]
+
+
+SETTINGS: tuple[str, ...] = tuple(name for name, one in OPTIONS.items() if one.flag)
+"""All that can be asked of a target, by the names of fields of `Settings`."""
 
 
 @dataclass(frozen=True)
 class Planning:
-    """What commands that plan let a user ask of the target."""
+    """What commands that plan let a user ask of the target: the options of `Settings`, as they stand there."""
 
-    cores: Cores = None
-    l1: L1 = None
-    l2: L2 = None
-    home: HomeMemory = ""
-    buffering: Buffering = "auto"
-    engines: Engines = ""
-    weight_memory: WeightMemory = "on"
-    place: Place = None
-    memory: MemorySizes = None
-    code_in_l1: CodeInL1 = False
-    time_limit: TimeLimit = 10.0
-    numerics: Numerics = ""
-    pack_weights: PackWeights = False
-    cpu: Cpu = ""
-    threads: Threads = 1
-    pin: Pin = False
-    isa: Isa = ""
-    clock: Clock = None
-    emulator: EmulatorName = ""
-    stack: Stack = None
-    copy_weights: CopiedWeights = 0
-    accelerator: Accelerators = None
-    kernels: KernelFolders = None
-    board: BoardName = ""
-    optimise: Optimise = "cycles"
+    asked: Settings
+    board: str = ""
+
+    names: ClassVar[tuple[str, ...]] = SETTINGS
+    """Of the options that a command has."""
+    boards: ClassVar[bool] = True
+    """Whether a board may be named."""
+
+    @classmethod
+    def parameters(cls) -> list[tuple[str, Any, Any]]:
+        """Of a command: names, types and defaults."""
+        found = [(OPTIONS[name].name, _annotated(OPTIONS[name], name), _default(name)) for name in cls.names]
+        return [*found, ("board", BoardName, "")] if cls.boards else found
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Planning:
+        """From what a command was given; words that are no values are refused."""
+        asked = {name: FORMS[OPTIONS[name].form].read(OPTIONS[name], values[OPTIONS[name].name]) for name in cls.names}
+        for name, value in asked.items():
+            OPTIONS[name].check(value)
+        return cls(Settings(**asked), values.get("board", ""))
 
     def target(self, named: str) -> str:
         """What is compiled for: the target that is named, or the board's."""
         return target_of(named, self.board)
 
     def settings(self) -> Settings:
-        from tilewright.target.settings import GOALS, Settings
+        return self.asked
 
-        if self.optimise not in GOALS:
-            raise CompileError(f"--optimise {self.optimise}", "is unknown", f"use {' or '.join(GOALS)}")
-        if self.buffering not in ("single", "double", "auto"):
-            raise CompileError(f"--buffering {self.buffering}", "is unknown", "use single, double or auto")
-        if self.weight_memory not in ("on", "off"):
-            raise CompileError(f"--weight-memory {self.weight_memory}", "is unknown", "use on or off")
-        return Settings(
-            cores=self.cores, l1=self.l1, l2=self.l2, home=self.home, buffering=self.buffering,
-            engines=tuple(filter(None, self.engines.split(","))), time_limit=self.time_limit,
-            weight_memory=self.weight_memory == "on",
-            memories=tuple((name.lower(), size) for name, size in numbers("--memory", self.memory).items()),
-            placed=tuple(pairs("--place", self.place).items()), code_in_l1=self.code_in_l1, numerics=self.numerics,
-            packed_weights=self.pack_weights, processor=self.cpu, threads=self.threads, pins_threads=self.pin,
-            isa=self.isa, clock_mhz=self.clock, stack=self.stack, emulator=self.emulator,
-            copied_weights=self.copy_weights,
-            accelerators=tuple(self.accelerator or ()), kernels=tuple(self.kernels or ()), optimise=self.optimise,
-        )  # fmt: skip
+
+@dataclass(frozen=True)
+class Form:
+    """How values of a form are written in commands."""
+
+    kind: Callable[[str], Any]
+    """The type that typer reads them as, from the name of a field."""
+    default: Callable[[Any], Any]
+    """What typer has for a field's default."""
+    read: Callable[[Option, Any], Any]
+    """A field's value, from typer's."""
+
+
+def _on_or_off(option: Option, word: str) -> bool:
+    if word not in ("on", "off"):
+        raise CompileError(f"{option.flag} {word}", "is unknown", "use on or off")
+    return word == "on"
+
+
+def _again(name: str) -> Any:
+    return list[str] | None
+
+
+FORMS = {
+    PLAIN: Form(lambda name: get_type_hints(Settings)[name], lambda value: value, lambda option, value: value),
+    SWITCH: Form(lambda name: str, lambda value: "on" if value else "off", _on_or_off),
+    WORDS: Form(lambda name: str, ",".join, lambda option, text: tuple(filter(None, text.split(",")))),
+    FOLDERS: Form(_again, lambda value: None, lambda option, words: tuple(words or ())),
+    PAIRS: Form(_again, lambda value: None, lambda option, words: tuple(pairs(option.flag, words).items())),
+    SIZES: Form(_again, lambda value: None, lambda option, words: tuple(
+        (name.lower(), size) for name, size in numbers(option.flag, words).items()
+    )),
+}  # fmt: skip
+
+
+def _annotated(option: Option, name: str) -> Any:
+    """Only numbers of commands have a smallest one."""
+    shown = typer.Option(
+        option.flag, help=option.help, metavar=option.metavar or None, min=option.least,
+        rich_help_panel=option.machines.heading or None,
+    )  # fmt: skip
+    return Annotated[FORMS[option.form].kind(name), shown]
+
+
+def _default(name: str) -> Any:
+    return FORMS[OPTIONS[name].form].default(getattr(Settings(), name))
 
 
 def target_of(named: str, board: str) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from tilewright.cli.binding import Binding
 from tilewright.cli.export import ShortWeights
-from tilewright.cli.options import L1, Engines, Json, Model, Planning, TargetName, pairs
+from tilewright.cli.options import Json, Model, Planning, TargetName, pairs
 from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
 from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, MinSnr, budget_of, draw_front
 from tilewright.errors import CompileError
@@ -69,10 +69,17 @@ Processes = Annotated[
 ]
 
 
+class Sizes(Planning):
+    """What widths are searched for with."""
+
+    names = ("engines", "l1")
+    boards = False
+
+
 def quantise(
-    model: Model, binding: Binding, data: Data, labels: Labels = None, metric: MetricName = "", output: Output = None,
-    learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None, picture: Picture = None,
-    run_c: RunC = False, processes: Processes = 0, target: TargetName = "generic", engines: Engines = "", l1: L1 = None,
+    model: Model, binding: Binding, planning: Sizes, data: Data, labels: Labels = None, metric: MetricName = "",
+    output: Output = None, learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None,
+    picture: Picture = None, run_c: RunC = False, processes: Processes = 0, target: TargetName = "generic",
     max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
     front: FrontPicture = None, as_json: Json = False, short_weights: ShortWeights = False,
 ) -> int:  # fmt: skip
@@ -97,7 +104,7 @@ def quantise(
         measure = _metric(labels, metric, samples.count)
         searched = None
         if budget is not None:
-            settings = Planning(l1=l1, engines=engines).settings()
+            settings = planning.settings()
             searched = search(graph, samples, target, settings, budget, options, measure, progress)
         found = quantised(graph, samples, options, measure, progress) if searched is None else searched.chosen.quantised
         with uninterrupted():

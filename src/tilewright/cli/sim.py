@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tilewright.sim.platform import Platform
     from tilewright.sim.results import Report
     from tilewright.sim.simulator import Simulator
-    from tilewright.target.target import Machine
+    from tilewright.target.runner import Machine
 
 KILLED = 137
 """Exit code when the debugger kills the program, as a shell has it."""
@@ -32,7 +32,7 @@ def _emulated() -> list[str]:
     """Targets that are cores of their own, in an emulator."""
     from tilewright import targets
 
-    return [name for name in targets.names() if targets.find(name).emulated]
+    return [name for name in targets.names() if targets.find(name).runner.emulator]
 
 
 def complete_check() -> list[str]:
@@ -204,7 +204,8 @@ def _platform(name: str) -> Platform:
     from tilewright.sim.platforms import find_platform
 
     target = targets.find(name) if name in targets.names() else None
-    return target.platform if target is not None and target.simulated else find_platform(name, _emulated())
+    chip = None if target is None else target.runner.chip
+    return chip or find_platform(name, _emulated())
 
 
 def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:

@@ -10,7 +10,6 @@ from tilewright.codegen.cmake_symbols import refuse_shared, symbols
 from tilewright.codegen.example import MARKER, depends, languages
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import ARENA, FILE, call_header, placed_in
-from tilewright.errors import present
 from tilewright.target.target import Target
 from tilewright.version import VERSION
 
@@ -52,14 +51,13 @@ def program_call(writer: Writer) -> str:
 def cmake(writer: Writer, names: Collection[str]) -> str:
     """The network as a library for a firmware, whose start-up and C library are its own."""
     library, target = f"{writer.name}_network", writer.schedule.target
-    board = present(target.board, f"target {target.name}", "has no board")
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
     sources = "\n".join(f"  {name}" for name in own)
     more = external_kernels.cmake_lines(target, writer.kernels, names)
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
-# for which core; this was planned for {board.isa}, with -O2.
+# for which core; this was planned for {target.agents.isa}, with -O2.
 # runtime/ is what `tilewright run` makes a program with: start-up, linker script, what kernels use of a C library.
 cmake_minimum_required(VERSION 3.13)
 project({writer.name} {languages(names)})

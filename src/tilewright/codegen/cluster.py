@@ -50,10 +50,9 @@ class ClusterWriter(Writer):
     @property
     def l1_bytes(self) -> int:
         """Of the runtime's variables, stacks that are there, and the arena."""
-        cluster = present(self.schedule.target.cluster, f"target {self.schedule.target.name}", "has no cluster")
         stacks = self.tiles.stacks
         inside = (self.tiles.cores * stacks.each + stacks.dma_core) * stacks.in_l1
-        return cluster.state + inside + self.arena_bytes(self.memories.l1)
+        return self.schedule.target.agents.state + inside + self.arena_bytes(self.memories.l1)
 
     @property
     def reserved(self) -> Reserved:

@@ -16,8 +16,9 @@ from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
 from tilewright.codegen.texts import Text, Texts
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, instance
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.runner import HostProcess, Runner, VirtualSoc
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
@@ -54,18 +55,31 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_text).items()}
     texts |= {**external_kernels.library_files(target, used), **threads.files(schedule)}
-    if target.board is not None:
-        texts |= board_program.files(writer)
-        texts |= {"CMakeLists.txt": board_program.cmake(writer, texts)}
-    elif not isinstance(writer, ClusterWriter):
-        texts |= {
-            "main.c": example.main(writer),
-            "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts)),
-        }
-    else:
-        texts |= {**cluster_program.files(target), "runtime/program_call.h": cluster_program.program_call(writer)}
-        texts |= {"CMakeLists.txt": cluster_program.cmake(writer, texts)}
-    return Texts(texts)
+    return Texts(texts | AROUND[type(writer), type(target.runner)](writer, texts))
+
+
+def _example(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
+    return {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts))}
+
+
+def _one_core(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
+    more = board_program.files(writer)
+    return more | {"CMakeLists.txt": board_program.cmake(writer, [*texts, *more])}
+
+
+def _many_cores(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
+    own = instance(writer, ClusterWriter)
+    more = {**cluster_program.files(writer.schedule.target)}
+    more["runtime/program_call.h"] = cluster_program.program_call(own)
+    return more | {"CMakeLists.txt": cluster_program.cmake(own, [*texts, *more])}
+
+
+AROUND: Mapping[tuple[type[Writer], type[Runner]], Callable[[Writer, Mapping[str, Text]], dict[str, str]]] = {
+    (ArenaWriter, HostProcess): _example,
+    (ArenaWriter, VirtualSoc): _one_core,
+    (ClusterWriter, VirtualSoc): _many_cores,
+}
+"""What makes the folder a program, by how the network is written and how programs run."""
 
 
 def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:

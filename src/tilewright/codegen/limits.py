@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from tilewright.errors import InternalError
 from tilewright.target.target import Target
 
 FILE = "runtime/limits.h"
 
 
 def limits_header(target: Target) -> str:
-    if target.cluster is None:
-        raise InternalError(f"target {target.name}", "has no cluster whose runtime has limits")
-    cluster, memories = target.cluster, target.hierarchy
+    agents, memories = target.agents, target.hierarchy
     rows = [
-        ("TW_MOST_CORES", cluster.cores, "Cores that compute, at the most."),
-        ("TW_DMA_CORE", cluster.dma_core, "The core that moves data and drives accelerators."),
-        ("TW_PREFETCH_SLOTS", cluster.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
-        ("TW_OFFLOAD_SLOTS", cluster.offload_slots, "Layers that an accelerator, if any, may be at work for at once."),
+        ("TW_MOST_CORES", agents.cores, "Cores that compute, at the most."),
+        ("TW_DMA_CORE", agents.dma_core, "The core that moves data and drives accelerators."),
+        ("TW_PREFETCH_SLOTS", agents.prefetch_slots, "Layers whose prefetched data may be in flight at once."),
+        ("TW_OFFLOAD_SLOTS", agents.offload_slots, "Layers that an accelerator, if any, may be at work for at once."),
         ("TW_LONGEST_TRANSFER", f"{memories.dma.longest:#x}u", f"Bytes of one transfer of {memories.dma.name}."),
         ("TW_DMA_GROUPS", memories.dma.groups, "Groups of transfers that may be kept apart at once."),
         ("TW_DMA_STRIDED", int(memories.dma.strided), "Whether one transfer moves rows that lie apart."),

@@ -16,13 +16,13 @@ ROLES = {"RAM": STACK, "flash": CODE, "constants": CONSTANTS}
 
 
 def memory_regions(target: Target) -> str:
-    """A region for every memory that an address names, called like the memory; of a board also the names that its
-    linker script uses, and a section for arrays in each memory besides the first; of a cluster the bytes that the
-    planner leaves for the runtime's variables, which its script holds them to."""
+    """A region for every memory that an address names, called like the memory; where memories say what they hold, also
+    the names that linker scripts have for that, and a section for arrays in each memory besides the first; and the
+    bytes that the planner leaves for a runtime's variables, which its script holds them to."""
     lines = "\n".join(_region(memory, *_extent(target, memory)) for memory in target.memories if memory.section)
-    board = () if target.board is None else (*_aliases(target), *_sections(target))
-    cluster = () if target.cluster is None else (f"tw_state_bytes = {target.cluster.state};",)
-    more = "".join(f"{line}\n" for line in (*board, *cluster))
+    state = target.agents.state
+    variables = (f"tw_state_bytes = {state};",) if state else ()
+    more = "".join(f"{line}\n" for line in (*_aliases(target), *_sections(target), *variables))
     return f"""\
 /* Where the memories of {target.name} are; made from the description of its platform. */
 MEMORY {{
@@ -55,7 +55,7 @@ def _simulated(target: Target, name: str) -> Simulated:
 
 
 def _aliases(target: Target) -> list[str]:
-    used = {role: holding(target.memories, use)[0].name for role, use in ROLES.items()}
+    used = {role: found[0].name for role, use in ROLES.items() if (found := holding(target.memories, use))}
     return [f'REGION_ALIAS("{role}", {name})' for role, name in used.items() if role != name]
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.codegen.cluster import ClusterWriter
-from tilewright.errors import CompileError, instance, present
+from tilewright.errors import CompileError, instance
 from tilewright.language.decoder import Facts
 from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.planner.cluster.capacity import capacity
-from tilewright.sim.platforms import find_platform
 from tilewright.sim.program.elf import allocated_ranges, read_elf
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
@@ -73,10 +72,10 @@ def table_bytes(tokenizer: Tokenizer) -> int:
 
 
 def check_context(needs: Needs, context: int, target: Target, settings: Settings) -> None:
-    """Refuse a context whose caches alone are more than the memory that they live in."""
-    if target.cluster is None:
+    """Refuse a context whose caches alone are more than the memory that they and the program live in."""
+    l2 = target.home_memory
+    if not l2.reserved:
         return
-    l2 = target.hierarchy.l2
     total, needed = capacity(target, l2, settings), needs.total(context) + l2.reserved
     if needed <= total:
         return
@@ -90,10 +89,10 @@ def check_context(needs: Needs, context: int, target: Target, settings: Settings
 
 
 def with_room(settings: Settings, target: Target, around: int) -> Settings:
-    """The settings that leave the program around the networks its bytes of L2."""
-    if target.cluster is None:
+    """The settings that leave the program around the networks its bytes of the memory that both live in."""
+    l2 = target.home_memory
+    if not l2.reserved:
         return settings
-    l2 = target.hierarchy.l2
     left = capacity(target, l2, settings) - around
     sizes = tuple((name, left if name == l2.symbol else size) for name, size in settings.memories)
     return replace(settings, l2=left, memories=sizes)
@@ -128,8 +127,7 @@ def used_bytes(model: ModelC, elf: Path | None) -> dict[str, int]:
         return {FLASH: weight_bytes(model) + needs.tables, RAM: model.modes.arena_bytes + needs.around(model.context)}
     writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
     memories, ranges = writers[0].memories, allocated_ranges(read_elf(elf))
-    cluster = present(writers[0].schedule.target.cluster, "bytes", "the target has no cluster")
-    regions = {memory.name: memory for memory in find_platform(cluster.platform).memories}
+    regions = {memory.name: memory for memory in writers[0].schedule.target.platform.memories}
     found = {}
     for memory in memories.memories:
         region = regions[memory.symbol]

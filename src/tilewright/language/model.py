@@ -42,7 +42,7 @@ from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.sim.simulator import Simulator
 from tilewright.target.mapping import only_engines
-from tilewright.target.settings import Settings
+from tilewright.target.settings import Settings, has_option
 
 LONGEST_CONTEXT = 512
 """Tokens that are remembered where nobody says how many, if the model was trained for so many."""
@@ -92,7 +92,7 @@ class LanguageModel:
         scores of the vocabulary, and needs no sampler.
         """
         facts, found = self.decoder.facts, targets.find(target)
-        if found.board is not None:
+        if any(memory.holds for memory in found.memories):
             raise CompileError(f"target {target}", "has no support for language models", "use generic or siracusa")
         context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
         of_kind(name, "name", str, "a text")
@@ -100,7 +100,7 @@ class LanguageModel:
         callable_of(progress, "progress")
         of_kind(greedy, "greedy", bool, "True or False")
         if settings is None:
-            settings = Settings() if found.cluster is None else Settings(time_limit=PLANNING)
+            settings = Settings(time_limit=PLANNING) if has_option(found, "time_limit") else Settings()
         of_kind(settings, "settings", Settings, "a Settings")
         quantising = self._quantising(quantise, whole(weight_bits, "weight_bits"))
         needs = Needs.of(facts, self.tokenizer, quantising is not None, greedy)
@@ -192,7 +192,7 @@ class LanguageModel:
         with explained(model.modes.decoding.schedule.target, model.scale is None):
             talker = SocTalker(model, self._cc)
         # It is built once, which takes a while: before the first word, not in the middle of a text.
-        Simulator(talker.cluster.platform).close()
+        Simulator(talker.target.platform).close()
         return talker
 
     def generate(

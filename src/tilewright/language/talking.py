@@ -147,7 +147,6 @@ class SocTalker:
         self.model = model
         self.writer = instance(model.modes.decoding, ClusterWriter)
         self.target = self.writer.schedule.target
-        self.cluster = present(self.target.cluster, "run", "the target has no cluster")
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)
         program = {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
@@ -176,7 +175,7 @@ class SocTalker:
         return program
 
     def talk(self, request: Request) -> Iterator[Event]:
-        simulator = Simulator(self.cluster.platform)
+        simulator = Simulator(self.target.platform)
         simulator.load(self.elf)
         before = come_to(simulator, "main")
         simulator.write("tw_asked", request.packed())

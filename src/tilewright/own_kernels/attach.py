@@ -12,6 +12,7 @@ from tilewright.own_kernels.library import LibraryFiles
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.target.settings import Settings, check_options
 from tilewright.target.target import Engine, ExternalKernels, Target
 
 LAYOUTS = {"channels_last": CHANNELS_LAST, "channels_second": CHANNELS_SECOND}
@@ -21,11 +22,7 @@ def with_own_kernels(target: Target, folders: Sequence[str]) -> Target:
     """The target with an engine for the kernels of each folder; the first folder's are preferred."""
     if not folders:
         return target
-    if target.cluster is not None:
-        raise CompileError(
-            f"target {target.name}", "chooses kernels by measured cycles, which those of --kernels do not have",
-            "choose a target without a cluster: generic, rv32 or a Cortex-M",
-        )  # fmt: skip
+    check_options(target, Settings(kernels=tuple(folders)))
     found = [read_folder(words) for words in folders]
     _check_names(target, found)
     return replace(

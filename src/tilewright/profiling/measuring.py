@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.cluster.plan import Plan, Step
@@ -29,12 +28,12 @@ class Profiled:
 
 def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: str) -> Profiled:
     """One run of a network on its virtual SoC. Nothing in the program is changed by watching it."""
-    writer, cluster = program.writer, present(program.target.cluster, "profile", "the target has no cluster")
+    writer, agents = program.writer, program.target.agents
     with program.target.simulator() as simulator:
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind in STARTS]
-        watched = [*range(writer.plan.budget.cores), cluster.dma_core]
+        watched = [*range(writer.plan.budget.cores), agents.dma_core]
         simulator.probe(known, cores=watched, metered=[*starts, *call.places])
         run_to_end(simulator)
         events = simulator.probes()
@@ -45,7 +44,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
             for model in program.target.models
         }
         jobs = Jobs(simulator.jobs(), layers)
-        found = timeline(inside, simulator.transfers(), jobs, known, _fetched(plan), cluster.dma_core)
+        found = timeline(inside, simulator.transfers(), jobs, known, _fetched(plan), agents.dma_core)
         meter = Meter(simulator.platform.energy, *call.around(events))
         cycles = meter.after.since(meter.before).cycles_read_as(simulator.read_word("tw_cycles"))
     return Profiled(_profile(writer.schedule.graph, writer.plan, network, cycles, found, meter), found)

@@ -8,7 +8,6 @@ from typing import Any
 
 from tilewright.memory.allocator import Key
 from tilewright.memory.arena import Arena
-from tilewright.planner.cluster.capacity import cluster_of
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.home import CONSTANT as HOME_CONSTANT
@@ -107,7 +106,7 @@ def _arena(memory: Memory, plan: Plan, steps: tuple[str, ...], remark: str) -> M
 
 
 def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
-    budget, last, state = plan.budget, max(len(steps) - 1, 0), cluster_of(plan.mapped.target).state
+    budget, last, state = plan.budget, max(len(steps) - 1, 0), plan.mapped.target.agents.state
     fixed = [Occupied("state of the runtime", RUNTIME, 0, state, 0, last)]
     if budget.stacks_in_l1:
         fixed.append(Occupied(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))

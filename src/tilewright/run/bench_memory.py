@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.errors import CompileError
 from tilewright.sim.platform import Memory
 from tilewright.target.memory import Memory as PlannedMemory
+from tilewright.target.runner import CYCLES
 from tilewright.target.target import Target
 
 STACK = 2064
@@ -18,7 +19,7 @@ CODE = 1 << 20
 
 
 def check_simulated(target: Target) -> None:
-    if not target.simulated:
+    if target.runner.unit != CYCLES:
         raise CompileError(
             f"target '{target.name}'", "runs on this machine, where nothing counts cycles",
             "measure one that has a virtual SoC: `tilewright targets`",
@@ -28,14 +29,14 @@ def check_simulated(target: Target) -> None:
 def working_memory(target: Target) -> tuple[int, int]:
     """The first address of the memory that kernels work in and the one behind its last."""
     check_simulated(target)
-    planned = target.hierarchy.l1 if target.cluster else target.memories[0]
+    planned = target.work_memory
     memory = _memory(target, planned)
     return memory.base + planned.base_offset, memory.base + memory.size
 
 
 def resident_start(target: Target) -> int:
     """Where constants lie that an accelerator reads in the weight memory; 0 without one."""
-    wmem = target.hierarchy.wmem if target.cluster else None
+    wmem = target.hierarchy.wmem if target.links else None
     return _memory(target, wmem).base + CODE if wmem else 0
 
 
@@ -47,9 +48,9 @@ def free_bytes(target: Target) -> int:
 
 def stack_bytes(target: Target) -> int:
     """What stacks and variables take of L1: nothing where each core has its own memory for them."""
-    if target.cluster is None:
+    if not target.agents.state:
         return OF_A_BOARD
-    return 0 if target.cluster.local_stack else target.cluster.cores * STACK + VARIABLES
+    return 0 if target.agents.local_stack else target.agents.cores * STACK + VARIABLES
 
 
 def _memory(target: Target, planned: PlannedMemory) -> Memory:

@@ -52,7 +52,7 @@ def build(folder: Path, calls: Sequence[BenchCall], target: Target, cores: int, 
     headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
     always = [*STRICT, *target.flags, *headers]
     compiled = [*always, f"-DTW_CORES={cores}", f"-DTW_BENCH_STACK={STACK}"]
-    of_kernels = [*always, "-include", ANY_CORES.name] if any_cores and target.cluster else compiled
+    of_kernels = [*always, "-include", ANY_CORES.name] if any_cores and target.agents.cores > 1 else compiled
     sources = dict.fromkeys((folder / name for name in ("boot.S", CORES.name, "main.c", *runtime)), compiled)
     sources |= dict.fromkeys((folder / name for name in instances), of_kernels)
     compiler, program = find_cross_compiler(), folder / "bench.elf"
@@ -78,7 +78,7 @@ def _surroundings(target: Target) -> dict[str, str]:
     """The runtime, and what boots a measurement."""
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
-    runtime = cluster_program.files(target) if target.cluster else board_program.runtime_files(target)
+    runtime = cluster_program.files(target) if target.links else board_program.runtime_files(target)
     stacks = f"tw_bench_stacks = {stack_bytes(target)};\ntw_bench_variables = {VARIABLES};\n"
     own = {path.name: path.read_text() for path in (CALLS, CORES, ANY_CORES)}
     return texts | runtime | own | {"stacks.ld": stacks, f"kernels/{PREFIX_FILE}": ""}
@@ -91,13 +91,13 @@ def _runtime_sources(target: Target, offloads: bool) -> list[str]:
 
 def _has_runtime_jobs(calls: Sequence[BenchCall], target: Target) -> bool:
     """Whether a runtime waits for accelerators; on a board their drivers do."""
-    return target.cluster is not None and any(call.instance.kernel.offloaded for call in calls)
+    return target.agents.runtime_waits and any(call.instance.kernel.offloaded for call in calls)
 
 
 def _main(calls: Sequence[BenchCall], target: Target) -> str:
     instances = list({call.instance.function: call.instance for call in calls}.values())
     headers = sorted({instance.kernel.params_header for instance in instances})
-    together = "cluster.h" if target.cluster else "platform.h"
+    together = "cluster.h" if target.links else "platform.h"
     lines = ["#include <math.h>", *(f'#include "{name}"' for name in (together, "bench.h", "bytes.h", *headers))]
     lines += [instance.prototype() for instance in instances]
     for i, call in enumerate(calls):
@@ -112,7 +112,7 @@ def _main(calls: Sequence[BenchCall], target: Target) -> str:
         "  int cooperative;",
         "} entry;",
         f"static const entry entries[] = {{{table}}};",
-        f"#define TW_BENCH_ON_CLUSTER {int(target.cluster is not None)}",
+        f"#define TW_BENCH_ON_CLUSTER {int(target.agents.cores > 1)}",
         f"#define TW_BENCH_OFFLOADS {int(_has_runtime_jobs(calls, target))}",
         f'#include "{CALLS.name}"',
         "",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tilewright.codegen.external_kernels import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
-from tilewright.errors import present
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, footprint, paint_stack
-from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, come_to
+from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, SocRun, come_to
 from tilewright.sim.program.elf import Elf
-from tilewright.target.target import Machine
+from tilewright.target.runner import Machine, virtual_soc
 from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 
 PROBE = "tw_probe"
@@ -39,19 +39,23 @@ class BoardProgram(SimulatedProgram):
         paint_stack(simulator)
         return elf
 
+    def counted(self, done: SocRun) -> dict[str, Any]:
+        clock = self.target.runner.clock_mhz
+        return {"instructions": done.instructions, "clock_mhz": clock, "footprint": done.footprint}
+
     def _footprint(self, simulator: Machine) -> Footprint:
         return footprint(simulator)
 
     def _built(self, inputs: Mapping[str, Array], name: str, network_flags: tuple[str, ...]) -> Path:
-        board = present(self.target.board, "run", "the target has no board")
+        runner = virtual_soc(self.target.runner, "run")
         self._write_inputs(inputs, CHANGING_INPUTS)
         flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
-        options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={board.stack}"]}
+        options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={self.target.agents.stack}"]}
         paths = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.rglob("*"))]
         sources = {path: options[Path(path).suffix] for path in paths if Path(path).suffix in options}
         sources["network.c"] = [*flags, *network_flags]
         sources = with_flags(sources, self.target, self.network.kernels)
-        shared = [board.library_flag] if board.library_flag else []
+        shared = [runner.library_flag] if runner.library_flag else []
         link = [*self.target.flags, *shared, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
         program = self.folder / name
         with blaming(self.target):

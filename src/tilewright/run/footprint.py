@@ -10,7 +10,7 @@ from tilewright.errors import CompileError, present
 from tilewright.sim.platform import Platform
 from tilewright.sim.program.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.simulator import Simulator
-from tilewright.target.target import Machine
+from tilewright.target.runner import Machine
 
 PAINT = b"\xa5"
 

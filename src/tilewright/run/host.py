@@ -20,6 +20,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
+from tilewright.target.runner import host_process
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -70,9 +71,14 @@ class HostNetwork:
     writer: Writer
 
 
+def processor_of(target: Target) -> str:
+    """Of the computer that a target's code is built for here: this one, where any will do."""
+    return host_process(target.runner).processor or NATIVE
+
+
 def check_machine(target: Target) -> None:
     """An error where this machine has not what the target's code asks of it."""
-    check_runs_here(target.processor or NATIVE)
+    check_runs_here(processor_of(target))
     check_threads_here(target.threads)
 
 
@@ -103,7 +109,7 @@ class HostPrograms:
         self, target: Target, compiler: Compiler, around: Sequence[str], more: Sequence[str] = ()
     ) -> list[Path]:
         """Of the networks, their kernels and what is around them; `more` are further options of the compiler."""
-        chosen = processor_flags(target.processor or NATIVE, compiler.is_zig)
+        chosen = processor_flags(processor_of(target), compiler.is_zig)
         flags = [*STRICT, *target.flags, *chosen, "-g0", "-I.", *LOADABLE, *more]
         probed = [*flags, f"-DTILEWRIGHT_PROBE={self.probe}"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]

@@ -27,7 +27,8 @@ from tilewright.run.bench_program import BenchCall, build
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
-from tilewright.target.target import Model, Target
+from tilewright.target.runner import CYCLES, Model
+from tilewright.target.target import Target
 
 REGISTERS = 256
 """Of a user's device that are looked at."""
@@ -149,7 +150,7 @@ def _call(case: Case, layout: CasePlaces) -> BenchCall:
 
 def has_room(case: Case, target: Target) -> bool:
     """Whether its operands, results and working memory fit beside the stacks; on this machine all do."""
-    if not target.simulated:
+    if target.runner.unit != CYCLES:
         return True
     layout = _layout(case, target)
     return layout.end - layout.start <= free_bytes(target)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.watching.calls import around_call, return_addresses
 from tilewright.sim.watching.probes import Probe
-from tilewright.target.target import Machine
+from tilewright.target.runner import Machine
 from tilewright.toolchain.compiler import find_cross_compiler
 
 MAX_CYCLES = 20_000_000_000
@@ -161,13 +162,16 @@ class SimulatedProgram(ABC):
     def _write_inputs(self, inputs: Mapping[str, Array], section: str) -> None:
         data = [np.ascontiguousarray(inputs[name]).tobytes() for name in self.network.schedule.graph.inputs]
         (self.folder / "inputs.bin").write_bytes(b"".join(data))
-        memory = self.target.hierarchy.l2 if self.target.cluster else self.target.memories[0]
-        source = inputs_source(data, memory.placement, section, input_arena(self.network))
+        source = inputs_source(data, self.target.home_memory.placement, section, input_arena(self.network))
         (self.folder / "inputs.S").write_text(source)
 
     def layers(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor that a layer makes, by name, where they live long enough to be looked at."""
         raise InternalError("layers", f"target {self.target.name} has no time at which one is whole")
+
+    def counted(self, done: SocRun) -> dict[str, Any]:
+        """What else is said of a run, where one core executes all of it."""
+        return {}
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
         simulator = self.target.machine()

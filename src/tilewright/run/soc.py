@@ -7,12 +7,10 @@ from pathlib import Path
 
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.program_call import CONSTANT_INPUTS
-from tilewright.errors import present
 from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram
 from tilewright.sim.program.elf import load_in_place
-from tilewright.target.target import Cluster
 from tilewright.toolchain.compiler import compile_objects, link_objects
 
 LINK_SCRIPT_WITH_L1_CODE = "runtime/link_code_in_l1.ld"
@@ -63,10 +61,6 @@ class SocProgram(SimulatedProgram):
         name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
         if name.startswith("kernels/"):
             return self.writer.kernel_calls[source.name]
-        if name.removeprefix("runtime/") in self._cluster.every_layer:
+        if name.removeprefix("runtime/") in self.target.agents.every_layer:
             return len(layers)
         return int(name == "network.c" or name.startswith("runtime/libc/"))
-
-    @property
-    def _cluster(self) -> Cluster:
-        return present(self.target.cluster, "run", "the target has no cluster")

@@ -8,68 +8,67 @@ from dataclasses import replace
 from tilewright.emulator.qemu_machines import moved
 from tilewright.errors import CompileError
 from tilewright.sim.platform import PAGE, Platform
-from tilewright.sim.platforms import find_platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
 from tilewright.target.memory import ARENA, STACK, Memory, holding
+from tilewright.target.runner import EMULATORS, QEMU, UNICORN, VirtualSoc, virtual_soc
 from tilewright.target.settings import Settings
-from tilewright.target.target import Board, Target
+from tilewright.target.target import Target
 
 RAM = "ram"
 """Stands for whatever memory of a board has what changes."""
-QEMU = "qemu"
 SMALLEST_STACK, STACK_UNIT = 256, 16
 LARGEST = 1 << 28
 """Bytes of a memory: as far as the next one begins."""
 
 
 def adapted(target: Target, settings: Settings) -> Target:
-    """The target with what the settings say; what they do not speak of stays."""
-    if target.board is None:
+    """The target with what the settings say of its core and memories; what they do not speak of stays."""
+    if not target.agents.isa:
         return target
     _check_emulator(target, settings.emulator)
-    if target.emulated and settings.isa:
+    runner, agents = virtual_soc(target.runner, f"target {target.name}"), target.agents
+    if runner.emulator and settings.isa:
         raise CompileError(
             f"--isa {settings.isa}",
             f"{target.name} has a fixed instruction set",
             "leave it out, or choose --target rv32",
         )
-    isa = target.board.isa if target.emulated else check_isa(settings.isa or target.board.isa)
+    isa = agents.isa if runner.emulator else check_isa(settings.isa or agents.isa)
     memories = _memories(target, dict(settings.memories))
-    stack = target.board.stack if settings.stack is None else settings.stack
+    stack = agents.stack if settings.stack is None else settings.stack
     if stack < SMALLEST_STACK or stack % STACK_UNIT:
         raise CompileError(
             f"--stack {stack}", f"is not a multiple of {STACK_UNIT} of at least {SMALLEST_STACK} bytes",
-            f"for example --stack {target.board.stack}",
+            f"for example --stack {agents.stack}",
         )  # fmt: skip
-    clock = settings.clock_mhz if settings.clock_mhz is not None else target.board.clock_mhz
-    if not 0 < clock < float("inf"):
+    clock = settings.clock_mhz if settings.clock_mhz is not None else runner.clock_mhz
+    if clock is None or not 0 < clock < float("inf"):
         raise CompileError(f"--clock {clock:g}", "is not a number of MHz above 0", "for example --clock 100")
     resized = {memory.symbol: memory.bytes or 0 for memory in memories if not memory.banks}
     platform = _platform(target.platform, resized)
     flags = target.flags
-    if not target.emulated:
+    if not runner.emulator:
         groups = tuple(replace(group, has_float=has_float(isa)) for group in platform.groups)
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
-    measured = target.board.measured_isa or target.board.isa
-    board = replace(target.board, platform=platform, isa=isa, clock_mhz=clock, measured_isa=measured, stack=stack)
-    if settings.emulator == QEMU or board.emulator == QEMU:
-        board = in_qemu(board)
-    return replace(target, memories=memories, flags=flags, board=board)
+    agents = replace(agents, isa=isa, measured_isa=agents.measured_isa or agents.isa, stack=stack)
+    runner = replace(runner, platform=platform, clock_mhz=clock)
+    if QEMU in (settings.emulator, runner.emulator):
+        runner = in_qemu(runner)
+    return replace(target, memories=memories, flags=flags, agents=agents, runner=runner)
 
 
-def in_qemu(board: Board) -> Board:
+def in_qemu(runner: VirtualSoc) -> VirtualSoc:
     """The same core and memories on one of QEMU's boards, which has them at addresses of its own."""
-    return replace(board, platform=moved(find_platform(board.platform)), emulator=QEMU)
+    return replace(runner, platform=moved(runner.chip), emulator=QEMU)
 
 
 def _check_emulator(target: Target, wanted: str) -> None:
-    known = ("unicorn", QEMU)
-    if wanted not in ("", *known):
-        raise CompileError(f"--emulator {wanted}", "is unknown", f"use {' or '.join(known)}")
-    if wanted and not target.emulated:
+    if wanted not in ("", *EMULATORS):
+        raise CompileError(f"--emulator {wanted}", "is unknown", f"use {' or '.join(EMULATORS)}")
+    if wanted and not target.runner.emulator:
         raise CompileError(f"--emulator {wanted}", f"{target.name} runs on the virtual SoC", "leave the option out")
-    if wanted == "unicorn" and target.board is not None and target.board.emulator != wanted:
+    if wanted == UNICORN and target.runner.emulator != wanted:
         raise CompileError(
             f"--emulator {wanted}", f"does not emulate {target.name}", "leave the option out: QEMU runs it"
         )

@@ -12,10 +12,7 @@ from tilewright.tiling.tiles import TileGrid
 
 
 def fastest_first(mapped: Mapped) -> Mapped:
-    """On a target without a cluster: of the cores and the accelerators that take a layer, the one with the fewest
-    predicted cycles is preferred."""
-    if mapped.target.cluster is not None:
-        return mapped
+    """Of the cores and the accelerators that take a layer, the one with the fewest predicted cycles is preferred."""
     choices, alternatives = dict(mapped.choices), dict(mapped.alternatives)
     estimates: dict[str, tuple[Estimate, ...]] = {}
     for node in mapped.graph.nodes:
@@ -51,6 +48,6 @@ def _cycles(mapped: Mapped, choice: Choice) -> float:
     """Of the whole layer, predicted; the core waits for the accelerator."""
     types = mapped.graph.all_types(choice.node)
     grid = TileGrid(choice.node.op, types, tuple(choice.node.results()))
-    cores = mapped.target.cluster.cores if mapped.target.cluster else 1
+    cores = mapped.target.agents.cores
     found = call_cycles(mapped.target.costs, choice.kernel, choice.node.op, types, work(grid, {}), cores)
     return found.cores + found.submitting + found.engine

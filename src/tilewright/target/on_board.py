@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tilewright.errors import present
 from tilewright.sim.platform import Memory as Place
 from tilewright.sim.platform import Platform, ReadPort
 from tilewright.target.board_file import BoardFile, BoardMemory
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, Memory, holding
+from tilewright.target.runner import virtual_soc
 from tilewright.target.target import Target
 
 RAM = "RAM"
@@ -19,7 +19,6 @@ RAM = "RAM"
 def on_board(core: Target, file: BoardFile) -> Target:
     """The target of a core with the memories and the clock of a board; of several memories for a purpose the first in
     the file is preferred."""
-    board = present(core.board, f"target {core.name}", "has no board")
     groups = core.platform.groups
     places = tuple(_place(memory, groups[0].name) for memory in file.memory)
     platform = Platform(file.name, f"{file.summary}; {file.cpu}", groups, places)
@@ -27,7 +26,7 @@ def on_board(core: Target, file: BoardFile) -> Target:
     return replace(
         core, name=file.name, summary=file.summary,
         memories=(*_ram(file.memory, used), *_read_only(file.memory, code)),
-        board=replace(board, platform=platform, clock_mhz=float(file.clock_mhz)),
+        runner=replace(virtual_soc(core.runner, core.name), platform=platform, clock_mhz=float(file.clock_mhz)),
     )  # fmt: skip
 
 

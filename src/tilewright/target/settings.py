@@ -1,64 +1,206 @@
-"""What a user may ask of a target."""
+"""What a user may ask of a target: every option, declared once with the machines that have it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from tilewright.errors import CompileError
+from tilewright.target.options import FOLDERS, PAIRS, SIZES, SWITCH, WORDS, Machines, Option, option, option_of
+
+if TYPE_CHECKING:
+    from tilewright.target.target import Target
 
 CYCLES, RAM = "cycles", "ram"
 GOALS = (CYCLES, RAM)
 """What a network may be compiled for first."""
+CODE_IN_L1 = "link_code_in_l1.ld"
+"""The linker script of a target whose L1 may hold code."""
+CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
+"""Headings of the options that are for some targets only."""
+
+
+def has_sizes(target: Target) -> bool:
+    """Whether its memories have sizes of their own, of which less or more may be asked for."""
+    return bool(target.links) or any(memory.holds for memory in target.memories)
+
+
+def may_have_code_in_l1(target: Target) -> bool:
+    return CODE_IN_L1 in target.runtime_files()
+
+
+NO_CLUSTER = "target {target} has no cluster whose cores, tiles or buffering could be set"
+ANOTHER = "leave the options out, or choose a target with a cluster"
+ANY = Machines(lambda target: True, "")
+TILED = Machines(lambda target: bool(target.links), NO_CLUSTER, ANOTHER, CLUSTER)
+PLANNED = Machines(has_sizes, NO_CLUSTER, ANOTHER, CLUSTER)
+SIZED = Machines(has_sizes, "target {target} has no memory whose size could be set: the caller provides it", ANOTHER)
+WITH_CODE_IN_L1 = Machines(
+    may_have_code_in_l1, "target {target} runs no code from L1", "leave the option out", CLUSTER
+)  # fmt: skip
+PACKING = Machines(
+    lambda target: not target.links, "packs weights by itself where that saves cycles", "leave --pack-weights out",
+    BOARD, where="target {target}",
+)  # fmt: skip
+WHOLE_LAYERS = Machines(
+    lambda target: not target.links, "target {target} has a cluster, which computes in tiles anyway",
+    "leave it out, or give less memory: --memory NAME=BYTES", BOARD,
+)  # fmt: skip
+KNOWN_CORE = Machines(
+    lambda target: bool(target.agents.isa), "target {target} does not have this option", heading=BOARD
+)  # fmt: skip
+COMPUTERS = Machines(
+    lambda target: target.for_processor is not None, "is for target cpu, not for {target}",
+    "leave it out, or --target cpu", COMPUTER,
+)  # fmt: skip
+SIMULATED = Machines(
+    lambda target: target.runner.chip is not None, "runs on this machine, where there are no accelerators",
+    "choose one on the virtual SoC: `tilewright targets` lists them", where="target {target}",
+)  # fmt: skip
+UNWEIGHED = Machines(
+    lambda target: not target.links, "chooses kernels by measured cycles, which those of --kernels do not have",
+    "choose a target without a cluster: generic, rv32 or a Cortex-M", where="target {target}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may ask of a target: of one with a cluster, but for what is said to be a board's."""
+    """What is asked of a target; what is not asked for is as the target has it."""
 
-    cores: int | None = None
-    l1: int | None = None
-    l2: int | None = None
-    home: str = ""
-    """The memory that constants live in; empty for L2, and the weight memory or L3 for what L2 does not hold."""
-    buffering: str = "auto"
-    """single, double or auto."""
-    engines: tuple[str, ...] = ()
-    time_limit: float = 10.0
-    weight_memory: bool = True
+    cores: int | None = option(
+        None, "--cores", "Number of the cluster's cores to use; all by default.", TILED, least=1
+    )  # fmt: skip
+    l1: int | None = option(
+        None, "--l1", "Bytes of L1 (for tiles) to use; all by default.", TILED, metavar="BYTES", least=1
+    )  # fmt: skip
+    l2: int | None = option(
+        None, "--l2", "Bytes of L2 (for tensors) to use; all by default.", TILED, metavar="BYTES", least=1
+    )  # fmt: skip
+    home: str = option(
+        "", "--home", "The memory for constants, for example L3; L2 if they fit by default.", TILED, metavar="MEMORY"
+    )  # fmt: skip
+    buffering: str = option(
+        "auto", "--buffering", "Buffers of tiles: single, double, or auto (the faster one).", TILED,
+        choices=("single", "double", "auto"),
+    )  # fmt: skip
+    engines: tuple[str, ...] = option(
+        (), "--engines", "Engines to use, separated by commas, for example cluster; all by default.", ANY, form=WORDS
+    )  # fmt: skip
+    weight_memory: bool = option(
+        True, "--weight-memory", "Whether to use the target's weight memory (WMEM), if it has one.", TILED,
+        metavar="on|off", form=SWITCH,
+    )  # fmt: skip
     """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
-    memories: tuple[tuple[str, int], ...] = ()
-    """Names of memories, in small letters, and how many bytes of each may be used; `l1` and `l2` above are short forms
-    for the memory of the tiles and the one of the tensors."""
-    placed: tuple[tuple[str, str], ...] = ()
-    """Names of nodes and the engines that they are for."""
-    code_in_l1: bool = False
-    """Whether what L1 has free holds code. The chip's public simulator does not take it: unconfirmed."""
-    numerics: str = ""
-    """exact or hardware: whether requantisations are what the network says to the bit, or what the hardware has; empty
-    for what the target does where the network's format leaves the rounding open."""
-    packed_weights: bool = False
-    """Whether a target without a cluster stores weights of at most 4 bits in 2 or 4 bits: less flash, more cycles. With
-    a cluster, what that costs decides."""
-    pinned: tuple[tuple[str, str], ...] = ()
+    placed: tuple[tuple[str, str], ...] = option(
+        (), "--place", "Compute a node on this engine. Repeatable.", TILED, metavar="NODE=ENGINE", form=PAIRS
+    )  # fmt: skip
+    memories: tuple[tuple[str, int], ...] = option(
+        (), "--memory", "Bytes of a memory to use, for example l3=4000000 or ram=65536. Repeatable.", SIZED,
+        metavar="NAME=BYTES", form=SIZES,
+    )  # fmt: skip
+    """Names in small letters; `l1` and `l2` are short forms for the memory of the tiles and that of the tensors."""
+    code_in_l1: bool = option(
+        False, "--code-in-l1",
+        "Put code into unused L1. Unconfirmed: the chip's public simulator does not run such programs.",
+        WITH_CODE_IN_L1,
+    )  # fmt: skip
+    time_limit: float = option(
+        10.0, "--time-limit", "Limit of the planner's search, in seconds (approximate).", PLANNED, least=0.0
+    )  # fmt: skip
+    numerics: str = option(
+        "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
+        "hardly ever differ. By default hardware, if the model's format leaves the rounding open and the target gains "
+        "from it.", ANY, metavar="exact|hardware",
+    )  # fmt: skip
+    packed_weights: bool = option(
+        False, "--pack-weights", "Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.", PACKING
+    )  # fmt: skip
+    """Where links bring tiles, what that costs decides."""
+    processor: str = option(
+        "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76 and others.", COMPUTERS,
+        metavar="NAME",
+    )  # fmt: skip
+    threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
+    """Those that compute a layer together."""
+    pins_threads: bool = option(False, "--pin", "Pin each thread to one processor.", COMPUTERS)
+    isa: str = option(
+        "", "--isa", "Target rv32: the instruction set, for example rv32imafc.", KNOWN_CORE, metavar="NAME"
+    )  # fmt: skip
+    clock_mhz: float | None = option(
+        None, "--clock", "Clock, to convert cycles to time; the board's by default.", KNOWN_CORE, metavar="MHZ"
+    )  # fmt: skip
+    emulator: str = option(
+        "", "--emulator", "What runs programs for Cortex-M: unicorn, or qemu if installed.", KNOWN_CORE, metavar="NAME"
+    )  # fmt: skip
+    stack: int | None = option(None, "--stack", "Size of the stack.", KNOWN_CORE, metavar="BYTES", least=0)
+    """Bytes of RAM."""
+    copied_weights: int = option(
+        0, "--copy-weights", "RAM for copies of weights from flash with wait states.", KNOWN_CORE, metavar="BYTES",
+        least=0,
+    )  # fmt: skip
+    """Bytes of RAM, of those that are left."""
+    accelerators: tuple[str, ...] = option(
+        (), "--accelerator",
+        "An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.", SIMULATED,
+        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
+    )  # fmt: skip
+    kernels: tuple[str, ...] = option(
+        (), "--kernels", "Kernels of your own, preferred to the target's. Repeatable.", UNWEIGHED,
+        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
+    )  # fmt: skip
+    optimise: str = option(
+        CYCLES, "--optimise", "For the fewest cycles, or for less RAM with more cycles.", WHOLE_LAYERS,
+        metavar="cycles|ram", choices=GOALS,
+    )  # fmt: skip
+    pinned: tuple[tuple[str, str], ...] = option((), "", "", TILED)
     """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
     program has it."""
-    accelerators: tuple[str, ...] = ()
-    """Folders of declared accelerators, each with its parameters: `FOLDER:name=value,...`."""
-    processor: str = ""
-    """Of a target for computers: what its code may use; empty for what this machine has."""
-    threads: int = 1
-    """Of a target for computers: those that compute a layer together."""
-    pins_threads: bool = False
-    """Whether each of them stays on one processor."""
-    kernels: tuple[str, ...] = ()
-    """Folders of kernels from outside the package, each with its parameters: `FOLDER:name=value,...`."""
-    isa: str = ""
-    """Of a board: the instructions that its core has; empty for the board's own."""
-    clock_mhz: float | None = None
-    """Of a board."""
-    optimise: str = CYCLES
-    """Of GOALS, without a cluster: few cycles, or little RAM for more cycles."""
-    emulator: str = ""
-    """Of a board with an Arm core: unicorn or qemu; empty for the board's own."""
-    stack: int | None = None
-    """Of a board: bytes of its RAM."""
-    copied_weights: int = 0
-    """Of a board: bytes of its RAM, of those that are left, for copies of weights that flash delivers slowly."""
+
+
+DEFAULT = Settings()
+OPTIONS: Mapping[str, Option] = {one.name: option_of(one.metadata) for one in fields(Settings)}
+"""By the names of fields."""
+
+
+def has_option(target: Target, name: str) -> bool:
+    return OPTIONS[name].machines.has(target)
+
+
+def check_options(target: Target, settings: Settings) -> None:
+    """Refuse what a target does not have."""
+    for name, one in OPTIONS.items():
+        value = getattr(settings, name)
+        if value != getattr(DEFAULT, name):
+            one.check(value)
+            if not one.machines.has(target):
+                raise one.machines.refuse(one, value, target)
+
+
+def with_options(settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """Settings with what was asked for by itself, called as fields or options are; folders come on top of those that
+    are there."""
+    fields_of = {name: field for field, one in OPTIONS.items() for name in (field, one.name) if one.flag}
+    changed: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in fields_of:
+            near = get_close_matches(name, fields_of)
+            raise TypeError(f"'{name}' is no option of compile()" + (f": did you mean '{near[0]}'?" if near else ""))
+        if value is not None:
+            changed[fields_of[name]] = _value(OPTIONS[fields_of[name]], name, value, getattr(settings, fields_of[name]))
+    return replace(settings, **changed)
+
+
+def _value(one: Option, name: str, value: Any, before: Any) -> Any:
+    """As a field has it."""
+    if isinstance(before, int) and not isinstance(before, bool) and not isinstance(value, int):
+        raise CompileError(f"{name}={value!r}", "is not a whole number", f"for example {name}={before}")
+    match one.form:
+        case "folders":
+            return (*before, *map(str, value))
+        case "words":
+            return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+        case "pairs" | "sizes":
+            return tuple(value.items()) if isinstance(value, Mapping) else tuple(value)
+    return value

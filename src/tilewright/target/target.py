@@ -6,31 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
-from tilewright.emulator.machine import Emulator
-from tilewright.emulator.qemu import Qemu
-from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
-from tilewright.sim.platform import Flavour, Platform
-from tilewright.sim.platforms import find_platform
+from tilewright.sim.platform import Platform
 from tilewright.sim.simulator import Simulator
-from tilewright.sim.user.device import UserDevice
+from tilewright.target.agents import Agents
 from tilewright.target.caches import Caches
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
 from tilewright.target.peak import Peak
 from tilewright.target.processors import PROCESSORS
+from tilewright.target.runner import HostProcess, Machine, Model, Runner, virtual_soc, with_models
 
-Machine = Simulator | Emulator | Qemu
-"""What programs run on, where that is not this machine."""
 COSTS_OF_A_FAMILY = "costs"
 """The folder of what was measured, where several targets share theirs."""
-AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,65 +59,6 @@ class Engine:
     """What it does in a cycle at best; None where that is not known."""
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Cores that work together on tiles in a memory that they share, and one that moves data meanwhile."""
-
-    cores: int
-    dma_core: int
-    """The number of the core that moves data and drives accelerators; it computes nothing, unless its number is one of
-    those that do."""
-    platform: str | Platform
-    """The simulated SoC that programs for this target run on: its name in `sim/`, or its description."""
-    state: int
-    """Bytes of L1 for the runtime's variables."""
-    stack: int
-    """Bytes of stack for each core beyond what kernels need."""
-    waiting_stack: int = 0
-    """And for the one that drives accelerators, where kernels wait for room among jobs that end in order: transfers
-    begin meanwhile."""
-    local_stack: int = 0
-    """Bytes of stack that each core has beside L1, in banks of its own; 0 where it has none."""
-    prefetch_slots: int = 8
-    """Layers whose prefetched data may be in flight at once."""
-    offload_slots: int = 4
-    """Layers that an accelerator may be at work for at once."""
-    every_layer: tuple[str, ...] = ("pipeline.c", "per_core.c", "dma.c")
-    """Files of the runtime whose code every layer runs."""
-
-
-@dataclass(frozen=True)
-class Board:
-    """One core that computes layer by layer in one memory, on the virtual SoC."""
-
-    platform: str | Platform
-    """Its name in `sim/`, or its description. Memories are called there as in the target."""
-    isa: str
-    """The instructions that the compiler may use, and the core has."""
-    stack: int
-    """Bytes of the memory that the network computes in."""
-    clock_mhz: float = 100.0
-    """What cycles are turned into seconds with."""
-    measured_isa: str = ""
-    """With which the target's costs were measured, if not `isa`."""
-    emulator: str = "unicorn"
-    """What runs programs where the core is Arm's: unicorn or qemu."""
-    library_flag: str = ""
-    """A compiler flag for another core, whose library this one takes too: zig builds one for each."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """What stands for a device of the platform that a user has declared."""
-
-    name: str
-    """Of the device."""
-    make: Callable[[], UserDevice | Path]
-    """A new one, or the C file that it is built from."""
-    includes: tuple[Path, ...] = ()
-    """Where such a file finds headers."""
-
-
 @dataclass(frozen=True, eq=False)
 class ExternalKernels:
     """Kernels from outside the package: where their files lie, and what they need of a library that they call."""
@@ -151,25 +85,22 @@ class Target:
     engines: tuple[Engine, ...]
     memories: tuple[Memory, ...]
     folder: Path
-    """Where `kernels/` and, of a cluster, `runtime/` lie."""
+    """Where `kernels/` and, without an operating system, `runtime/` lie."""
     bases: tuple[Path, ...] = ()
     """Folders whose kernels and runtime it also uses; the first that has a file counts."""
     links: tuple[Link, ...] = ()
+    """Where there are some, layers are cut into tiles, which are moved along them."""
+    agents: Agents = field(default_factory=Agents)
+    runner: Runner = field(default_factory=HostProcess)
     flags: tuple[str, ...] = ()
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
-    cluster: Cluster | None = None
-    """None where one core works in one memory."""
-    board: Board | None = None
-    """Where that core is simulated, and not this machine's."""
     costs: Costs = field(default_factory=Costs)
     stacks: Mapping[str, int] = field(default_factory=dict)
     """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
-    processor: str = ""
-    """Of the computers whose code it is; empty where the C is to suit any."""
     for_processor: Callable[[str], Target] | None = None
     """The same for another processor, where it is for computers."""
     threads: int = 1
@@ -201,7 +132,7 @@ class Target:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        """Of a target with a cluster: its memories by what they are for."""
+        """Where there are links: its memories by what they are for."""
         return hierarchy(self.memories, self.links)
 
     @property
@@ -215,45 +146,33 @@ class Target:
         first = (one for engine in self.engines for one in engine.passes)
         return (*first, *self.passes, *(one for engine in self.engines for one in engine.late_passes))
 
-    @cached_property
+    @property
     def platform(self) -> Platform:
         """The simulated SoC that programs for this target run on."""
-        where = self.cluster or self.board
-        if where is None:
-            raise InternalError(f"target {self.name}", "runs on this machine, not on a virtual SoC")
-        return find_platform(where.platform)
+        return virtual_soc(self.runner, f"target {self.name}").chip
 
     @property
-    def simulated(self) -> bool:
-        """Whether programs run on the virtual SoC rather than on this machine."""
-        return self.cluster is not None or self.board is not None
+    def work_memory(self) -> Memory:
+        """Where kernels compute: that of the tiles, or the one that has the arena."""
+        return self.hierarchy.l1 if self.links else self.memories[0]
+
+    @property
+    def home_memory(self) -> Memory:
+        """Where tensors live, inputs and outputs too: the one that tiles are cut out of, or that of the arena."""
+        return self.hierarchy.l2 if self.links else self.memories[0]
 
     def on_platform(self, platform: Platform, state: int) -> Target:
-        """The same on another platform, with more bytes of L1 for the runtime's variables where there is a cluster."""
-        if self.cluster is not None:
-            return replace(self, cluster=replace(self.cluster, platform=platform, state=self.cluster.state + state))
-        board = present(self.board, f"target {self.name}", "runs on this machine, not on a virtual SoC")
-        return replace(self, board=replace(board, platform=platform))
-
-    @property
-    def emulated(self) -> bool:
-        """Whether its core is Arm's, which the virtual SoC does not have."""
-        return self.simulated and self.platform.groups[0].flavour == Flavour.THUMB
+        """The same on another chip, with so many bytes more for variables of the runtime."""
+        runner = virtual_soc(self.runner, f"target {self.name}").on(platform)
+        return replace(self, runner=runner, agents=replace(self.agents, state=self.agents.state + state))
 
     def machine(self) -> Machine:
         """What its programs run on: the virtual SoC, or what emulates its core."""
-        if self.board is None or not self.emulated:
-            return self.simulator()
-        return Qemu(self.platform) if self.board.emulator == "qemu" else self._with_models(Emulator(self.platform))
+        return virtual_soc(self.runner, f"target {self.name}").machine(self.models)
 
     def simulator(self) -> Simulator:
         """Its virtual SoC with all devices that a user has added."""
-        return self._with_models(Simulator(self.platform))
-
-    def _with_models(self, made: AnyMachine) -> AnyMachine:
-        for model in self.models:
-            made.attach(model.name, model.make(), model.includes)
-        return made
+        return with_models(Simulator(self.platform), self.models)
 
     def applies(self, activation: type[Op], op: type[Op]) -> bool:
         """Whether all kernels of floats for an operator apply an activation to its results."""

@@ -41,9 +41,11 @@ def find(name: str) -> Target:
 
 
 def first_simulated() -> str:
-    """The name of a target with a virtual cluster, for those to whom it does not matter which: the smallest."""
-    clusters = {name: cluster.cores for name in names() if (cluster := find(name).cluster) is not None}
-    return min(clusters, key=lambda name: (clusters[name], name))
+    """The name of a simulated target whose runtime drives accelerators, for those to whom it does not matter which:
+    the smallest."""
+    agents = {name: find(name).agents for name in names()}
+    cores = {name: one.cores for name, one in agents.items() if one.runtime_waits}
+    return min(cores, key=lambda name: (cores[name], name))
 
 
 # ---- boards ----
@@ -79,6 +81,6 @@ def find_board(name: str) -> Target:
     if not is_board(name):
         hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
         raise CompileError(f"board '{name}'", "is unknown", hint)
-    cores = [core for core in names() if find(core).emulated]
+    cores = [core for core in names() if find(core).runner.emulator]
     file = read_board(_board_files().get(name, Path(name)), cores)
     return on_board(find(file.cpu), file)

@@ -14,7 +14,7 @@ from tilewright.ir.types import type_of
 from tilewright.ops._cells import Cells
 from tilewright.ops.grucells import GRUCells
 from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, split_steps, steps_at_once
-from tilewright.planner.refit.refit import refit
+from tilewright.planner.refit.refit import refit_tiles
 from tilewright.target.settings import Settings
 
 
@@ -78,7 +78,7 @@ def test_memories_decide_how_many_steps() -> None:
 def test_what_does_not_fit_comes_in_parts(l1: int, apart: bool) -> None:
     graph = network(KINDS[0], steps=40, hidden=24 if apart else 16)
     lowered = pipeline.stage(graph, "siracusa", "lowered")
-    changed = refit(lowered, targets.find("siracusa"), Settings(l1=l1))
+    changed = refit_tiles(lowered, targets.find("siracusa"), Settings(l1=l1))
     found = [node for node in changed.nodes if isinstance(node.op, Cells)]
     assert len(found) == 40 if apart else 1 < len(found) < 10
     check(graph, changed)

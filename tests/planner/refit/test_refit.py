@@ -16,7 +16,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
 from tilewright.planner.cluster.capacity import COPIED_SHARE
 from tilewright.planner.refit import refit as refitting
-from tilewright.planner.refit.refit import needs_concat_copy, needs_reduction_split, refit
+from tilewright.planner.refit.refit import needs_concat_copy, needs_reduction_split, refit_tiles
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import Settings
 
@@ -38,7 +38,7 @@ def lowered(name: str) -> Graph:
 
 
 def fitted(name: str, settings: Settings) -> Graph:
-    return refit(lowered(name), targets.find(TARGET), settings)
+    return refit_tiles(lowered(name), targets.find(TARGET), settings)
 
 
 def count(graph: Graph, *kinds: str) -> int:

@@ -19,7 +19,7 @@ from tilewright.pipeline import Compiled
 from tilewright.planner.refit import strips
 from tilewright.planner.schedule.schedule import interpret
 from tilewright.program import Program
-from tilewright.target.settings import RAM, Settings
+from tilewright.target.settings import DEFAULT, RAM, Settings
 
 SMALL = Settings(optimise=RAM)
 
@@ -35,9 +35,7 @@ def mobile() -> Graph:
 
 def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
     graph = mobile()
-    whole, strips = (
-        pipeline.stage(graph, "cortex-m4", "schedule", settings=settings) for settings in (pipeline.DEFAULT, SMALL)
-    )
+    whole, strips = (pipeline.stage(graph, "cortex-m4", "schedule", settings=settings) for settings in (DEFAULT, SMALL))
     assert 2 * strips.arena_bytes < whole.arena_bytes
     (note,) = set(strips.graph.notes) - set(whole.graph.notes)
     assert f"the arena needs {strips.arena_bytes} bytes instead of {whole.arena_bytes}" in note
@@ -110,7 +108,7 @@ def test_engines_share_the_constants_of_strips() -> None:
     """Weights that are arranged for kernels are there once, not once for each strip."""
     target = targets.find("rv32")
     whole, strips = (
-        pipeline.stage(mobile(), target.name, "schedule", settings=settings) for settings in (pipeline.DEFAULT, SMALL)
+        pipeline.stage(mobile(), target.name, "schedule", settings=settings) for settings in (DEFAULT, SMALL)
     )
     assert len(strips.calls) > len(whole.calls)
     assert strips.flash_bytes <= whole.flash_bytes + 16

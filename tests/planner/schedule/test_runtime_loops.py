@@ -98,7 +98,7 @@ def scheduled(name: str, settings: Settings) -> tuple[Plan, Schedule]:
 def expected(plan: Plan, schedule: Schedule, number: int) -> list[str]:
     """What a core does; `number` is the DMA core's, or that of one that computes."""
     assert schedule.tiles is not None
-    dma_core = SIRACUSA.cluster.dma_core if SIRACUSA.cluster else -1
+    dma_core = SIRACUSA.agents.dma_core
     own = {DMA} if number == dma_core else {CORES, core(number)}
     lines: list[str] = []
     groups: dict[int, int] = {}

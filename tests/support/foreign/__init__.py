@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.processors import processor_of
 from tilewright.codegen.arena import ArenaWriter
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError
@@ -42,13 +43,13 @@ class ForeignProgram(HostPrograms):
     """A network as a program for another machine's Linux."""
 
     def __init__(self, schedule: Schedule, files: Mapping[str, str], name: str) -> None:
-        self.graph, self.processor = schedule.graph, schedule.target.processor
+        self.graph, self.processor = schedule.graph, processor_of(schedule.target)
         super().__init__([HostNetwork(schedule, files, ArenaWriter(schedule, symbol_prefix(name)))])
 
     def _build(self, target: Target, cc: str | None) -> None:
         for path in (*LIBRARY.iterdir(), Path(__file__).parent / "start.c"):
             shutil.copy(path, self.folder)
-        machine = ["-target", f"{PROCESSORS[target.processor].machine}-freestanding-none"]
+        machine = ["-target", f"{PROCESSORS[processor_of(target)].machine}-freestanding-none"]
         compiler = find_cross_compiler()
         objects = self._objects(target, compiler, ("start.c", "math.c"), [*machine, "-ffreestanding"])
         flags = [*machine, "-nostdlib", "-Os"]

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.checks import Case
 from tests.support.foreign import ForeignProgram, emulator
+from tests.support.processors import processor_of
 from tests.support.quickly import quickly
 from tilewright import pipeline
 from tilewright.codegen.arena import ArenaWriter
@@ -87,6 +88,6 @@ def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pyte
 
 def _outputs(schedule: Schedule, files: Mapping[str, str], name: str, feeds: dict[str, Array]) -> dict[str, Array]:
     """Emulated wherever that is possible: the same objects are part of other tests' programs."""
-    if schedule.target.processor != NATIVE and shutil.which(emulator(schedule.target.processor)):
+    if processor_of(schedule.target) != NATIVE and shutil.which(emulator(processor_of(schedule.target))):
         return ForeignProgram(schedule, files, name).outputs(feeds)
     return HostProgram(schedule, files, ArenaWriter(schedule, name), None).run(feeds).outputs

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import quickly
+from tests.support.processors import processor_of
 from tilewright import targets
 from tilewright.target.processors import PROCESSORS, processor_flags, vectors_of
 from tilewright.target.target import Target
@@ -77,7 +78,7 @@ def check(words: Sequence[str], folder: Path) -> None:
 def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
-    is_elsewhere = target.emulated or target.name in WITH_INSTRUCTIONS
+    is_elsewhere = bool(target.runner.emulator) or target.name in WITH_INSTRUCTIONS
     if cc and is_elsewhere:
         pytest.skip(f"{cc} is for this machine, the kernels of {target.name} are for its core")
     compiler, sources = find_compiler(cc), own_sources(target)
@@ -90,9 +91,9 @@ def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -
 
 
 def for_computer(target: Target, compiler: Compiler) -> list[str]:
-    if not target.processor:
+    if not processor_of(target):
         return []
-    return [*target.definitions, *processor_flags(target.processor, compiler.is_zig)]
+    return [*target.definitions, *processor_flags(processor_of(target), compiler.is_zig)]
 
 
 @pytest.mark.thorough
@@ -108,24 +109,27 @@ def test_gcc_warns_of_nothing_as_it_optimises(name: str, tmp_path: Path) -> None
 
 def one_of_each_kind() -> list[Target]:
     """Targets of computers, for the first processor of every kind of machine and vectors."""
-    computers = [one for target in TARGETS for one in target.for_every_processor if one.processor]
-    kinds = {(PROCESSORS[one.processor].machine, vectors_of(one.processor)): one for one in reversed(computers)}
+    computers = [one for target in TARGETS for one in target.for_every_processor if processor_of(one)]
+    kinds = {(PROCESSORS[processor_of(one)].machine, vectors_of(processor_of(one))): one for one in reversed(computers)}
     return list(kinds.values())
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("target", one_of_each_kind(), ids=lambda target: target.processor)
+@pytest.mark.parametrize("target", one_of_each_kind(), ids=processor_of)
 def test_kernels_for_any_computer_compile_on_this_one(target: Target, tmp_path: Path) -> None:
-    machine = ["-target", f"{PROCESSORS[target.processor].machine}-freestanding-none", "-ffreestanding"]
+    machine = ["-target", f"{PROCESSORS[processor_of(target)].machine}-freestanding-none", "-ffreestanding"]
     flags = [*STRICT, "-g0", *header_folders(target), *for_core(target), *machine]
     read(
-        own_sources(target), [*flags, *processor_flags(target.processor, is_zig=True)], tmp_path, find_cross_compiler()
+        own_sources(target),
+        [*flags, *processor_flags(processor_of(target), is_zig=True)],
+        tmp_path,
+        find_cross_compiler(),
     )
 
 
 def for_core(target: Target) -> list[str]:
     flags = [*target.flags, *quickly.FLAGS, f"-I{HEADERS_OF_A_LIBRARY}"]
-    if target.cluster:
+    if target.links:
         team = str(target.kernel_file("team.h"))  # a header of another folder would find its neighbour
         flags += ["-DTW_CORES=8", "-include", team]
     return flags

@@ -14,6 +14,7 @@ from tilewright.pipeline import compile_graph
 from tilewright.program import Program
 from tilewright.sim.platform import Device, Kind
 from tilewright.sim.platforms.quad import CLUSTER, QUAD
+from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import Engine, Target
 from tilewright.targets import ita
 from tilewright.targets.ita.kernels import KERNELS
@@ -31,8 +32,7 @@ def quad_with_ita() -> Target:
         QUAD, memories=(replace(tcdm, size=TCDM_BYTES, banks=64), ram), devices=(*QUAD.devices, ITA), name="quad_ita"
     )
     l1, l2 = quad.memories
-    cluster, (engine,) = quad.cluster, quad.engines
-    assert cluster is not None
+    (engine,) = quad.engines
     return replace(
         quad,
         engines=(Engine(engine.name, (*KERNELS, *engine.kernels)),),
@@ -45,7 +45,8 @@ def quad_with_ita() -> Target:
             *quad.bases,
         ),
         flags=(*quad.flags, "-DTW_ITA=0x10040000u", f"-DTW_ITA_MEMORY={tcdm.base:#x}u"),
-        cluster=replace(cluster, platform=platform, state=128, waiting_stack=64),
+        agents=replace(quad.agents, state=128, waiting_stack=64),
+        runner=VirtualSoc(platform),
     )
 
 

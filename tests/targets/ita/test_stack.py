@@ -51,9 +51,8 @@ def test_there_is_room_for_what_begins_meanwhile() -> None:
         program.compiler.run([*flags, "-o", "out.s"], program.folder)
         known |= frames(Path(program.folder, "out.s").read_text())
     assert {"tw_offload_queued", "meanwhile", "tw_npu_room", "layer_0_load"} <= known.keys()
-    cluster = targets.find("snitch").cluster
-    assert cluster is not None
-    assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= cluster.stack + cluster.waiting_stack
+    agents = targets.find("snitch").agents
+    assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= agents.stack + agents.waiting_stack
 
 
 def test_the_painted_stack_is_not_used_up() -> None:
@@ -67,6 +66,5 @@ def test_the_painted_stack_is_not_used_up() -> None:
         simulator.run(10_000_000)
         own = simulator.read("tw_stacks", stacks.each * cores + stacks.dma_core)[stacks.each * cores :]
     left = next(position for position, byte in enumerate(own) if byte != PAINT)
-    cluster = targets.find("snitch").cluster
-    assert cluster is not None
-    assert cluster.waiting_stack <= left < stacks.dma_core
+    agents = targets.find("snitch").agents
+    assert agents.waiting_stack <= left < stacks.dma_core

@@ -87,12 +87,11 @@ def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 TCDM, RAM = QUAD.memories
-assert QUAD.cluster is not None
 OTHERS = {
     "small units": replace(QUAD, memories=(replace(TCDM, alignment=4), replace(RAM, alignment=4))),
     "large units": replace(QUAD, memories=(replace(TCDM, alignment=32), replace(RAM, alignment=64))),
     "short transfers": replace(QUAD, links=(replace(QUAD.links[0], longest=500, groups=6),)),
-    "few slots": replace(QUAD, cluster=replace(QUAD.cluster, cores=3, prefetch_slots=2)),
+    "few slots": replace(QUAD, agents=replace(QUAD.agents, cores=3, prefetch_slots=2)),
 }
 
 
@@ -105,8 +104,7 @@ def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_runtime_with_more_variables_than_the_planner_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert QUAD.cluster is not None
-    small = replace(QUAD, cluster=replace(QUAD.cluster, state=32))
+    small = replace(QUAD, agents=replace(QUAD.agents, state=32))
     monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", small)
     program = compiled("nothing_in_it", Settings(time_limit=1.0))
     with pytest.raises(CompileError, match="the runtime has more variables in TCDM than the target says"):

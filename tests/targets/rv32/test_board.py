@@ -23,7 +23,7 @@ from tilewright.program import Program, compile_model
 from tilewright.run.steps import stacked
 from tilewright.sim.simulator import Simulator
 from tilewright.target.isa import check_isa, compiler_flag
-from tilewright.target.settings import Settings
+from tilewright.target.settings import DEFAULT, Settings
 
 SOME = ("odd_sizes", "nothing_in_it", "quantised_residual")
 
@@ -34,7 +34,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "small.onnx"
 
 
-def compiled(name: str, settings: Settings = pipeline.DEFAULT) -> Program:
+def compiled(name: str, settings: Settings = DEFAULT) -> Program:
     return compile_model(NETWORKS[name](), target="rv32", settings=settings)
 
 
@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_refused_with_its_bytes() -> None:
     [
         (Settings(memories=(("l1", 9),)), "--memory l1=9: is not a memory of rv32"),
         (Settings(memories=(("ram", 0),)), "--memory ram=0: rv32 may have 1 to"),
-        (Settings(cores=2), "has no cluster whose cores or buffering could be set"),
+        (Settings(cores=2), "--cores 2: target rv32 has no cluster whose cores, tiles or buffering could be set"),
         (Settings(isa="rv32imv"), "--isa rv32imv: 'v' is not known; known after rv32i: m, a, f, c"),
         (Settings(isa="rv64imc"), "--isa rv64imc: does not begin with rv32i"),
         (Settings(isa="rv32imcf"), "its letters are not in their order"),
@@ -125,7 +125,7 @@ def test_what_it_does_not_have(settings: Settings, message: str) -> None:
 
 
 def test_only_a_board_has_an_instruction_set() -> None:
-    with pytest.raises(CompileError, match="--isa: target generic does not have this option"):
+    with pytest.raises(CompileError, match="--isa rv32imc: target generic does not have this option"):
         tilewright.compile(residual(), target="generic", settings=Settings(isa="rv32imc"))
 
 

@@ -7,9 +7,8 @@ import shlex
 
 from tilewright.codegen import memory_regions
 from tilewright.codegen.program_call import PROGRAM
-from tilewright.codegen.projects.gnu_flags import gnu_flags
+from tilewright.codegen.projects.gnu_flags import cpu_of, gnu_flags
 from tilewright.codegen.projects.project import Content, Project, listed, rendered
-from tilewright.target.target import Board
 
 LINK, LIBC = "runtime/link.ld", "runtime/libc/"
 GENERATED = ("runtime/program_call.h", PROGRAM)
@@ -18,30 +17,31 @@ GENERATED = ("runtime/program_call.h", PROGRAM)
 
 def files(project: Project) -> dict[str, Content]:
     compiled = {f"network/{name}": text for name, text in project.compiled.items() if name not in GENERATED}
-    board = project.target.board
-    return compiled | (_host(project) if board is None else _board(project, board))
+    return compiled | (_bare(project) if project.target.agents.isa else _host(project))
 
 
-def _board(project: Project, board: Board) -> dict[str, Content]:
-    target = project.target
+def _bare(project: Project) -> dict[str, Content]:
+    """For a core that is known, with start-up and linker script."""
+    target, agents = project.target, project.target.agents
+    is_arm = bool(cpu_of(target))
     runtime = [name for name in project.compiled if name.startswith("runtime/") and name not in GENERATED]
     start = [f"network/{name}" for name in runtime if name.endswith((".c", ".S")) and not name.startswith(LIBC)]
     libc = [f"network/{name}" for name in runtime if name.endswith(".c") and name.startswith(LIBC)]
-    prefix = "arm-none-eabi-" if target.emulated else "riscv64-unknown-elf-"
+    prefix = "arm-none-eabi-" if is_arm else "riscv64-unknown-elf-"
     return {
         "CMakeLists.txt": rendered(
-            "cmake/board.txt", name=project.name, start=listed(start), libc=listed(libc), stack=str(board.stack),
+            "cmake/board.txt", name=project.name, start=listed(start), libc=listed(libc), stack=str(agents.stack),
             entry=_entry(project.compiled[LINK]),
         ),
         "link.ld": _linker_script(project),
         "app/main.c": rendered("cmake/board_main.c"),
-        "app/cycles.h": rendered("cmake/arm_cycles.h" if target.emulated else "cmake/console_cycles.h"),
+        "app/cycles.h": rendered("cmake/arm_cycles.h" if is_arm else "cmake/console_cycles.h"),
         "app/network_call.h": project.call_header(placed=True),
         f"cmake/{prefix}gcc.cmake": rendered(
             "cmake/gcc.cmake", prefix=prefix, package=prefix.rstrip("-"), flags=" ".join(gnu_flags(target)),
-            processor=board.isa,
+            processor=agents.isa,
         ),
-        "cmake/zig.cmake": rendered("cmake/zig.cmake", **_zig_flags(target.flags), processor=board.isa),
+        "cmake/zig.cmake": rendered("cmake/zig.cmake", **_zig_flags(target.flags), processor=agents.isa),
         "README.md": project.readme("cmake/board.md", toolchain=f"{prefix}gcc"),
     }  # fmt: skip
 

@@ -13,34 +13,36 @@ UNITS = {"vfp4d16sp": "fpv4-sp-d16", "fp_armv8d16sp": "fpv5-sp-d16", "fp_armv8d1
 
 def cpu_of(target: Target) -> str:
     """As Arm spells it, for example cortex-m4; empty where it is not Arm's."""
-    if not target.emulated:
+    if not _is_arm(target):
         return ""
     return _clang_cpu(target)[0].replace("_", "-")
 
 
 def has_float_unit(target: Target) -> bool:
-    """Whether the core of a board is known to have one."""
-    if target.board is None:
-        return False
-    return _is_hard(target) if target.emulated else has_float(target.board.isa)
+    """Whether the core is known to have one."""
+    return _is_hard(target) if _is_arm(target) else has_float(target.agents.isa)
 
 
 def gnu_flags(target: Target) -> list[str]:
-    """Of a board's core."""
-    if target.board is None:
+    """Of the core that is known."""
+    isa = target.agents.isa
+    if not isa:
         raise CompileError(
             f"target {target.name}",
             "has no core to compile for",
             "choose a microcontroller, for example --target cortex-m4",
         )
-    if not target.emulated:
-        isa = target.board.isa
+    if not _is_arm(target):
         return [f"-march={isa}", f"-mabi={'ilp32f' if has_float(isa) else 'ilp32'}"]
     cpu, *features = _clang_cpu(target)
     units = [UNITS[feature] for feature in features if feature in UNITS]
     hard = [f"-mfpu={unit}" for unit in units]
     floats = ["-mfloat-abi=hard", *hard] if _is_hard(target) else ["-mfloat-abi=soft"]
     return [f"{CPU}{cpu.replace('_', '-')}", "-mthumb", *floats]
+
+
+def _is_arm(target: Target) -> bool:
+    return target.agents.isa.startswith("cortex")
 
 
 def _is_hard(target: Target) -> bool:

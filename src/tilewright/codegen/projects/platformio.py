@@ -38,7 +38,7 @@ def _manifest(project: Project) -> str:
 
 
 def _environment(project: Project) -> dict[str, str]:
-    if project.target.board is None:
+    if not project.target.agents.isa:
         return {"environment": "native", "lines": "platform = native"}
     core = cpu_of(project.target)
     if core not in BOARDS:

@@ -115,7 +115,7 @@ class Project:
 
     @property
     def clock_mhz(self) -> float:
-        return self.target.board.clock_mhz if self.target.board else 0.0
+        return self.target.runner.clock_mhz or 0.0
 
     @property
     def _scale(self) -> int:

@@ -23,6 +23,7 @@ from tilewright.planner.arena.pieces import Pieces, pieces
 from tilewright.planner.arena.threads import Share, scratch_of, shares_of
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
+from tilewright.target.memory import STACK, holding
 
 INPUTS_TIME = 1.0
 """Seconds of work, about, for a plan that has room for inputs."""
@@ -86,7 +87,7 @@ def allocate(mapped: Mapped) -> Allocation:
     check_placement(problem, solution)
     plan = _with_inputs(mapped, owners, Placement(problem, solution), kept)
     target = with_fitting_ram(mapped.target, graph, plan.solution.peak, plan.inputs)
-    capacities = arena_capacities(target, graph, plan.inputs) if target.board is not None else {}
+    capacities = arena_capacities(target, graph, plan.inputs)
     parts: tuple[ArenaPart, ...] = (ArenaPart(target.memories[0].name, 0, plan.solution.peak),)
     if capacities and plan.solution.peak > capacities[parts[0].memory]:
         plan, parts = _in_several(arena_capacities(target, graph), problem, states, solution) or (plan, parts)
@@ -111,11 +112,11 @@ class Placement:
 
 
 def _with_inputs(mapped: Mapped, owners: Owners, plain: Placement, kept: Solution) -> Placement:
-    """Of a board: with inputs inside the arena, where it has room for them until they are read for the last time. An
-    accelerator may still read them while the core goes on."""
+    """Where the memory of the stack has inputs too: with these inside the arena, if it has room for them until they are
+    read for the last time. An accelerator may still read them while the core goes on."""
     states, more = len(mapped.graph.states), input_buffers(mapped.graph, owners)
     offloaded = any(choice.kernel.offloaded for choice in mapped.choices.values())
-    if mapped.target.board is None or offloaded or not more:
+    if not holding(mapped.target.memories, STACK) or offloaded or not more:
         return plain
     wanted = replace(plain.problem, buffers=(*plain.problem.buffers, *more))
     found = solved_behind(kept, replace(wanted, buffers=wanted.buffers[states:]), INPUTS_TIME)
@@ -150,8 +151,8 @@ def arena_problem(mapped: Mapped) -> Problem:
     """Everything that lies in the arena, states first."""
     graph, memory = mapped.graph, mapped.target.memories[0]
     buffers = (*_state_buffers(graph), *tensor_buffers(graph, _sharing(mapped).owners), *_scratch_buffers(mapped))
-    # What a board's memory holds besides is counted with the schedule.
-    return Problem(buffers, memory.alignment, memory.bytes if mapped.target.board is None else None)
+    # What a memory holds besides is counted with the schedule.
+    return Problem(buffers, memory.alignment, None if memory.holds else memory.bytes)
 
 
 def _sharing(mapped: Mapped) -> Pieces:

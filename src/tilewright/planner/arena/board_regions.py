@@ -20,10 +20,10 @@ MOST_ARENAS = 8
 def beside_arena(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
     """Bytes of what changes besides the arena, by what they are for; inputs that are `inside` of it are not among them.
     All of that is in one memory."""
-    board = present(target.board, f"target {target.name}", "has no board")
     variables = holding(target.memories, STACK)[0].reserved
     return {
-        "inputs and outputs": io_bytes(graph, inside), "the stack": board.stack, "variables of the program": variables,
+        "inputs and outputs": io_bytes(graph, inside), "the stack": target.agents.stack,
+        "variables of the program": variables,
     }  # fmt: skip
 
 
@@ -34,11 +34,11 @@ def io_bytes(graph: Graph, inside: Collection[str] = ()) -> int:
 
 def with_fitting_ram(target: Target, graph: Graph, arena: int, inside: Collection[str] = ()) -> Target:
     """The target with the memory first that everything which changes is put into: the first that holds it, or else the
-    largest."""
-    if target.board is None:
+    largest. Where no memory says what it holds, the caller's has the arena."""
+    found = holding(target.memories, STACK)
+    if not found:
         return target
     needed = arena + sum(beside_arena(target, graph, inside).values())
-    found = holding(target.memories, STACK)
     fitting = [memory for memory in found if needed <= room(memory)]
     return starting_with(target, fitting[0] if fitting else max(found, key=room))
 
@@ -54,6 +54,9 @@ def room(memory: Memory) -> int:
 
 def arena_capacities(target: Target, graph: Graph, inside: Collection[str] = ()) -> dict[str, int]:
     """How many bytes of the arena each memory may hold; the first one has the stack and all else besides."""
-    first, *others = holding(target.memories, ARENA)[:MOST_ARENAS]
+    found = holding(target.memories, ARENA)[:MOST_ARENAS]
+    if not found:
+        return {}
+    first, *others = found
     left = room(first) - sum(beside_arena(target, graph, inside).values())
     return {first.name: left} | {memory.name: room(memory) for memory in others}

@@ -52,7 +52,7 @@ def _is_mostly_floats(graph: Graph) -> bool:
 
 def _smaller_stack(target: Target) -> int:
     """Of what hardly any network needs more; 0 where there is no more anyway."""
-    return ENOUGH_STACK if target.board is not None and target.board.stack > ENOUGH_STACK else 0
+    return ENOUGH_STACK if target.agents.stack > ENOUGH_STACK else 0
 
 
 def _larger(needs: Needs, changing: bool) -> str:

@@ -14,8 +14,9 @@ from tilewright.tiling.tiles import TileGrid
 
 
 def predicted_cycles(schedule: Schedule) -> dict[str, int]:
-    """By the keys of nodes; nothing where no board counts cycles, and 0 where no costs were measured."""
-    if schedule.target.board is None and not schedule.target.processor:
+    """By the keys of nodes; nothing where neither cycles nor time are counted of single layers, or where a plan has
+    them, and 0 where no costs were measured."""
+    if not schedule.target.runner.unit or schedule.plan is not None:
         return {}
     if not schedule.target.costs.kernels:
         return {call.node.key: 0 for call in schedule.calls}

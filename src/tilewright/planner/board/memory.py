@@ -11,7 +11,7 @@ from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.arena.board_regions import beside_arena
 from tilewright.planner.board.advice import Needs, advice
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.memory import ARENA, CODE, CONSTANTS, Memory, holding
+from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, Memory, holding
 from tilewright.target.settings import Settings
 
 THE_ARENA = "the arena"
@@ -41,9 +41,11 @@ class Use:
 
 
 def board_memory(schedule: Schedule) -> tuple[Use, ...]:
-    """Of a target with a board: what each memory is used for. The one with the stack is the first, then that of the
+    """What each memory is used for, where they say what they hold: the one with the stack first, then that of the
     constants; those with other parts of the arena are the last."""
     target = schedule.target
+    if not holding(target.memories, STACK):
+        return ()
     constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
     lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
     copies = {"copies of weights": schedule.copied_bytes} if schedule.copied else {}
@@ -62,9 +64,7 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
 
 
 def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Settings) -> Schedule:
-    """The schedule, if its board holds it; what does not fit is refused with all numbers."""
-    if schedule.target.board is None:
-        return schedule
+    """The schedule, if the memories hold it; what does not fit is refused with all numbers."""
     uses = board_memory(schedule)
     for use in uses:
         if use.missing:

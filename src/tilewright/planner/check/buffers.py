@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-from tilewright.errors import InternalError, present
+from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
@@ -44,19 +44,19 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
 
 
 def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
-    cluster = present(target.cluster, f"target {target.name}", "has no cluster")
-    if not 1 <= schedule.cores <= cluster.cores:
-        raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {cluster.cores}")
+    agents = target.agents
+    if not 1 <= schedule.cores <= agents.cores:
+        raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {agents.cores}")
     stacks, l1 = schedule.stacks, target.hierarchy.l1
     kernels = {layer.option.kernel for layer in schedule.layers if layer.loop != DMA_COPY}
     for kernel in kernels:
-        needed = cluster.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
-        needed += cluster.waiting_stack if kernel.in_order else 0
+        needed = agents.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
+        needed += agents.waiting_stack if kernel.in_order else 0
         own = stacks.dma_core if kernel.offloaded else stacks.each
         if needed > own or stacks.each % STACK_UNIT or stacks.dma_core % STACK_UNIT:
             raise _fault("schedule", f"{kernel.stem} needs {needed} bytes of stack, there are {own}")
     inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_l1
-    taken = cluster.state + inside + schedule.arenas.get(l1.name, 0)
+    taken = agents.state + inside + schedule.arenas.get(l1.name, 0)
     if taken > (l1.bytes or 0):
         raise _fault("schedule", f"takes {taken} bytes of {l1.bytes} in {l1.name}")
 

@@ -14,17 +14,15 @@ from tilewright.target.target import Target
 
 def check_slots(schedule: ClusterSchedule, target: Target) -> None:
     """The runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
-    if target.cluster is None:
-        raise InternalError(f"target {target.name}", "has no cluster")
     waited = {number: layer.number for layer in schedule.layers for number in layer.waits_for}
     waited |= dict.fromkeys(schedule.last_waits, len(schedule.layers))
     for layer in schedule.layers:
         for later in layer.prefetches:
-            if not 0 < later - layer.number < target.cluster.prefetch_slots:
+            if not 0 < later - layer.number < target.agents.prefetch_slots:
                 raise InternalError(
                     layer.option.node.where, f"layer {later} is prefetched {later - layer.number} layers ahead"
                 )
-        if waited.get(layer.number, layer.number) - layer.number > target.cluster.offload_slots:
+        if waited.get(layer.number, layer.number) - layer.number > target.agents.offload_slots:
             raise InternalError(layer.option.node.where, f"is in flight until layer {waited[layer.number]}")
 
 

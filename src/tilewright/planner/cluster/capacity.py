@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tilewright.errors import CompileError, InternalError
+from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.memory import allocator
@@ -13,7 +13,7 @@ from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory
 from tilewright.target.settings import Settings
-from tilewright.target.target import Cluster, Target
+from tilewright.target.target import Target
 
 UNKNOWN_STACK = 2048
 """Bytes for a kernel whose need was never measured."""
@@ -61,22 +61,22 @@ class L1Budget:
 
 def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     check_memory_names(mapped.target, settings)
-    cluster, l1 = cluster_of(mapped.target), mapped.target.hierarchy.l1
-    cores = settings.cores or cluster.cores
-    if not 1 <= cores <= cluster.cores:
-        raise CompileError(f"--cores {cores}", f"the cluster has {cluster.cores}", f"choose 1 to {cluster.cores}")
+    agents, l1 = mapped.target.agents, mapped.target.hierarchy.l1
+    cores = settings.cores or agents.cores
+    if not 1 <= cores <= agents.cores:
+        raise CompileError(f"--cores {cores}", f"the cluster has {agents.cores}", f"choose 1 to {agents.cores}")
     kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of units: at equal depths cores use different banks, however many there are.
-    needed = deepest + cluster.stack + _argument_bytes(mapped.graph)
+    needed = deepest + agents.stack + _argument_bytes(mapped.graph)
     stack = rounded(needed - STACK_UNIT, 4 * STACK_UNIT) + STACK_UNIT
     total = capacity(mapped.target, l1, settings)
-    local = stack <= cluster.local_stack
+    local = stack <= agents.local_stack
     inside = not local and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
-    waiting = cluster.waiting_stack * any(kernel.in_order for kernel in kernels)
-    dma_core = rounded(offloaded + cluster.stack + waiting, STACK_UNIT)
-    base = cluster.state + (cores * stack + dma_core) * inside
+    waiting = agents.waiting_stack * any(kernel.in_order for kernel in kernels)
+    dma_core = rounded(offloaded + agents.stack + waiting, STACK_UNIT)
+    base = agents.state + (cores * stack + dma_core) * inside
     budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
     if budget.arena < l1.alignment:
         raise CompileError(
@@ -158,29 +158,10 @@ def check_memory_names(target: Target, settings: Settings) -> None:
             capacity(target, memory, settings)
 
 
-CODE_IN_L1 = "link_code_in_l1.ld"
-"""The linker script of a target whose L1 may hold code."""
-
-
-def may_have_code_in_l1(target: Target) -> bool:
-    return CODE_IN_L1 in target.runtime_files()
-
-
-def check_code_in_l1(target: Target, settings: Settings) -> None:
-    if settings.code_in_l1 and not may_have_code_in_l1(target):
-        raise CompileError("--code-in-l1", f"target {target.name} runs no code from L1", "leave the option out")
-
-
 def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
     """Sizes that were given by options of their own."""
     sizes = {target.hierarchy.l1.symbol: settings.l1, target.hierarchy.l2.symbol: settings.l2}
     return {name: size for name, size in sizes.items() if size is not None}
-
-
-def cluster_of(target: Target) -> Cluster:
-    if target.cluster is None:
-        raise InternalError(f"target {target.name}", "has no cluster to plan for")
-    return target.cluster
 
 
 def l2_capacity(mapped: Mapped, settings: Settings) -> int:

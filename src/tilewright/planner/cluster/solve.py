@@ -13,7 +13,6 @@ from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.cluster.capacity import (
     L1Budget,
-    cluster_of,
     io_bytes,
     l2_capacity,
     option_for,
@@ -48,10 +47,9 @@ class Task:
 
     @property
     def slots(self) -> RuntimeSlots:
-        cluster = cluster_of(self.mapped.target)
-        memories = self.mapped.target.hierarchy
+        agents, memories = self.mapped.target.agents, self.mapped.target.hierarchy
         l3_read = memories.udma.read if memories.udma else 0.0
-        return RuntimeSlots(cluster.prefetch_slots - 1, cluster.offload_slots, memories.dma, l3_read)
+        return RuntimeSlots(agents.prefetch_slots - 1, agents.offload_slots, memories.dma, l3_read)
 
 
 @dataclass(frozen=True)

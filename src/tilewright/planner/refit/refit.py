@@ -1,7 +1,7 @@
 """The graph of which every layer fits the memories, as far as rewrites can bring that about.
 
-Without a cluster, layers are computed in strips where the arena would not fit, is to be small, where that is cheap, or
-where what is between them would leave the cache. With one:
+Without links, layers are computed in strips where the arena would not fit, is to be small, where that is cheap, or
+where what is between them would leave the cache. With some:
 
 Constants that are staged from L3 come in parts, recurrences and reductions that are too long for L1 are split, operands
 that cannot be made inside a Concat's result are copied there, and small outputs are made in L1.
@@ -31,7 +31,7 @@ from tilewright.planner.cluster.l2_buffers import most_staged
 from tilewright.planner.cluster.lifetimes import steps_of
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.planner.refit.depth_first import depth_first
-from tilewright.planner.refit.strips import fits_board, with_strips
+from tilewright.planner.refit.strips import fits_board, predicts_cycles, with_strips
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import RAM, Settings
 from tilewright.target.target import Target
@@ -39,14 +39,15 @@ from tilewright.target.target import Target
 MOST_HALVINGS = 8
 
 
-def refit(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """The graph with layers that fit; the same one where all of them do."""
-    if target.cluster is None:
-        if settings.optimise == RAM or not fits_board(graph, target):
-            return with_strips(graph, target)
-        if target.board and target.costs.kernels:
-            return with_strips(graph, target, cheap=True)
-        return depth_first(graph, target)
+def refit_arena(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """The graph with layers in strips where that is asked for, needed or cheap; else the same one."""
+    if settings.optimise == RAM or not fits_board(graph, target):
+        return with_strips(graph, target)
+    return with_strips(graph, target, cheap=True) if predicts_cycles(target) else depth_first(graph, target)
+
+
+def refit_tiles(graph: Graph, target: Target, settings: Settings) -> Graph:
+    """The graph with layers of which tiles fit; the same one where all of them do."""
     found = Refitting(graph, without_offers(target, graph), settings)
     found = copy_concat_operands(split_reductions(split_recurrences(split_staged_constants(found))))
     return apply(found.graph, (copied_outputs(most_copied(target, settings)),))

@@ -22,6 +22,7 @@ from tilewright.planner.arena.board_regions import arena_capacities, beside_aren
 from tilewright.planner.board.cycles import mapped_cycles
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
+from tilewright.target.runner import CYCLES
 from tilewright.target.target import Target
 from tilewright.tiling.strips import RowLayer, StripPlan, carrier_of, plan_strips, row_layers
 
@@ -99,9 +100,13 @@ def _note(before: Mapped, after: Mapped, said: Sequence[str]) -> str:
     bytes_ = f"the arena needs {peak_bytes(after)} bytes instead of {peak_bytes(before)}"
     calls = len(after.graph.nodes) - len(before.graph.nodes)
     cycles = mapped_cycles(after) / max(mapped_cycles(before), 1)
-    known = before.target.board is not None and before.target.costs.kernels
-    price = f", {cycles:.2f} times the cycles (predicted)" if known else ""
+    price = f", {cycles:.2f} times the cycles (predicted)" if predicts_cycles(before.target) else ""
     return f"in strips of rows: {'; '.join(said)}: {bytes_}, for {calls} more calls{price}"
+
+
+def predicts_cycles(target: Target) -> bool:
+    """Whether a layer's cycles are known before it runs."""
+    return target.runner.unit == CYCLES and bool(target.costs.kernels)
 
 
 def peak_bytes(mapped: Mapped) -> int:
@@ -110,11 +115,12 @@ def peak_bytes(mapped: Mapped) -> int:
 
 
 def fits_board(graph: Graph, target: Target) -> bool:
-    """Whether a board's RAM holds the network as it is."""
-    if target.board is None:
+    """Whether the RAM holds the network as it is; where the caller provides it, it does."""
+    rams = holding(target.memories, STACK)
+    if not rams:
         return True
     mapped = _mapped(graph, target)
-    ram = max(map(room, holding(target.memories, STACK))) - sum(beside_arena(target, graph).values())
+    ram = max(map(room, rams)) - sum(beside_arena(target, graph).values())
     # Where there is plenty, offsets tell nothing more.
     if 2 * peak_bytes(mapped) < ram:
         return True
@@ -132,9 +138,9 @@ def _score(mapped: Mapped) -> int:
 
 
 def _with_inputs(mapped: Mapped) -> int:
-    """Bytes of the arena, and on a board those of inputs that it has no room for."""
+    """Bytes of the arena, and where inputs are in the same memory, those of inputs that it has no room for."""
     problem, graph = arena_problem(mapped), mapped.graph
-    inputs = input_buffers(graph, view_owners(graph)) if mapped.target.board is not None else []
+    inputs = input_buffers(graph, view_owners(graph)) if holding(mapped.target.memories, STACK) else []
     alone, shared = (
         max(_live(one, len(graph.nodes), problem.alignment)) for one in (problem.buffers, (*problem.buffers, *inputs))
     )

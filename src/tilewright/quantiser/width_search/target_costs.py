@@ -11,7 +11,7 @@ from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.board.cycles import predicted_cycles
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.schedule import make_schedule
-from tilewright.target.settings import Settings
+from tilewright.target.settings import Settings, has_option
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class TargetCost:
 
 
 def cost_on(graph: Graph, target: str, settings: Settings) -> TargetCost:
-    """With weights packed: a target without a cluster does that only where it is asked to."""
-    if targets.find(target).cluster is None:
+    """With weights packed, also where a target does that only if it is asked to."""
+    if has_option(targets.find(target), "packed_weights"):
         settings = replace(settings, packed_weights=True)
     tiled: Allocation | Plan = pipeline.stage(graph, target, "tiled", settings=settings)
     made = tiled.mapped.graph

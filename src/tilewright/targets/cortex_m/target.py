@@ -9,11 +9,13 @@ from tilewright.passes.layout.channels_second import BLOCKED, CHANNELS_SECOND, c
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platform import Flavour, Group, Platform
 from tilewright.sim.platform import Memory as Place
+from tilewright.target.agents import Agents
 from tilewright.target.board import in_qemu
 from tilewright.target.costs import Costs
 from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import COSTS_OF_A_FAMILY, Board, Engine, Target
+from tilewright.target.runner import UNICORN, VirtualSoc
+from tilewright.target.target import COSTS_OF_A_FAMILY, Engine, Target
 from tilewright.targets.cortex_m import byte_rows, paired_linear, vector_elements, vector_offers, vectors
 from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m.paired import WIDE
@@ -67,10 +69,10 @@ def _platform(core: Core) -> Platform:
     )  # fmt: skip
 
 
-def _board(core: Core) -> Board:
+def _runner(core: Core) -> VirtualSoc:
     """In unicorn, or in QEMU where only that has the core."""
-    board = Board(_platform(core), core.name, stack=8 * KIB, library_flag=f"-mcpu={core.library}")
-    return in_qemu(board) if core.kernels == VECTORS else board
+    runner = VirtualSoc(_platform(core), clock_mhz=100.0, emulator=UNICORN, library_flag=f"-mcpu={core.library}")
+    return in_qemu(runner) if core.kernels == VECTORS else runner
 
 
 def _costs(core: Core) -> Costs:
@@ -100,7 +102,8 @@ def _target(core: Core) -> Target:
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", *FLAGS.get(core.kernels, ()),
         ),
         costs=_costs(core),
-        board=_board(core),
+        agents=Agents(stack=8 * KIB, isa=core.name),
+        runner=_runner(core),
     )  # fmt: skip
 
 

@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.target.agents import Agents
 from tilewright.target.caches import caches_of
 from tilewright.target.costs import Costs
 from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
+from tilewright.target.runner import HostProcess
 from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import floats, integers
 from tilewright.targets.generic import target as generic
@@ -39,7 +41,8 @@ def for_processor(name: str) -> Target:
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
-        processor=name,
+        agents=Agents(has_vectors=True),
+        runner=HostProcess(name),
         caches=caches_of(name),
         for_processor=for_processor,
         memories=(Memory("arena", None, CACHE_LINE),),

@@ -13,10 +13,12 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms.mempool import ITAPOOL, MEMPOOL, MINPOOL
+from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import COSTS_OF_A_FAMILY, Cluster, Engine, Target
+from tilewright.target.runner import VirtualSoc
+from tilewright.target.target import COSTS_OF_A_FAMILY, Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.ita.kernels import CORE_KERNELS
@@ -128,9 +130,11 @@ def _target(variant: Variant) -> Target:
             "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all", "-fno-delete-null-pointer-checks",
             f"-DTW_LOCAL_END={local}", *variant.definitions,
         ),
-        cluster=Cluster(
-            cores=variant.cores, dma_core=0, platform=platform.name, state=192, stack=224, local_stack=LOCAL_STACK,
+        agents=Agents(
+            cores=variant.cores, dma_core=0, state=192, stack=224, local_stack=LOCAL_STACK, prefetch_slots=8,
+            offload_slots=4, every_layer=("pipeline.c", "per_core.c", "dma.c"),
         ),
+        runner=VirtualSoc(platform.name),
         costs=_costs(platform.name),
         stacks=STACKS,
     )  # fmt: skip

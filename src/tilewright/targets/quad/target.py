@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.sim.platforms.quad import QUAD
+from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import Cluster, Engine, Target
+from tilewright.target.runner import VirtualSoc
+from tilewright.target.target import Engine, Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
@@ -45,7 +47,11 @@ TARGET = Target(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
-    cluster=Cluster(cores=4, dma_core=4, platform="quad", state=48, stack=224),
+    agents=Agents(
+        cores=4, dma_core=4, state=48, stack=224, prefetch_slots=8, offload_slots=4,
+        every_layer=("pipeline.c", "per_core.c", "dma.c"),
+    ),
+    runner=VirtualSoc("quad"),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

@@ -7,11 +7,13 @@ from pathlib import Path
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.sim.platforms.microcontroller import MICROCONTROLLER
+from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.isa import compiler_flag
 from tilewright.target.memory import FLASH_USES, RAM_USES, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import Board, Engine, Target
+from tilewright.target.runner import VirtualSoc
+from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.microcontroller import elementwise, linear
 
@@ -43,5 +45,6 @@ TARGET = Target(
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
     costs=Costs.read(FOLDER / "costs.json"),
-    board=Board(MICROCONTROLLER, ISA, stack=8 * KIB),
+    agents=Agents(stack=8 * KIB, isa=ISA),
+    runner=VirtualSoc(MICROCONTROLLER, clock_mhz=100.0),
 )  # fmt: skip

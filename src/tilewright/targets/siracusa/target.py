@@ -13,10 +13,12 @@ from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.sim.platforms.siracusa import SIRACUSA
+from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import Cluster, Target
+from tilewright.target.runner import VirtualSoc
+from tilewright.target.target import Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.hwpe import ENGINE as NEUREKA
 from tilewright.targets.pulp.engine import ENGINE as CLUSTER
@@ -64,10 +66,11 @@ TARGET = Target(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+c+f", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
-    cluster=Cluster(
-        cores=8, dma_core=8, platform="siracusa", state=64, stack=224,
+    agents=Agents(
+        cores=8, dma_core=8, state=64, stack=224, prefetch_slots=8, offload_slots=4,
         every_layer=("pipeline.c", "per_core.c", "dma.c", "offload.c", "npu.c"),
     ),
+    runner=VirtualSoc("siracusa"),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.sim.platforms.snitch import SNITCH
+from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
-from tilewright.target.target import Cluster, Engine, Target
+from tilewright.target.runner import VirtualSoc
+from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.features import FEATURES
 from tilewright.targets.ita.engine import ENGINE as ITA
@@ -71,10 +73,11 @@ TARGET = Target(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",
     ),
-    cluster=Cluster(
-        cores=8, dma_core=8, platform="snitch", state=560, stack=224, waiting_stack=64,
+    agents=Agents(
+        cores=8, dma_core=8, state=560, stack=224, waiting_stack=64, prefetch_slots=8, offload_slots=4,
         every_layer=("pipeline.c", "per_core.c", "dma.c"),
     ),
+    runner=VirtualSoc("snitch"),
     costs=Costs.read(FOLDER / "costs.json"),
     stacks=json.loads((FOLDER / "stacks.json").read_text()),
 )  # fmt: skip

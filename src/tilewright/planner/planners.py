@@ -1,0 +1,110 @@
+"""How networks are planned: one interface, and which of its two forms a machine has, which follows from its links."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from tilewright.errors import instance
+from tilewright.ir.graph import Graph
+from tilewright.planner.arena.allocation import Allocation, allocate
+from tilewright.planner.board.copied_weights import copy_weights
+from tilewright.planner.board.memory import check_board_memory
+from tilewright.planner.check.calls import check_calls
+from tilewright.planner.check.plan import check_plan
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.check.states import check_allocation
+from tilewright.planner.check.threads import check_threads
+from tilewright.planner.cluster.capacity import check_memory_names
+from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.cluster.planning import plan
+from tilewright.planner.refit.refit import refit_arena, refit_tiles
+from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.target.board import adapted
+from tilewright.target.fastest import fastest_first
+from tilewright.target.mapping import Mapped, as_chosen
+from tilewright.target.settings import Settings
+from tilewright.target.target import Target
+
+Placed = Allocation | Plan
+"""Where everything lies."""
+
+
+class Planner(ABC):
+    """The stages between a lowered graph and C, of which each result has been checked."""
+
+    joins: ClassVar[bool]
+    """Whether operands of Concats are made in their results, long before a Concat's turn."""
+
+    @abstractmethod
+    def adapt(self, target: Target, settings: Settings) -> Target:
+        """The target with the sizes that are asked for, which it may have."""
+
+    @abstractmethod
+    def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
+        """The graph with layers that fit the memories."""
+
+    @abstractmethod
+    def prefer(self, mapped: Mapped) -> Mapped:
+        """Of all kernels that take a layer, those first that are to be preferred, as far as that is known by now."""
+
+    @abstractmethod
+    def place(self, mapped: Mapped, settings: Settings) -> Placed:
+        """Where everything lies."""
+
+    @abstractmethod
+    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
+        """What runs; where it only `predicts` what that takes, events are not followed one by one."""
+
+
+class TilePlanner(Planner):
+    """Layers in tiles, which links bring to the memory that cores work in; engines are weighed against each other."""
+
+    joins = True
+
+    def adapt(self, target: Target, settings: Settings) -> Target:
+        check_memory_names(target, settings)
+        return target
+
+    def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
+        return refit_tiles(graph, target, settings)
+
+    def prefer(self, mapped: Mapped) -> Mapped:
+        return mapped
+
+    def place(self, mapped: Mapped, settings: Settings) -> Plan:
+        return check_plan(plan(mapped, settings))
+
+    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
+        made = make_cluster_schedule(instance(placed, Plan))
+        return made if predicts else check_schedule(made)
+
+
+class ArenaPlanner(Planner):
+    """Whole layers one after the other, in a memory that cores work in and nothing has to be brought to."""
+
+    joins = False
+
+    def adapt(self, target: Target, settings: Settings) -> Target:
+        return adapted(target, settings)
+
+    def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
+        return refit_arena(graph, target, settings)
+
+    def prefer(self, mapped: Mapped) -> Mapped:
+        return fastest_first(mapped)
+
+    def place(self, mapped: Mapped, settings: Settings) -> Allocation:
+        return check_allocation(allocate(as_chosen(mapped)))
+
+    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
+        allocation = instance(placed, Allocation)
+        called = check_calls(check_threads(make_schedule(allocation)))
+        return check_board_memory(copy_weights(called, settings), allocation, settings)
+
+
+TILES, ARENA = TilePlanner(), ArenaPlanner()
+
+
+def planner_of(target: Target) -> Planner:
+    return TILES if target.links else ARENA

@@ -1,0 +1,124 @@
+"""How programs of a machine are built and run, as data: in a process of a computer, or on a chip that is simulated."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from tilewright.emulator.machine import Emulator
+from tilewright.emulator.qemu import Qemu
+from tilewright.errors import InternalError
+from tilewright.sim.platform import Platform
+from tilewright.sim.platforms import find_platform
+from tilewright.sim.simulator import Simulator
+from tilewright.sim.user.device import UserDevice
+
+Machine = Simulator | Emulator | Qemu
+"""What programs run on, where that is not this machine."""
+AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
+CYCLES, NANOSECONDS = "cycles", "nanoseconds"
+UNICORN, QEMU = "unicorn", "qemu"
+EMULATORS = (UNICORN, QEMU)
+"""What runs programs of cores that the virtual SoC does not have."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What stands for a device of the platform that a user has declared."""
+
+    name: str
+    """Of the device."""
+    make: Callable[[], UserDevice | Path]
+    """A new one, or the C file that it is built from."""
+    includes: tuple[Path, ...] = ()
+    """Where such a file finds headers."""
+
+
+@dataclass(frozen=True)
+class Runner(ABC):
+    """What all of them have; stages look up what builds, runs and profiles by the class of a runner."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What runs are counted in and costs are measured in: CYCLES, NANOSECONDS, or nothing."""
+
+    @property
+    def clock_mhz(self) -> float | None:
+        """What cycles are turned into seconds with, where it is known."""
+        return None
+
+    @property
+    def emulator(self) -> str:
+        """Of EMULATORS; empty where the virtual SoC or this machine runs programs."""
+        return ""
+
+    @property
+    def chip(self) -> Platform | None:
+        """The description of what is simulated, if something is."""
+        return None
+
+
+@dataclass(frozen=True)
+class HostProcess(Runner):
+    """A program, or a library, of the computer that Tilewright runs on."""
+
+    processor: str = ""
+    """Whose code it is; empty where the C is to suit any."""
+
+    @property
+    def unit(self) -> str:
+        return NANOSECONDS if self.processor else ""
+
+
+@dataclass(frozen=True)
+class VirtualSoc(Runner):
+    """A program without an operating system, on a simulated chip or in what emulates its core."""
+
+    platform: str | Platform
+    """Its name in `sim/`, or its description. Memories are called there as in the target."""
+    clock_mhz: float | None = None
+    emulator: str = ""
+    library_flag: str = ""
+    """A compiler flag for another core, whose library this one takes too: zig builds one for each."""
+
+    @property
+    def unit(self) -> str:
+        return CYCLES
+
+    @property
+    def chip(self) -> Platform:
+        return find_platform(self.platform)
+
+    def on(self, platform: Platform) -> VirtualSoc:
+        """The same with another chip."""
+        return replace(self, platform=platform)
+
+    def machine(self, models: Sequence[Model]) -> Machine:
+        """What programs are loaded into, with all devices that a user has added."""
+        if self.emulator == QEMU:
+            return Qemu(self.chip)
+        return with_models(Emulator(self.chip), models) if self.emulator else with_models(Simulator(self.chip), models)
+
+
+def with_models(made: AnyMachine, models: Sequence[Model]) -> AnyMachine:
+    for model in models:
+        made.attach(model.name, model.make(), model.includes)
+    return made
+
+
+def host_process(runner: Runner) -> HostProcess:
+    """The runner, if programs run in a process of this machine."""
+    if not isinstance(runner, HostProcess):
+        raise InternalError("run", "the program is for a chip, not for this machine")
+    return runner
+
+
+def virtual_soc(runner: Runner, where: str) -> VirtualSoc:
+    """The runner, if it simulates a chip."""
+    if not isinstance(runner, VirtualSoc):
+        raise InternalError(where, "runs on this machine, not on a virtual SoC")
+    return runner
