@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_type_hints
 
 from tilewright.quantiser.widths import WEIGHT_BITS
-from tilewright.target.settings import Settings
+from tilewright.target.options import FOLDERS, WORDS
+from tilewright.target.settings import OPTIONS, Settings
 
 Value = bool | int | float | str
 """Of an axis at one point. What is a list in a study is a string here."""
@@ -46,37 +47,32 @@ class Axis:
         return tuple(name.strip() for name in str(value).split(self.separator.strip()) if name.strip())
 
 
-_AXES = (
-    Axis("cores", "cores", int),
-    Axis("l1", "l1", int),
-    Axis("l2", "l2", int),
-    Axis("home", "home", str),
-    Axis("buffering", "buffering", str, ("single", "double", "auto")),
-    Axis("engines", "engines", str, separator=","),
-    Axis("weight_memory", "weight_memory", bool),
-    Axis("code_in_l1", "code_in_l1", bool),
-    Axis("numerics", "numerics", str, ("", "exact", "hardware")),
-    Axis("pack_weights", "packed_weights", bool),
-    Axis("time_limit", "time_limit", float),
-    Axis("isa", "isa", str),
-    Axis("clock", "clock_mhz", float),
-    Axis("stack", "stack", int),
-    Axis(ACCELERATOR, "accelerators", str, separator=TOGETHER),
-)
+SWEPT = (
+    "cores", "l1", "l2", "home", "buffering", "engines", "weight_memory", "code_in_l1", "numerics", "packed_weights",
+    "time_limit", "isa", "clock_mhz", "stack", "accelerators",
+)  # fmt: skip
+"""Fields of `Settings` that studies may vary."""
+SEPARATORS = {WORDS: ",", FOLDERS: TOGETHER}
+KINDS = {kind: one for one in (bool, int, float, str) for kind in (one, one | None)}
 
-AXES = {axis.name: axis for axis in _AXES if axis.field in {field.name for field in fields(Settings)}}
-"""By name; those that this version's targets can be asked for."""
+
+def _axis(field: str) -> Axis:
+    option, kind = OPTIONS[field], get_type_hints(Settings)[field]
+    return Axis(option.name, field, KINDS.get(kind, str), option.choices, SEPARATORS.get(option.form, ""))
+
+
+AXES = {axis.name: axis for axis in map(_axis, SWEPT)}
+"""By name, as commands have it."""
 
 
 def axis_names() -> list[str]:
     """What may stand in a study, families of axes with an example's name."""
-    families = [f"{MEMORY}NAME", *([f"{PARAMETER}NAME"] if ACCELERATOR in AXES else [])]
-    return [*AXES, BITS, *families]
+    return [*AXES, BITS, f"{MEMORY}NAME", f"{PARAMETER}NAME"]
 
 
 def is_axis(name: str) -> bool:
     if name.startswith(PARAMETER):
-        return ACCELERATOR in AXES and len(name) > len(PARAMETER)
+        return len(name) > len(PARAMETER)
     return name in AXES or name == BITS or (name.startswith(MEMORY) and len(name) > len(MEMORY))
 
 
@@ -112,7 +108,7 @@ def settings_of(values: Mapping[str, Value], folders: Mapping[str, str] | None =
 
 def accelerator_folders(value: Value) -> list[str]:
     """Where the accelerators of a point lie: what stands before their parameters."""
-    return [spec.partition(":")[0] for spec in AXES[ACCELERATOR].setting(value)] if ACCELERATOR in AXES else []
+    return [spec.partition(":")[0] for spec in AXES[ACCELERATOR].setting(value)]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

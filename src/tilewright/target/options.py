@@ -68,7 +68,7 @@ class Option:
     def check(self, value: object) -> None:
         """Of those that are few: whether it is one."""
         if self.choices and value not in self.choices:
-            *others, last = self.choices
+            *others, last = filter(None, self.choices)
             raise CompileError(f"{self.flag} {value}", "is unknown", f"use {', '.join(others)} or {last}")
 
 

@@ -112,7 +112,7 @@ class Settings:
     numerics: str = option(
         "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
         "hardly ever differ. By default hardware, if the model's format leaves the rounding open and the target gains "
-        "from it.", ANY, metavar="exact|hardware",
+        "from it.", ANY, metavar="exact|hardware", choices=("", "exact", "hardware"),
     )  # fmt: skip
     packed_weights: bool = option(
         False, "--pack-weights", "Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.", PACKING
