@@ -93,7 +93,7 @@ def test_a_run_below_is_our_fault() -> None:
 @pytest.mark.parametrize("name", targets.names())
 def test_every_simulated_target_states_its_peaks(name: str) -> None:
     target = targets.find(name)
-    if target.simulated:
+    if target.runner.chip is not None:
         assert all(engine.peak is not None and engine.peak.source for engine in target.engines)
 
 
