@@ -20,7 +20,8 @@ import numpy as np
 
 from tilewright.accelerator.declaration import Accelerator, Event
 from tilewright.errors import Refusal
-from tilewright.ir.requant import ROUNDINGS, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.sim.user.device import ACCESS, BUSY, UserDevice
 
@@ -175,7 +176,9 @@ def requantised(
 ) -> Array:  # fmt: skip
     """As networks say it: clamp(round((total * mul + add) / 2**shift) + zero_point), or one of TensorFlow Lite's
     roundings, of which `add` holds exponents. `rounding` is the number of `requant_rounding`."""
-    return Requant(shift, dtype, low, high, zero_point, ROUNDINGS[rounding])(totals, np.asarray(mul), np.asarray(add))
+    return Requant(shift, dtype, low, high, zero_point, list(Rounding)[rounding])(
+        totals, np.asarray(mul), np.asarray(add)
+    )
 
 
 def _signed(value: int) -> int:

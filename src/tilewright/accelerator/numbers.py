@@ -24,13 +24,13 @@ from tilewright.accelerator.chains import flat
 from tilewright.accelerator.expressions import Number
 from tilewright.ir.affine import Affine
 from tilewright.ir.op import Op
-from tilewright.ir.requant import ROUNDINGS
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops._loops import row_major
 
 Types = Mapping[str, TensorType]
 FrozenTypes = tuple[tuple[str, TensorType], ...]
-ROUNDING_NAMES: Mapping[str, Number] = {name: number for number, name in enumerate(ROUNDINGS)}
+ROUNDING_NAMES: Mapping[str, Number] = {rounding.value: rounding.number for rounding in Rounding}
 
 
 def operand_shapes(op: Op, types: Types) -> dict[str, tuple[int, ...]]:

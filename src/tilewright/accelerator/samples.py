@@ -14,6 +14,7 @@ from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Patter
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, TensorType, limits, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.add import Add
@@ -118,17 +119,18 @@ def _values(random: Random, dtype: str, shape: tuple[int, ...]) -> Array:
     return random.integers(max(low, -(2**15)), min(high, 2**15), shape, endpoint=True).astype(dtype)
 
 
-ROUNDINGS = ("half_even", "half_up", "half_away", "double", "double_up", "single")
+SCALES = (Rounding.DOUBLE, Rounding.DOUBLE_UP, Rounding.SINGLE)
+ROUNDINGS = (Rounding.HALF_EVEN, Rounding.HALF_UP, Rounding.HALF_AWAY, *SCALES)
 
 
 def _requant(random: Random, pattern: Pattern, channels: int) -> tuple[Requant, Array, Array | None]:
     """In all roundings that layers come with; those that the pattern does not take it refuses."""
     dtype = _dtype(random, pattern, "Y", "int8") if REQUANTISE in pattern.chain else "int8"
-    rounding = str(random.choice(ROUNDINGS))
+    rounding = ROUNDINGS[int(random.choice(len(ROUNDINGS)))]
     zero = int(random.integers(-20, 20)) if dtype == "int8" else 0
     shape = (channels,)
-    if rounding in ("double", "double_up", "single"):
-        made = Requant(0, dtype, *limits(dtype), zero_point=zero, rounding=_tflite(rounding))
+    if rounding in SCALES:
+        made = Requant(0, dtype, *limits(dtype), zero_point=zero, rounding=rounding)
         return (
             made,
             random.integers(2**30, 2**31 - 1, shape).astype(np.int32),
@@ -137,12 +139,6 @@ def _requant(random: Random, pattern: Pattern, channels: int) -> tuple[Requant, 
     mul = random.integers(2**28, 2**30, shape).astype(np.int32)
     add = random.integers(-(2**30), 2**30, shape).astype(np.int32)
     return full_range(int(random.integers(36, 42)), dtype, zero, rounding), mul, add if random.integers(2) else None
-
-
-def _tflite(rounding: str) -> str:
-    from tilewright.ir.requant import ROUNDINGS as ALL
-
-    return next(name for name in ALL if name.endswith(rounding))
 
 
 def _conv(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
@@ -209,7 +205,7 @@ def _qlinear_add(random: Random, pattern: Pattern, requantises: bool, given: Ten
     shape = _shape(random, given)
     dtype = _first_dtype(random, pattern, "A", "int8", given)
     first, second, offset = (int(random.integers(2**18, 2**20)) for _ in range(3))
-    requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, "half_even")
+    requant = full_range(20, dtype, int(random.integers(-9, 9)) if dtype == "int8" else 0, Rounding.HALF_EVEN)
     op = QLinearAdd(first, second, offset, requant=requant)
     return Sample(op, tuple(_values(random, dtype, shape) for _ in "AB"))
 
@@ -221,7 +217,7 @@ def _tflite_add(random: Random, pattern: Pattern, requantises: bool, given: Tens
         Summand(int(random.integers(-20, 20)), int(random.integers(2**30, 2**31)), -int(random.integers(0, 3)))
         for _ in "AB"
     )
-    requant = Requant(0, "int8", *limits("int8"), zero_point=int(random.integers(-20, 20)), rounding=_tflite("double"))
+    requant = Requant(0, "int8", *limits("int8"), zero_point=int(random.integers(-20, 20)), rounding=Rounding.DOUBLE)
     op = TfliteAdd(20, first, second, int(random.integers(2**30, 2**31)), -int(random.integers(18, 20)), requant)
     return Sample(op, tuple(_values(random, "int8", shape) for _ in "AB"))
 

@@ -18,6 +18,7 @@ from tilewright.calibration.values import (
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._scaling import UNCHANGED, Scaling
@@ -147,7 +148,7 @@ def functions() -> Iterator[Sample]:
 
 def halves() -> Iterator[Sample]:
     """Sums and products of 8 and 16 bits."""
-    to_halves, to_bytes = full_range(22, "int16", 0, "half_even"), full_range(34, "int8", 3, "half_even")
+    to_halves, to_bytes = full_range(22, "int16", 0, Rounding.HALF_EVEN), full_range(34, "int8", 3, Rounding.HALF_EVEN)
     for shape, other in [*((shape, shape) for shape in (*SHAPES, *MANY)), *((shape, shape[1:]) for shape in ROWS)]:
         for a, b in (("int16", "int8"), ("int16", "int16"), ("int8", "int16")):
             yield QLinearAdd(3474227, 2846109, 1 << 30, to_halves), [values(a, *shape), values(b, *other)]

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Shape
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._reduction import Reduction
@@ -38,7 +39,7 @@ SHAPES: tuple[Shape, ...] = ((1, 64), (4, 16), (16, 65), (16, 8), (8, 128), (33,
 """Rows and their length."""
 DTYPES = ("float32", "int8", "int32", "int64")
 OUT = Scaling(1334100, 0, TO_BYTES)
-NORMALISED = full_range(42, "int8", -2, "half_even")
+NORMALISED = full_range(42, "int8", -2, Rounding.HALF_EVEN)
 """From a factor of a normalised element."""
 
 
@@ -64,7 +65,7 @@ def integer_means() -> Iterator[Sample]:
 
 def softmaxes() -> Iterator[Sample]:
     table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
-    to_bytes = Requant(52, "int8", -128, 127, -128, "half_even")
+    to_bytes = Requant(52, "int8", -128, 127, -128, Rounding.HALF_EVEN)
     for shape in SHAPES:
         yield Softmax(), [values("float32", *shape)]
         yield LogSoftmax(), [values("float32", *shape)]
@@ -80,7 +81,7 @@ def attentions() -> Iterator[Sample]:
     """What one has besides products: masked softmaxes of bytes and of 16 bits, and rotations."""
     bytes_table = np.round(np.exp(-0.05 * np.arange(ENTRIES)) * 2**24).astype(np.int32)
     wide_table = np.concatenate([bytes_table, np.arange(64, 0, -1, dtype=np.int32) << 9])
-    to_bytes = Requant(52, "int8", -128, 127, -128, "half_even")
+    to_bytes = Requant(52, "int8", -128, 127, -128, Rounding.HALF_EVEN)
     for rows, length in SHAPES:
         mask = np.tri(rows, length, dtype=np.uint8)
         yield QLinearMaskedSoftmax(2**60, to_bytes), [values("int8", rows, length), mask, bytes_table]
@@ -89,7 +90,7 @@ def attentions() -> Iterator[Sample]:
         angles = [values("int16", rows, even) for _ in range(2)]
         for dtype in ("int8", "int16"):
             yield QLinearRotate(False, 0, 900, TO_BYTES), [values(dtype, rows, even), *angles]
-            turned = full_range(45, "int16", 0, "half_even")
+            turned = full_range(45, "int16", 0, Rounding.HALF_EVEN)
             yield QLinearRotate(False, 0, 2**30 - 3, turned), [values(dtype, rows, even), *angles]
 
 
@@ -126,14 +127,14 @@ def integer_attentions() -> Iterator[Sample]:
     random = np.random.default_rng(9)
     exponentials = np.round(np.exp(-0.05 * np.arange(256)) * 2**24).astype(np.int32)
     tables = {0: exponentials, 6: np.concatenate([exponentials, np.arange(64, 0, -1, dtype=np.int32) << 9])}
-    shares = Requant(52, "int8", -128, 127, -128, "half_even")
+    shares = Requant(52, "int8", -128, 127, -128, Rounding.HALF_EVEN)
     for queries, keys, heads, groups, length, width in ATTENTIONS:
         for bits, keys_dtype in ((0, "int8"), (6, "int16")):
-            scores = full_range(36, "int16" if bits else "int8", 0, "half_even")
+            scores = full_range(36, "int16" if bits else "int8", 0, Rounding.HALF_EVEN)
             op = QLinearAttention(
                 causal=queries == keys, q_zero=3, k_zero=0, v_zero=-5,
                 score=Scaling(2**20 + 7, 0, scores), softmax=QLinearMaskedSoftmax(NUMERATOR, shares, bits),
-                mix=Scaling(2**24 + 9, 0, full_range(37, "int8", 0, "half_even")),
+                mix=Scaling(2**24 + 9, 0, full_range(37, "int8", 0, Rounding.HALF_EVEN)),
             )  # fmt: skip
             q = random.integers(-128, 128, (1, queries, heads, length)).astype(np.int8)
             k = random.integers(-128, 128, (1, keys, groups, length)).astype(keys_dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.calibration.rows import SHAPES
 from tilewright.calibration.values import Sample, values
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import multiplier
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
@@ -21,7 +22,7 @@ from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 
 
 def sums() -> Iterator[Sample]:
-    requant = Requant(0, "int8", -128, 127, -3, "double")
+    requant = Requant(0, "int8", -128, 127, -3, Rounding.DOUBLE)
     summand = Summand(5, *multiplier(0.4))
     for rows, columns in SHAPES:
         for length in (rows, 8 * rows):
@@ -35,7 +36,7 @@ def softmaxes() -> Iterator[Sample]:
     for shape in SHAPES:
         yield TfliteSoftmax(), [values("int8", *shape), bytes_table]
         yield TfliteL2Norm(3), [values("int8", *shape)]
-        yield TfliteSoftmax16(*multiplier(0.5), "double"), [values("int16", *shape), falling, falling]
+        yield TfliteSoftmax16(*multiplier(0.5), Rounding.DOUBLE), [values("int16", *shape), falling, falling]
 
 
 def sigmoids() -> Iterator[Sample]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE, full_range
+from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 
 Sample = tuple[Op, Sequence[Array | None]]
@@ -18,19 +19,19 @@ TO_BYTES = full_range(16, "int8")
 """A requantisation as networks have it."""
 
 
-NATIVELY = replace(TO_BYTES, rounding=NATIVE)
+NATIVELY = replace(TO_BYTES, rounding=Rounding.NATIVE)
 """The same as hardware does it."""
 
 
-TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, "half_even")
+TO_BYTES_IN_64_BITS = full_range(36, "int8", -3, Rounding.HALF_EVEN)
 """The same as quantised ONNX has it."""
 
 
-TFLITES = full_range(0, "int8", -3, "double")
+TFLITES = full_range(0, "int8", -3, Rounding.DOUBLE)
 """The same as TensorFlow Lite has it, with exponents among the operands."""
 
 
-TO_HALVES = full_range(31, "int16", 0, "half_even")
+TO_HALVES = full_range(31, "int16", 0, Rounding.HALF_EVEN)
 """Results of 16 bits, as decoders have them."""
 
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE, requants_of
+from tilewright.ir.requant import requants_of
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule.schedule import Call
@@ -153,7 +154,7 @@ def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
 
 
 def is_native(op: Op) -> bool:
-    return any(requant.rounding == NATIVE for requant in requants_of(op))
+    return any(requant.rounding == Rounding.NATIVE for requant in requants_of(op))
 
 
 def headers(used: Iterable[Instance], read: Read) -> dict[str, str]:

@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.requant import roundings_of
+from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 
 Index = Mapping[str, tuple[Affine, ...]]
@@ -56,6 +58,8 @@ class Op:
     """The result is the first operand's bytes under another shape: nothing is computed."""
     domains: ClassVar[tuple[str, ...]] = ()
     """The ONNX domains in which the name means this operator; any where there are none."""
+    roundings: ClassVar[frozenset[Rounding]] = ALL
+    """Those that it has a meaning for, where it requantises."""
     multiplies: ClassVar[bool] = False
     """Each point of the loop nest is one multiply-accumulate."""
 
@@ -148,6 +152,8 @@ class Op:
         return (first,) * len(self.results)
 
     def infer(self, types: Mapping[str, TensorType]) -> tuple[TensorType, ...]:
+        if self.roundings is not ALL and (others := roundings_of(self) - self.roundings):
+            raise Refusal(f"it is rounded {names(others)}; it has {names(self.roundings)}")
         self.check(types)
         shapes = self.result_shapes({name: kind.shape for name, kind in types.items()})
         dtypes = self.result_dtypes({name: kind.dtype for name, kind in types.items()})

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.errors import InternalError
 from tilewright.ir import tflite_rounding
+from tilewright.ir.rounding import PLAIN, SCALED, UP, Rounding
 from tilewright.ir.types import Array, limits
-
-NATIVE = "native"
-ROUNDINGS = ("half_up", "half_even", "half_away", NATIVE, *tflite_rounding.ROUNDINGS)
-"""In the order of the numbers that stand for them in C."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,15 @@ class Requant:
     low: int
     high: int
     zero_point: int = 0
-    rounding: str = "half_up"
-    """half_up: add half, then shift (ties toward plus infinity); half_even: ties to the even neighbour; half_away: away
-    from zero; native: half_up, where no total leaves 32 bits on the way, zero point included; or one of
-    `tflite_rounding`."""
+    rounding: Rounding = Rounding.HALF_UP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rounding", Rounding(self.rounding))
 
     @property
     def has_exponents(self) -> bool:
         """Whether it is one of TensorFlow Lite's: `add` holds exponents."""
-        return self.rounding in tflite_rounding.ROUNDINGS
+        return self.rounding in SCALED
 
     def __call__(self, total: Array, mul: Array, add: Array | None = None) -> Array:
         if self.has_exponents:
@@ -52,7 +50,7 @@ class Requant:
     def params(self, channels: int) -> dict[str, int]:
         """The fields of tw_requant in C; `channels` is how many values `mul` has."""
         return {
-            "shift": self.shift, "rounding": ROUNDINGS.index(self.rounding), "zero_point": self.zero_point,
+            "shift": self.shift, "rounding": self.rounding.number, "zero_point": self.zero_point,
             "low": self.low, "high": self.high, "channels": channels,
         }  # fmt: skip
 
@@ -76,20 +74,29 @@ def requants_of(op: object) -> list[Requant]:
     return found
 
 
-def shift_right(value: Array, shift: int, rounding: str) -> Array:
-    """value / 2**shift, rounded."""
+def roundings_of(op: object) -> frozenset[Rounding]:
+    """Those of an operator's requantisations, and its own where it has one."""
+    own = getattr(op, "rounding", None)
+    found = {requant.rounding for requant in requants_of(op)}
+    return frozenset(found | {own} if isinstance(own, Rounding) else found)
+
+
+def shift_right(value: Array, shift: int, rounding: Rounding) -> Array:
+    """value / 2**shift, in one of the roundings of PLAIN."""
+    if rounding not in PLAIN:
+        raise InternalError("a shift to the right", f"is rounded {rounding}, which takes a scale")
     if shift == 0:
         return value
-    if rounding in ("half_up", NATIVE):
+    if rounding in UP:
         return (value + (1 << (shift - 1))) >> shift
-    if rounding == "half_away":
+    if rounding == Rounding.HALF_AWAY:
         return (value + (1 << (shift - 1)) - (value < 0)) >> shift
     # Half minus one, plus one where the quotient is odd: a tie then rounds up only from an odd quotient.
     odd = (value >> shift) & 1
     return (value + ((1 << (shift - 1)) - 1) + odd) >> shift
 
 
-def full_range(shift: int, dtype: str, zero_point: int = 0, rounding: str = "half_up") -> Requant:
+def full_range(shift: int, dtype: str, zero_point: int = 0, rounding: Rounding = Rounding.HALF_UP) -> Requant:
     """A requantisation that clamps to all of its type."""
     low, high = limits(dtype)
     return Requant(shift, dtype, low, high, zero_point, rounding)

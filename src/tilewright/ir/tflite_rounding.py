@@ -1,11 +1,6 @@
 """How TensorFlow Lite's runtimes scale a 32-bit total: by a multiplier and a power of two of its own for each channel.
 
-A scale is mul / 2**31 * 2**exponent, where mul has 31 bits. The runtimes differ in where they round:
-
-    double     twice: the product to 32 bits (ties up), then by the power of two (ties away from zero)
-    double_up  twice, ties up both times
-    single     once, ties up
-    float      float32(total) * scale, ties to the even neighbour; mul holds the scale's bits
+A scale is mul / 2**31 * 2**exponent, where mul has 31 bits. Runtimes differ in where they round (`rounding.SCALED`).
 """
 
 from __future__ import annotations
@@ -14,9 +9,8 @@ import math
 
 import numpy as np
 
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
-
-ROUNDINGS = ("double", "double_up", "single", "float")
 
 SCALE_BITS = 31
 HALF = 1 << (SCALE_BITS - 1)
@@ -24,17 +18,17 @@ LEAST_EXPONENT = -31
 """Smaller scales are zero."""
 
 
-def scaled(total: Array, mul: Array, exponent: Array | None, rounding: str) -> Array:
+def scaled(total: Array, mul: Array, exponent: Array | None, rounding: Rounding) -> Array:
     """The total times the scale, rounded, as int64."""
-    if rounding == "float":
+    if rounding == Rounding.FLOAT:
         product = total.astype(np.float32) * mul.astype(np.int32).view(np.float32)
         return np.rint(np.clip(product, -(2.0**31), 2.0**31)).astype(np.int64)
     power = np.zeros(1, np.int64) if exponent is None else exponent.astype(np.int64)
-    if rounding == "single":
+    if rounding == Rounding.SINGLE:
         return _shifted(total.astype(np.int64) * mul.astype(np.int64), SCALE_BITS - power)
     high = high_product(left_shifted(total, np.maximum(power, 0)), mul)
     right = np.maximum(-power, 0)
-    return _shifted(high, right) if rounding == "double_up" else divided_by_power(high, right)
+    return _shifted(high, right) if rounding == Rounding.DOUBLE_UP else divided_by_power(high, right)
 
 
 def left_shifted(total: Array, bits: Array | int) -> Array:
@@ -76,10 +70,10 @@ def _round_away(value: float) -> int:
     return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
-def factors(scales: Array | float, rounding: str) -> tuple[Array, Array | None]:
+def factors(scales: Array | float, rounding: Rounding) -> tuple[Array, Array | None]:
     """The operands `mul` and `add` of a requantisation by these scales: multipliers and exponents, or floats' bits."""
     flat = np.atleast_1d(np.asarray(scales, np.float64))
-    if rounding == "float":
+    if rounding == Rounding.FLOAT:
         return flat.astype(np.float32).view(np.int32), None
     pairs = [multiplier(float(scale)) for scale in flat]
     return np.array([mul for mul, _ in pairs], np.int32), np.array([exponent for _, exponent in pairs], np.int32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.ir.requant import shift_right
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 
 SUM_BITS, GATE_BITS = 12, 15
@@ -28,7 +29,7 @@ def looked_up(table: Array, sums: Array) -> Array:
     """A function of int16 sums: between the entries on both sides."""
     entry, rest = (sums.astype(np.int64) >> PIECE_BITS) + ENTRIES // 2, sums.astype(np.int64) & (2**PIECE_BITS - 1)
     low, high = table[entry].astype(np.int64), table[entry + 1].astype(np.int64)
-    return low + shift_right((high - low) * rest, PIECE_BITS, "half_up")
+    return low + shift_right((high - low) * rest, PIECE_BITS, Rounding.HALF_UP)
 
 
 def saturated(x: Array) -> Array:

@@ -14,6 +14,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops import find
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -94,14 +95,14 @@ def reach(dtype: str, zero: int) -> int:
 
 
 def mean(total: Array, count: Array, mul: int, requant: Requant) -> Array:
-    """clamp(round(total * mul / (count * 2**shift)) + zero_point), ties to even or, if `requant` says so, away from 0;
+    """clamp(round(total * mul / (count * 2**shift)) + zero_point), ties to even or away from 0;
     no elements have the mean 0.
 
     An exact division: the means of integers are often ties, which a rounded reciprocal would take to one side.
     """
     divisor = np.maximum(count, 1).astype(np.int64) << requant.shift
     quotient, rest = np.divmod(total.astype(np.int64) * mul, divisor)
-    up = quotient >= 0 if requant.rounding == "half_away" else quotient % 2 == 1
+    up = quotient >= 0 if requant.rounding == Rounding.HALF_AWAY else quotient % 2 == 1
     rounded = quotient + ((2 * rest > divisor) | ((2 * rest == divisor) & up))
     return np.asarray(np.clip(rounded + requant.zero_point, requant.low, requant.high), requant.dtype)
 

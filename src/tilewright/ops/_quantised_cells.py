@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.op import Params
 from tilewright.ir.requant import full_range, shift_right
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_tables import ENTRIES
@@ -31,6 +33,7 @@ class QuantisedCells(Cells):
     fit 32 bits then), Mx or Mr multiplies, one factor or one for each gate of each unit, and `down` shifts to the
     right. Sigmoid and tanh are tables; outputs are made by `out`."""
 
+    roundings: ClassVar[frozenset[Rounding]] = frozenset({Rounding.HALF_UP})
     x_up: int = 0
     x_down: int = 0
     r_up: int = 0
@@ -48,8 +51,8 @@ class QuantisedCells(Cells):
             if name in types and types[name].shape not in (wanted, (1,) if name in ("Mx", "Mr") else wanted):
                 raise Refusal(f"{name} has shape {types[name].shape}, but {wanted} is expected")
         requant = self.out.requant
-        if requant.dtype != "int8" or requant.rounding != "half_up" or requant.shift <= 32 or self.out.add:
-            raise Refusal("outputs are int8, rounded half up after a shift by more than 32 bits, and nothing is added")
+        if requant.dtype != "int8" or requant.shift <= 32 or self.out.add:
+            raise Refusal("outputs are int8, after a shift by more than 32 bits, and nothing is added")
 
     def operand_shapes(self, x: Shape) -> dict[str, Shape]:
         width, table = (x[2],), (ENTRIES,)
@@ -74,4 +77,4 @@ class QuantisedCells(Cells):
 
 
 def _scaled(total: Array, mul: Array, shift: int) -> Array:
-    return shift_right(total.astype(np.int64) * mul.astype(np.int64), shift, "half_up")
+    return shift_right(total.astype(np.int64) * mul.astype(np.int64), shift, Rounding.HALF_UP)

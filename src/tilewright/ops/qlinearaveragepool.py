@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._qlinear import check_mean, expand_unary, mean, refuse_channels_last
@@ -21,6 +22,7 @@ class QLinearAveragePool(Pool):
     """requant(sum(x - x_zero) * mul / count) over the elements of each window that are inside X, `count` of them."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    roundings: ClassVar[frozenset[Rounding]] = EVEN_OR_AWAY
     x_zero: int = 0
     mul: int = 1
     requant: Requant = NO_CHANGE

@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -30,6 +31,7 @@ class QLinearFunction(Internal):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "table")
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     elementwise: ClassVar[bool] = True
     requant: Requant = NO_CHANGE
 

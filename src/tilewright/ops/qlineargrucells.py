@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Params
 from tilewright.ir.requant import full_range, shift_right
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._gate_tables import GATE_BITS, looked_up, saturated
 from tilewright.ops._quantised_cells import QuantisedCells
@@ -47,9 +48,9 @@ class QLinearGRUCells(QuantisedCells):
     def _cell(self, from_x: Array, from_h: Array, c: Array, sigmoid: Array, tanh: Array) -> Array:
         hidden = c.shape[1]
         update, reset = np.split(looked_up(sigmoid, saturated(from_x + from_h)[:, : 2 * hidden]), 2, axis=1)
-        kept = shift_right(reset * saturated(from_h[:, 2 * hidden :]), GATE_BITS, "half_up")
+        kept = shift_right(reset * saturated(from_h[:, 2 * hidden :]), GATE_BITS, Rounding.HALF_UP)
         new = looked_up(tanh, saturated(saturated(from_x[:, 2 * hidden :]) + kept))
-        return saturated(shift_right(update * c + (2**GATE_BITS - update) * new, GATE_BITS, "half_up"))
+        return saturated(shift_right(update * c + (2**GATE_BITS - update) * new, GATE_BITS, Rounding.HALF_UP))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {**self.common_params(types), "coupled": 0, "cell_bits": GATE_BITS}

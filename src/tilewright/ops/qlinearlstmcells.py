@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Params
 from tilewright.ir.requant import shift_right
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._gate_tables import GATE_BITS, SUM_BITS, looked_up, saturated
 from tilewright.ops._quantised_cells import QuantisedCells
@@ -57,8 +58,8 @@ class QLinearLSTMCells(QuantisedCells):
         i, o, forget, cell = np.split(sums, 4, axis=1)
         i, o, cell = looked_up(sigmoid, i), looked_up(sigmoid, o), looked_up(tanh, cell)
         forget = 2**GATE_BITS - 1 - i if self.input_forget else looked_up(sigmoid, forget)
-        kept = shift_right(forget * c, GATE_BITS, "half_up")
-        new = saturated(kept + shift_right(i * cell, 2 * GATE_BITS - self.cell_bits, "half_up"))
+        kept = shift_right(forget * c, GATE_BITS, Rounding.HALF_UP)
+        new = saturated(kept + shift_right(i * cell, 2 * GATE_BITS - self.cell_bits, Rounding.HALF_UP))
         seen = looked_up(tanh, saturated(new << (SUM_BITS - self.cell_bits)))
         return self.out(o * seen), new
 

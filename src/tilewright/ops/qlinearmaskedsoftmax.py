@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
@@ -31,6 +32,7 @@ class QLinearMaskedSoftmax(Internal):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mask", "table")
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     numerator: int = 1
     requant: Requant = NO_CHANGE
     bits: int = 0

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import check_mean, expand_unary, mean
 from tilewright.ops._reduction import Reduction
@@ -19,6 +20,7 @@ class QLinearReduceMean(Reduction):
     """requant(sum(x - x_zero) * mul / count) over some axes, with `count` elements for each result."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    roundings: ClassVar[frozenset[Rounding]] = EVEN_OR_AWAY
     x_zero: int = 0
     mul: int = 1
     requant: Requant = NO_CHANGE

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.op import Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._interpolation import Interpolation
@@ -19,6 +20,7 @@ class QLinearResize(Internal, Interpolation):
     """Along one axis, output j is requant(sum over t of weight[j, t] * (X[taps[j, t]] - x_zero)), in 32 bits."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     x_zero: int = 0
     requant: Requant = NO_CHANGE
 

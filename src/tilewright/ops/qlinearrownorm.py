@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._dialect import root
 from tilewright.ops._elementwise import broadcast_index
@@ -40,6 +41,7 @@ class QLinearRowNorm(Internal):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "mul", "add")
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
     axis: int = 0
     centred: bool = True

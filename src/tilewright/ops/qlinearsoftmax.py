@@ -12,6 +12,7 @@ from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op, Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import expand_unary
 from tilewright.ops.lookup import ENTRIES
@@ -31,6 +32,7 @@ class QLinearSoftmax(Op):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "table")
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     axis: int = 0
     numerator: int = 1
     requant: Requant = NO_CHANGE

@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.op import Params
 from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.rounding import SCALED, Rounding
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import Elementwise, broadcast_params
@@ -37,6 +38,7 @@ class TfliteAdd(Elementwise, Internal):
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
     accepts: ClassVar[frozenset[str] | None] = frozenset({"int8", "uint8", "int16"})
+    roundings: ClassVar[frozenset[Rounding]] = SCALED - {Rounding.FLOAT}
     left: int = 20
     first: Summand = UNCHANGED
     second: Summand = UNCHANGED

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index, Params
-from tilewright.ir.requant import ROUNDINGS
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops._internal import Internal
@@ -33,7 +33,7 @@ class TfliteSoftmax16(Internal):
     operands: ClassVar[tuple[str, ...]] = ("X", "exps", "shares")
     mul: int = 1 << 30
     exponent: int = 0
-    rounding: str = "double"
+    rounding: Rounding = Rounding.DOUBLE
 
     def index(self, shapes: Shapes) -> Index:
         axes = axis_loops(len(shapes["X"]))
@@ -72,7 +72,7 @@ class TfliteSoftmax16(Internal):
         shape = types["X"].shape
         return {
             "rows": math.prod(shape[:-1]), "length": shape[-1], "mul": self.mul, "exponent": self.exponent,
-            "rounding": ROUNDINGS.index(self.rounding),
+            "rounding": self.rounding.number,
         }  # fmt: skip
 
 

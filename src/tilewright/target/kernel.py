@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import roundings_of
+from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array, TensorType
 from tilewright.target.in_c import InC
 
@@ -83,6 +85,8 @@ class Kernel:
     Python of a kernel that is made from a declaration or comes from outside. Without one it takes no pointer to any."""
     unsupported_reason: Callable[[Op, Types], str | None] = always_supported
     """Why this kernel cannot take a node, or None."""
+    roundings: frozenset[Rounding] = ALL
+    """Those that the C has, of an operator that requantises."""
     cooperative: bool = False
     """All cores of a cluster call it with the same arguments and split the work; otherwise each call is one core's."""
     unsplit_loops: frozenset[str] = frozenset()
@@ -163,7 +167,12 @@ class Kernel:
             allowed, kind = self.allowed(argument), types.get(argument.stem)
             if allowed is not None and kind is not None and kind.dtype not in allowed:
                 return False
-        return self.unsupported_reason(op, types) is None
+        return self.unsupported_rounding(op) is None and self.unsupported_reason(op, types) is None
+
+    def unsupported_rounding(self, op: Op) -> str | None:
+        """Why it does not round as the operator does, or None."""
+        others = frozenset[Rounding]() if self.roundings is ALL else roundings_of(op) - self.roundings
+        return f"it is rounded {names(others)}, the kernel has {names(self.roundings)}" if others else None
 
     def scratch_bytes(self, op: Op, types: Types) -> int:
         """Of working memory that a call needs."""

@@ -335,7 +335,7 @@ def _unsupported_reason(kernel: Kernel, op: Op, operands: tuple[tuple[str, Tenso
     if activation is not None and type(activation) not in kernel.activations:
         return Refusal(f"it does not apply {activation.kind} to its results", OTHERWISE)
     try:
-        reason = kernel.unsupported_reason(op, types)
+        reason = kernel.unsupported_rounding(op) or kernel.unsupported_reason(op, types)
         if reason is None:
             kernel.params(op, types)
     except Refusal as refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError
+from tilewright.ir.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -13,27 +14,28 @@ class Arithmetic:
 
     name: str
     meant: str
-    rounding: str
+    rounding: Rounding
     """Of convolutions and sums."""
-    products: str
+    products: Rounding
     """Of FULLY_CONNECTED."""
-    others: str
+    others: Rounding
     """Of whatever else is scaled."""
     float_softmax: bool = False
     """Whether exponentials are floats, not fixed-point numbers; so are the tables of LOGISTIC and TANH."""
 
     @property
-    def integers(self) -> str:
+    def integers(self) -> Rounding:
         """Of operators that no runtime computes in floats."""
-        return "double" if self.others == "float" else self.others
+        return Rounding.DOUBLE if self.others == Rounding.FLOAT else self.others
 
 
+DOUBLE, DOUBLE_UP, SINGLE, FLOAT = Rounding.DOUBLE, Rounding.DOUBLE_UP, Rounding.SINGLE, Rounding.FLOAT
 KNOWN = (
-    Arithmetic("micro", "TensorFlow Lite Micro", "double", "double", "double"),
-    Arithmetic("reference", "LiteRT's reference kernels", "double", "single", "double", float_softmax=True),
-    Arithmetic("optimised", "LiteRT's optimised kernels", "double_up", "double_up", "double", float_softmax=True),
-    Arithmetic("single", "builds that round once", "single", "single", "single"),
-    Arithmetic("float", "LiteRT with XNNPACK", "float", "float", "float", float_softmax=True),
+    Arithmetic("micro", "TensorFlow Lite Micro", DOUBLE, DOUBLE, DOUBLE),
+    Arithmetic("reference", "LiteRT's reference kernels", DOUBLE, SINGLE, DOUBLE, float_softmax=True),
+    Arithmetic("optimised", "LiteRT's optimised kernels", DOUBLE_UP, DOUBLE_UP, DOUBLE, float_softmax=True),
+    Arithmetic("single", "builds that round once", SINGLE, SINGLE, SINGLE),
+    Arithmetic("float", "LiteRT with XNNPACK", FLOAT, FLOAT, FLOAT, float_softmax=True),
 )
 DEFAULT = "micro"
 

@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.frontends.tflite.file import Quantisation
 from tilewright.frontends.tflite.node import Node
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import Array, is_integer, limits
 
@@ -72,7 +73,7 @@ def round_away(value: float) -> int:
 
 
 def requantised(
-    node: Node, scales: Array | float, rounding: str, activation: int = NONE
+    node: Node, scales: Array | float, rounding: Rounding, activation: int = NONE
 ) -> tuple[Requant, Array, Array | None]:
     """From totals whose unit is one of `scales` to the node's result: the type, and its operands mul and add."""
     scale, zero, dtype = result(node)

@@ -17,7 +17,8 @@ import numpy as np
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.numerics_record import NumericsRecord
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW, centred
 from tilewright.ops.conv import Conv
@@ -73,7 +74,7 @@ def within_words(graph: Graph) -> Iterator[Complaint]:
     """Kernels rely on it that no total of a native requantisation leaves 32 bits."""
     for node in graph.nodes:
         op = node.op
-        if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != NATIVE:
+        if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != Rounding.NATIVE:
             continue
         given = _totals(graph, node)
         if given is not None and not np.all(stays_in_words(given)):
@@ -159,7 +160,7 @@ def _replaced_sum(
 
 def _is_open(requant: Requant, tflite: bool) -> bool:
     """Whether another rounding may take its place."""
-    return requant.rounding == "half_even" or (tflite and requant.has_exponents)
+    return requant.rounding == Rounding.HALF_EVEN or (tflite and requant.has_exponents)
 
 
 def _record(node: Node, chosen: Native | NativeSum | None) -> NumericsRecord:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.ir.requant import NATIVE
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.passes.numerics.native import (
     BYTES8,
@@ -33,7 +33,7 @@ def lossless(given: Given) -> Native | None:
     if short is None or not np.all(same_results(given, *short)):
         return None
     mul, shift = short
-    return Native(replace(given.requant, shift=shift, rounding=NATIVE), mul, np.zeros_like(mul), 0, 0, 0.0)
+    return Native(replace(given.requant, shift=shift, rounding=Rounding.NATIVE), mul, np.zeros_like(mul), 0, 0, 0.0)
 
 
 def same_results(given: Given, mul: Array, shift: int) -> Array:
@@ -46,7 +46,7 @@ def same_results(given: Given, mul: Array, shift: int) -> Array:
 def _short(given: Given) -> tuple[Array, int] | None:
     """Factors of at most 16 bits that are next to the given ones, and their shift."""
     requant, has_add = given.requant, given.add is not None and np.any(given.add)
-    if requant.rounding != "half_even" or requant.dtype not in BYTES8 or has_add or not given.mul.size:
+    if requant.rounding != Rounding.HALF_EVEN or requant.dtype not in BYTES8 or has_add or not given.mul.size:
         return None
     spare = max(0, int(given.mul.max()).bit_length() - MOST_FACTOR.bit_length(), requant.shift - MOST_SHIFT)
     mul = (given.mul + (1 << spare >> 1)) >> spare

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 
 INT32 = limits("int32")
@@ -134,7 +135,7 @@ def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
 def slopes(given: Given) -> Array:
     """Results per total, of each filter."""
     mul, requant = given.mul, given.requant
-    if requant.rounding == "float":
+    if requant.rounding == Rounding.FLOAT:
         return mul.astype(np.int32).view(np.float32).astype(np.float64)
     if not requant.has_exponents:
         return mul * 2.0**-requant.shift
@@ -154,7 +155,7 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
     best = Lines.none(len(steps))
     for mul, summand in candidates(given, steps, slope, shift):
         best = best.or_better(lines(given, steps, mul, summand, shift, fits(given, mul, summand, shift)))
-    requant = replace(given.requant, shift=shift, rounding=NATIVE)
+    requant = replace(given.requant, shift=shift, rounding=Rounding.NATIVE)
     add = best.summand - ((1 << shift) >> 1) - (requant.zero_point << shift)
     if not np.all(best.taken):
         return None

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.passes.numerics.native import (
     INT32,
@@ -41,7 +42,7 @@ def saturated(given: Given) -> Native | None:
     slope = slopes(given)
     if not has_steps(given.requant) or not slope.size or not np.all((slope >= 0) & (slope < 1)):
         return None
-    requant = replace(given.requant, shift=SHIFT + MORE, rounding="half_up", zero_point=_middle(given))
+    requant = replace(given.requant, shift=SHIFT + MORE, rounding=Rounding.HALF_UP, zero_point=_middle(given))
     steps, best = least_totals(given), Lines.none(len(slope))
     for factor, summand in candidates(given, steps, slope, SHIFT, FACTORS[1]):
         mul = np.maximum(factor, FACTORS[0])

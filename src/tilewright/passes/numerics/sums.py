@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
@@ -109,7 +110,7 @@ def _tried(
     counted = sums[wanted.counted]
     found = []
     for shift in (finest, finest - 1):
-        requant = replace(given.requant, shift=shift, rounding="half_up")
+        requant = replace(given.requant, shift=shift, rounding=Rounding.HALF_UP)
         for mul in _factors(unit * 2.0**shift):
             # By which most sums have their results: the median of what each of them asks.
             offset = _median((wanted.above_zero << shift) - counted * mul, wanted.counted_weights)

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import BYTES, Array, limits
 from tilewright.passes.quantise.values import Context, Format, NoIntegerForm, Value
 
@@ -30,7 +31,7 @@ class Target:
     high: int
 
     def requant(self, shift: int) -> Requant:
-        return Requant(shift, self.dtype, self.low, self.high, self.zero, "half_even")
+        return Requant(shift, self.dtype, self.low, self.high, self.zero, Rounding.HALF_EVEN)
 
 
 class Source(Protocol):

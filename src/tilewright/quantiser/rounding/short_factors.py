@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import fixed_point, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.passes.numerics.lossless import same_results
 from tilewright.passes.numerics.native import MOST_FACTOR, MOST_SHIFT, Given
@@ -128,7 +129,7 @@ class _Search:
     def tried(self, step: int) -> Array:
         """The whole numbers a step away from the factors, 0 where they are not lossless."""
         short = np.clip(self.middle + step, 1, MOST_FACTOR)
-        requant = full_range(self.fine, self.layer.ends.result.dtype, self.layer.ends.result.zero, "half_even")
+        requant = full_range(self.fine, self.layer.ends.result.dtype, self.layer.ends.result.zero, Rounding.HALF_EVEN)
         mul = np.rint(self.layer.ends.factors(self.scales(short)) * 2.0**self.fine).astype(np.int64)
         given = Given(requant, mul, None, self.low, self.high)
         return np.where(same_results(given, short, self.shift), short, 0)

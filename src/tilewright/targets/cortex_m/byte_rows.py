@@ -6,6 +6,7 @@ import math
 from typing import cast
 
 from tilewright.ir.op import Op
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -16,7 +17,7 @@ BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
 def other_rounding(op: Op, types: Types) -> str | None:
     rounding = cast(QLinearAdd, op).requant.rounding
-    return None if rounding in ("half_up", "half_even", "native") else f"ties are rounded {rounding}"
+    return None if rounding in (Rounding.HALF_UP, Rounding.HALF_EVEN, "native") else f"ties are rounded {rounding}"
 
 
 def apart(op: Op, types: Types) -> str | None:

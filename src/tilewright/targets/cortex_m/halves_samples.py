@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -18,7 +19,7 @@ from tilewright.target.target import Offer
 Sample = tuple[Op, list[Array | None]]
 Form = Callable[[Graph, Node], Offer | None]
 
-ONCE = full_range(0, "int16", 0, "single")
+ONCE = full_range(0, "int16", 0, Rounding.SINGLE)
 IN_64_BITS = full_range(20, "int16")
 REQUANTS: tuple[Requant | None, ...] = (ONCE, replace(ONCE, low=0), IN_64_BITS, None)
 """By the upper word, to positive results, by both words, not at all."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.targets.cortex_m.ways import Filters
@@ -65,7 +66,7 @@ def one_product(
     would be others."""
     if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in NARROW:
         return None
-    if requant.rounding == "float" or filters.mul.min() <= 0:
+    if requant.rounding == Rounding.FLOAT or filters.mul.min() <= 0:
         return None
     bits = _point(requant, filters)
     if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):
@@ -92,7 +93,7 @@ def one_product(
 
 def _has_bend(requant: Requant) -> bool:
     """Whether ties go down below zero and up above it, where both are results."""
-    return requant.rounding == "double" and requant.low < requant.zero_point
+    return requant.rounding == Rounding.DOUBLE and requant.low < requant.zero_point
 
 
 def _form(requant: Requant, filters: Filters, left: Array, shift: Array) -> OneProduct:
@@ -133,7 +134,7 @@ def _point(requant: Requant, filters: Filters) -> Array:
 
 def _added(requant: Requant, filters: Filters) -> Array:
     """To a product, for its whole part to be the result, but where it is a tie."""
-    rounded_before = 1 << (FACTOR_BITS - 1) if requant.rounding in ("double", "double_up") else 0
+    rounded_before = 1 << (FACTOR_BITS - 1) if requant.rounding in (Rounding.DOUBLE, Rounding.DOUBLE_UP) else 0
     own = rounded_before if requant.has_exponents else _add(filters)
     return own + ((2 * requant.zero_point + 1) << (_point(requant, filters) - 1))
 

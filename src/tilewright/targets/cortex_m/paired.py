@@ -21,6 +21,7 @@ from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import RearrangedConv
@@ -217,7 +218,7 @@ def paired_constants(
         return None
     pairs = paired(rows, groups)
     name = filters.way(requant)
-    if requant is not None and requant.rounding == "double" and filters.largest.max() >= LARGEST_TOTAL:
+    if requant is not None and requant.rounding == Rounding.DOUBLE and filters.largest.max() >= LARGEST_TOTAL:
         # Kernels double totals to round twice.
         return None
     fits = bool(filters.largest.max() < LARGEST_JOINED and (pairs[..., 1] - carried(pairs)).min() >= INT8[0])

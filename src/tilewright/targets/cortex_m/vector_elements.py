@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE, Requant, requants_of
+from tilewright.ir.requant import Requant, requants_of
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
@@ -23,7 +24,7 @@ def _fits(requant: Requant) -> bool:
     """Whether vectors of 32 bits give the same to the bit."""
     if max(abs(requant.low), abs(requant.high), abs(requant.zero_point)) > LARGEST or requant.has_exponents:
         return False
-    return requant.rounding == NATIVE or LEAST_SHIFT <= requant.shift < 64
+    return requant.rounding == Rounding.NATIVE or LEAST_SHIFT <= requant.shift < 64
 
 
 def all_fit(op: Op, types: Types) -> str | None:
@@ -33,7 +34,8 @@ def all_fit(op: Op, types: Types) -> str | None:
 def doubled_down(op: Op, types: Types) -> str | None:
     add = cast(TfliteAdd, op)
     exponents = add.first.exponent, add.second.exponent, add.exponent
-    return None if add.requant.rounding == "double" and max(exponents) <= 0 else "it rounds twice, after the product"
+    is_twice = add.requant.rounding == Rounding.DOUBLE and max(exponents) <= 0
+    return None if is_twice else "it rounds twice, after the product"
 
 
 def last_axis_kept(op: Op, types: Types) -> str | None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
@@ -128,25 +129,25 @@ def _is_taken(requant: Requant | None, values: Mapping[str, Array | None]) -> bo
     mul, add = values.get("mul"), values.get("add")
     if mul is None or requant.dtype not in SHORT_RESULTS:
         return False
-    if requant.rounding == "single":
+    if requant.rounding == Rounding.SINGLE:
         return add is not None and bool(((add < 0) | (mul == 0) | (np.abs(mul) >= NORMALISED)).all())
-    return requant.has_exponents or requant.rounding == NATIVE or requant.shift >= LEAST_SHIFT
+    return requant.has_exponents or requant.rounding == Rounding.NATIVE or requant.shift >= LEAST_SHIFT
 
 
 def _way(requant: Requant, values: Mapping[str, Array], largest: Array, dtype: str) -> Way:
     """The shortest that gives the same: without exponents above 0 two roundings; without ties that do not round up and
     without summands one."""
     add, mul = values.get("add"), values["mul"]
-    if dtype == WIDE and requant.rounding == "single" and add is not None and bool((add < -1).all()):
+    if dtype == WIDE and requant.rounding == Rounding.SINGLE and add is not None and bool((add < -1).all()):
         return Way.ONCE
     if requant.has_exponents:
-        if add is None or (add > 0).any() or requant.rounding not in ("double", "double_up"):
+        if add is None or (add > 0).any() or requant.rounding not in (Rounding.DOUBLE, Rounding.DOUBLE_UP):
             return Way.ANY
         # Where negative values are cut off, it does not matter how their ties are rounded.
-        return Way.UP if requant.rounding == "double_up" or requant.low >= requant.zero_point else Way.SHORT
-    if requant.shift <= 32 or requant.rounding == NATIVE or (add is not None and add.any()):
+        return Way.UP if requant.rounding == Rounding.DOUBLE_UP or requant.low >= requant.zero_point else Way.SHORT
+    if requant.shift <= 32 or requant.rounding == Rounding.NATIVE or (add is not None and add.any()):
         return Way.ANY
-    return Way.SHORT if requant.rounding == "half_up" or _never_ties(mul, largest, requant.shift) else Way.ANY
+    return Way.SHORT if requant.rounding == Rounding.HALF_UP or _never_ties(mul, largest, requant.shift) else Way.ANY
 
 
 def _never_ties(mul: Array, largest: Array, shift: int) -> bool:

@@ -9,6 +9,7 @@ from typing import cast
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -116,7 +117,8 @@ def product_unsupported(op: Op, types: Types) -> str | None:
         return f"it takes {FEWEST_ROWS} rows or more"
     if fields["y_column"] != 1 or fields["c_column"] not in (0, 1):
         return "results of a row lie side by side"
-    if requant is None or (requant.has_exponents and requant.rounding != "single" and requant.dtype in SHORT_RESULTS):
+    is_twice = requant is not None and requant.has_exponents and requant.rounding != Rounding.SINGLE
+    if requant is None or (is_twice and requant.dtype in SHORT_RESULTS):
         return None
     return all_fit(op, types) if requant.dtype in SHORT_RESULTS else "results have 16 bits at the most"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -22,8 +23,8 @@ from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.quantised import BYTE, INTEGER
 
 MOST_PLANES = 4
-EXACT = frozenset({"half_up", "half_even", "half_away"})
-DOUBLE = frozenset({"double", "double_up"})
+EXACT = frozenset({Rounding.HALF_UP, Rounding.HALF_EVEN, Rounding.HALF_AWAY})
+DOUBLE = frozenset({Rounding.DOUBLE, Rounding.DOUBLE_UP})
 LARGEST_UNIT = 1 << 31
 """Of a normalised element: the root of a row's length at the most."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Params
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -27,7 +28,7 @@ LARGEST_SUM = 1 << 39
 REACH = Reach(39, 45, 2)
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte."""
-EXACT = ("half_up", "half_even", "half_away")
+EXACT = (Rounding.HALF_UP, Rounding.HALF_EVEN, Rounding.HALF_AWAY)
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def _found(op: QLinearAdd | TfliteAdd, a: str, b: str) -> ByteSum | None:
     if plain is None or plain.requant.rounding not in EXACT:
         return None
     more = max(0, LOW_BITS + 1 - plain.requant.shift)
-    requant = replace(plain.requant, shift=plain.requant.shift + more, rounding="half_up")
+    requant = replace(plain.requant, shift=plain.requant.shift + more, rounding=Rounding.HALF_UP)
     made = ByteSum(plain.mul_a << more, plain.mul_b << more, plain.offset << more, requant)
-    is_same = plain.requant.rounding == "half_up" or not _has_ties(made, a, b)
+    is_same = plain.requant.rounding == Rounding.HALF_UP or not _has_ties(made, a, b)
     return made if is_same and is_computed(made, a, b) else None
 
 

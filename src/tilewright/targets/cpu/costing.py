@@ -12,6 +12,7 @@ from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -31,9 +32,9 @@ from tilewright.targets.cpu.quantised_concat import QuantisedConcat
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
 Sample = tuple[Op, list[Array | None]]
-REQUANT = full_range(40, "int8", -3, "half_even")
+REQUANT = full_range(40, "int8", -3, Rounding.HALF_EVEN)
 """As quantised ONNX has it."""
-AGAIN, MIXED = full_range(22, "int8", 5, "half_even"), full_range(21, "int8", -7, "half_even")
+AGAIN, MIXED = full_range(22, "int8", 5, Rounding.HALF_EVEN), full_range(21, "int8", -7, Rounding.HALF_EVEN)
 FACTOR, HALF, ALMOST = 500_000_001, 2_100_001, 1_900_001
 IMAGES = (
     # height, width, channels, filters, kernel, stride

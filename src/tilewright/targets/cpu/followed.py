@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.errors import present
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
@@ -32,7 +33,7 @@ LARGEST_NEAR = 32000
 SUM_BITS = 30
 """Of the largest sum, without its sign and with what rounding adds."""
 NEAR_BY = (0, 1, -1, 2, -2)
-ROUNDINGS = frozenset({"half_up", "half_even", "half_away"})
+ROUNDINGS = frozenset({Rounding.HALF_UP, Rounding.HALF_EVEN, Rounding.HALF_AWAY})
 ARGUMENTS = 5
 """Of a packed form, without what follows."""
 
@@ -102,7 +103,7 @@ def short_factors(requant: Requant, mul: Array, add: Array, dtype: str) -> tuple
     shift = requant.shift - fewer
     if not 0 < shift < 32 or largest >> requant.shift > LARGEST_NEAR:
         return None
-    short = replace(requant, shift=shift, rounding="half_up")
+    short = replace(requant, shift=shift, rounding=Rounding.HALF_UP)
     found = _same_results(short, x, wanted, _shifted(mul, fewer), _shifted(add, fewer))
     return None if found is None else (short, *found)
 

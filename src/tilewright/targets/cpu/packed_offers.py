@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
@@ -156,9 +157,9 @@ def way_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> W
         return Way.ANY
     if requant.has_exponents:
         return _scaled_way(requant, mul, add, largest)
-    if requant.shift <= HIGH_BITS or requant.rounding == NATIVE or (add is not None and add.any()):
+    if requant.shift <= HIGH_BITS or requant.rounding == Rounding.NATIVE or (add is not None and add.any()):
         return Way.ANY
-    if requant.rounding != "half_up" and not never_ties(mul, largest, requant.shift):
+    if requant.rounding != Rounding.HALF_UP and not never_ties(mul, largest, requant.shift):
         return Way.ANY
     return _high_way(largest * np.ldexp(np.abs(mul), -requant.shift))
 
@@ -170,14 +171,15 @@ def _high_way(results: Array) -> Way:
 
 def _scaled_way(requant: Requant, mul: Array, exponents: Array | None, largest: Array) -> Way:
     """Where negative values are cut off, it does not matter how their ties are rounded."""
-    if requant.rounding == "float":
+    if requant.rounding == Rounding.FLOAT:
         return Way.FLOAT
     if exponents is None:
         return Way.ANY
-    if requant.rounding == "single":
+    if requant.rounding == Rounding.SINGLE:
         results = largest * np.ldexp(np.abs(mul), exponents - HIGH_BITS)
         return _high_way(results) if (exponents < 0).all() else Way.ANY
-    return _double_way(requant.rounding == "double_up" or requant.low >= requant.zero_point, mul, exponents, largest)
+    is_up = requant.rounding == Rounding.DOUBLE_UP or requant.low >= requant.zero_point
+    return _double_way(is_up, mul, exponents, largest)
 
 
 def _double_way(ties_up: bool, mul: Array, exponents: Array, largest: Array) -> Way:

@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -24,7 +25,7 @@ ROWS = 4
 
 def stored(requant: Requant | None, results: int) -> tuple[float, ...]:
     """Results by the way from a total to them: as it is, a half rounded up, TensorFlow Lite's, all others."""
-    ways = (None, "half_up", "double")
+    ways = (None, Rounding.HALF_UP, Rounding.DOUBLE)
     way = ways.index(requant.rounding if requant else None) if not requant or requant.rounding in ways else len(ways)
     return tuple(float(results * (way == number)) for number in range(len(ways) + 1))
 

@@ -20,6 +20,7 @@ import numpy as np
 from tilewright.errors import present
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 
 COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES = range(8)
@@ -126,19 +127,19 @@ def without_idle(mul: Array, add: Array, reach: Array) -> tuple[Array, Array]:
 
 def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
     """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
-    if requant.rounding == "float" or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
+    if requant.rounding == Rounding.FLOAT or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
         return None
     halves = 1 + 2 * (requant.zero_point - requant.low)
     if add.max() > -1 or (abs(halves) << -int(add.min())) + 2 * limit + 3 > INT32[1]:
         return None
-    twice = 2 if requant.rounding == "double" and requant.zero_point > requant.low else 0
-    return Finish(SCALED, requant, halves, int(requant.rounding != "single"), twice)
+    twice = 2 if requant.rounding == Rounding.DOUBLE and requant.zero_point > requant.low else 0
+    return Finish(SCALED, requant, halves, int(requant.rounding != Rounding.SINGLE), twice)
 
 
 def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish | None:
     """The low word of a product plus one half never carries into a result that is shifted by more than a word. Where it
     may be a tie, it is larger by as much as it can be: fewer results look like one."""
-    ties = requant.rounding == "half_even" and _has_ties(requant.shift, factor, limit)
+    ties = requant.rounding == Rounding.HALF_EVEN and _has_ties(requant.shift, factor, limit)
     room = min(most_lift, INT32[1].bit_length() - limit.bit_length())
     lifted = max(0, WORD + 1 - requant.shift, min(room, WORD + SPARE - requant.shift) if ties else 0)
     shift = requant.shift + lifted - WORD
@@ -155,7 +156,9 @@ def _top(requant: Requant, factor: Array) -> tuple[Finish, Array] | None:
     low, high = limits(requant.dtype)
     more = requant.shift - TOP_SHIFT
     is_whole = (requant.low, requant.high, requant.zero_point) == (low, high, (low + high + 1) // 2)
-    if requant.rounding != "half_up" or not is_whole or more < 0 or np.any(factor <= 0) or np.any(factor % (1 << more)):
+    if requant.rounding != Rounding.HALF_UP or not is_whole or more < 0:
+        return None
+    if np.any(factor <= 0) or np.any(factor % (1 << more)):
         return None
     mul = factor >> more
     bound = (INT32[1] - TOP_HALF) // mul
@@ -173,7 +176,7 @@ def _has_ties(shift: int, factor: Array, limit: int) -> bool:
 
 
 def _narrow(requant: Requant, factor: Array, add: Array | None, limit: int) -> tuple[Finish, Array] | None:
-    if requant.shift >= WORD or (requant.rounding == "half_even" and requant.shift):
+    if requant.shift >= WORD or (requant.rounding == Rounding.HALF_EVEN and requant.shift):
         return None
     summand = _rounding(requant, requant.shift) + (np.zeros(len(factor), np.int64) if add is None else add)
     room = INT32[1] - int(np.abs(summand).max())

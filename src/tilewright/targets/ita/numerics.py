@@ -20,6 +20,7 @@ from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
 from tilewright.ops.lookup import Lookup
@@ -245,7 +246,7 @@ def _negative(builder: Builder, graph: Graph, name: str) -> Array:
 
 
 def _requant(op: MatMul, scale: Scale, zero: int) -> Requant:
-    return replace(instance(op.requant, Requant), shift=scale.shift, rounding="half_up", zero_point=zero)
+    return replace(instance(op.requant, Requant), shift=scale.shift, rounding=Rounding.HALF_UP, zero_point=zero)
 
 
 def _scale(graph: Graph, node: Node) -> float | None:
@@ -254,7 +255,7 @@ def _scale(graph: Graph, node: Node) -> float | None:
     if not isinstance(op, MatMul) or op.requant is None or op.requant.dtype not in NARROW:
         return None
     mul = graph.constants.get(node.operands().get("mul", ""))
-    if op.requant.rounding != "half_even" or mul is None or graph.types[node.inputs[0]].dtype not in NARROW:
+    if op.requant.rounding != Rounding.HALF_EVEN or mul is None or graph.types[node.inputs[0]].dtype not in NARROW:
         return None
     if mul.min() <= 0 or (mul.size > 1 and not _has_columns(graph, node)):
         return None
@@ -352,7 +353,7 @@ def _with_short_factors(
     if not any(maker is not None and _scale(graph, maker) is not None and _is_ita_s(graph, maker) for maker in makers):
         return None
     op, dtypes = instance(node.op, QLinearAdd), {graph.types[name].dtype for name in node.inputs}
-    if op.requant.rounding != "half_even" or min(op.mul_a, op.mul_b) <= 0 or dtypes != {"int8"}:
+    if op.requant.rounding != Rounding.HALF_EVEN or min(op.mul_a, op.mul_b) <= 0 or dtypes != {"int8"}:
         return None
     new = short_sum(op)
     found.append(compared(op, new, node.key, node.name))

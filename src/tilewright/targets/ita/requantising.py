@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.targets.ita.arithmetic import RELU, Activation, Scale
 
@@ -50,7 +51,7 @@ def fitted(requant: Requant, mul: Array, add: Array | None, bias: Array) -> Fitt
 def _unsupported_reason(requant: Requant, mul: Array) -> str | None:
     if requant.has_exponents:
         return f"it is requantised with the rounding {requant.rounding}"
-    if requant.rounding not in ("half_up", NATIVE) and requant.shift:
+    if requant.rounding not in (Rounding.HALF_UP, Rounding.NATIVE) and requant.shift:
         return f"its rounding is {requant.rounding}, ITA rounds halves up"
     if requant.dtype != "int8":
         return f"results are {requant.dtype}, ITA writes int8"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.ir.numerics_record import NumericsRecord
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes.numerics.native import NEAR
 from tilewright.targets.ita.requantising import nearest
@@ -38,7 +39,7 @@ def _short(op: QLinearAdd, slopes: tuple[float, float], most: int) -> QLinearAdd
     scale = nearest(max(slopes) / most)
     mul, shift = scale.multiplier, scale.shift
     offset = round(op.offset * 2.0 ** (shift - op.requant.shift) / mul) * mul
-    return QLinearAdd(first * mul, second * mul, offset, replace(op.requant, shift=shift, rounding="half_up"))
+    return QLinearAdd(first * mul, second * mul, offset, replace(op.requant, shift=shift, rounding=Rounding.HALF_UP))
 
 
 def _error(new: QLinearAdd, slopes: tuple[float, float]) -> float:

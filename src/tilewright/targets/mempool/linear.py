@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -70,7 +71,7 @@ def _block_features(requant: Requant | None, blocks: int, words: int, cores: int
     """Blocks of a core, products of words in these, whether sums are cut; blocks by the way from totals to results."""
     parts = max(1, min(cores // max(blocks, 1), words // SHORTEST_PART)) if 2 * blocks <= cores else 1
     own = -(-blocks // cores)
-    ways = ("native", "half_up")
+    ways = (Rounding.NATIVE, Rounding.HALF_UP)
     way = ways.index(requant.rounding) if requant and requant.rounding in ways else len(ways)
     results = (float(own / parts * (requant is not None and way == number)) for number in range(len(ways) + 1))
     return float(own), float(own * words) / parts, float(parts > 1), *results

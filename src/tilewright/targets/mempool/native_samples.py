@@ -9,11 +9,12 @@ import numpy as np
 
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 
-NATIVE = Requant(12, "int8", -128, 127, 0, "native")
+NATIVE = Requant(12, "int8", -128, 127, 0, Rounding.NATIVE)
 PRODUCTS = ((1, 64, 64), (16, 16, 16), (64, 64, 32), (33, 40, 20), (16, 128, 64), (48, 9, 30))
 """Rows, length of the sum and columns."""
 CONVOLUTIONS = ((8, 16, 16, 3), (10, 3, 16, 3), (8, 32, 32, 1), (16, 8, 8, 3), (12, 4, 8, 5))

@@ -8,6 +8,7 @@ from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ir.requant import requants_of
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.requantizedadd import RequantizedAdd
@@ -31,7 +32,8 @@ def sum_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
     sums, rows = math.prod(shape), math.prod(shape[:-1]) if types["A"].shape != types["B"].shape else 1
     has_tables = sums >= 2 * BYTES
     last = requants_of(op)[-1]
-    is_short = last.rounding == "double" or (not last.has_exponents and (last.shift > 32 or last.rounding == "half_up"))
+    is_near = not last.has_exponents and (last.shift > 32 or last.rounding == Rounding.HALF_UP)
+    is_short = is_near or last.rounding == Rounding.DOUBLE
     return (
         1.0, float(has_tables), float(rows), float(sums * (has_tables and is_short)),
         float(sums * (has_tables and not is_short)), float(sums * (not has_tables)),
@@ -42,7 +44,7 @@ def requant_features(op: Op, types: Types, extents: Mapping[str, int], cores: in
     """The call; rows of a channel; results of short shifts, and all others."""
     shift, results, found = cast(RequantShift, op), math.prod(types["Y"].shape), cast(RequantShift, op).requant
     rows = math.prod(types["X"].shape[: shift.axis + 1]) if shift.axis >= 0 else 1
-    is_near = found.rounding == "half_up" and 0 < found.shift < 32
+    is_near = found.rounding == Rounding.HALF_UP and 0 < found.shift < 32
     return 1.0, float(rows), float(results * is_near), float(results * (not is_near))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
@@ -75,7 +76,7 @@ def columns_at_a_time(op: Op, types: Types) -> int:
 
 def _results(requant: Requant | None, results: float) -> tuple[float, ...]:
     """By the way from a total to a result: as it is, by the upper word, in two steps, all others."""
-    kind = 0 if requant is None else 2 if requant.rounding == "double" else 3
+    kind = 0 if requant is None else 2 if requant.rounding == Rounding.DOUBLE else 3
     if requant is not None and not requant.has_exponents:
         kind = 1 if requant.shift > 32 else 3
     return tuple(results * (kind == number) for number in range(4))
@@ -144,7 +145,10 @@ def depthwise_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
 
 # ---- samples --------------------------------------------------------------------------------------------------------
 
-REQUANTS = (full_range(37, "int8", -3, "half_even"), full_range(0, "int8", -3, "double"), full_range(16, "int8"), None)
+REQUANTS = (
+    full_range(37, "int8", -3, Rounding.HALF_EVEN), full_range(0, "int8", -3, Rounding.DOUBLE),
+    full_range(16, "int8"), None,
+)  # fmt: skip
 IMAGES = (
     # height, width, channels, filters, kernel, stride
     (8, 8, 16, 16, 3, 1), (8, 8, 3, 8, 3, 1), (12, 12, 3, 16, 3, 2), (6, 6, 32, 32, 3, 1), (5, 9, 8, 12, 3, 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
@@ -41,10 +42,10 @@ def largest_product(types: Types) -> int:
 def upper_half(scaling: Scaling, largest: int) -> dict[str, int] | None:
     """Where only the upper half of a product with the factor matters, and no total up to the largest can be a tie."""
     r, mul = scaling.requant, scaling.mul
-    if r.rounding not in ("half_up", "half_even") or not 33 <= r.shift <= 62 or scaling.add or not mul:
+    if r.rounding not in (Rounding.HALF_UP, Rounding.HALF_EVEN) or not 33 <= r.shift <= 62 or scaling.add or not mul:
         return None
     zeros = (mul & -mul).bit_length() - 1
-    if r.rounding == "half_even" and zeros + largest.bit_length() > r.shift - 1:
+    if r.rounding == Rounding.HALF_EVEN and zeros + largest.bit_length() > r.shift - 1:
         return None
     if r.shift - 33 > 30:
         return None
@@ -61,7 +62,7 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
     if largest_product(types) + 2**20 >= 2**31:
         return f"products of rows of {length} elements may overflow 32 bits"
     shares = fused.softmax.requant
-    if shares.rounding not in ("half_up", "half_even") or not 0 <= shares.high - shares.zero_point <= 255:
+    if shares.rounding not in (Rounding.HALF_UP, Rounding.HALF_EVEN) or not 0 <= shares.high - shares.zero_point <= 255:
         return "shares that are no bytes above their zero point"
     return None if shares.low <= shares.zero_point else "shares below their zero point"
 

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
@@ -177,7 +178,7 @@ def _stage(requant: Requant, mul: int, add: int, found: Array) -> Stage | None:
     rest = (found * mul + add) & ((1 << requant.shift) - 1)
     if np.any(rest == (1 << requant.shift) >> 1):
         return stage(requant, mul, add, *ends)
-    return stage(replace(requant, rounding="half_up"), mul, add, *ends) or stage(requant, mul, add, *ends)
+    return stage(replace(requant, rounding=Rounding.HALF_UP), mul, add, *ends) or stage(requant, mul, add, *ends)
 
 
 def product_params(op: Op, types: Types) -> Params:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import limits
 
 WORD = 32
-TIES = ("half_up", "half_even")
+TIES = (Rounding.HALF_UP, Rounding.HALF_EVEN)
 SPARE = 10
 """Bits of the upper word below the result: one in 2**SPARE results is looked at whether it is a tie."""
 LARGEST_SUMMAND = 2**29
@@ -38,7 +39,7 @@ class HighWord:
 
 def odd(requant: Requant) -> int:
     """The zero point's lowest bit, or 2 where ties go up."""
-    return requant.zero_point & 1 if requant.rounding == "half_even" else 2
+    return requant.zero_point & 1 if requant.rounding == Rounding.HALF_EVEN else 2
 
 
 def is_plain(requant: Requant) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
@@ -60,7 +61,7 @@ def looked_up_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
 
 def upper_word(op: Op, types: Types) -> str | None:
     requant = cast(QLinearGather, op).requant
-    is_one = requant.rounding == "half_up" and WORD < requant.shift < 2 * WORD - 1
+    is_one = requant.rounding == Rounding.HALF_UP and WORD < requant.shift < 2 * WORD - 1
     return None if is_one else f"a shift of {requant.shift}, {requant.rounding}: not by an upper word alone"
 
 

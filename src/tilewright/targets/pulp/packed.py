@@ -9,6 +9,7 @@ from typing import cast
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
@@ -68,7 +69,7 @@ def _is_exact(requant: Requant, types: Types) -> bool:
         return True
     if requant.shift > MOST_NARROW_SHIFT:
         return requant.shift <= 32 or "add" in types
-    return requant.rounding == "half_even"
+    return requant.rounding == Rounding.HALF_EVEN
 
 
 KERNELS = (

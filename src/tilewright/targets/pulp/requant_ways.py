@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.target.kernel import Types
 
 
@@ -10,7 +11,7 @@ def is_exact(requant: Requant | None, types: Types) -> bool:
     """Whether totals are requantised in 64 bits, as far as that shows in the types; columns.h has the rules."""
     if requant is None or requant.has_exponents:
         return requant is not None
-    return (requant.shift > 31 or requant.rounding == "half_even") and "add" in types
+    return (requant.shift > 31 or requant.rounding == Rounding.HALF_EVEN) and "add" in types
 
 
 def is_high_word(requant: Requant | None, types: Types) -> bool:
@@ -25,4 +26,4 @@ def is_one_by_one(requant: Requant | None, zero: int, types: Types) -> bool:
 
 def is_looked_at(requant: Requant | None) -> bool:
     """Whether factors and weights decide how totals are requantised: not where hardware's way is asked for."""
-    return requant is not None and requant.rounding != NATIVE
+    return requant is not None and requant.rounding != Rounding.NATIVE

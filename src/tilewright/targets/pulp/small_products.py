@@ -7,6 +7,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
@@ -64,7 +65,7 @@ def largest_total(types: Types, inner: int) -> int:
 def small_unsupported(op: Op, types: Types) -> str | None:
     """What tw_small_matmul_params cannot say."""
     p, requant = cast("dict[str, int]", op.params(types)), cast(MatMul, op).requant
-    if requant is None or requant.rounding != "half_up" or requant.shift > LARGEST_SHIFT:
+    if requant is None or requant.rounding != Rounding.HALF_UP or requant.shift > LARGEST_SHIFT:
         return "its accumulators are not requantised in 32 bits"
     if requant.low != (-requant.high - 1 if types["Y"].dtype == "int8" else 0):
         return "its results are clipped to an odd range"

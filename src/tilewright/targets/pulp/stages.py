@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 
 
@@ -37,7 +38,7 @@ def stage(requant: Requant, mul: int, add: int, lowest: int, highest: int, befor
         return None
     ends = sorted(_unclamped(requant, x * mul + add) for x in (lowest, highest))
     low, high = (min(max(end, requant.low), requant.high) for end in ends)
-    even = requant.rounding == "half_even"
+    even = requant.rounding == Rounding.HALF_EVEN
     half = (1 << requant.shift) >> 1
     zero = requant.zero_point - low
     summand = add + before * mul + (0 if even else half + (zero << requant.shift))
@@ -84,6 +85,6 @@ def byte_factor(found: Stage, dtype: str, lowest: int, highest: int) -> int | No
 
 def _unclamped(requant: Requant, total: int) -> int:
     half = (1 << requant.shift) >> 1
-    if requant.rounding == "half_even" and requant.shift:
+    if requant.rounding == Rounding.HALF_EVEN and requant.shift:
         half += ((total >> requant.shift) & 1) - 1
     return ((total + half) >> requant.shift) + requant.zero_point

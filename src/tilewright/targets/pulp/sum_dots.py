@@ -10,6 +10,7 @@ from typing import cast
 
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -34,7 +35,7 @@ class Dots:
 @cache
 def dots_of(op: QLinearAdd, a: str, b: str) -> Dots | str:
     """A text says why there are none."""
-    if op.requant.rounding != "half_up" or not 0 < op.requant.shift <= 30:
+    if op.requant.rounding != Rounding.HALF_UP or not 0 < op.requant.shift <= 30:
         return "ties do not go up, or it is not shifted"
     mul = math.gcd(op.mul_a, op.mul_b)
     first, second = (factor // max(mul, 1) for factor in (op.mul_a, op.mul_b))

@@ -9,11 +9,12 @@ import numpy as np
 
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 
-TO_BYTES = Requant(38, "int8", -128, 127, 0, "half_even")
+TO_BYTES = Requant(38, "int8", -128, 127, 0, Rounding.HALF_EVEN)
 PRODUCTS = ((16, 144, 16), (8, 300, 40), (32, 192, 32), (4, 512, 24), (1, 640, 32))
 """Rows, length of the sum and columns."""
 CONVOLUTIONS = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
@@ -32,13 +32,13 @@ def norm_unsupported(op: Op, types: Types) -> str | None:
     length = _length(norm, types)
     if types["mul"].elements != length or norm.block(types["mul"].shape) != (norm.axis, len(types["X"].shape)):
         return "its factors are not those of one row"
-    if length > LONGEST or norm.requant.shift > MOST_SHIFT + (norm.requant.rounding == "half_even"):
+    if length > LONGEST or norm.requant.shift > MOST_SHIFT + (norm.requant.rounding == Rounding.HALF_EVEN):
         return f"rows have more than {LONGEST} elements, or results more than {MOST_SHIFT} fraction bits"
-    if norm.requant.rounding not in ("half_even", "half_up", NATIVE):
+    if norm.requant.rounding not in (Rounding.HALF_EVEN, Rounding.HALF_UP, Rounding.NATIVE):
         return f"it rounds {norm.requant.rounding}"
     if norm.requant.shift < max(LEAST_SHIFT, norm.lift + 2):
         return f"shifts by less than {max(LEAST_SHIFT, norm.lift + 2)} bits: results may be beyond a word"
-    if norm.lift > MOST_LIFT and norm.requant.rounding != "half_even":
+    if norm.lift > MOST_LIFT and norm.requant.rounding != Rounding.HALF_EVEN:
         return f"summands are lifted by more than {MOST_LIFT} bits, ties are not to even"
     return None
 

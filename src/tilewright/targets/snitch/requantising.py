@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.ir.rounding import Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
@@ -21,7 +22,7 @@ CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
     requant = instance(op, RequantShift).requant
-    if requant.rounding not in ("half_even", "half_up"):
+    if requant.rounding not in (Rounding.HALF_EVEN, Rounding.HALF_UP):
         return f"it rounds {requant.rounding}"
     return f"shifts by less than {LEAST_SHIFT} bits" if requant.shift < LEAST_SHIFT else None
 

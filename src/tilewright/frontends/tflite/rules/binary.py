@@ -13,6 +13,7 @@ from tilewright.frontends.tflite.quotients import quotient
 from tilewright.frontends.tflite.windows import activated
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import multiplier, scaled
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
@@ -55,7 +56,7 @@ def sub(node: Node) -> Sequence[str]:
 def _sum(node: Node, sign: int) -> str:
     if node.dtype(0) != node.dtype(1) or node.dtype(0) != node.result().dtype:
         raise Refusal(f"adds {node.dtype(0)} and {node.dtype(1)} to {node.result().dtype}")
-    if node.meant.rounding == "float":
+    if node.meant.rounding == Rounding.FLOAT:
         return _both(node, _float_sum(node, sign))
     left = SHIFTS[node.dtype()]
     scales = [operand(node, position)[0] for position in (0, 1)]
@@ -72,7 +73,7 @@ def _summand(node: Node, position: int, twice: float) -> Summand:
     return Summand(zero, *multiplier(float(np.float64(scale) / twice)))
 
 
-def _requant(node: Node, rounding: str) -> Requant:
+def _requant(node: Node, rounding: Rounding) -> Requant:
     scale, zero, dtype = result(node)
     low, high = clamp(activation_of(node), scale, zero, dtype)
     return Requant(0, dtype, low, high, zero, rounding)
@@ -86,7 +87,7 @@ def _float_sum(node: Node, sign: int) -> QLinearAdd:
     if not 1 <= shift <= 30:
         raise Refusal(f"scales {pairs[0][0]:g} and {pairs[1][0]:g} are too far from the result's {result(node)[0]:g}")
     first, second = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
-    plain = _requant(node, "half_up")
+    plain = _requant(node, Rounding.HALF_UP)
     requant = Requant(shift, plain.dtype, plain.low, plain.high, plain.zero_point)
     return QLinearAdd(first, sign * second, -first * pairs[0][1] - sign * second * pairs[1][1], requant)
 

@@ -13,6 +13,7 @@ from tilewright.frontends.tflite.quantisation import BOUNDS, RELU, RELU6, RELU_N
 from tilewright.frontends.tflite.words import sigmoid
 from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
 from tilewright.ir.types import Array, limits
 from tilewright.ops.cast import Cast
@@ -49,10 +50,10 @@ def _is_bytes(node: Node) -> bool:
     return node.dtype() in ("int8", "uint8") and node.is_quantised()
 
 
-def _rescaled(node: Node, values: Array, rounding: str, factor: float = 1.0) -> Array:
+def _rescaled(node: Node, values: Array, rounding: Rounding, factor: float = 1.0) -> Array:
     """Numbers in the operand's unit (times a factor) in the result's, with its zero point."""
     scale, zero, _ = result(node)
-    if rounding == "float":
+    if rounding == Rounding.FLOAT:
         ratio = np.float32(operand(node, 0)[0]) * np.float32(factor) / np.float32(scale)
         return ((values * int(np.rint(ratio * np.float32(2**XNN_BITS))) + (1 << (XNN_BITS - 1))) >> XNN_BITS) + zero
     mul, add = factors(operand(node, 0)[0] * factor / scale, rounding)
@@ -98,7 +99,7 @@ def _saturating(node: Node, function: Callable[[Array, int], Array], bits: int) 
     mul, exponent = multiplier(float(scale))
     radius, values = fixed_point.input_radius(INTEGER_BITS, exponent), _bytes(node)
     inside = np.abs(values) < radius
-    raw = scaled(np.where(inside, values, 0), np.array([mul]), np.array([exponent]), "double")
+    raw = scaled(np.where(inside, values, 0), np.array([mul]), np.array([exponent]), Rounding.DOUBLE)
     found = divided_by_power(function(raw, INTEGER_BITS), 31 - bits)
     return np.where(inside, found, np.where(values < 0, -(2**30), 2**30))
 
@@ -190,11 +191,11 @@ def quantize(node: Node) -> Sequence[str]:
     return [node.emit(RequantShift(requant), x, node.add_constant(mul, "mul"), exponents)]
 
 
-def _between_bytes(node: Node, dtype: str) -> str:
+def _between_bytes(node: Node, dtype: str) -> Rounding:
     """XNNPACK rescales int8 to int8 only; all else is LiteRT's own then."""
     if dtype == "int16":
         return node.meant.integers
-    return "double_up" if node.meant.name == "float" and dtype != node.dtype() else node.meant.rounding
+    return Rounding.DOUBLE_UP if node.meant.name == "float" and dtype != node.dtype() else node.meant.rounding
 
 
 def dequantize(node: Node) -> Sequence[str]:

@@ -13,6 +13,7 @@ from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import activation_of, operand, reduced, requantised
 from tilewright.frontends.tflite.windows import activated, check_image, padding, steps
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._filters import Filters
 from tilewright.ops.conv import Conv
@@ -111,7 +112,7 @@ def _float_bias(node: Node, at: Weights) -> str:
 # ---- integers -------------------------------------------------------------------------------------------------------
 
 
-def _scaled(node: Node, at: Weights, rounding: str) -> tuple[Requant, str, str, str]:
+def _scaled(node: Node, at: Weights, rounding: Rounding) -> tuple[Requant, str, str, str]:
     """The requantisation of a layer's totals, and its operands: the bias, mul and add."""
     x_scale, _ = operand(node, at.x)
     weights = node.quantisation(at.w)
@@ -121,10 +122,10 @@ def _scaled(node: Node, at: Weights, rounding: str) -> tuple[Requant, str, str, 
         raise Refusal(f"{len(weights.scale)} scales for {at.filters} filters")
     scales = np.float64(x_scale) * weights.scale.astype(np.float64)
     wide = node.dtype(at.x) == "int16"
-    if wide and rounding != "float":
-        rounding = "single"
+    if wide and rounding != Rounding.FLOAT:
+        rounding = Rounding.SINGLE
     requant, mul, add = requantised(node, scales, rounding, activation_of(node))
-    mul, bias = reduced(mul) if wide and rounding == "single" else mul, _bias(node, at, wide)
+    mul, bias = reduced(mul) if wide and rounding == Rounding.SINGLE else mul, _bias(node, at, wide)
     if add is not None and len(mul) > 1:
         bias, mul, add = _settled(node, at, requant, bias, mul, add)
     has_bias = node.has(at.b) or bool(np.any(bias))

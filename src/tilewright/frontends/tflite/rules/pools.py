@@ -9,6 +9,7 @@ from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import activation_of, clamp, operand, result
 from tilewright.frontends.tflite.windows import activated, check_image, padding, steps
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Shape, limits
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.clip import Clip
@@ -24,7 +25,7 @@ def average_pool_2d(node: Node) -> Sequence[str]:
         return [activated(node, node.emit(pool, node.input(0)))]
     low, high = _range(node)
     # The mean of the integers themselves: operand and result have one scale and one zero point.
-    requant = Requant(0, node.dtype(), low, high, 0, "half_away")
+    requant = Requant(0, node.dtype(), low, high, 0, Rounding.HALF_AWAY)
     if kernel == node.shape(0)[1:3] and not any(pads):
         return [node.emit(QLinearReduceMean((1, 2), True, 0, 1, requant), node.input(0))]
     means = QLinearAveragePool(strides, (1, 1), pads, kernel, 0, 1, requant, channels_last=True)

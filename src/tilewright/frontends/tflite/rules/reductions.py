@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.frontends.tflite.node import Node
 from tilewright.frontends.tflite.quantisation import operand, result
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import multiplier
 from tilewright.ir.types import Shape, limits
 from tilewright.ops.add import Add
@@ -57,8 +58,8 @@ def _scaled_sum(node: Node, axes: Shape, keep: bool, count: int) -> str:
         wide = node.emit(Add(), wide, node.add_constant(np.asarray(-zero * elements, np.int32), "zero"))
     mul, exponent = _divided(*multiplier(float(np.float64(scale) / np.float64(out_scale))), count)
     rounding = node.meant.others
-    if rounding == "float":
-        rounding = "double"
+    if rounding == Rounding.FLOAT:
+        rounding = Rounding.DOUBLE
     requant = Requant(0, dtype, *limits(dtype), out_zero, rounding)
     factors = [node.add_constant(np.array([value], np.int32), "factor") for value in (mul, exponent)]
     return node.emit(RequantShift(requant), wide, *factors)

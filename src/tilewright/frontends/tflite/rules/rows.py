@@ -14,6 +14,7 @@ from tilewright.frontends.tflite.windows import activated, check_image
 from tilewright.frontends.tflite.words import word_softmax
 from tilewright.ir import tflite_fixed_point as fixed_point
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import high_product, multiplier
 from tilewright.ir.types import Array, limits
 from tilewright.ops.add import Add
@@ -189,7 +190,7 @@ def _interpolated_bytes(node: Node, sizes: tuple[tuple[int, int], tuple[int, int
             factor = node.add_constant(weight.astype(np.int32).reshape(shape), "weights")
             parts.append(node.emit(Mul(), taken, factor))
         made = node.emit(Add(), *parts)
-    requant = Requant(2 * RESIZE_BITS, "int8", -128, 127, 0, "half_away")
+    requant = Requant(2 * RESIZE_BITS, "int8", -128, 127, 0, Rounding.HALF_AWAY)
     one, none = (node.add_constant(np.array([value], np.int32), "factor") for value in (1, 0))
     return node.emit(RequantShift(requant), made, one, none)
 
