@@ -46,6 +46,8 @@ PLAIN = UP_OR_EVEN | {Rounding.HALF_AWAY}
 SCALED = frozenset({Rounding.DOUBLE, Rounding.DOUBLE_UP, Rounding.SINGLE, Rounding.FLOAT})
 """TensorFlow Lite's: products with a scale that has a power of two for each channel (`tflite_rounding.py`)."""
 ALL = PLAIN | SCALED
+NOT_AWAY = ALL - {Rounding.HALF_AWAY}
+"""All but what only means and resized images have."""
 
 
 def names(roundings: frozenset[Rounding]) -> str:

@@ -10,7 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
-from tilewright.ir.rounding import PLAIN, Rounding
+from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ir.types import BYTES, Array, TensorType, limits
 from tilewright.ops._elementwise import Elementwise, broadcast_params
 from tilewright.ops._qlinear import expand_binary
@@ -25,7 +25,7 @@ class QLinearAdd(Elementwise):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
-    roundings: ClassVar[frozenset[Rounding]] = PLAIN
+    roundings: ClassVar[frozenset[Rounding]] = UP_OR_EVEN
     accepts: ClassVar[frozenset[str] | None] = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
     mul_a: int = 1
     mul_b: int = 1

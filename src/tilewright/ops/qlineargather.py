@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops.gather import check_indices, inside
@@ -26,6 +27,7 @@ class QLinearGather(Internal):
 
     operands: ClassVar[tuple[str, ...]] = ("X", "indices", "rows", "columns")
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8"})
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     requant: Requant = NO_CHANGE
 
     def index(self, shapes: Shapes) -> Index:

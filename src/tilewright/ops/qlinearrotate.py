@@ -10,6 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
@@ -29,6 +30,7 @@ class QLinearRotate(Internal):
 
     operands: ClassVar[tuple[str, ...]] = ("X", "cosine", "sine")
     accepts: ClassVar[frozenset[str]] = frozenset({"int8", "uint8", "int16", "uint16"})
+    roundings: ClassVar[frozenset[Rounding]] = PLAIN
     interleaved: bool = False
     x_zero: int = 0
     mul: int = 1

@@ -95,6 +95,8 @@ class Finish:
 
 def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> tuple[Finish, Array | None]:
     """The fastest way that is exact for totals up to `limit`, and its summands."""
+    if requant.rounding == Rounding.HALF_AWAY:
+        raise Refusal(f"the cores do not round {requant.rounding} behind it")
     exact = Finish(EXACT, requant), add
     if requant.dtype == "int32":
         return exact

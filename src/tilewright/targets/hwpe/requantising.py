@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array, limits, narrowest
 
 MOST_SHIFT = 31
@@ -50,8 +50,8 @@ def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
         return f"it is requantised with the rounding {requant.rounding}, and a shift for each filter"
     if requant.shift > MOST_SHIFT:
         return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
-    if requant.rounding == Rounding.HALF_EVEN and requant.shift:
-        return "halves are rounded to even"
+    if requant.rounding not in UP and requant.shift:
+        return f"halves are rounded {requant.rounding}"
     if requant.dtype not in ("int8", "uint8") or (requant.low, requant.high) != limits(requant.dtype):
         return f"results are clipped to {requant.low} and {requant.high}"
     if mul.min() < 0:
