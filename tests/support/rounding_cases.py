@@ -1,4 +1,4 @@
-"""Operators that requantise, on totals halfway between two results and on both sides of zero, where roundings differ."""
+"""Operators that requantise, on totals halfway between two results on both sides of zero."""
 
 from __future__ import annotations
 

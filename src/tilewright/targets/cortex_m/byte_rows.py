@@ -6,18 +6,13 @@ import math
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.target.kernel import Kernel, Types
 
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
-
-
-def other_rounding(op: Op, types: Types) -> str | None:
-    rounding = cast(QLinearAdd, op).requant.rounding
-    return None if rounding in (Rounding.HALF_UP, Rounding.HALF_EVEN, "native") else f"ties are rounded {rounding}"
 
 
 def apart(op: Op, types: Types) -> str | None:
@@ -29,9 +24,7 @@ def apart(op: Op, types: Types) -> str | None:
 
 
 KERNELS = (
-    Kernel(
-        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, unsupported_reason=other_rounding, header="qlinearadd.h",
-    ),
+    Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, roundings=UP_OR_EVEN, header="qlinearadd.h"),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,
         header="qlinearreducemean.h",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -23,15 +23,13 @@ from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.quantised import BYTE, INTEGER
 
 MOST_PLANES = 4
-EXACT = frozenset({Rounding.HALF_UP, Rounding.HALF_EVEN, Rounding.HALF_AWAY})
-DOUBLE = frozenset({Rounding.DOUBLE, Rounding.DOUBLE_UP})
+TWICE = frozenset({Rounding.DOUBLE, Rounding.DOUBLE_UP})
 LARGEST_UNIT = 1 << 31
 """Of a normalised element: the root of a row's length at the most."""
 
 
-def exact_rounding(op: Op, types: Types) -> str | None:
-    requant = cast(QLinearAdd, op).requant
-    return None if requant.rounding in EXACT and requant.shift > 0 else "it shifts by a bit at least"
+def shifts(op: Op, types: Types) -> str | None:
+    return None if cast(QLinearAdd, op).requant.shift > 0 else "it shifts by a bit at least"
 
 
 def own_factors(op: Op, types: Types) -> str | None:
@@ -39,7 +37,7 @@ def own_factors(op: Op, types: Types) -> str | None:
     fields, length = op.params(types), math.prod(types["X"].shape[cast(QLinearRowNorm, op).axis :])
     if fields["repeat"] != 1 or not length or math.isqrt(length) + 1 >= LARGEST_UNIT >> UNIT_BITS:
         return "each element of a row has a factor"
-    return exact_rounding(op, types)
+    return shifts(op, types)
 
 
 def reduced_axes(op: Op, types: Types) -> list[int]:
@@ -72,10 +70,9 @@ def plane_params(op: Op, types: Types) -> Params:
     return {"batch": batch, "planes": planes, "pixels": math.prod(sides)}
 
 
-def rounded_twice(op: Op, types: Types) -> str | None:
-    rounded = cast(TfliteAdd, op).requant.rounding in DOUBLE
+def of_one_shape(op: Op, types: Types) -> str | None:
     alike = types["A"].shape == types["B"].shape == types["Y"].shape
-    return None if rounded and alike else "it adds tensors of one shape and rounds every product twice"
+    return None if alike else "it adds tensors of one shape"
 
 
 def scaled_sum_params(op: Op, types: Types) -> Params:
@@ -86,11 +83,11 @@ KERNELS = (
     replace(byte_sums.KERNEL, samples=sum_samples),
     Kernel(
         QLinearAdd, "qlinearadd_wide.c", "A B -> Y", {"A": INTEGER, "B": INTEGER, "Y": INTEGER},
-        unsupported_reason=exact_rounding, header="qlinearadd.h",
+        unsupported_reason=shifts, roundings=PLAIN, header="qlinearadd.h",
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER},
-        unsupported_reason=own_factors, header="qlinearrownorm.h",
+        unsupported_reason=own_factors, roundings=PLAIN, header="qlinearrownorm.h",
     ),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_last.c", "X -> Y", {"X": BYTE, "Y": INTEGER}, mean_params,
@@ -106,7 +103,7 @@ FUSED = Kernel(
 """For Arm's vectors, which multiply and add in one instruction."""
 SCALED_SUM = Kernel(
     TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": BYTE, "B": BYTE, "Y": BYTE}, scaled_sum_params,
-    unsupported_reason=rounded_twice,
+    unsupported_reason=of_one_shape, roundings=TWICE,
 )  # fmt: skip
 """For Arm's vectors, which round products as TensorFlow Lite does."""
 

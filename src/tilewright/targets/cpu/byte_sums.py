@@ -28,7 +28,6 @@ LARGEST_SUM = 1 << 39
 REACH = Reach(39, 45, 2)
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte."""
-EXACT = (Rounding.HALF_UP, Rounding.HALF_EVEN, Rounding.HALF_AWAY)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def byte_sum(graph: Graph, node: Node) -> ByteSum | None:
 @lru_cache(maxsize=256)
 def _found(op: QLinearAdd | TfliteAdd, a: str, b: str) -> ByteSum | None:
     plain = same_sum(op, a, b, REACH) if isinstance(op, TfliteAdd) else op
-    if plain is None or plain.requant.rounding not in EXACT:
+    if plain is None or plain.requant.rounding == Rounding.NATIVE:
         return None
     more = max(0, LOW_BITS + 1 - plain.requant.shift)
     requant = replace(plain.requant, shift=plain.requant.shift + more, rounding=Rounding.HALF_UP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.ir.op import Op
+from tilewright.ir.rounding import NOT_AWAY, UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.add import Add
 from tilewright.ops.clip import Clip
@@ -52,7 +53,7 @@ def elements(op: type[Op], source: str, header: str) -> Kernel:
 KERNELS = (
     Kernel(
         RequantizedAdd, "requantizedadd_lanes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
-        cooperative=True, header="requantizedadd_bytes.h",
+        roundings=UP_OR_EVEN, cooperative=True, header="requantizedadd_bytes.h",
     ),
     Kernel(
         QLinearAdd, "qlinearadd_lanes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,
@@ -60,11 +61,12 @@ KERNELS = (
     ),
     Kernel(
         QLinearMul, "qlinearmul_lanes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
-        cooperative=True, decisive=without_factor, header="qlinearmul_bytes.h",
+        roundings=UP_OR_EVEN, cooperative=True, decisive=without_factor, header="qlinearmul_bytes.h",
     ),
     Kernel(
         RequantShift, "requantshift_lanes.c", "X mul:int32 add:int32 -> Y",
-        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True, header="requantshift.h",
+        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, roundings=NOT_AWAY, cooperative=True,
+        header="requantshift.h",
     ),
     Kernel(
         Lookup, "lookup_local.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},

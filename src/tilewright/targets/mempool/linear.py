@@ -9,7 +9,7 @@ from typing import cast
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import NOT_AWAY, Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -178,19 +178,20 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
     return (
         Kernel(
             MatMul, "matmul_panels.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": TOTALS},
-            scratch=product_bytes, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": PANEL, "n": PANEL},
-            features=product_features, header="matmul.h",
+            scratch=product_bytes, roundings=NOT_AWAY, cooperative=True, unsplit_loops=frozenset({"k"}),
+            multiples={"m": PANEL, "n": PANEL}, features=product_features, header="matmul.h",
             samples=product_samples,
         ),
         Kernel(
             Conv, "depthwise_quads.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
-            scratch=depthwise_bytes, unsupported_reason=depthwise_unsupported, cooperative=True,
+            scratch=depthwise_bytes, unsupported_reason=depthwise_unsupported, roundings=NOT_AWAY, cooperative=True,
             unsplit_loops=frozenset({"r", "s"}), multiples={"g": PANEL}, features=depthwise_features, header="conv.h",
         ),
         Kernel(
             Conv, "conv_panels.c", "X W B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "W": NARROW, "Y": TOTALS},
             params=conv_params, scratch=lambda op, types: conv_bytes(op, types, l1),
-            unsupported_reason=conv_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}),
-            multiples={"f": PANEL}, features=conv_features, header="conv.h", samples=conv_samples,
+            unsupported_reason=conv_unsupported, roundings=NOT_AWAY, cooperative=True,
+            unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": PANEL},
+            features=conv_features, header="conv.h", samples=conv_samples,
         ),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import NOT_AWAY
 from tilewright.ops._dialect import INTEGERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops.igelu import iGELU
@@ -91,7 +92,7 @@ KERNELS = (
     elements(iHardswish, "ihardswish_shared.c", "ihardswish.h"),
     Kernel(
         RequantShift, "requantshift_columns.c", "X mul:int32 add:int32 -> Y",
-        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, cooperative=True,
+        {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, roundings=NOT_AWAY, cooperative=True,
         features=requantised_features, header="requantshift.h",
     ),
     Kernel(

@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
@@ -246,11 +246,11 @@ KERNELS = (
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
-        cooperative=True, features=binary_features,
+        roundings=UP_OR_EVEN, cooperative=True, features=binary_features,
     ),
     Kernel(
         QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
-        cooperative=True, features=binary_features, decisive=without_factor,
+        roundings=UP_OR_EVEN, cooperative=True, features=binary_features, decisive=without_factor,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,

@@ -6,6 +6,7 @@ import math
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.rounding import NOT_AWAY
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
@@ -194,13 +195,13 @@ KERNELS = (
     *SMALL_PRODUCTS,
     Kernel(
         MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        unsupported_reason=matvec_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4},
-        min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
+        unsupported_reason=matvec_unsupported, roundings=NOT_AWAY, cooperative=True, unsplit_loops=frozenset({"k"}),
+        multiples={"n": 4}, min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        scratch=packed_bytes, unsupported_reason=wide_result_is_plain, cooperative=True, unsplit_loops=frozenset({"k"}),
-        multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
+        scratch=packed_bytes, unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY, cooperative=True,
+        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
     ),
     Kernel(
         MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,

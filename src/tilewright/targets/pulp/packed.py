@@ -9,7 +9,7 @@ from typing import cast
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import NOT_AWAY, Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes.pack_weights import packed_product
@@ -75,7 +75,7 @@ def _is_exact(requant: Requant, types: Types) -> bool:
 KERNELS = (
     Kernel(
         PackedMatMul, "matmul_packed_dots.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": RESULTS},
-        unsupported_reason=unsupported_reason, cooperative=True, multiples={"n": 4}, min_tile={"n": 4},
-        features=features, header="matmul_packed.h",
+        unsupported_reason=unsupported_reason, roundings=NOT_AWAY, cooperative=True, multiples={"n": 4},
+        min_tile={"n": 4}, features=features, header="matmul_packed.h",
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
@@ -34,8 +34,6 @@ def norm_unsupported(op: Op, types: Types) -> str | None:
         return "its factors are not those of one row"
     if length > LONGEST or norm.requant.shift > MOST_SHIFT + (norm.requant.rounding == Rounding.HALF_EVEN):
         return f"rows have more than {LONGEST} elements, or results more than {MOST_SHIFT} fraction bits"
-    if norm.requant.rounding not in (Rounding.HALF_EVEN, Rounding.HALF_UP, Rounding.NATIVE):
-        return f"it rounds {norm.requant.rounding}"
     if norm.requant.shift < max(LEAST_SHIFT, norm.lift + 2):
         return f"shifts by less than {max(LEAST_SHIFT, norm.lift + 2)} bits: results may be beyond a word"
     if norm.lift > MOST_LIFT and norm.requant.rounding != Rounding.HALF_EVEN:
@@ -68,7 +66,7 @@ def norm_axis(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=norm_bytes, unsupported_reason=norm_unsupported, cooperative=True, header="qlinearrownorm.h",
-        cycles=norm_cycles, decisive=norm_axis,
+        scratch=norm_bytes, unsupported_reason=norm_unsupported, roundings=UP_OR_EVEN, cooperative=True,
+        header="qlinearrownorm.h", cycles=norm_cycles, decisive=norm_axis,
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
@@ -21,10 +21,8 @@ CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
 
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
-    requant = instance(op, RequantShift).requant
-    if requant.rounding not in (Rounding.HALF_EVEN, Rounding.HALF_UP):
-        return f"it rounds {requant.rounding}"
-    return f"shifts by less than {LEAST_SHIFT} bits" if requant.shift < LEAST_SHIFT else None
+    is_small = instance(op, RequantShift).requant.shift < LEAST_SHIFT
+    return f"shifts by less than {LEAST_SHIFT} bits" if is_small else None
 
 
 def scratch_bytes(op: Op, types: Types) -> int:
@@ -50,7 +48,7 @@ def axis_of(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         RequantShift, "requantshift_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=scratch_bytes, unsupported_reason=unsupported_reason, cooperative=True, header="requantshift.h",
-        cycles=cycles, decisive=axis_of,
+        scratch=scratch_bytes, unsupported_reason=unsupported_reason, roundings=UP_OR_EVEN, cooperative=True,
+        header="requantshift.h", cycles=cycles, decisive=axis_of,
     ),
 )  # fmt: skip

@@ -48,7 +48,7 @@ TW_INLINE void tw_native_results(const tw_product *p, const int32_t *total, int3
 /* The same where a product has 64 bits, of which `shift` of the lower word are dropped; ties go up. */
 TW_INLINE void tw_wide_results(const tw_product *p, const int32_t *total, int32_t rows, int32_t mul, int32_t add, TW_Y *y) {
   const int32_t shift = p->requant.shift, low = p->requant.low, high = p->requant.high, y_row = p->y_row;
-  const int64_t offset = add + ((int64_t)p->requant.zero_point << shift) + ((1 << shift) >> 1);
+  const int64_t offset = add + ((int64_t)p->requant.zero_point << shift) + (int64_t)((1u << shift) >> 1);
   for (; rows > 0; rows--, total += TW_PANEL, y += y_row) {
     const int32_t value = tw_shifted_word((int64_t)*total * mul + offset, shift);
     *y = (TW_Y)tw_x_max(tw_x_min(value, high), low);
