@@ -17,7 +17,8 @@ from tilewright import targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.numerics_record import NumericsRecord
-from tilewright.ir.requant import NATIVE, full_range
+from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.add import Add
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
@@ -344,7 +345,7 @@ def test_totals_that_leave_32_bits_are_caught(step: Pass) -> None:
     def large(graph: Graph) -> Graph:
         (node,) = graph.nodes
         assert isinstance(node.op, MatMul)
-        native = replace(node.op, requant=full_range(31, "int8", 0, NATIVE))
+        native = replace(node.op, requant=full_range(31, "int8", 0, Rounding.NATIVE))
         constants = {**graph.constants, node.operands()["mul"]: np.array([2**30], np.int32)}
         return replace(graph, nodes=(replace(node, op=native),), constants=constants)
 

@@ -8,6 +8,7 @@ import pytest
 from tests.passes.small import Small, changed_by, integers
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.abs import Abs
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
@@ -45,7 +46,7 @@ def test_what_moves_and_adds() -> None:
     y = small.add(MaxPool((1, 1), (1, 1), (1, 1, 1, 1), (3, 3)), x)
     joined = small.add(Concat(axis=1), x, y)
     total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", -128)), conv(small, joined), x)
-    mean = small.add(QLinearReduceMean((2, 3), True, -128, 1000, full_range(10, "int8", 3)), total)
+    mean = small.add(QLinearReduceMean((2, 3), True, -128, 1000, full_range(10, "int8", 3, Rounding.HALF_EVEN)), total)
     graph = changed_by(small.graph(conv(small, total), mean), UNSIGNED_IMAGES)
     assert {graph.types[name].dtype for name in (x, y, joined, total)} == {"uint8"}
 

@@ -7,7 +7,8 @@ import numpy as np
 from tests.targets.pulp.random_cases import Draw
 from tilewright.frontends.tflite.words import logistic_table, softmax_tables
 from tilewright.ir.requant import Requant
-from tilewright.ir.tflite_rounding import ROUNDINGS, multiplier
+from tilewright.ir.rounding import SCALED, Rounding
+from tilewright.ir.tflite_rounding import multiplier
 from tilewright.ir.types import Array, limits
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
@@ -23,7 +24,7 @@ class ScaledDraw(Draw):
     def requant(self, dtype: str, products: int, *shapes: tuple[int, ...]) -> tuple[Requant, list[Array | None]]:
         low, high = limits(dtype)
         shape = shapes[int(self.random.integers(len(shapes)))]
-        rounding = str(self.one_of("double", *ROUNDINGS))
+        rounding = str(self.one_of("double", *(one for one in Rounding if one in SCALED)))
         zero = int(self.random.integers(low, high))
         requant = Requant(0, dtype, zero if self.flag() else low, high, zero, rounding)
         scale = 400.0 / (6000.0 * products**0.5)
@@ -66,7 +67,9 @@ def row_lengths(draw: Draw) -> tuple[TfliteL2Norm, list[Array | None]]:
 
 def word_softmax(draw: Draw) -> tuple[TfliteSoftmax16, list[Array | None]]:
     shape = [draw.size(9) for _ in range(draw.size(4))]
-    op = TfliteSoftmax16(*multiplier(float(np.exp(draw.random.uniform(-9, 6)))), str(draw.one_of("double", "single")))
+    op = TfliteSoftmax16(
+        *multiplier(float(np.exp(draw.random.uniform(-9, 6)))), Rounding(draw.one_of("double", "single"))
+    )
     return op, [draw.array("int16", *shape), *softmax_tables()]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.calibration.values import (
+    MEANS,
     NATIVELY,
     TFLITES,
     TO_BYTES,
@@ -226,7 +227,7 @@ def pools() -> Iterator[Sample]:
             for dtype in ("float32", "int8"):
                 yield MaxPool(**window, channels_last=is_last), [values(dtype, *shape)]
             yield AveragePool(**window, channels_last=is_last), [values("float32", *shape)]  # type: ignore[arg-type]
-            mean = QLinearAveragePool(**window, channels_last=is_last, mul=900, requant=TO_BYTES)  # type: ignore[arg-type]
+            mean = QLinearAveragePool(**window, channels_last=is_last, mul=900, requant=MEANS)  # type: ignore[arg-type]
             yield mean, [values("int8", *shape)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilewright.calibration.values import TO_BYTES, Sample, factors, summands, values
+from tilewright.calibration.values import MEANS, TO_BYTES, Sample, factors, summands, values
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import Rounding
@@ -59,7 +59,7 @@ def integer_means() -> Iterator[Sample]:
     for shape in SHAPES:
         yield ReduceMean((0,), integer=True), [values("int8", *shape)]
         for axis in (0, 1):
-            op = QLinearReduceMean((axis,), mul=900, requant=TO_BYTES)
+            op = QLinearReduceMean((axis,), mul=900, requant=MEANS)
             yield op, [values("int8", *shape)]
 
 

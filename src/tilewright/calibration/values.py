@@ -19,6 +19,10 @@ TO_BYTES = full_range(16, "int8")
 """A requantisation as networks have it."""
 
 
+MEANS = replace(TO_BYTES, rounding=Rounding.HALF_EVEN)
+"""The same of a mean, which rounds exactly."""
+
+
 NATIVELY = replace(TO_BYTES, rounding=Rounding.NATIVE)
 """The same as hardware does it."""
 

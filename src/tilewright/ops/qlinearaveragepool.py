@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
-from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.requant import TIES_TO_EVEN, Requant
 from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._pool import Pool, read_pool
@@ -25,7 +25,7 @@ class QLinearAveragePool(Pool):
     roundings: ClassVar[frozenset[Rounding]] = EVEN_OR_AWAY
     x_zero: int = 0
     mul: int = 1
-    requant: Requant = NO_CHANGE
+    requant: Requant = TIES_TO_EVEN
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         # The number of elements inside X is known only for a whole window.

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Params
-from tilewright.ir.requant import NO_CHANGE, Requant
+from tilewright.ir.requant import TIES_TO_EVEN, Requant
 from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import check_mean, expand_unary, mean
@@ -23,7 +23,7 @@ class QLinearReduceMean(Reduction):
     roundings: ClassVar[frozenset[Rounding]] = EVEN_OR_AWAY
     x_zero: int = 0
     mul: int = 1
-    requant: Requant = NO_CHANGE
+    requant: Requant = TIES_TO_EVEN
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check(types)

@@ -16,7 +16,8 @@ from tilewright import pipeline
 from tilewright.errors import CompileError, instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
-from tilewright.ir.requant import NATIVE, Requant, full_range
+from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -57,8 +58,8 @@ def tflite_graph() -> Graph:
 @pytest.mark.parametrize(
     ("target", "numerics", "wanted"),
     [
-        ("generic", "", "half_even"), ("generic", "hardware", NATIVE), ("siracusa", "", NATIVE),
-        ("siracusa", "exact", "half_even"), ("siracusa", "hardware", NATIVE),
+        ("generic", "", "half_even"), ("generic", "hardware", Rounding.NATIVE), ("siracusa", "", Rounding.NATIVE),
+        ("siracusa", "exact", "half_even"), ("siracusa", "hardware", Rounding.NATIVE),
     ],
 )  # fmt: skip
 def test_open_roundings(target: str, numerics: str, wanted: str) -> None:
@@ -66,7 +67,7 @@ def test_open_roundings(target: str, numerics: str, wanted: str) -> None:
     assert roundings(quantised(graph, target, numerics)) == {wanted}
 
 
-@pytest.mark.parametrize(("numerics", "wanted"), [("", "double"), ("exact", "double"), ("hardware", NATIVE)])
+@pytest.mark.parametrize(("numerics", "wanted"), [("", "double"), ("exact", "double"), ("hardware", Rounding.NATIVE)])
 def test_a_runtimes_bits_are_kept_unless_asked(numerics: str, wanted: str) -> None:
     assert roundings(quantised(tflite_graph(), "siracusa", numerics)) == {wanted}
 

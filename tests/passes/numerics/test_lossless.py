@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.ir.requant import NATIVE, full_range
+from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.passes.numerics.lossless import lossless
 from tilewright.passes.numerics.native import Given
@@ -19,7 +20,7 @@ def test_short_factors_are_the_same_for_every_total() -> None:
     wanted = given(np.array([1023, 771, 2047]) << 14, 34, 40_000)
     found = lossless(wanted)
     assert found is not None
-    assert found.requant.rounding == NATIVE
+    assert found.requant.rounding == Rounding.NATIVE
     assert found.requant.shift == 20
     totals = np.broadcast_to(np.arange(-40_000, 40_001), (3, 80_001))
     assert np.array_equal(found.requant(totals, found.mul[:, None], found.add[:, None]), wanted.results(totals))

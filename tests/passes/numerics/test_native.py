@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import limits
 from tilewright.passes.numerics.native import Given, native
@@ -58,7 +59,7 @@ def test_nothing_leaves_32_bits(seed: int) -> None:
     found = native(want)
     assert found is not None
     requant = found.requant
-    assert requant.rounding == NATIVE
+    assert requant.rounding == Rounding.NATIVE
     assert requant.shift <= 31
     assert found.mul.min() >= 0
     assert found.mul.max() < 2**16

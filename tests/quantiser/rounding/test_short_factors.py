@@ -9,7 +9,7 @@ from tilewright import pipeline
 from tilewright.errors import instance
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
-from tilewright.ir.requant import NATIVE
+from tilewright.ir.rounding import Rounding
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.passes.quantise.values import Format
@@ -43,7 +43,7 @@ def test_exact_is_what_hardware_does() -> None:
     exact, hardware = (_quantised(found[True].graph, numerics) for numerics in ("exact", "hardware"))
     convs = [node.op for node in exact.nodes if isinstance(node.op, Conv) and node.op.requant is not None]
     assert convs
-    assert all(op.requant is not None and op.requant.rounding == NATIVE for op in convs)
+    assert all(op.requant is not None and op.requant.rounding == Rounding.NATIVE for op in convs)
     assert all(one.share == 0 for one in hardware.numerics_records if one.native)
     assert any(one.share > 0 for one in _quantised(found[False].graph, "hardware").numerics_records)
     feeds = dict.fromkeys(exact.inputs, samples[:1])

@@ -12,7 +12,8 @@ from tests.targets.pulp.machine import SIRACUSA
 from tests.targets.pulp.random_cases import Draw, share
 from tilewright.calibration.measuring import cases
 from tilewright.ir.op import Op
-from tilewright.ir.requant import NATIVE, Requant
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -66,8 +67,8 @@ def native_layers() -> list[Layer]:
     assert len(found) >= COUNT
     # Those with many products have totals that are clipped first.
     roundings = [one.node.op.requant.rounding for one in found]  # type: ignore[attr-defined]
-    assert set(roundings) == {NATIVE, "half_up"}
-    assert min(roundings.count(NATIVE), roundings.count("half_up")) >= COUNT // 6
+    assert set(roundings) == {Rounding.NATIVE, "half_up"}
+    assert min(roundings.count(Rounding.NATIVE), roundings.count("half_up")) >= COUNT // 6
     return found
 
 

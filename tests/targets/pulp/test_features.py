@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.targets.pulp.machine import SIRACUSA
-from tilewright.ir.requant import NATIVE, full_range
+from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.reducemax import ReduceMax
@@ -68,7 +69,7 @@ def test_pieces_are_made_for_all_cores_also_where_fewer_compute() -> None:
 
 def test_requantisation_as_hardware_does_it_is_not_looked_at() -> None:
     op, types, extents = depthwise(8, 8, 16)
-    native = replace(op, requant=replace(TO_BYTES, rounding=NATIVE))
+    native = replace(op, requant=replace(TO_BYTES, rounding=Rounding.NATIVE))
     assert depthwise_features(op, types, extents, 8)[3] == 1
     assert depthwise_features(native, types, extents, 8)[3] == 0
 

@@ -46,11 +46,7 @@ def test_results_are_exact() -> None:
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize(
-    ("requant", "reason"),
-    [(full_range(8, "int8"), "less than 9 bits"), (full_range(20, "int8", 0, "half_away"), "it rounds half_away")],
-)
-def test_what_it_does_not_take(requant: Requant, reason: str) -> None:
+def test_what_it_does_not_take() -> None:
     ones = np.ones(1, np.int32)
-    made = Case(REQUANT, RequantShift(requant), [np.zeros((2, 4), np.int8), ones, ones])
-    assert reason in (unsupported_reason(made.op, made.types) or "")
+    made = Case(REQUANT, RequantShift(full_range(8, "int8")), [np.zeros((2, 4), np.int8), ones, ones])
+    assert "less than 9 bits" in (unsupported_reason(made.op, made.types) or "")
