@@ -209,7 +209,7 @@ def test_what_follows_is_computed_with_it(processor: str, monkeypatch: pytest.Mo
 def test_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     """With ties and without, of bytes and of wider integers, broadcast and not."""
     random, cases = default_rng(6), list[Case]()
-    for rounding in ("half_even", "half_up", "half_away"):
+    for rounding in ("half_even", "half_up"):
         for mul in ((4324321, 75475), (1 << 21, 1 << 20), (3145729, -812345)):
             for y_type, shift in (("int8", 22), ("uint8", 22), ("int32", 9)):
                 a, b = some_bytes(random, "int8", 5, 37), some_bytes(random, "uint8", 5, 37)
