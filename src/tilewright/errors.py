@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -42,6 +43,19 @@ def present(value: Value | None, where: str, what: str) -> Value:
     if value is None:
         raise InternalError(where, what)
     return value
+
+
+FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What our own code raises where it takes something for granted that it should have checked."""
+
+
+@contextmanager
+def own_faults(where: str) -> Iterator[None]:
+    """Names the place of a fault of ours: what a file holds is checked, and refused with a reason of its own."""
+    try:
+        yield
+    except FAULTS as error:
+        raise InternalError(where, f"{type(error).__name__}: {error}") from error
 
 
 def instance(value: object, kind: type[Value]) -> Value:

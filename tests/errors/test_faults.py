@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from benchmarks.fuzz import run_case
 
@@ -14,8 +15,11 @@ import tilewright as tw
 from tests.planner.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node, residual
+from tests.support.tflite_cases import QUANTISED
 from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, InternalError, instance, present
+from tilewright.frontends.python_errors import is_ours
+from tilewright.frontends.tflite import file, importer
 from tilewright.ir.graph import Builder
 from tilewright.memory import validate
 from tilewright.own_kernels.folder import _called
@@ -211,3 +215,56 @@ def test_nobody_asks_for_reports_of_a_refusal() -> None:
     texts = {path: path.read_text() for path in SOURCES.rglob("*.py")}
     asking = [path.relative_to(SOURCES).as_posix() for path, text in texts.items() if "please report" in text]
     assert asking == ["cli/fault.py"]
+
+
+FAULTS = [AttributeError("a"), IndexError("a"), KeyError("a"), TypeError("a"), ValueError("a"), ZeroDivisionError("a")]
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
+def test_what_an_operator_stumbles_over_is_our_fault(
+    error: Exception, capsys: pytest.CaptureFixture[str], network: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are untrusted, hence checked: what is not is ours to mend."""
+    failing(monkeypatch, error, "tilewright.ops.relu.Relu.expand")
+    ran = Command(capsys)("compile", network)
+    assert ran.code == 3
+    assert f"where node 'y' (Relu)\n│ what  {type(error).__name__}: " in ran.err
+
+
+def test_what_a_rule_of_tflite_stumbles_over_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = QUANTISED["add"](np.random.default_rng(0))
+    monkeypatch.setitem(importer.RULES, "ADD", lambda node: {}["scale"])
+    with pytest.raises(InternalError, match="KeyError: 'scale'"):
+        importer.load(data)
+
+
+def test_what_the_reader_of_tflite_stumbles_over_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = QUANTISED["add"](np.random.default_rng(0))
+    monkeypatch.setattr(file, "_integers", lambda table, name: int("none"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        file.read(data)
+
+
+def test_where_an_exception_comes_from() -> None:
+    """Not from whoever asks, nor from numpy, which says what its callers do wrong."""
+
+    def asked(call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except Exception as error:
+            return is_ours(error)
+        raise AssertionError
+
+    class Broken:
+        @property
+        def shape(self) -> int:
+            raise KeyError("shape")
+
+    assert not asked(lambda: {}["own"])
+    assert asked(lambda: file.read(b"TFL"))
+    assert asked(lambda: instance(3, str))
+    assert not asked(lambda: walk_shapes(Broken()))
+
+
+def walk_shapes(value: object) -> object:
+    return value.shape  # type: ignore[attr-defined]

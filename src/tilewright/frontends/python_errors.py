@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+
+from tilewright.errors import InternalError
+
 OURS = str(Path(__file__).parents[1])
 """The folder of this package."""
+NUMPY = str(Path(np.__file__).parent)
 LONGEST = 300
 """Characters of a reason; frameworks go on with pages of advice."""
 
@@ -33,3 +39,16 @@ def user_line(error: BaseException, *frameworks: ModuleType) -> str:
 
 def described(file: str, line: int, text: str) -> str:
     return f"{Path(file).name}:{line}" + (f" `{text.strip()}`" if text.strip() else "")
+
+
+def raised_in(error: BaseException, folders: Sequence[str]) -> bool:
+    """Whether the innermost frame that is not numpy's lies in one of some folders: it is not ours then."""
+    # The first frame is that of whoever asks.
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)][1:]
+    own = [file for file in files if not file.startswith((NUMPY, "<"))]
+    return bool(own) and own[-1].startswith(tuple(folders))
+
+
+def is_ours(error: BaseException) -> bool:
+    """A fault of this package, though a framework has called it."""
+    return isinstance(error, InternalError) or raised_in(error, (OURS,))

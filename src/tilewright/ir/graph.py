@@ -81,6 +81,8 @@ class Graph:
     notes: tuple[str, ...] = ()
     """What was assumed on the way, for the user to read."""
     states: tuple[State, ...] = ()
+    kept_floats: tuple[str, ...] = ()
+    """The names of nodes that compute floats between quantised tensors; notes say why."""
     numerics_records: tuple[NumericsRecord, ...] = ()
     """Requantisations that were asked to be the hardware's."""
 
@@ -151,6 +153,7 @@ class Builder:
     types: dict[str, TensorType] = field(default_factory=dict)
     constants: dict[str, Array] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    kept_floats: list[str] = field(default_factory=list)
     numerics_records: tuple[NumericsRecord, ...] = ()
     states: dict[str, State] = field(default_factory=dict)
     """By name; one whose value at the end is not known yet has no `after`."""
@@ -259,7 +262,7 @@ class Builder:
             Graph(
                 self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
                 dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)), tuple(self.states.values()),
-                self.numerics_records,
+                tuple(self.kept_floats), self.numerics_records,
             )
         )  # fmt: skip
 
@@ -279,7 +282,8 @@ class Builder:
 
 def rebuild(graph: Graph) -> Builder:
     """A builder that starts with a graph's inputs, states and constants, for a pass that walks the nodes."""
-    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records)
+    notes, kept_floats = list(graph.notes), list(graph.kept_floats)
+    builder = Builder(graph.name, notes=notes, kept_floats=kept_floats, numerics_records=graph.numerics_records)
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for state in graph.states:

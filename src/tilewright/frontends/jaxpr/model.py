@@ -14,7 +14,7 @@ from onnx import numpy_helper
 from tilewright.errors import CompileError
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.onnx import states
-from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.result_names import result_name, walk
 from tilewright.ir.arrays import Given, read_npz
 
@@ -105,6 +105,8 @@ def _traced(model: Traceable, arguments: Any) -> tuple[Any, Any]:
     try:
         return jax.make_jaxpr(model.function, return_shape=True)(model.weights, *positional, **named)
     except Exception as error:
+        if is_ours(error):
+            raise
         line = user_line(error, jax)
         where = f"{model.title}{f', {line}' if line else ''}"
         raise CompileError(where, f"cannot be traced: {reason_of(error)}", _hint(error)) from None

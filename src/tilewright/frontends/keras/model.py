@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import CompileError, InternalError
+from tilewright.errors import CompileError
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.keras import recurrent as keras_recurrent
 from tilewright.frontends.keras import tensorflow_graphs
 from tilewright.frontends.keras.tensorflow_operations import HANDLERS
 from tilewright.frontends.onnx import renaming
-from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
 from tilewright.frontends.result_names import named_results
 from tilewright.ir.arrays import Given, arrays_of
@@ -73,9 +73,9 @@ def _from_file(path: Path) -> Source:
         if path.is_dir():
             return _from_saved_model(path)
         return _from_keras(keras.saving.load_model(path, compile=False))
-    except (CompileError, InternalError):
-        raise
     except Exception as error:
+        if is_ours(error):
+            raise
         raise CompileError(
             str(path), f"cannot be read: {reason_of(error)}", "save it again with this version"
         ) from None
@@ -195,7 +195,7 @@ def _converted(source: Source, specs: list[Any]) -> tuple[Any, list[str]]:
             tensorflow_graphs.fix_captured(proto.graph, traced.graph)
     except Exception as wrapped:
         error = _unwrapped(wrapped)
-        if isinstance(error, CompileError | InternalError):
+        if isinstance(error, CompileError) or is_ours(error):
             raise error from None
         line = user_line(error, tf)
         where = f"{source.title}{f', {line}' if line else ''}"

@@ -93,10 +93,16 @@ def _moved(node: onnx.NodeProto, values: Sequence[Array | None]) -> tuple[Array,
     axes = onnx_file.attributes(node).get("axes")
     if not values or values[0] is None:
         return None
-    try:
-        return (AXIS_MOVES[node.op_type](values[0], None if axes is None else tuple(axes)),)
-    except (TypeError, ValueError):  # axes that the tensor does not have
+    is_added = node.op_type == "Unsqueeze"
+    if not isinstance(axes, list | tuple | None) or (axes is None and is_added):
         return None
+    if axes is None:
+        return (np.squeeze(values[0]),)
+    rank = values[0].ndim + (len(axes) if is_added else 0)
+    places = [axis % rank for axis in axes if isinstance(axis, int) and -rank <= axis < rank]
+    if len(set(places)) != len(axes) or (not is_added and any(values[0].shape[at] != 1 for at in places)):
+        return None  # axes that the tensor does not have
+    return (AXIS_MOVES[node.op_type](values[0], tuple(places)),)
 
 
 def _shape(node: onnx.NodeProto, values: Sequence[Array | None]) -> Array:

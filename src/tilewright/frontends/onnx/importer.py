@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from tilewright import ops
-from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.errors import CompileError, Refusal, own_faults, raise_all
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.onnx import binding, declared_shapes, states, subgraphs
 from tilewright.frontends.onnx import file as onnx_file
@@ -37,9 +37,6 @@ MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
 
 DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
-
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What an operator may stumble over in a node that no exporter writes; a net below the operators' own checks."""
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: ModelOptions | None = None, name: str = "") -> Graph:
@@ -230,11 +227,8 @@ class _Import:
         view = self._view(node)
         _refuse_missing_inputs(operator, view)
         self.builder.node_name = onnx_file.name_of(node)
-        try:
+        with own_faults(f"node '{onnx_file.name_of(node)}' ({node.op_type})"):
             made = operator.expand(view, self.builder)
-        except MALFORMED as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
         if unused := view.unused_attributes():
             raise Refusal(f"attribute {', '.join(unused)} is not supported")
         self.current.update(zip(node.output, made, strict=False))

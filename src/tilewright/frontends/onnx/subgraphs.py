@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, own_faults
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.frontends.onnx.unrolling import loop, scan
-
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a node that no exporter writes may lead to; a net below the checks."""
 
 
 def convert(flow: ControlFlow) -> None:
     """Puts what a node with subgraphs does into its place, or says why that cannot be known."""
-    try:
+    with own_faults(f"node '{flow.node.name}' ({flow.node.op_type})"):
         KINDS[flow.node.op_type](flow)
-    except MALFORMED as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
 
 
 def _if(flow: ControlFlow) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+import flatbuffers
 import numpy as np
 import tflite
 from flatbuffers.table import Table
 
 from tilewright.errors import CompileError, printable
-from tilewright.frontends.tflite.sparsity import dense
+from tilewright.frontends.python_errors import raised_in
+from tilewright.frontends.tflite.sparsity import Damaged, dense
 from tilewright.ir.types import Array, Shape
 
 MAGIC, MAGIC_AT, VERSION = b"TFL3", 4, 3
@@ -24,9 +25,10 @@ DTYPES = {
     "INT32": "int32", "UINT32": "uint32", "INT64": "int64", "UINT64": "uint64", "BOOL": "bool",
 }  # fmt: skip
 """Element types that a tensor of a file may have; the others are named in an error."""
-DAMAGED = (struct.error, IndexError, ValueError, TypeError, OverflowError, AttributeError, KeyError, AssertionError)
-"""What reading at an offset that is not one may end in."""
+ACCESSORS = (str(Path(flatbuffers.__file__).parent), str(Path(tflite.__file__).parent))
+"""Where the code lies that follows offsets. It has no checks: an offset that leads nowhere ends in any exception."""
 MAX_AXES = 16
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +100,13 @@ def read(model: str | Path | bytes) -> Model:
         raise CompileError(where, "is no TensorFlow Lite file: TFL3 is missing at byte 4", "check the path")
     try:
         return _Reader(data, where).model(stem)
-    except DAMAGED as error:
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise CompileError(
-            where, f"is damaged: offsets point outside its {len(data)} bytes ({reason})", "convert it again"
-        ) from None
+    except Damaged as error:
+        raise CompileError(where, f"is damaged: {error}", "convert it again") from None
+    except Exception as error:
+        if not raised_in(error, ACCESSORS):
+            raise
+        what = f"is damaged: offsets point outside its {len(data)} bytes ({type(error).__name__})"
+        raise CompileError(where, what, "convert it again") from None
 
 
 def _bytes(model: str | Path | bytes) -> tuple[bytes, str, str]:
@@ -136,7 +140,7 @@ class _Reader:
     def _count(self, length: int) -> range:
         """The positions of a list, each of which takes an offset of four bytes at least."""
         if not 0 <= 4 * length <= len(self.data):
-            raise ValueError(f"a list of {length}")
+            raise Damaged(f"it has a list of {length}, which {len(self.data)} bytes cannot hold")
         return range(length)
 
     def _code(self, code: Any) -> tuple[str, int, bool]:
@@ -153,13 +157,13 @@ class _Reader:
         known = range(-1, len(tensors))
         for number in (*inputs, *outputs, *(n for op in operators for n in (*op.inputs, *op.outputs))):
             if number not in known:
-                raise IndexError(f"tensor {number} of {len(tensors)}")
+                raise Damaged(f"it speaks of tensor {number} of {len(tensors)}")
         if -1 in (*inputs, *outputs):
-            raise IndexError("an input or output that is absent")
+            raise Damaged("an input or output is absent")
         return Subgraph(_text(graph.Name()), tensors, inputs, outputs, operators)
 
     def _operator(self, operator: Any) -> Operator:
-        kind, version, is_custom = self.codes[operator.OpcodeIndex()]
+        kind, version, is_custom = _at(self.codes, operator.OpcodeIndex(), "operator codes")
         options_kind = _names(tflite.BuiltinOptions).get(operator.BuiltinOptionsType(), "NONE")
         table = operator.BuiltinOptions()
         options = {} if table is None or options_kind == "NONE" else _options(options_kind, table)
@@ -170,7 +174,7 @@ class _Reader:
         kind = _names(tflite.TensorType).get(tensor.Type(), f"type {tensor.Type()}")
         shape, name = _integers(tensor, "Shape"), _text(tensor.Name()) or f"tensor_{number}"
         if len(shape) > MAX_AXES or min(shape, default=0) < 0:
-            raise ValueError(f"tensor '{name}' of shape {shape}")
+            raise Damaged(f"tensor '{name}' has shape {shape}")
         value = self._value(tensor, kind, shape, name)
         quantisation = _quantisation(tensor.Quantization(), shape, name)
         is_sparse = value is None and tensor.Sparsity() is not None
@@ -182,22 +186,24 @@ class _Reader:
         if raw is None or not raw.size or kind not in DTYPES:
             return None
         dtype = np.dtype(DTYPES[kind]).newbyteorder("<")
+        if raw.size % dtype.itemsize:
+            raise Damaged(f"tensor '{name}' has {raw.size} bytes, elements of {dtype.itemsize}")
         if sparsity is not None:
             try:
                 return dense(sparsity, np.frombuffer(raw.tobytes(), dtype).astype(DTYPES[kind]), shape)
-            except DAMAGED as error:
-                raise ValueError(f"sparse tensor '{name}': {error}") from error
+            except Damaged as error:
+                raise Damaged(f"sparse tensor '{name}': {error}") from None
         if raw.size != math.prod(shape) * dtype.itemsize:
-            raise ValueError(f"tensor '{name}' of shape {shape} has {raw.size} bytes")
+            raise Damaged(f"tensor '{name}' of shape {shape} has {raw.size} bytes")
         return np.frombuffer(raw.tobytes(), dtype).reshape(shape).astype(DTYPES[kind])
 
     def _buffer(self, number: int) -> Array | None:
         """The bytes of a constant: inside the tables or, in large files, behind them."""
-        buffer = self.buffers[number]
+        buffer = _at(self.buffers, number, "buffers")
         if buffer.Offset() > 1:
             first, size = buffer.Offset(), buffer.Size()
             if first + size > len(self.data):
-                raise IndexError(f"bytes {first} to {first + size}")
+                raise Damaged(f"it speaks of bytes {first} to {first + size} of {len(self.data)}")
             return np.frombuffer(self.data, np.uint8, size, first)
         return None if buffer.DataIsNone() else np.asarray(buffer.DataAsNumpy())
 
@@ -208,12 +214,20 @@ def _quantisation(given: Any, shape: Shape, name: str) -> Quantisation | None:
     scale = np.asarray(given.ScaleAsNumpy(), np.float32)
     count, axis = len(scale), given.QuantizedDimension()
     zero = np.zeros(count, np.int64) if given.ZeroPointIsNone() else np.asarray(given.ZeroPointAsNumpy(), np.int64)
+    if len(zero) not in (1, count):
+        raise Damaged(f"tensor '{name}' has {count} scales and {len(zero)} zero points")
     zero = np.broadcast_to(zero, (count,)).copy()
     if not np.all(np.isfinite(scale) & (scale >= 0)):
-        raise ValueError(f"tensor '{name}' has a scale of {scale[~(np.isfinite(scale) & (scale >= 0))][0]}")
+        raise Damaged(f"tensor '{name}' has a scale of {scale[~(np.isfinite(scale) & (scale >= 0))][0]}")
     if count > 1 and not (0 <= axis < len(shape) and shape[axis] == count):
-        raise ValueError(f"tensor '{name}' of shape {shape} has {count} scales along axis {axis}")
+        raise Damaged(f"tensor '{name}' of shape {shape} has {count} scales along axis {axis}")
     return Quantisation(scale, zero, axis)
+
+
+def _at(values: Sequence[Value], number: int, what: str) -> Value:
+    if not 0 <= number < len(values):
+        raise Damaged(f"it speaks of number {number} of {len(values)} {what}")
+    return values[number]
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.errors import CompileError, Refusal, raise_all
+from tilewright.errors import CompileError, Refusal, own_faults, raise_all
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.tflite import arithmetic, control_flow, file
 from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
@@ -24,8 +24,6 @@ from tilewright.ops.where import Where
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
 FLEX = "Flex"
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a rule may stumble over in an operator that no converter writes; a net below the rules' own checks."""
 
 
 def load(model: str | Path | bytes, options: ModelOptions | None = None, name: str = "") -> Graph:
@@ -174,11 +172,8 @@ class _Import:
                 _check_tensor(self.graph.tensors[number], operator.kind in complex.RULES)
         node = Node(operator, self.scope, self._name(operator))
         self.scope.builder.node_name = node.name
-        try:
+        with own_faults(f"node '{node.name}' ({operator.kind})"):
             made = self._made(operator, node)
-        except MALFORMED as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise Refusal(f"is malformed ({reason})", "check the node; if it is sound, report it") from error
         for number, tensor in zip(operator.outputs, made, strict=False):
             self._refuse_other_type(number, tensor)
             self.scope.define(number, tensor)

@@ -21,6 +21,10 @@ VECTORS = {
 }
 
 
+class Damaged(Exception):
+    """What a file holds contradicts itself."""
+
+
 @dataclass(frozen=True, eq=False)
 class Level:
     """One axis, in the order in which elements are stored: all positions, or those that are listed."""
@@ -39,7 +43,7 @@ class Level:
             first, own = self.listed
             repeats = np.diff(first)
             if len(first) != count + 1 or first[0] != 0 or first[-1] != len(own) or min(repeats, default=0) < 0:
-                raise ValueError(f"lists of {len(first) - 1} positions, {count} expected, with {len(own)} elements")
+                raise Damaged(f"lists of {len(first) - 1} positions, {count} expected, with {len(own)} elements")
         return np.column_stack([np.repeat(before, repeats, axis=0), own])
 
 
@@ -49,12 +53,12 @@ def dense(sparsity: Any, stored: Array, shape: Shape) -> Array:
     blocks = [int(axis) for axis in _numbers(sparsity, "BlockMap")]
     levels = [_level(sparsity.DimMetadata(i)) for i in range(min(sparsity.DimMetadataLength(), len(order)))]
     if sorted(order) != list(range(len(shape) + len(blocks))) or len(levels) != len(order):
-        raise ValueError(f"order {order} of {len(levels)} levels for {len(shape)} axes and {len(blocks)} of blocks")
+        raise Damaged(f"order {order} of {len(levels)} levels for {len(shape)} axes and {len(blocks)} of blocks")
     if math.prod(shape) > MOST_ELEMENTS:
-        raise ValueError(f"shape {shape}: at most {MOST_ELEMENTS} elements of sparse tensors are supported")
+        raise Damaged(f"shape {shape}: at most {MOST_ELEMENTS} elements of sparse tensors are supported")
     coordinates = _coordinates(levels, len(stored))[:, np.argsort(order)]
     if len(coordinates) != len(stored):
-        raise ValueError(f"{len(stored)} elements stored for {len(coordinates)} positions")
+        raise Damaged(f"{len(stored)} elements stored for {len(coordinates)} positions")
     sizes = [level.size for _, level in sorted(zip(order, levels, strict=True), key=lambda pair: pair[0])]
     made = np.zeros(shape, stored.dtype)
     made[_positions(coordinates, blocks, sizes[len(shape) :], shape)] = stored
@@ -67,7 +71,7 @@ def _coordinates(levels: Sequence[Level], stored: int) -> Array:
     found = np.zeros((1, 0), np.int64)
     for level in levels:
         if level.listed is None and not 0 <= level.size * len(found) <= most:
-            raise ValueError(f"{len(found)} times {level.size} positions, but at most {most} are stored")
+            raise Damaged(f"{len(found)} times {level.size} positions, but at most {most} are stored")
         found = level.below(found)
     return found
 
@@ -79,18 +83,22 @@ def _positions(coordinates: Array, blocks: Sequence[int], sizes: Sequence[int], 
         axes[axis] = axes[axis] * size + coordinates[:, len(shape) + number]
     for axis, positions in enumerate(axes):
         if len(positions) and not 0 <= positions.min() <= positions.max() < shape[axis]:
-            raise ValueError(f"elements beyond axis {axis} of shape {shape}")
+            raise Damaged(f"elements beyond axis {axis} of shape {shape}")
     return tuple(axes)
 
 
 def _level(given: Any) -> Level:
     if given.Format() == tflite.DimensionType.DENSE:
         return Level(given.DenseSize())
+    if given.Format() != tflite.DimensionType.SPARSE_CSR:
+        raise Damaged(f"a level of format {given.Format()}")
     first = _vector(given.ArraySegmentsType(), given.ArraySegments())
     return Level(0, (first, _vector(given.ArrayIndicesType(), given.ArrayIndices())))
 
 
 def _vector(kind: int, table: Any) -> Array:
+    if kind not in VECTORS or table is None:
+        raise Damaged(f"a list of kind {kind}")
     vector = VECTORS[kind]()
     vector.Init(table.Bytes, table.Pos)
     return _numbers(vector, "Values").astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.frontends.frameworks import require
-from tilewright.frontends.python_errors import reason_of, user_line
+from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import named_results
 from tilewright.frontends.torch import names as torch_names
@@ -137,6 +137,8 @@ def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, A
     try:
         return torch.export.export(module, positional, dict(named))
     except Exception as error:
+        if is_ours(error):
+            raise
         line = user_line(error, torch)
         where = f"{type(module).__name__}{f', {line}' if line else ''}"
         hint = _hint(error, module, positional, named)
@@ -188,6 +190,8 @@ def _converted(exported: Any) -> Any:
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
+        if is_ours(cause):
+            raise
         raise CompileError(
             torch_names.blamed(exported, str(error.__cause__ or error)) or "exported program",
             f"PyTorch's ONNX exporter: {reason_of(cause)}",

@@ -199,10 +199,8 @@ def _note(context: Context, node: Node) -> None:
     if source is None or not _comes_from_integers(context.graph, node.inputs[0]):
         return
     reason = f": {context.reason}" if context.reason else ""
-    context.builder.notes.append(f"{source.where}{STAYS}{reason}")
-
-
-STAYS = " stays in floats between quantised tensors"
+    context.builder.notes.append(f"{source.where} stays in floats between quantised tensors{reason}")
+    context.builder.kept_floats.append(source.name)
 
 
 def _comes_from_integers(graph: Graph, tensor: str) -> bool:
@@ -221,10 +219,9 @@ def _comes_from_integers(graph: Graph, tensor: str) -> bool:
 
 def integers_or_noted(graph: Graph) -> Iterator[Complaint]:
     """A quantiser that is left of floats which come from integers is one that the user is told of."""
-    told = {note.split(STAYS)[0].rsplit(" (", 1)[0] for note in graph.notes if STAYS in note}
     for node in graph.nodes:
         source = graph.producers.get(node.inputs[0]) if isinstance(node.op, QuantizeLinear) else None
-        if source is None or source.where.rsplit(" (", 1)[0] in told or not graph.types[node.key].elements:
+        if source is None or source.name in graph.kept_floats or not graph.types[node.key].elements:
             continue
         if _comes_from_integers(graph, node.inputs[0]):
             yield node.where, f"quantises what {source.where} makes of integers, and no note says why"
