@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright.errors import printable
@@ -25,7 +25,7 @@ class Kept:
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__}
+        return asdict(self)
 
     def __str__(self) -> str:
         work = f"{self.macs:,} float multiplications" if self.macs else f"{self.elements:,} float results"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tilewright.ir.graph import Graph
@@ -46,7 +46,7 @@ class LayerReport:
     hint: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
