@@ -1,4 +1,4 @@
-"""What the memories of a platform are for follows from who reaches them and what links them."""
+"""What the memories of a machine are for follows from who reaches them and from paths of links."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tilewright.targets.siracusa.target import TARGET as SIRACUSA
 pytestmark = pytest.mark.fast
 
 
-def test_four_uses() -> None:
+def test_paths_of_one_and_two_links() -> None:
     found = hierarchy(SIRACUSA.memories, SIRACUSA.links)
     assert [memory.name for memory in found.memories] == ["L1", "L2", "WMEM", "L3"]
+    assert [memory.name for memory in found.beside] == ["WMEM"]
 
 
 def test_two_are_enough() -> None:
@@ -24,12 +25,17 @@ def test_two_are_enough() -> None:
     assert [memory.name for memory in found.memories] == ["TCDM", "RAM"]
 
 
-@pytest.mark.parametrize("place", [0, 99])
-def test_a_memory_that_nothing_would_be_put_into(place: int) -> None:
-    links = list(SIRACUSA.links)
-    links.insert(place, replace(links[0], inner="SPM2"))
-    with pytest.raises(InternalError, match="nothing is put into"):
-        hierarchy((*SIRACUSA.memories, Memory("SPM2", 65536)), links)
+def test_any_number_beside() -> None:
+    banks = [Memory(f"BANK{number}", 65536) for number in range(3)]
+    links = [replace(QUAD.links[0], outer=bank.name) for bank in banks]
+    found = hierarchy((*QUAD.memories, *banks), (*QUAD.links, *links))
+    assert list(found.beside) == banks
+    assert [memory.name for memory in found.memories] == ["TCDM", "RAM", "BANK0", "BANK1", "BANK2"]
+
+
+def test_without_a_path_nothing_of_a_network_is_put_there() -> None:
+    found = hierarchy((*QUAD.memories, Memory("ROM", 65536)), QUAD.links)
+    assert [memory.name for memory in found.memories] == ["TCDM", "RAM"]
 
 
 def test_nothing_fills_the_memory_of_the_tiles() -> None:

@@ -62,9 +62,9 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
     maps = [_l1(plan, steps), _l2(plan, steps)]
     memories = plan.memories
-    if memories.wmem is not None and plan.wmem.problem.buffers:
-        remark = "activations spilled from L2"
-        maps.append(_arena(memories.wmem, plan, steps, remark))
+    remark = "activations spilled from L2"
+    spilled = [memory for memory in memories.beside if plan.arena(memory).problem.buffers]
+    maps += [_arena(memory, plan, steps, remark) for memory in spilled]
     if memories.l3 is not None:
         constants = [name for name, home in plan.homes.items() if _is_own_constant(name, home, memories.l3)]
         if constants or plan.l3.problem.buffers:

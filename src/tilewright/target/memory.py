@@ -105,42 +105,41 @@ class Link:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """The memories of a cluster by what they are for, which follows from who reaches them and what links them."""
+    """The memories that data of a network comes from and goes to, by their paths of links to where tiles are computed.
+    A memory that no path leads from is none of them: nothing of a network is put there."""
 
     l1: Memory
-    """Tiles are computed there."""
+    """Where tiles are computed."""
     l2: Memory
-    """Tensors live there, and cores reach it."""
+    """The first one on the way: tensors live there, and cores reach it."""
     dma: Link
     """Between these two."""
-    wmem: Memory | None = None
-    """Another one that cores and that link reach: for weights of an accelerator, and what L2 does not hold."""
+    beside: tuple[Memory, ...] = ()
+    """Any number of others from which one link leads to the tiles: for what L2 does not hold, in this order. The first
+    also has weights that an accelerator reads there."""
     l3: Memory | None = None
-    """One that cores do not reach."""
+    """One that cores do not reach, two links away: what lives there is staged in L2."""
     udma: Link | None = None
     """Between L2 and L3."""
 
     @property
+    def wmem(self) -> Memory | None:
+        """Of those beside, the one for weights of accelerators."""
+        return self.beside[0] if self.beside else None
+
+    @property
     def memories(self) -> list[Memory]:
-        return [memory for memory in (self.l1, self.l2, self.wmem, self.l3) if memory is not None]
+        return [self.l1, self.l2, *self.beside, *([self.l3] if self.l3 else [])]
 
 
 def hierarchy(memories: Sequence[Memory], links: Sequence[Link]) -> Hierarchy:
-    """Raises `InternalError` for a platform without a memory for tiles or anything that fills it, or with one more than
-    there is a use for: nothing would be put there."""
+    """Raises `InternalError` for a machine without a memory for tiles, or anything that fills it."""
     known = {memory.name: memory for memory in memories}
     inner = [link for link in links if CORES in known[link.inner].reachable_by and known[link.inner].slowdown == 1.0]
     if not inner:
         raise InternalError("platform", "no link fills a memory that cores work in")
-    dma = inner[0]
-    others = [link for link in links if link is not dma]
-    beside = [known[link.outer] for link in others if link.inner == dma.inner]
-    behind = [link for link in others if link.inner == dma.outer and CORES not in known[link.outer].reachable_by]
-    found = Hierarchy(
-        known[dma.inner], known[dma.outer], dma, *beside[:1] or (None,),
-        *((known[behind[0].outer], behind[0]) if behind else ()),
-    )  # fmt: skip
-    if unused := [memory.name for memory in memories if memory not in found.memories]:
-        roles = ", ".join(memory.name for memory in found.memories)
-        raise InternalError("platform", f"nothing is put into {', '.join(unused)}: {roles} have all the uses there are")
-    return found
+    dma, *_ = inner
+    beside = {link.outer: known[link.outer] for link in links if link.inner == dma.inner and link.outer != dma.outer}
+    behind = [link for link in links if link.inner == dma.outer and CORES not in known[link.outer].reachable_by]
+    staged = (known[behind[0].outer], behind[0]) if behind else ()
+    return Hierarchy(known[dma.inner], known[dma.outer], dma, tuple(beside.values()), *staged)

@@ -14,7 +14,7 @@ from tests.planner.planning import prepared
 from tests.support.command import Command
 from tests.support.models import model, node
 from tests.support.quantiser import quantise
-from tilewright.planner.cluster.capacity import resident_bytes
+from tilewright.planner.cluster.capacity import constant_sizes
 from tilewright.planner.cluster.plan import Plan
 from tilewright.target.settings import Settings
 
@@ -53,7 +53,8 @@ def test_sizes_by_name_in_python() -> None:
 def weights(plan: Plan) -> int:
     """Bytes of weights in the weight memory."""
     names = [name for name, home in plan.homes.items() if str(home) == "WMEM constant"]
-    return resident_bytes(plan.mapped, frozenset(names))
+    (wmem,) = plan.memories.beside
+    return constant_sizes(plan.mapped.graph, names, wmem)
 
 
 def test_the_weight_memory_can_be_made_smaller() -> None:

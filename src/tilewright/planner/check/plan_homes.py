@@ -53,20 +53,20 @@ def _check_readers(plan: Plan) -> None:
     for step in plan.steps:
         for operand in step.option.operands:
             home = plan.homes[operand.tensor]
-            if _is_constant_in(home, memories.wmem) and not _reads_wmem(memories, step, operand):
-                raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from the weight memory")
+            for memory in memories.beside:
+                if _is_constant_in(home, memory) and not _reads(memories, memory, step, operand):
+                    raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from {memory.name}")
             if _is_constant_in(home, memories.l3) and home.owner not in step.staged:
                 raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from L3")
             if home.is_in(memories.l1.name) != (home.owner in step.option.l1):
                 raise InternalError(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
 
 
-def _reads_wmem(memories: Hierarchy, step: Step, operand: Operand) -> bool:
+def _reads(memories: Hierarchy, memory: Memory, step: Step, operand: Operand) -> bool:
     """An accelerator its weights; cores and the DMA what they reach there."""
-    if operand.name in step.option.kernel.resident:
+    if operand.name in step.option.kernel.resident and memory is memories.wmem:
         return True
-    by = memories.dma.name if operand.streamed else CORES
-    return memories.wmem is not None and by in memories.wmem.reachable_by
+    return (memories.dma.name if operand.streamed else CORES) in memory.reachable_by
 
 
 def _check_states(plan: Plan) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.errors import CompileError
@@ -220,37 +220,42 @@ def _more_l2(memories: Hierarchy, settings: Settings, needed: int) -> str:
 def check_constants(mapped: Mapped, settings: Settings) -> None:
     """Constants that L2 alone has to hold are refused before anything is planned around them."""
     memories, graph = mapped.target.hierarchy, mapped.graph
-    if memories.wmem is None and memories.l3 is None:
+    if not memories.beside and memories.l3 is None:
         nothing = allocator.Solution({}, 0, 0, "heuristic")
         check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.l2))
 
 
-def wmem_capacity(mapped: Mapped, settings: Settings) -> int:
-    """Bytes of the weight memory for constants; activations that go there have less."""
-    wmem = mapped.target.hierarchy.wmem
-    return 0 if wmem is None else max(capacity(mapped.target, wmem, settings) - wmem.reserved, 0)
+def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:
+    """Bytes of a memory beside L2 for constants; activations that go there have less."""
+    return max(capacity(mapped.target, memory, settings) - memory.reserved, 0)
 
 
-def wmem_for_activations(
-    mapped: Mapped, settings: Settings, l3_constants: frozenset[str], resident: frozenset[str]
-) -> int:
-    """Bytes of the weight memory that activations may have; none where it is the accelerator's alone."""
-    taken = _image(mapped, l3_constants) + resident_bytes(mapped, resident)
-    return max(wmem_capacity(mapped, settings) - taken, 0) if settings.weight_memory else 0
+def constants_capacity(mapped: Mapped, settings: Settings) -> int:
+    """The same of all of them together."""
+    return sum(beside_capacity(mapped, settings, memory) for memory in mapped.target.hierarchy.beside)
 
 
-def _image(mapped: Mapped, l3_constants: frozenset[str]) -> int:
-    """Bytes of the weight memory for the constants of L3 before the program has copied them."""
-    memories = mapped.target.hierarchy
-    if memories.l3 is None or memories.wmem is None or memories.l3.image != memories.wmem.name:
-        return 0
-    return constant_sizes(mapped.graph, l3_constants, memories.l3)
+def room_beside(
+    mapped: Mapped, settings: Settings, l3_constants: frozenset[str], resident: Mapping[str, str]
+) -> dict[str, int]:
+    """Bytes of each memory beside L2 that activations may have; none where these are the accelerators' alone.
+    `resident` are constants there, with their memories."""
+    found = {}
+    for memory in mapped.target.hierarchy.beside:
+        taken = _image(mapped, memory, l3_constants) + _constants_in(mapped, memory, resident)
+        found[memory.name] = max(beside_capacity(mapped, settings, memory) - taken, 0) if settings.weight_memory else 0
+    return found
 
 
-def resident_bytes(mapped: Mapped, resident: frozenset[str]) -> int:
-    """Bytes of constants that an accelerator reads from the weight memory."""
-    wmem = mapped.target.hierarchy.wmem
-    return constant_sizes(mapped.graph, resident, wmem) if wmem else 0
+def _image(mapped: Mapped, memory: Memory, l3_constants: frozenset[str]) -> int:
+    """Bytes of a memory for the constants of L3 before the program has copied them."""
+    l3 = mapped.target.hierarchy.l3
+    return constant_sizes(mapped.graph, l3_constants, l3) if l3 is not None and l3.image == memory.name else 0
+
+
+def _constants_in(mapped: Mapped, memory: Memory, resident: Mapping[str, str]) -> int:
+    """Bytes of those constants that live in a memory."""
+    return constant_sizes(mapped.graph, (name for name, home in resident.items() if home == memory.name), memory)
 
 
 def constant_sizes(graph: Graph, names: Iterable[str], memory: Memory) -> int:
@@ -281,20 +286,19 @@ def check_l3(mapped: Mapped, settings: Settings, solution: allocator.Solution, l
         )  # fmt: skip
 
 
-def check_wmem(
-    mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str],
-    resident: frozenset[str],
+def check_beside(
+    mapped: Mapped, settings: Settings, memory: Memory, solution: allocator.Solution, l3_constants: frozenset[str],
+    resident: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """The weight memory also has weights of accelerators, the code and, before the program starts, the image of L3."""
-    memories = mapped.target.hierarchy
-    wmem, behind = memories.wmem, memories.l3.name if memories.l3 else ""
-    image, weights = _image(mapped, l3_constants), resident_bytes(mapped, resident)
-    budget, needed = wmem_capacity(mapped, settings), solution.peak + image + weights
-    if wmem is not None and needed > budget:
+    """A memory beside L2 also has weights of accelerators, the code and, before the program starts, an image of L3."""
+    l3 = mapped.target.hierarchy.l3
+    image, weights = _image(mapped, memory, l3_constants), _constants_in(mapped, memory, resident)
+    budget, needed = beside_capacity(mapped, settings, memory), solution.peak + image + weights
+    if needed > budget:
         raise CompileError(
-            f"{wmem.name}, {_largest(mapped.graph).where}",
-            f"{needed} bytes are needed ({solution.peak} for activations, {image} for the constants of {behind}, "
-            f"{weights} for weights), {budget} are there: {needed - budget} are missing",
+            f"{memory.name}, {_largest(mapped.graph).where}",
+            f"{needed} bytes are needed ({solution.peak} for activations, {image} for the constants of "
+            f"{l3.name if l3 else ''}, {weights} for weights), {budget} are there: {needed - budget} are missing",
             "the largest layer is named; use a smaller input or network",
         )  # fmt: skip
 

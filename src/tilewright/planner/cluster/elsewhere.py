@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
@@ -15,12 +16,12 @@ class Elsewhere:
 
     l3: frozenset[str] = frozenset()
     """Staged in L2 when they are needed."""
-    wmem: frozenset[str] = frozenset()
-    """Read by cores and the DMA where they lie, as those of L2 are."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Those that cores and the DMA read where they lie, as those of L2 are -> the memory."""
 
     @property
     def all(self) -> frozenset[str]:
-        return self.l3 | self.wmem
+        return self.l3 | self.beside.keys()
 
 
 def pinned_constants(graph: Graph, settings: Settings) -> dict[str, str]:

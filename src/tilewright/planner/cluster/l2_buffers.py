@@ -11,7 +11,7 @@ from tilewright.planner.cluster import select
 from tilewright.planner.cluster.capacity import check_constants, constant_sizes, io_bytes, l2_capacity, touched
 from tilewright.planner.cluster.elsewhere import Elsewhere, pinned_constants
 from tilewright.planner.cluster.tiling_option import TilingOption
-from tilewright.planner.cluster.weight_memory import moved_to_wmem
+from tilewright.planner.cluster.weight_memory import moved_beside
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Hierarchy, Memory
@@ -21,20 +21,25 @@ from tilewright.target.settings import Settings
 def constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> Elsewhere:
-    """What L2 does not hold lives in the weight memory as far as there is room, else in L3, the largest first; all in
+    """What L2 does not hold lives in memories beside it as far as there is room, else in L3, the largest first; all in
     L3 if asked for. What an engine makes of a node's constants lives where they do."""
-    l3, wmem = _graph_constants_elsewhere(mapped, settings, tensors, owners)
-    beside = wmem | _offered(mapped, owners, wmem)
-    found = Elsewhere((l3 | _offered(mapped, owners, l3)) - beside, beside)
+    l3, moved = _graph_constants_elsewhere(mapped, settings, tensors, owners)
+    beside = {
+        name: memory.name
+        for memory in reversed(mapped.target.hierarchy.beside)
+        for own in [frozenset(name for name, home in moved.items() if home == memory.name)]
+        for name in own | _offered(mapped, owners, own)
+    }
+    found = Elsewhere((l3 | _offered(mapped, owners, l3)) - beside.keys(), beside)
     return _with_pinned(found, pinned_constants(mapped.graph, settings), mapped.target.hierarchy)
 
 
 def _with_pinned(found: Elsewhere, pinned: Mapping[str, str], memories: Hierarchy) -> Elsewhere:
-    l3, wmem = (
-        frozenset(name for name, home in pinned.items() if memory is not None and home == memory.name)
-        for memory in (memories.l3, memories.wmem)
-    )
-    return Elsewhere(found.l3 - pinned.keys() | l3, found.wmem - pinned.keys() | wmem)
+    behind, known = memories.l3.name if memories.l3 else "", {memory.name for memory in memories.beside}
+    l3 = frozenset(name for name, home in pinned.items() if home == behind)
+    free = {name: home for name, home in found.beside.items() if name not in pinned}
+    beside = {name: home for name, home in pinned.items() if home in known}
+    return Elsewhere(found.l3 - pinned.keys() | l3, free | beside)
 
 
 def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -> frozenset[str]:
@@ -53,8 +58,8 @@ def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -
 
 def _graph_constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Those of L3 and of the weight memory."""
+) -> tuple[frozenset[str], dict[str, str]]:
+    """Those of L3, and those beside L2 with their memories."""
     graph, memories = mapped.graph, mapped.target.hierarchy
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
@@ -64,12 +69,12 @@ def _graph_constants_elsewhere(
         raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
     check_constants(mapped, settings)
     if behind and settings.home == behind:
-        return frozenset(name for name in constants if graph.types[name].bytes), frozenset()
+        return frozenset(name for name in constants if graph.types[name].bytes), {}
     if settings.home == memories.l2.name:
-        return frozenset(), frozenset()
+        return frozenset(), {}
     budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.l2)
     excess = constant_sizes(graph, constants, memories.l2) + l2_peak(tensors, memories.l2) - budget
-    beside = moved_to_wmem(mapped, settings, excess)
+    beside = moved_beside(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
     excess -= constant_sizes(graph, beside, memories.l2)
     moved: list[str] = []
@@ -95,7 +100,7 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     constants = constant_sizes(graph, used, memories.l2)
     activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
     excess = constants + activations - budget
-    moved = moved_to_wmem(mapped, settings, excess)
+    moved = moved_beside(mapped, settings, excess)
     fit = constant_sizes(graph, moved, memories.l2) >= excess
     if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
         return None
@@ -108,7 +113,7 @@ def _read(graph: Graph, node: Node) -> int:
 
 
 def l2_peak(tensors: Sequence[select.Tensor], memory: Memory) -> int:
-    """Bytes of L2, or of the weight memory, for all activations if none is in L1."""
+    """Bytes of L2, or of a memory beside it, for all activations if none is in L1."""
     return allocator.solve(l2_problem(tensors, frozenset(), {}, memory), 0).peak if tensors else 0
 
 
@@ -143,17 +148,21 @@ def l2_problem(
     return allocator.Problem(tuple(buffers), memory.placement)
 
 
-def spilled_to_wmem(
+def spilled_beside(
     tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
-    wmem: int, memories: Hierarchy, pinned: frozenset[str] = frozenset(),
-) -> frozenset[str]:  # fmt: skip
-    """Activations to spill to the weight memory, which has `wmem` bytes: the largest, until the rest fits L2. Those
-    that are `pinned` stay."""
-    spilled: frozenset[str] = frozenset()
+    room: Mapping[str, int], memories: Hierarchy, pinned: frozenset[str] = frozenset(),
+) -> dict[str, str]:  # fmt: skip
+    """Activations to spill to memories beside L2, which have `room`, with the memory of each: the largest, until the
+    rest fits L2. Those that are `pinned` stay."""
+    spilled: dict[str, str] = {}
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(l2_problem(tensors, l1 | spilled, staged, memories.l2), 0).peak <= budget:
+        if allocator.solve(l2_problem(tensors, l1 | spilled.keys(), staged, memories.l2), 0).peak <= budget:
             break
-        more = (spilled | {tensor.name}) - l1 - pinned
-        if l2_peak([other for other in tensors if other.name in more], memories.wmem or memories.l2) <= wmem:
-            spilled = more
+        if tensor.name in l1 | pinned:
+            continue
+        for memory in memories.beside:
+            more = {tensor.name, *(name for name, home in spilled.items() if home == memory.name)}
+            if l2_peak([other for other in tensors if other.name in more], memory) <= room[memory.name]:
+                spilled[tensor.name] = memory.name
+                break
     return spilled

@@ -77,11 +77,6 @@ class Plan:
         return self.arena(self.memories.l2)
 
     @property
-    def wmem(self) -> Arena:
-        """Activations that L2 does not hold."""
-        return self.arena(self.memories.wmem)
-
-    @property
     def l3(self) -> Arena:
         """Those that live in L3, behind its constants."""
         return self.arena(self.memories.l3)

@@ -167,16 +167,16 @@ def _arenas(memories: Hierarchy, decision: Decision, layout: MemoryLayout) -> di
     found = (
         (memories.l1, decision.l1),
         (memories.l2, layout.l2),
-        (memories.wmem, layout.wmem),
-        (memories.l3, layout.l3),
+        *((memory, layout.beside[memory.name]) for memory in memories.beside),
+        *([(memories.l3, layout.l3)] if memories.l3 else []),
     )
-    return {memory.name: arena for memory, arena in found if memory is not None}
+    return {memory.name: arena for memory, arena in found}
 
 
 def _constant_memories(memories: Hierarchy, layout: MemoryLayout) -> dict[str, str]:
     """Constants that live elsewhere than in L2 -> the memory."""
-    groups = ((memories.l3, layout.l3_constants), (memories.wmem, layout.resident))
-    return {name: memory.name for memory, names in groups if memory is not None for name in names}
+    behind = dict.fromkeys(layout.l3_constants, memories.l3.name) if memories.l3 else {}
+    return {**behind, **layout.resident}
 
 
 def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:

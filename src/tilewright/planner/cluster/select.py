@@ -57,8 +57,8 @@ class L2Pressure:
     """For each layer the tensors that may live in L3."""
     budgets: tuple[int, ...]
     """Bytes of L2 that each step has for activations and staging buffers."""
-    wmem: int
-    """Bytes of the weight memory, which any tensor may live in."""
+    beside: Mapping[str, int]
+    """Bytes of the memories beside L2, which any tensor may live in."""
     l3: int
     """Bytes of L3."""
 
@@ -67,7 +67,8 @@ class L2Pressure:
 class Spilled:
     """Activations that live neither in L1 nor in L2."""
 
-    wmem: frozenset[str] = frozenset()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Those in memories beside L2 -> the memory."""
     l3: frozenset[str] = frozenset()
     """In L3."""
 
@@ -168,7 +169,7 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
         return None
     picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in made.taken)
     stays = frozenset(name for name, var in made.l1.items() if solver.value(var))
-    spilled = Spilled(*(made.elsewhere.taken(solver))) if made.elsewhere else Spilled()
+    spilled = made.elsewhere.taken(solver) if made.elsewhere else Spilled()
     return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
 
 
@@ -200,30 +201,33 @@ def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alter
 
 # ---- under L2 pressure -----------------------------------------------------------------------------------------------
 
-WMEM_COST = 64
-"""Bytes in the weight memory that count as a cycle: a small price, so that L2 is preferred, less than that of L3."""
+BESIDE_COST = 64
+"""Bytes in a memory beside L2 that count as a cycle: a small price, so that L2 is preferred, less than that of L3."""
 
 
 @dataclass(frozen=True)
 class _Elsewhere:
-    """Variables that say which tensors live in the weight memory, and which in L3."""
+    """Variables that say which tensors live in each memory beside L2, and which in L3."""
 
-    wmem: Mapping[str, Any]
+    beside: Mapping[str, Mapping[str, Any]]
     l3: Mapping[str, Any]
 
     def cost(self, problem: Problem) -> Any:
-        return sum(-(-tensor.bytes // WMEM_COST) * self.wmem[tensor.name] for tensor in problem.tensors)
+        found = self.beside.values()
+        return sum(-(-tensor.bytes // BESIDE_COST) * var[tensor.name] for var in found for tensor in problem.tensors)
 
-    def taken(self, solver: Any) -> list[frozenset[str]]:
-        return [frozenset(n for n, var in group.items() if solver.value(var)) for group in (self.wmem, self.l3)]
+    def taken(self, solver: Any) -> Spilled:
+        moved = {n: memory for memory, group in self.beside.items() for n, var in group.items() if solver.value(var)}
+        return Spilled(moved, frozenset(n for n, var in self.l3.items() if solver.value(var)))
 
 
 def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
     pressure = present(problem.pressure, "plan", "tensors are spilled though there is no L2 pressure")
-    wmem, l3 = ({tensor.name: model.new_bool_var("") for tensor in problem.tensors} for _ in range(2))
+    *others, l3 = ({t.name: model.new_bool_var("") for t in problem.tensors} for _ in (*pressure.beside, "L3"))
+    beside = dict(zip(pressure.beside, others, strict=True))
     for tensor in problem.tensors:
-        model.add_at_most_one(l1[tensor.name], wmem[tensor.name], l3[tensor.name])
+        model.add_at_most_one(l1[tensor.name], *(group[tensor.name] for group in others), l3[tensor.name])
     spillable = frozenset().union(*pressure.spillable)
     movable = frozenset().union(*problem.movable)
     model.add(sum(var for name, var in l3.items() if name not in spillable) == 0)
@@ -237,8 +241,9 @@ def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1:
         staging_bytes = [
             (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
         ]
-        l2 = sum(size * (1 - l1[name] - wmem[name] - l3[name]) for name, size in live)
+        l2 = sum(size * (1 - l1[name] - sum(one[name] for one in others) - l3[name]) for name, size in live)
         model.add(l2 + sum(size * var for size, var in staging_bytes if size) <= budget // UNIT)
-        model.add(sum(size * wmem[name] for name, size in live) <= pressure.wmem // UNIT)
+        for memory, group in beside.items():
+            model.add(sum(size * group[name] for name, size in live) <= pressure.beside[memory] // UNIT)
         model.add(sum(size * l3[name] for name, size in live) <= pressure.l3 // UNIT)
-    return _Elsewhere(wmem, l3)
+    return _Elsewhere(beside, l3)

@@ -13,10 +13,10 @@ from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.cluster.capacity import (
     L1Budget,
+    constants_capacity,
     io_bytes,
     l2_capacity,
     option_for,
-    wmem_capacity,
 )
 from tilewright.planner.cluster.elsewhere import Elsewhere
 from tilewright.planner.cluster.l1_shortage import too_small
@@ -134,7 +134,7 @@ def _constant_budgets(task: Task) -> tuple[int, int]:
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
     preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
     l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
-    return max(free - peak, l2), max(wmem_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
+    return max(free - peak, l2), max(constants_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
 
 
 def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], arena: Arena) -> tuple[list[int], Arena]:

@@ -12,7 +12,7 @@ from tilewright.planner.cluster.capacity import (
     io_bytes,
     l2_capacity,
     l3_capacity,
-    wmem_for_activations,
+    room_beside,
 )
 from tilewright.planner.cluster.l2_buffers import staging
 from tilewright.planner.cluster.l2_layout import MemoryLayout
@@ -32,11 +32,12 @@ def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[
     """To be tried one after the other until a plan fits."""
     spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
     groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
-    wmem = wmem_for_activations(task.mapped, task.settings, layout.l3_constants, layout.resident)
+    room = room_beside(task.mapped, task.settings, layout.l3_constants, layout.resident)
     l3 = l3_capacity(task.mapped, task.settings, layout.l3_constants)
     budgets = _l2_budgets(task, decision, layout)
     for share in SHARES:
-        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), int(wmem * share), int(l3 * share))
+        beside = {memory: int(size * share) for memory, size in room.items()}
+        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), beside, int(l3 * share))
 
 
 def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout) -> CompileError | None:
@@ -60,13 +61,13 @@ def never_fits(task: Task) -> bool:
     """Whether the activations of a step are more than the memories have, wherever constants will be."""
     mapped, settings = task.mapped, task.settings
     memories, steps = mapped.target.hierarchy, len(task.found)
-    in_l2 = _always_read(mapped) if memories.wmem is None and memories.l3 is None else frozenset()
+    in_l2 = _always_read(mapped) if not memories.beside and memories.l3 is None else frozenset()
     given = io_bytes(mapped.graph, memories.l2) + constant_sizes(mapped.graph, in_l2, memories.l2)
     l2 = l2_capacity(mapped, settings) - given
-    wmem = wmem_for_activations(mapped, settings, frozenset(), frozenset())
+    room = room_beside(mapped, settings, frozenset(), {})
     spillable = frozenset(tensor.name for tensor in task.tensors)
     l3 = l3_capacity(mapped, settings, frozenset())
-    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, wmem, l3))
+    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, room, l3))
 
 
 def _always_read(mapped: Mapped) -> frozenset[str]:
@@ -85,7 +86,7 @@ def overfull(task: Task, pressure: select.L2Pressure) -> bool:
         live = [tensor for tensor in task.tensors if tensor.first <= step <= tensor.last]
         elsewhere = (
             _most_held([tensor.bytes for tensor in live if tensor.name in movable], task.budget.arena),
-            _most_held([tensor.bytes for tensor in live], pressure.wmem),
+            *(_most_held([tensor.bytes for tensor in live], size) for size in pressure.beside.values()),
             _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.l3),
         )
         if sum(tensor.bytes for tensor in live) > budget + sum(elsewhere):

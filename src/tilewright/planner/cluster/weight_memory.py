@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.planner.cluster.capacity import constant_sizes, wmem_capacity
+from tilewright.planner.cluster.capacity import beside_capacity, constant_sizes
 from tilewright.target.mapping import Choice, Mapped
 from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
@@ -21,29 +21,38 @@ def may_be_resident(mapped: Mapped, choice: Choice, pinned: Mapping[str, str]) -
     return all(pinned.get(name, wmem.name) == wmem.name for name in names)
 
 
-def moved_to_wmem(mapped: Mapped, settings: Settings, excess: int) -> frozenset[str]:
-    """Constants that live there so that L2 has so many bytes less to hold: the largest first, as far as there is room
-    whatever kernels are chosen."""
-    wmem = mapped.target.hierarchy.wmem
-    if wmem is None or not settings.weight_memory or excess <= 0:
-        return frozenset()
-    taken: dict[str, int] = {}
+def moved_beside(mapped: Mapped, settings: Settings, excess: int) -> dict[str, str]:
+    """Constants that live beside L2, so that it has so many bytes less to hold, with their memories: the largest first,
+    as far as there is room whatever kernels are chosen, and in each memory what those before do not hold."""
+    found: dict[str, str] = {}
     resident = {node.key: _most_resident(mapped, node) for node in mapped.graph.nodes}
-    room = wmem_capacity(mapped, settings) - sum(resident.values())
-    for name, size in _largest_first(mapped.graph, wmem):
+    for memory in mapped.target.hierarchy.beside if settings.weight_memory else ():
+        own = resident if memory is mapped.target.hierarchy.wmem else dict.fromkeys(resident, 0)
+        taken = _moved_to(mapped, memory, beside_capacity(mapped, settings, memory), own, excess, frozenset(found))
+        excess -= sum(taken.values())
+        found |= dict.fromkeys(taken, memory.name)
+    return found
+
+
+def _moved_to(
+    mapped: Mapped, memory: Memory, size: int, resident: Mapping[str, int], excess: int, others: frozenset[str]
+) -> dict[str, int]:
+    """Constants, but for `others`, that a memory of this size has for that, with their bytes."""
+    taken: dict[str, int] = {}
+    room = size - sum(resident.values())
+    for name, own in _largest_first(mapped.graph, memory):
         # A layer has its constants in one form only: as they are, or as an accelerator reads them.
-        other = max(resident[reader.key] for reader in mapped.graph.consumers[name])
-        more = max(size - other, 0)
+        more = max(own - max(resident[reader.key] for reader in mapped.graph.consumers[name]), 0)
         if sum(taken.values()) >= excess:
             break
-        if more <= room:
-            taken[name], room = size, room - more
-    return frozenset(taken)
+        if more <= room and name not in others:
+            taken[name], room = own, room - more
+    return taken
 
 
-def _largest_first(graph: Graph, wmem: Memory) -> list[tuple[str, int]]:
+def _largest_first(graph: Graph, memory: Memory) -> list[tuple[str, int]]:
     used = [name for name in graph.constants if name in graph.consumers]
-    sizes = {name: wmem.whole_constant(graph.types[name].bytes) for name in used}
+    sizes = {name: memory.whole_constant(graph.types[name].bytes) for name in used}
     return sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
 
 
