@@ -88,26 +88,26 @@ class Settings:
     engines: tuple[str, ...] = option(
         (), "--engines", "Engines to use, separated by commas, for example cluster; all by default.", ANY, form=WORDS
     )  # fmt: skip
+    time_limit: float = option(
+        10.0, "--time-limit", "Limit of the planner's search, in seconds (approximate).", PLANNED, least=0.0
+    )  # fmt: skip
     weight_memory: bool = option(
         True, "--weight-memory", "Whether to use the target's weight memory (WMEM), if it has one.", TILED,
         metavar="on|off", form=SWITCH,
     )  # fmt: skip
     """Whether accelerators may have their weights, and activations be, in the memory that is theirs."""
-    placed: tuple[tuple[str, str], ...] = option(
-        (), "--place", "Compute a node on this engine. Repeatable.", TILED, metavar="NODE=ENGINE", form=PAIRS
-    )  # fmt: skip
     memories: tuple[tuple[str, int], ...] = option(
         (), "--memory", "Bytes of a memory to use, for example l3=4000000 or ram=65536. Repeatable.", SIZED,
         metavar="NAME=BYTES", form=SIZES,
     )  # fmt: skip
     """Names in small letters; `l1` and `l2` are short forms for the memory of the tiles and that of the tensors."""
+    placed: tuple[tuple[str, str], ...] = option(
+        (), "--place", "Compute a node on this engine. Repeatable.", TILED, metavar="NODE=ENGINE", form=PAIRS
+    )  # fmt: skip
     code_in_l1: bool = option(
         False, "--code-in-l1",
         "Put code into unused L1. Unconfirmed: the chip's public simulator does not run such programs.",
         WITH_CODE_IN_L1,
-    )  # fmt: skip
-    time_limit: float = option(
-        10.0, "--time-limit", "Limit of the planner's search, in seconds (approximate).", PLANNED, least=0.0
     )  # fmt: skip
     numerics: str = option(
         "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
@@ -118,6 +118,14 @@ class Settings:
         False, "--pack-weights", "Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.", PACKING
     )  # fmt: skip
     """Where links bring tiles, what that costs decides."""
+    pinned: tuple[tuple[str, str], ...] = option((), "", "", TILED)
+    """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
+    program has it."""
+    accelerators: tuple[str, ...] = option(
+        (), "--accelerator",
+        "An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.", SIMULATED,
+        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
+    )  # fmt: skip
     processor: str = option(
         "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76 and others.", COMPUTERS,
         metavar="NAME",
@@ -125,11 +133,19 @@ class Settings:
     threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
     """Those that compute a layer together."""
     pins_threads: bool = option(False, "--pin", "Pin each thread to one processor.", COMPUTERS)
+    kernels: tuple[str, ...] = option(
+        (), "--kernels", "Kernels of your own, preferred to the target's. Repeatable.", UNWEIGHED,
+        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
+    )  # fmt: skip
     isa: str = option(
         "", "--isa", "Target rv32: the instruction set, for example rv32imafc.", KNOWN_CORE, metavar="NAME"
     )  # fmt: skip
     clock_mhz: float | None = option(
         None, "--clock", "Clock, to convert cycles to time; the board's by default.", KNOWN_CORE, metavar="MHZ"
+    )  # fmt: skip
+    optimise: str = option(
+        CYCLES, "--optimise", "For the fewest cycles, or for less RAM with more cycles.", WHOLE_LAYERS,
+        metavar="cycles|ram", choices=GOALS,
     )  # fmt: skip
     emulator: str = option(
         "", "--emulator", "What runs programs for Cortex-M: unicorn, or qemu if installed.", KNOWN_CORE, metavar="NAME"
@@ -141,22 +157,6 @@ class Settings:
         least=0,
     )  # fmt: skip
     """Bytes of RAM, of those that are left."""
-    accelerators: tuple[str, ...] = option(
-        (), "--accelerator",
-        "An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.", SIMULATED,
-        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
-    )  # fmt: skip
-    kernels: tuple[str, ...] = option(
-        (), "--kernels", "Kernels of your own, preferred to the target's. Repeatable.", UNWEIGHED,
-        metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
-    )  # fmt: skip
-    optimise: str = option(
-        CYCLES, "--optimise", "For the fewest cycles, or for less RAM with more cycles.", WHOLE_LAYERS,
-        metavar="cycles|ram", choices=GOALS,
-    )  # fmt: skip
-    pinned: tuple[tuple[str, str], ...] = option((), "", "", TILED)
-    """Digests of constants (`ir/digest.py`) and the memory that each lives in already, as another network of the same
-    program has it."""
 
 
 DEFAULT = Settings()
