@@ -140,7 +140,7 @@ def test_the_order_that_sets_are_walked_in_does_not_matter() -> None:
     forwards, backwards = (
         Problem(
             (layer,) * 2, (walked(order),) * 2, tensors, 40,
-            pressure=L2Pressure((walked(order),) * 2, (40, 40), 40, 40),
+            pressure=L2Pressure((walked(order),) * 2, (40, 40), {"WMEM": 40}, 40),
         )
         for order in (names, names[::-1])
     )  # fmt: skip
