@@ -44,12 +44,12 @@ def built(l1: int) -> Elf:
 
 def l1(elf: Elf, limit: int) -> set[str]:
     """Functions of the runtime that lie in L1."""
-    return {name for name in ("tw_cooperative_once", "tw_dma_in", "tw_serve") if elf.symbols[name] < L1_START + limit}
+    return {name for name in ("tw_wait_prefetch", "tw_dma_in", "tw_serve") if elf.symbols[name] < L1_START + limit}
 
 
 def test_a_program_runs_in_what_is_free() -> None:
     elf = built(L1_BYTES)
-    assert l1(elf, L1_BYTES) == {"tw_cooperative_once", "tw_dma_in", "tw_serve"}
+    assert l1(elf, L1_BYTES) == {"tw_wait_prefetch", "tw_dma_in", "tw_serve"}
     assert elf.symbols["main"] >= L1_START + L1_BYTES, "what is run once stays where it was"
     assert sanitized(elf, misuse=False).startswith("cycles")
 

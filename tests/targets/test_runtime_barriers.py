@@ -35,7 +35,7 @@ WAITS = {
     "snitch": {
         "dma.c": ["tw_dma_wait(0)", "tw_barrier_all()", "tw_barrier()", "tw_event_pop()"],
         "npu.c": ["tw_npu_wait(2)", "if (!tw_npu_has_ended(2)) return 0"],
-        "per_core.c": ["finish(boxes, &(uint32_t){2})"],
+        "requests.c": ["tw_request_wait(2)"],
         "units.c": ["tw_unit_wait(1u << TW_UNIT_SHIFT)"],
         "ita.h": ["tw_ita_wait(&(tw_ita){0}, 2)"],
     },
@@ -62,7 +62,7 @@ STARTS = {
             "tw_dma_in_strided(data, 8, l2, 8, 2, 4)", "tw_event_push(1)", "tw_barrier_all()", "tw_barrier()",
         ],
         "npu.c": ["tw_npu_commit()"],
-        "per_core.c": ["ask(boxes, transfers, 0, 0)"],
+        "requests.c": ["tw_request(transfers, 0, 0)"],
         "units.c": ["tw_unit_commit(1)"],
         "ita.h": ["tw_ita_give(&(tw_ita){0}, 0, 0)"],
     },

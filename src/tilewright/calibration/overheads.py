@@ -23,7 +23,6 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.reshape import Reshape
-from tilewright.planner.schedule.tile_schedule import PER_CORE
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import PREFETCH
@@ -129,7 +128,7 @@ def _own_rows(
     and what the first and the last tiles move."""
     found = _profiled(target, graph, settings).profile
     for layer in found.layers[1:-1]:
-        if layer.mode == PER_CORE:
+        if layer.mode == "per_core":
             rounds, kernels = _one_after_the_other(layer)
             directions = bool(layer.bytes_in) + bool(layer.bytes_out)
             ends = (layer.bytes_in + layer.bytes_out) / rounds * target.hierarchy.dma.read
@@ -162,7 +161,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
         commands[call.layer] += call.kind != PREFETCH
     for layer in found.profile.layers[1:-1]:
         rounds, kernels = _one_after_the_other(layer)
-        givers = min(found.profile.cores, len(layer.tiles)) if layer.mode == PER_CORE else 1
+        givers = min(found.profile.cores, len(layer.tiles)) if layer.mode == "per_core" else 1
         # With two buffers the DMA core gives commands while the others compute.
         given = 0.0 if layer.double else commands[layer.number] / givers
         known = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
@@ -171,7 +170,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
 
 def _one_after_the_other(layer: LayerProfile) -> tuple[int, int]:
     """Tiles, and cycles of the kernel: where each core has its own tiles, those of the core that has most."""
-    if layer.mode != PER_CORE:
+    if layer.mode != "per_core":
         return len(layer.tiles), sum(max(call.cycles for call in tile.calls.values()) for tile in layer.tiles)
     calls: dict[int, list[int]] = defaultdict(list)
     for tile in layer.tiles:

@@ -1,4 +1,4 @@
-"""network.c for a cluster: transfers and kernel call of one tile of every layer; the runtime loops over them."""
+"""network.c for a cluster: transfers and kernel call of one tile of every layer, and the program of each agent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilewright.codegen.agent_functions import agents_text, prefetched_together
 from tilewright.codegen.functions import function
 from tilewright.codegen.kernels import Instance, instance_of, instances
 from tilewright.codegen.layer import LayerWriter, io_pointer
@@ -17,11 +18,17 @@ from tilewright.errors import present
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import Home
 from tilewright.planner.schedule.schedule import Call
-from tilewright.planner.schedule.tile_schedule import DMA_COPY, OFFLOAD_QUEUED, ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 from tilewright.target.memory import Hierarchy, Memory
 
+LOCALS = (
+    "tile turn part inside core tiles period layer load renew gather run finish store next loading storing last "
+    "renewing job"
+)
+"""Names inside of the functions of agents."""
 RESERVED = Reserved(
-    frozenset({"all_layers", "tile", "turn"}), (r"layer_\d+(_.*)?", r"after_layer_\d+", r"io_.*", r"i\d+")
+    frozenset({"all_layers", "dma_core", "workers", *LOCALS.split()}),
+    (r"layer_\d+(_.*)?", r"after_layer_\d+", r"behind_layers_.*", r"(dma_core|worker)_loop_\d+", r"io_.*", r"i\d+"),
 )
 """Names in network.c, besides the arrays of memories."""
 
@@ -88,7 +95,7 @@ class ClusterWriter(Writer):
     def _called(self) -> list[Call]:
         """Those of layers with kernels; DMA copies have none."""
         pairs = zip(self.schedule.calls, self.tiles.layers, strict=True)
-        return [call for call, layer in pairs if layer.loop != DMA_COPY]
+        return [call for call, layer in pairs if not layer.is_copied]
 
     @cached_property
     def stored(self) -> list[str]:
@@ -199,9 +206,8 @@ void {self.name}_reset(void);
     def source(self) -> str:
         graph, memories = self.schedule.graph, self.memories
         layers, reset = "\n".join(writer.text() for writer in self._layers), self._reset()
-        fetches = "".join(_prefetches(layer) for layer in self.tiles.layers)
-        lines = [line for writer in self._layers for line in (*self._waits(writer.layer.waits_for), *writer.call())]
-        calls = "\n".join([*lines, *self._waits(self.tiles.last_waits)])
+        fetches = "".join(_together(*one) for one in prefetched_together(self.tiles.program).items())
+        agents = agents_text(self.tiles.program, self.tiles.layers)
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -213,7 +219,7 @@ void {self.name}_reset(void);
         )
         offloads = any(layer.option.kernel.offloaded for layer in self.tiles.layers)
         offload = '#include "runtime/offload.h"\n' if offloads else ""
-        offload += '#include "runtime/offload_queued.h"\n' if self._queues else ""
+        offload += '#include "runtime/room.h"\n' if any(layer.is_queued for layer in self.tiles.layers) else ""
         begin = "  tw_offload_init();\n" if offloads else ""
         stages = '#include "runtime/l3.h"\n' if memories.l3 else ""
         l3 = '#include "runtime/l3_tiles.h"\n' if self.arena_bytes(memories.l3) else ""
@@ -223,8 +229,8 @@ void {self.name}_reset(void);
  *
  * A layer has some of these functions. `prefetch` starts the transfers of its constants and parameters, `load` those of
  * a tile's operands, `store` those of its results. `run` calls the kernel, or submits the tile to an accelerator; then
- * `gather` prepares what that reads, and `finish` computes the results from what it has left. The loops over the tiles
- * are in runtime/; all cores run them. */
+ * `gather` prepares what that reads, and `finish` computes the results from what it has left. What cores do in a layer,
+ * and in which order, is in functions of their own: of the core that moves data, and of those that compute. */
 #include "network.h"
 
 #include <stddef.h>
@@ -234,15 +240,16 @@ void {self.name}_reset(void);
 #include "kernels/tw.h"
 #include "network_data.h"
 {l3}#include "runtime/dma.h"
-{offload}#include "runtime/pipeline.h"
+#include "runtime/each.h"
+{offload}#include "runtime/events.h"
+#include "runtime/pipeline.h"
+#include "runtime/turns.h"
 {stages}
 {arenas}
 
 {pointers}{layers}
 
-{fetches}static void all_layers(void) {{
-{calls}
-}}
+{fetches}{agents}
 
 {self._prototype()} {{
   (void){memories.l2.symbol};
@@ -252,19 +259,11 @@ void {self.name}_reset(void);
 }}
 {reset}"""
 
-    @property
-    def _queues(self) -> bool:
-        return any(layer.loop == OFFLOAD_QUEUED for layer in self.tiles.layers)
 
-    def _waits(self, numbers: tuple[int, ...]) -> list[str]:
-        """What has to be complete before a layer begins."""
-        return [f"  tw_wait_for({number}, {self._layers[number].finish});" for number in numbers]
-
-
-def _prefetches(layer: LayerSchedule) -> str:
-    """What is fetched for later layers while one is at work."""
-    lines = [f"  layer_{later}_prefetch();" for later in layer.prefetches]
-    return function(f"after_layer_{layer.number}", "void", lines) + "\n\n" if lines else ""
+def _together(number: int, layers: tuple[int, ...]) -> str:
+    """What is fetched for several later layers while one is at work."""
+    lines = [f"  layer_{later}_prefetch();" for later in layers]
+    return function(f"after_layer_{number}", "void", lines) + "\n\n"
 
 
 def _placement(memory: Memory) -> str:

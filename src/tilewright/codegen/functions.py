@@ -7,17 +7,20 @@ from collections.abc import Sequence
 
 from tilewright.tiling.tiles import TileGrid
 
+APART = "TW_APART "
+"""Before functions that compilers must not make parts of others: profiles look for them."""
 
-def function(name: str, arguments: str, lines: Sequence[str]) -> str:
-    return f"static void {name}({arguments}) {{\n" + "\n".join(lines) + "\n}"
+
+def function(name: str, arguments: str, lines: Sequence[str], kind: str = "") -> str:
+    return f"static {kind}void {name}({arguments}) {{\n" + "\n".join(lines) + "\n}"
 
 
 def tile_function(name: str, grid: TileGrid, lines: Sequence[str]) -> str:
     """A function of a tile, with the indices of the cut loops that it uses."""
     body = "\n".join(lines)
-    used = [line for line in _indices(grid) if _mentions(body, line.split()[2])]
-    unused = [f"  (void){name};" for name in ("tile", "turn") if not _mentions("\n".join([*used, body]), name)]
-    return function(name, "int tile, int turn", [*used, *unused, *lines])
+    used = [line for line in _indices(grid) if mentions(body, line.split()[2])]
+    unused = [f"  (void){name};" for name in ("tile", "turn") if not mentions("\n".join([*used, body]), name)]
+    return function(name, "int tile, int turn", [*used, *unused, *lines], APART)
 
 
 def _indices(grid: TileGrid) -> list[str]:
@@ -32,7 +35,7 @@ def _indices(grid: TileGrid) -> list[str]:
     return lines
 
 
-def _mentions(text: str, word: str) -> bool:
+def mentions(text: str, word: str) -> bool:
     return re.search(rf"\b{word}\b", text) is not None
 
 

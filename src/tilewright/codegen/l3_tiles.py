@@ -9,7 +9,7 @@ from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.tile_schedule import L3_STORE, PER_CORE, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.tile_schedule import L3_STORE, LayerSchedule, Move, Slots
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Passage:
 
     @property
     def _per_core(self) -> bool:
-        return self.layer.loop == PER_CORE
+        return self.layer.is_per_core
 
     @property
     def _stride(self) -> Expression:

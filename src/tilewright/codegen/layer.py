@@ -1,5 +1,4 @@
-"""The functions of one layer on a cluster, as C, and the call of the runtime that loops over them. All that is decided
-about it stands in the schedule."""
+"""The functions of one layer on a cluster, as C. All that is decided about it stands in the schedule."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.codegen.dma import Shaped, commands, copy, dma_command
-from tilewright.codegen.functions import function, tile_function
+from tilewright.codegen.functions import APART, function, tile_function
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
 from tilewright.codegen.l3_tiles import Passage
@@ -19,16 +18,7 @@ from tilewright.ir.graph import Graph
 from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
 from tilewright.planner.schedule.tile_schedule import (
-    COOPERATIVE_ONCE,
-    DMA_COPY,
     DMA_IN_ROWS,
-    IN_L2,
-    OFFLOAD,
-    OFFLOAD_ONCE,
-    OFFLOAD_QUEUED,
-    OFFLOAD_STARVED,
-    SUBMIT,
-    SUBMIT_AHEAD,
     Argument,
     LayerSchedule,
     Move,
@@ -68,48 +58,10 @@ class LayerWriter:
     def _variants(self) -> Variants:
         return self._tile_params.variants
 
-    # ---- the call ---------------------------------------------------------------------------------------------------
-
-    def call(self) -> list[str]:
-        """What a run of the network calls for it, in order."""
-        layer, lines = self.layer, []
-        if layer.stages_first:
-            lines.append(f"  tw_stage_from_l3({self._prefix}_stage);")
-        if layer.waits_for_staged:
-            following = "NULL" if layer.stages_next is None else f"layer_{layer.stages_next}_stage"
-            lines.append(f"  tw_stage_from_l3({following});")
-        if layer.prefetches_first:
-            lines.append(f"  tw_prefetch_now({self._prefix}_prefetch);")
-        manner = "_gathered" * layer.has_prologue + "_early" * layer.submits_early
-        return [*lines, f"  tw_{layer.loop}{manner}({', '.join(self._loop_arguments())});"]
-
-    def _loop_arguments(self) -> list[str]:
-        layer, run = self.layer, f"{self._prefix}_run"
-        after = f"after_{self._prefix}" if layer.prefetches else "NULL"
-        load = f"{self._prefix}_load" if layer.tile_loads else "NULL"
-        store = f"{self._prefix}_store" if layer.stores else "NULL"
-        size, gather = [str(layer.tiles), str(layer.buffers)], [f"{self._prefix}_gather"] * layer.has_prologue
-        return {
-            DMA_COPY: [after], IN_L2: [run, after], COOPERATIVE_ONCE: [run, after],
-            OFFLOAD: [*size, load, *gather, run, self.finish, store, after],
-            OFFLOAD_STARVED: [str(layer.tiles), load, run, store, after],
-            OFFLOAD_ONCE: [run, self.finish, after], OFFLOAD_QUEUED: self._queued_arguments(load, run, store, after),
-            SUBMIT: [str(layer.number), load, *gather, run, after], SUBMIT_AHEAD: [str(layer.number), run, after],
-        }.get(layer.loop, [*size, load, run, store, after])  # fmt: skip
-
-    def _queued_arguments(self, load: str, run: str, store: str, after: str) -> list[str]:
-        layer = self.layer
-        renew = f"{self._prefix}_renew" if layer.renewals else "NULL"
-        return [str(layer.tiles), str(layer.held_tiles), load, renew, run, store, after]
-
-    @property
-    def finish(self) -> str:
-        return f"{self._prefix}_finish" if self.layer.has_epilogue else "NULL"
-
     # ---- the functions ----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        if self.layer.loop == DMA_COPY:
+        if self.layer.is_copied:
             return "\n".join(filter(None, [self._title(), self._stage(), self._copy()]))
         passages = [self._passage(m).functions() for m in (*self.layer.loads, *self.layer.stores) if m.staging]
         parts = [
@@ -147,7 +99,7 @@ class LayerWriter:
             f"  tw_l3_stage({l2} + {staged.offset}, TW_L3_ADDRESS({names[staged.constant]}), {staged.bytes});"
             for staged in self.layer.staged
         ]
-        return function(f"{self._prefix}_stage", "void", lines) if lines else ""
+        return function(f"{self._prefix}_stage", "void", lines, APART) if lines else ""
 
     def _copy(self) -> str:
         """A copy that is nothing but a transfer."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.cluster.plan import Plan, Step
-from tilewright.profiling.places import STARTS, WAITS, places
+from tilewright.profiling.places import START, WAITS, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
 from tilewright.run.simulated import CallMeter, run_to_end
@@ -32,7 +32,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
     with program.target.simulator() as simulator:
         elf = simulator.load(program.build(inputs))
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
-        starts = [address for address, place in known.items() if place.kind in STARTS]
+        starts = [address for address, place in known.items() if place.kind == START]
         watched = [*range(writer.plan.budget.cores), agents.dma_core]
         simulator.probe(known, cores=watched, metered=[*starts, *call.places])
         run_to_end(simulator)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, RUNNERS, STARTS, WAITS, Place
+from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, START, WAITS, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer
@@ -133,7 +133,6 @@ class _Lane:
         self.calls: list[CallInterval] = []
         self.in_flight: list[tuple[int, int]] = []
         """Layer and tile of every job."""
-        self._begun: Start | None = None
         self._open: CallInterval | None = None
         self._running: tuple[int, int] | None = None
         """Layer and tile whose jobs are given; transfers of others may begin meanwhile."""
@@ -146,11 +145,8 @@ class _Lane:
             return
         # Ends what was called last, also where it returns to a function that is not looked at.
         self._return(event.cycle - self.origin)
-        if place.kind in STARTS:
-            self._begun = self._begun or self._start(event)
-            if place.kind in RUNNERS:
-                self.starts.append(self._begun)
-                self._begun = None
+        if place.kind == START:
+            self.starts.append(self._start(event))
         elif place.kind == FETCH:
             self._enter(event.cycle - self.origin, Place(PREFETCH, next(self._fetched)))
         elif place.layer >= 0 or place.kind in WAITS or place.kind == ENGINE_WAIT:
@@ -163,8 +159,7 @@ class _Lane:
         return Start(event.cycle - self.origin, event.stalls, event.activity)
 
     def _enter(self, cycle: int, place: Place) -> None:
-        # A wait belongs to the layer that has begun, even if it does not run yet.
-        layer = place.layer if place.layer >= 0 else len(self.starts) - (self._begun is None)
+        layer = place.layer if place.layer >= 0 else len(self.starts) - 1
         turn = self._turns[place.kind, layer]
         self._turns[place.kind, layer] += 1
         self._open = CallInterval(self.core, place.kind, layer, turn, Interval(cycle, cycle))

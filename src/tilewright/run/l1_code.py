@@ -24,6 +24,10 @@ class Code:
     runs: int
     """How often a run of the network comes to it, roughly."""
 
+    @property
+    def name(self) -> str:
+        return self.section.removeprefix(TEXT)
+
 
 def codes(objects: Iterable[tuple[Path, int]]) -> list[Code]:
     """The functions of objects, given how often the code of each is run; never, of those that are not asked about."""

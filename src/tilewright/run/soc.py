@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from tilewright.codegen.agent_functions import LOOP
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.program_call import CONSTANT_INPUTS
 from tilewright.ir.types import Array
@@ -53,6 +55,7 @@ class SocProgram(SimulatedProgram):
         """What the plan leaves free of L1 has the code that is run most often."""
         plan = self.writer.plan
         found = codes((path, self._runs(source)) for source, path in objects.items())
+        found = [replace(code, runs=len(plan.steps)) if LOOP.fullmatch(code.name) else code for code in found]
         taken = chosen(found, plan.budget.total - plan.l1_bytes)
         (self.folder / L1_CODE).write_text(functions(taken))
 

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
-    CORES,
-    DMA,
     Begin,
     Call,
     Epoch,

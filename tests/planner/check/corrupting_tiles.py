@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from tilewright.ir.affine import Affine
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 
 Path = tuple[str | int, ...]
 """Fields, positions and keys that lead to a value."""
 
-AS_A_WHOLE = (TilingOption,)
-"""What a layer was chosen to be: replaced by that of another layer, not changed within."""
+AS_A_WHOLE = (TilingOption, Affine)
+"""What a layer was chosen to be: replaced by that of another layer, not changed within. Indices of programs likewise,
+or by one beside."""
 
 NUMBERS = ("waits_for", "last_waits", "prefetches")
 """Fields that list layers."""
@@ -82,6 +84,10 @@ def _others(path: Path, old: Any, same: list[Any], rng: random.Random) -> list[A
         return [not old]
     if isinstance(old, int):
         return [*(old + shift for shift in SHIFTS), 0, 2 * old, old // 2, old + HUGE, rng.choice(same)]
+    if isinstance(old, frozenset):
+        return [old - {one} for one in old] + [rng.choice(same)]
+    if isinstance(old, Affine):
+        return [old + 1, old - 1, old * 2, Affine(old.terms[1:], old.offset), rng.choice(same)]
     if isinstance(old, tuple):
         return [*_other_tuples(old, rng), rng.choice(same), *[(0,)] * (path[-1] in NUMBERS)]
     if isinstance(old, Mapping):

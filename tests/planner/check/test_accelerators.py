@@ -19,7 +19,8 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
 from tilewright.planner.check.schedule import check_tiles
 from tilewright.planner.keys import SCRATCH
-from tilewright.planner.schedule.events import DMA, Call, Region, WaitJob
+from tilewright.planner.program.program import DMA
+from tilewright.planner.schedule.events import Call, Region, WaitJob
 from tilewright.planner.schedule.interpret import Machine
 from tilewright.planner.schedule.schedule import Schedule, interpret
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule

@@ -13,6 +13,7 @@ import pytest
 
 from tests.planner.check.corrupting import Epochs, Place, copied, places
 from tests.planner.check.corrupting_tiles import Places, corrupted
+from tests.planner.check.test_schedule import is_harmless
 from tests.targets.ita.transformers import Net, encoder_model
 from tilewright import pipeline
 from tilewright.codegen import folder
@@ -77,10 +78,10 @@ def refused(name: str, epochs: Epochs, message: str) -> None:
 def test_the_schedules_have_what_is_corrupted() -> None:
     for name, held in (("rows_held", "X"), ("weights_held", "W")):
         (layer,) = tiles_of(scheduled(name)).layers
-        assert (layer.loop, [operand.name for operand in layer.option.single_buffered]) == ("offload_queued", [held])
+        assert (layer.is_queued, [operand.name for operand in layer.option.single_buffered]) == (True, [held])
         assert layer.renewals
         assert 1 < layer.held_tiles < layer.tiles
-    unwaited = [layer for layer in tiles_of(scheduled("in_flight")).layers if layer.loop == "submit_ahead"]
+    unwaited = [layer for layer in tiles_of(scheduled("in_flight")).layers if layer.in_flight]
     waited = {number for layer in tiles_of(scheduled("in_flight")).layers for number in layer.waits_for}
     assert {layer.number for layer in unwaited} - waited
 
@@ -175,7 +176,7 @@ def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
     wanted = interpret(schedule, feeds)
     found = 0
-    jobs = [layer for layer in tiles.layers if layer.loop == "submit_ahead"]
+    jobs = [layer for layer in tiles.layers if layer.in_flight]
     for owner in {tiles.homes[layer.option.node.key].owner for layer in jobs}:
         for offset in sorted(set(arena.values()) - {arena[owner]}):
             broken = replace(schedule, tiles=with_home(tiles, owner, offset))
@@ -211,7 +212,8 @@ def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
         except InternalError:
             found += 1
             continue
-        assert generated(broken) == generated(schedule), f"not found: {fault[1]}"
+        harmless = generated(broken) == generated(schedule) or is_harmless(schedule, broken, fault[1].split(":")[0])
+        assert harmless, f"not found: {fault[1]}"
     assert found
 
 

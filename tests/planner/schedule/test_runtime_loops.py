@@ -1,5 +1,5 @@
-"""The runtime's loops do what the schedule says: its own C, run on this machine for each core with devices that only
-write down what is asked of them, gives the events that the schedule unrolls to, in the same order."""
+"""The C of a program does what the program says: run on this machine for each core, with devices that only write down
+what is asked of them, it gives the events that the program unrolls to, in the same order."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ import pytest
 
 from tests.planner.planning import planned
 from tilewright import targets
-from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.agent_functions import agents_text
 from tilewright.codegen.limits import limits_header
 from tilewright.codegen.slots import guarded
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule.events import CORES, DMA, Begin, Call, Transfer, Wait, WaitJob, core
+from tilewright.planner.program.program import CORES, DMA
+from tilewright.planner.schedule.events import Begin, Call, Transfer, Wait, WaitJob, core
 from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule
-from tilewright.planner.schedule.tile_schedule import OFFLOAD_STARVED, LayerSchedule, Move
+from tilewright.planner.schedule.tile_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 SIRACUSA = targets.find("siracusa")
-SOURCES = ("pipeline.c", "per_core.c", "pipeline.h", "turns.h", "dma.h", "offload.c", "offload.h", "npu.h")
-STARVED = Settings(8, 16_000, buffering="double", time_limit=1.0, weight_memory=False)
+SOURCES = ("pipeline.c", "pipeline.h", "turns.h", "each.h", "dma.h", "offload.c", "offload.h", "npu.h")
+DMA_BOUND = Settings(8, 16_000, buffering="double", time_limit=1.0, weight_memory=False)
 """Weights come from L2 more slowly than the NPU takes them."""
 CASES = (
     ("residual", Settings(8, time_limit=1.0)),
     ("residual", Settings(3, 8_000, time_limit=1.0)),
     ("gates", Settings(8, time_limit=1.0)),
     ("gates", Settings(2, 12_000, buffering="single", time_limit=1.0)),
-    ("gates", STARVED),
+    ("gates", DMA_BOUND),
     ("windows", Settings(8, time_limit=1.0)),
     ("windows", Settings(3, 8_000, time_limit=1.0)),
     ("broadcasts", Settings(8, 4_000, buffering="double", time_limit=1.0)),
@@ -60,9 +61,12 @@ DEVICES = """\
 #include "runtime/dma.h"
 #include "runtime/events.h"
 #include "runtime/npu.h"
+#include "runtime/each.h"
 #include "runtime/offload.h"
+#include "runtime/turns.h"
+#define TW_CORES cores
 
-int agent;
+int agent, cores;
 static uint32_t groups, jobs;
 static int barrier_first;
 
@@ -81,7 +85,8 @@ static void submit(int layer, int tile) {
 MAIN = """\
 int main(int count, char **words) {
   agent = atoi(words[1]);
-  tw_fork(all_layers, atoi(words[2]));
+  cores = atoi(words[2]);
+  tw_fork(all_layers, cores);
   return count - 3;
 }
 """
@@ -155,16 +160,12 @@ def tile_function(name: str, lines: list[str]) -> str:
 
 def main_source(schedule: Schedule) -> str:
     assert schedule.tiles is not None
-    writer = ClusterWriter(schedule, "network")
     texts = [DEVICES, *(text for layer in schedule.tiles.layers for text in functions(layer))]
     for layer in schedule.tiles.layers:
-        if layer.prefetches:
+        if len(layer.prefetches) > 1:
             calls = " ".join(f"layer_{later}_prefetch();" for later in layer.prefetches)
             texts.append(f"static void after_layer_{layer.number}(void) {{ {calls} }}")
-    source = writer.source()
-    calls = source[source.index("static void all_layers(void)") :]
-    texts.append(calls[: calls.index("\n}") + 2])
-    texts.append(MAIN)
+    texts += [agents_text(schedule.tiles.program, schedule.tiles.layers), MAIN]
     return "\n\n".join(texts)
 
 
@@ -187,7 +188,6 @@ def traced(folder: Path, schedule: Schedule) -> Path:
         BARE,
         "main.c",
         "runtime/pipeline.c",
-        "runtime/per_core.c",
         "runtime/offload.c",
         "-o",
         "trace",
@@ -207,6 +207,6 @@ def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> 
 
 
 def test_an_accelerator_that_waits_for_weights_is_submitted_to_behind_loads() -> None:
-    _, schedule = scheduled("gates", STARVED)
+    _, schedule = scheduled("gates", DMA_BOUND)
     assert schedule.tiles is not None
-    assert OFFLOAD_STARVED in {layer.loop for layer in schedule.tiles.layers}
+    assert any(layer.dma_bound for layer in schedule.tiles.layers)

@@ -14,8 +14,8 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
 PAINT = 0xA5
-CALLERS = ("tw_serve", "all_layers", "tw_offload_queued", "start", "layer_0_run")
-HOOK = ("tw_npu_room", "meanwhile", "tw_begin", "layer_0_load")
+CALLERS = ("tw_serve", "all_layers", "dma_core", "layer_0_dma_core", "tw_submit_meanwhile", "layer_0_run")
+HOOK = ("tw_npu_room", "meanwhile", "begin", "tw_begin", "layer_0_load")
 
 
 def product() -> Program:
@@ -50,7 +50,7 @@ def test_there_is_room_for_what_begins_meanwhile() -> None:
         ]
         program.compiler.run([*flags, "-o", "out.s"], program.folder)
         known |= frames(Path(program.folder, "out.s").read_text())
-    assert {"tw_offload_queued", "meanwhile", "tw_npu_room", "layer_0_load"} <= known.keys()
+    assert {"tw_submit_meanwhile", "meanwhile", "tw_npu_room", "layer_0_load", "layer_0_dma_core"} <= known.keys()
     agents = targets.find("snitch").agents
     assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= agents.stack + agents.waiting_stack
 

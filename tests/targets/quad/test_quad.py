@@ -104,7 +104,7 @@ def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_runtime_with_more_variables_than_the_planner_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = replace(QUAD, agents=replace(QUAD.agents, state=32))
+    small = replace(QUAD, agents=replace(QUAD.agents, state=16))
     monkeypatch.setattr(importlib.import_module("tilewright.targets.quad.target"), "TARGET", small)
     program = compiled("nothing_in_it", Settings(time_limit=1.0))
     with pytest.raises(CompileError, match="the runtime has more variables in TCDM than the target says"):

@@ -13,7 +13,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.tile_params import Variants
-from tilewright.planner.schedule.tile_schedule import DMA_COPY, PER_CORE, ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes
@@ -48,7 +48,7 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
     if not 1 <= schedule.cores <= agents.cores:
         raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {agents.cores}")
     stacks, l1 = schedule.stacks, target.hierarchy.l1
-    kernels = {layer.option.kernel for layer in schedule.layers if layer.loop != DMA_COPY}
+    kernels = {layer.option.kernel for layer in schedule.layers if not layer.is_copied}
     for kernel in kernels:
         needed = agents.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
         needed += agents.waiting_stack if kernel.in_order else 0
@@ -112,7 +112,7 @@ def _check_slots(
         raise _fault(where, f"has buffers of {slots.bytes} bytes side by side, which are not all aligned")
     if slots.turns not in (1, 2) or slots.period < 1 or (slots.turns == 1 and slots.period != 1):
         raise _fault(where, f"has {slots.turns} buffers by turns of {slots.period}")
-    workers = min(schedule.cores, layer.tiles) if layer.loop == PER_CORE else 1
+    workers = min(schedule.cores, layer.tiles) if layer.is_per_core else 1
     if slots.cores not in (1, workers):
         raise _fault(where, f"is {slots.cores} cores' own, {workers} have tiles of their own")
     if slots.end > schedule.arenas.get(slots.memory, 0):
@@ -188,7 +188,7 @@ def _selected(kernel: Kernel, variants: Variants, tile: Mapping[str, int]) -> Pa
 
 def _check_params(layer: LayerSchedule, target: Target) -> None:
     kernel, where = layer.option.kernel, layer.option.node.where
-    if (layer.tile_params is None) != (layer.loop == DMA_COPY):
+    if (layer.tile_params is None) != layer.is_copied:
         raise _fault(where, "has parameters without a kernel, or a kernel without parameters")
     if (layer.params is None) != (layer.option.mode in ("in_l2", "dma_copy")):
         raise _fault(where, "has parameters in L1 that nobody fetches, or none there that a kernel looks for")
@@ -205,13 +205,13 @@ def _check_params(layer: LayerSchedule, target: Target) -> None:
 def _check_scratch(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
     """Every core that has tiles of its own has its own; cores finish a tile while an accelerator works on the next."""
     option, where, scratch = layer.option, layer.option.node.where, layer.scratch
-    needed = 0 if layer.loop == DMA_COPY else scratch_needed(option.kernel, option.grid)
+    needed = 0 if layer.is_copied else scratch_needed(option.kernel, option.grid)
     if (scratch is None) != (needed == 0):
         raise _fault(where, f"needs {needed} bytes of working memory and has {'none' if scratch is None else 'some'}")
     if scratch is None:
         return
     turns = 2 if option.kernel.offloaded and option.double else 1
-    workers = min(schedule.cores, layer.tiles) if layer.loop == PER_CORE else 1
+    workers = min(schedule.cores, layer.tiles) if layer.is_per_core else 1
     if (scratch.turns, scratch.cores) != (turns, workers):
         raise _fault(where, f"has {scratch.count} working memories, needs {turns * workers}")
     unit = target.hierarchy.l1.alignment

@@ -101,7 +101,7 @@ class _Checker:
         scratch = list(self._scratch(call))
         self._check_written(call, scratch)
         for region in scratch:
-            self._spoil(region)
+            self._poison(region)
         for name in filter(None, call.node.outputs):
             self._hold(self._region(name), name)
         if call.kernel.offloaded:
@@ -149,7 +149,7 @@ class _Checker:
 
     # ---- what bytes hold --------------------------------------------------------------------------------------------
 
-    def _spoil(self, region: Region) -> None:
+    def _poison(self, region: Region) -> None:
         """Whatever lay there is only what is left of it on both sides."""
         if region.start == region.stop:
             return
@@ -164,7 +164,7 @@ class _Checker:
         self.held[region.whose] = kept
 
     def _hold(self, region: Region, name: str) -> None:
-        self._spoil(region)
+        self._poison(region)
         if region.start < region.stop:
             self.held[region.whose].append((region.start, Piece(name, 0, region.stop - region.start)))
 

@@ -18,9 +18,8 @@ from tilewright.planner.check.held_bytes import HeldBytes
 from tilewright.planner.check.live_accesses import Access, LiveAccesses
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
-    CORES,
-    DMA,
     Begin,
     Call,
     Epoch,
@@ -31,7 +30,7 @@ from tilewright.planner.schedule.events import (
     WaitJob,
     core,
 )
-from tilewright.planner.schedule.tile_schedule import IN_L2, PER_CORE, ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
 
@@ -73,6 +72,10 @@ class _Checker:
     """Job -> the accelerator that was given it."""
     kept: dict[tuple[str, str], int] = field(default_factory=dict)
     """(link, agent) -> groups that it had in this epoch when it began another."""
+    asked: str = ""
+    """An agent that asks for transfers in this epoch."""
+    serves: bool = False
+    """Whether another one starts them."""
     submitted: int = 0
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
@@ -86,6 +89,9 @@ class _Checker:
             self.position += 1
             self._event(event)
         self._check_groups()
+        if self.asked and not self.serves:
+            raise _fault("schedule", f"{self.asked} asks for transfers and nobody starts them")
+        self.asked, self.serves = "", False
         self.epoch += 1
         # Memories without any are left out: every constant, input and output is one, and epochs are many.
         kept = ((memory, accesses.still_open()) for memory, accesses in self.live.items())
@@ -114,8 +120,10 @@ class _Checker:
             self._wait(event)
         elif isinstance(event, Call):
             self._call(event)
-        else:
+        elif isinstance(event, WaitJob):
             self._wait_job(event)
+        else:
+            self.serves = True
 
     def _check_groups(self) -> None:
         """Whoever begins a group while none is free waits for others to end theirs: one must be left if all others keep
@@ -134,6 +142,7 @@ class _Checker:
         if event.group in self.begun:
             raise _fault("schedule", f"group {event.group} is begun twice")
         self.begun.add(event.group)
+        self.asked = self.asked or event.agent * event.asks
         self.groups[event.group] = event.agent, event.link, []
         self._link(event.link)
         held = sum(one[:2] == (event.agent, event.link) for one in self.groups.values()) - 1
@@ -153,7 +162,7 @@ class _Checker:
         self.held.check(event.source, where, event.layer)
         for region, writes in ((event.source, False), (event.target, True)):
             accesses.append(self._access(region, writes, event.agent, None, where))
-        self.held.spoil(event.target)
+        self.held.poison(event.target)
         self.arrivals.setdefault(event.group, []).append((of_layer(event.target, event.layer), where))
 
     def _check_form(self, regions: Sequence[Region], where: str) -> None:
@@ -328,7 +337,7 @@ class _Checker:
             kinds |= {"finish": wanted} if layer.has_epilogue else {}
         for kind in ("run", "gather", "submit", "finish"):
             found = self.calls.get((layer.number, kind), [])
-            ordered = sorted(found) if layer.loop == PER_CORE else found
+            ordered = sorted(found) if layer.is_per_core else found
             if ordered != kinds.get(kind, []):
                 raise _fault(option.node.where, f"tiles {found} are called ({kind}) of {layer.tiles}")
 
@@ -378,9 +387,9 @@ def _caller(event: Call, layer: LayerSchedule, cores: int) -> str:
     """Who must call: jobs are submitted by the DMA core; cores work together, or take tiles in turn."""
     if event.kind == "submit":
         return DMA
-    if layer.loop == PER_CORE and cores > 0:
+    if layer.is_per_core and cores > 0:
         return core(event.tile % cores)
-    return core(0) if layer.loop == IN_L2 else CORES
+    return core(0) if layer.option.mode == "in_l2" and not layer.option.kernel.cooperative else CORES
 
 
 def _is_one_of(region: Region, slots: Slots) -> bool:

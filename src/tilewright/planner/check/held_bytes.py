@@ -92,7 +92,7 @@ class HeldBytes:
                 if by != layer or spans in held.written.get(other, ()):
                     raise InternalError(where, f"layer {by} has written over {part}")
 
-    def spoil(self, region: Region) -> None:
+    def poison(self, region: Region) -> None:
         """Until a transfer is waited for, its target holds nothing that anyone may rely on."""
         if self._is_home(region):
             self._held(region)

@@ -11,17 +11,6 @@ from tilewright.ir.graph import Graph
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import ARENA, CONSTANT, Home
 from tilewright.planner.schedule.tile_schedule import (
-    COOPERATIVE,
-    COOPERATIVE_ONCE,
-    DMA_COPY,
-    IN_L2,
-    OFFLOAD,
-    OFFLOAD_ONCE,
-    OFFLOAD_QUEUED,
-    OFFLOAD_STARVED,
-    PER_CORE,
-    SUBMIT,
-    SUBMIT_AHEAD,
     Argument,
     ClusterSchedule,
     LayerSchedule,
@@ -29,8 +18,6 @@ from tilewright.planner.schedule.tile_schedule import (
     When,
 )
 from tilewright.target.target import Target
-
-SUBMITTED = (SUBMIT, SUBMIT_AHEAD)
 
 
 def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
@@ -41,7 +28,7 @@ def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> Non
     for layer in schedule.layers:
         _check_engine(layer, target)
         _check_grid(layer, graph)
-        _check_loop(layer)
+        _check_mode(layer)
         _check_arguments(layer)
         _check_homes(schedule, layer, target)
         _check_moves(layer)
@@ -61,7 +48,7 @@ def _check_order(schedule: ClusterSchedule) -> None:
     waited = Counter(n for numbers in (*(layer.waits_for for layer in layers), schedule.last_waits) for n in numbers)
     _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
     _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
-    submitted = [layer for layer in layers if layer.loop in SUBMITTED]
+    submitted = [layer for layer in layers if layer.in_flight]
     ended = {
         layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)
     }
@@ -82,7 +69,7 @@ def _ends_with_another(layer: LayerSchedule, layers: Sequence[LayerSchedule], wa
     return any(
         own.kernel.in_order and later.option.kernel.in_order and own.engine == later.option.engine
         for later in layers[layer.number + 1 :]
-        if later.option.mode == "offload" and (later.loop not in SUBMITTED or waited[later.number])
+        if later.option.mode == "offload" and (not later.in_flight or waited[later.number])
     )
 
 
@@ -101,7 +88,7 @@ def _check_once(what: str, found: Counter[int], wanted: Sequence[int]) -> None:
         raise _fault("schedule", f"layers {wrong} are {what} not at all, too often or for nothing")
 
 
-# ---- loops ----------------------------------------------------------------------------------------------------------
+# ---- modes ----------------------------------------------------------------------------------------------------------
 
 
 def _check_engine(layer: LayerSchedule, target: Target) -> None:
@@ -118,44 +105,33 @@ def _check_grid(layer: LayerSchedule, graph: Graph) -> None:
         raise _fault(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
 
 
-def _check_loop(layer: LayerSchedule) -> None:
-    option, moves = layer.option, bool(layer.loads or layer.stores)
-    if layer.loop not in _loops(layer, moves):
-        raise _fault(_where(layer), f"runs as {layer.loop}, which a {option.mode} layer of this kind does not")
+def _check_mode(layer: LayerSchedule) -> None:
+    option, kernel = layer.option, layer.option.kernel
+    allowed = {"dma_copy": True, "in_l2": True, "per_core": not kernel.cooperative, "cooperative": kernel.cooperative}
+    if not (allowed | {"offload": kernel.offloaded}).get(option.mode, False):
+        raise _fault(_where(layer), f"runs as {option.mode}, which {kernel.stem} does not")
+    if option.mode == "in_l2" and not kernel.cooperative and layer.tiles > 1:
+        raise _fault(_where(layer), f"has {layer.tiles} tiles for one core")
     if layer.buffers != 1 + option.double:
         raise _fault(
             _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
         )
     if (layer.prefetch is None) != (option.mode == "in_l2"):
         raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
-    if layer.prefetch is not None and bool(layer.prefetch.copies) != (layer.loop == DMA_COPY):
+    if layer.prefetch is not None and bool(layer.prefetch.copies) != layer.is_copied:
         raise _fault(_where(layer), "is copied by DMA and computed, or neither")
+    _check_offload(layer)
 
 
-def _loops(layer: LayerSchedule, moves: bool) -> tuple[str, ...]:
-    """The loops of the runtime that do what a layer needs, and no more."""
-    kernel, once = layer.option.kernel, layer.tiles == 1 and not moves
-    if layer.option.mode == "offload":
-        return _offloads(layer, once)
-    return {
-        "dma_copy": (DMA_COPY,),
-        "in_l2": (COOPERATIVE,) if kernel.cooperative else (IN_L2,),
-        "per_core": () if kernel.cooperative else (PER_CORE,),
-        "cooperative": () if not kernel.cooperative else (COOPERATIVE_ONCE,) if once else (COOPERATIVE,),
-    }.get(layer.option.mode, ())
-
-
-def _offloads(layer: LayerSchedule, once: bool) -> tuple[str, ...]:
-    """Of a layer that an accelerator computes."""
+def _check_offload(layer: LayerSchedule) -> None:
+    """What is left to an accelerator, and what has a single buffer while all else has two."""
     kernel, held = layer.option.kernel, {operand.name for operand in layer.option.single_buffered}
-    if once and kernel.can_preprogram:
-        return OFFLOAD_ONCE, SUBMIT_AHEAD
-    if not kernel.in_order or (layer.buffers == 1 and layer.tiles > 1):
-        plain = layer.buffers > 1 and not (kernel.has_prologue or kernel.has_epilogue)
-        return () if held else (OFFLOAD, *[OFFLOAD_STARVED] * plain, *[SUBMIT] * (layer.tiles == 1))
-    if kernel.has_prologue or kernel.has_epilogue or len(held) > 1 or not held <= kernel.single_buffered:
-        return ()
-    return OFFLOAD_QUEUED, *[SUBMIT] * (layer.tiles == 1)
+    if layer.in_flight and (layer.option.mode != "offload" or layer.tiles > 1 or layer.stores):
+        raise _fault(_where(layer), "is in flight, which a layer of this kind is not")
+    if held and not (layer.is_queued and len(held) == 1 and held <= kernel.single_buffered):
+        raise _fault(_where(layer), f"has one buffer of {sorted(held)}, and two of all else")
+    if layer.option.mode == "offload" and layer.is_queued and (kernel.has_prologue or kernel.has_epilogue):
+        raise _fault(_where(layer), "is queued, and cores take part in it")
 
 
 # ---- operands and results -------------------------------------------------------------------------------------------
@@ -221,7 +197,7 @@ def _due(layer: LayerSchedule, operand: Operand, prefetched: bool) -> When:
     """Results in every tile, operands whenever another part of them is needed."""
     if operand.is_result:
         return When()
-    if layer.loop == PER_CORE:
+    if layer.is_per_core:
         return When(operand.period, per_core=True)
     return When(operand.period, not_first=prefetched)
 

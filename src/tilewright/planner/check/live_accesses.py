@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilewright.ir.types import Shape
+from tilewright.planner.program.program import CORES
 from tilewright.planner.schedule.events import Region, Spans
 
 BUFFER_CELL = 1024
@@ -35,7 +36,9 @@ class Access:
         """Whether it is over before a later one begins, whatever the order between barriers."""
         if self.end is None:
             return bool(self.engine) and self.engine == later.engine
-        return self.agent == later.agent or self.end[0] < later.start[0]
+        # Cores of a team are at the same place only at a barrier; a kernel may write over what it has read.
+        in_order = self.agent != CORES or self.start == later.start
+        return (self.agent == later.agent and in_order) or self.end[0] < later.start[0]
 
     @property
     def verb(self) -> str:

@@ -8,7 +8,9 @@ from tilewright.planner.check.buffers import check_buffers
 from tilewright.planner.check.events import check_events
 from tilewright.planner.check.layers import check_layers
 from tilewright.planner.check.limits import check_kernels, check_slots
+from tilewright.planner.check.program import check_program
 from tilewright.planner.check.windows import check_windows
+from tilewright.planner.program.program import Program, Submit, all_events
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, Stacks
 from tilewright.planner.schedule.unroll import unroll
@@ -30,7 +32,16 @@ def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None
     check_slots(schedule, target)
     check_kernels(schedule)
     check_windows(schedule, target)
+    check_program(schedule, target)
     check_events(unroll(schedule, graph, target.hierarchy), schedule, graph, target)
+    if _is_dynamic(schedule.program):
+        check_events(unroll(schedule, graph, target.hierarchy, early=True), schedule, graph, target)
+
+
+def _is_dynamic(program: Program) -> bool:
+    """Whether something may happen sooner or later."""
+    bodies = (body for own in program.agents.values() for body in own)
+    return any(isinstance(event, Submit) and event.meanwhile for body in bodies for event in all_events(body.events))
 
 
 def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:

@@ -13,7 +13,6 @@ from tilewright.errors import InternalError
 from tilewright.ir.types import BYTES
 from tilewright.planner.home import Home
 from tilewright.planner.schedule.tile_schedule import (
-    DMA_COPY,
     DMA_IN,
     DMA_IN_ROWS,
     DMA_IN_STRIDED,
@@ -53,7 +52,7 @@ def check_windows(schedule: ClusterSchedule, target: Target) -> None:
             _check_limit(layer, move)
         for argument in layer.arguments:
             _check_argument(layer, argument, tiles, touched)
-        if layer.loop == DMA_COPY:
+        if layer.is_copied:
             _check_copy(layer, target)
 
 

@@ -14,8 +14,6 @@ from tilewright.ir.types import BYTES, Shape, TensorType
 from tilewright.planner.home import ARENA, Home
 from tilewright.tiling.tiles import Inside
 
-DMA, CORES = "dma", "cores"
-
 
 def core(number: int) -> str:
     return f"core {number}"
@@ -102,9 +100,18 @@ class Begin:
     agent: str
     group: int
     link: str
+    asks: bool = False
+    """Somebody else starts them, who serves until the next barrier."""
 
 
-Event = Begin | Transfer | Wait | Call | WaitJob
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Starts transfers for those that ask, until the next barrier."""
+
+    agent: str
+
+
+Event = Begin | Transfer | Wait | Call | WaitJob | Serve
 Epoch = tuple[Event, ...]
 """What happens between two barriers; in program order for each agent."""
 
@@ -145,6 +152,8 @@ def text(event: Event, kernel: str = "") -> str:
         return f"{event.agent:<8} wait    group {event.group}"
     if isinstance(event, WaitJob):
         return f"{event.agent:<8} wait    job {event.job}"
+    if isinstance(event, Serve):
+        return f"{event.agent:<8} serve   transfers that others ask for"
     if isinstance(event, Transfer):
         where = f"layer {event.layer} tile {event.tile}"
         moved = f"{_shown(event.source)} -> {_shown(event.target)}"

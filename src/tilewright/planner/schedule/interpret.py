@@ -19,13 +19,14 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.schedule.events import DMA, Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob
+from tilewright.planner.program.program import DMA
+from tilewright.planner.schedule.events import Begin, Call, Epoch, Event, Region, Serve, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.memory import Hierarchy
 
 NEVER_WRITTEN = 0xA5
-SPOILT = 0x5A
+POISON = 0x5A
 
 
 def interpret_cluster(
@@ -84,7 +85,7 @@ class Machine:
                 self._call(event)
             elif isinstance(event, WaitJob):
                 self._work_until(event.job)
-            elif not isinstance(event, Begin):
+            elif not isinstance(event, Begin | Serve):
                 raise InternalError("schedule", f"{event} is no event")
 
     def _transfer(self, event: Transfer) -> None:
@@ -116,7 +117,7 @@ class Machine:
             self.jobs.append(call)
         elif call.kind == "gather":
             self._check_params(call)
-            self._spoil(call)
+            self._poison(call)
         else:
             self._compute(call)
 
@@ -124,17 +125,17 @@ class Machine:
         layer = self.schedule.layers[call.layer]
         if call.kind == "submit" and layer.has_epilogue:
             self._check_params(call)
-            self._spoil(call)
+            self._poison(call)
             return
         named = dict(
             zip((a.operand.name for a in layer.arguments if not a.operand.is_result), call.reads, strict=False)
         )
         operands = {name: self._view(region, self._kind(region)).copy() for name, region in named.items()}
         self._check_params(call)
-        self._spoil(call)
+        self._poison(call)
         grid, node = layer.option.grid, layer.option.node
         op = grid.local_op(grid.indices(call.tile))
-        _spoil_unseen(op, operands)
+        _poison_unseen(op, operands)
         with np.errstate(all="ignore"):
             found = op.numpy(*(operands.get(name) for name in op.operand_names(len(node.inputs))))
         values = dict(
@@ -155,14 +156,14 @@ class Machine:
             held = self.memory.get(region.memory, np.zeros(0, np.uint8))[region.start : region.stop]
             if region.role == PARAMS and (held != _pattern(call.layer)).any():
                 raise InternalError(f"layer {call.layer}", "is called without its parameters")
-            if region.role == SCRATCH and (held != SPOILT).any():
+            if region.role == SCRATCH and (held != POISON).any():
                 raise InternalError(f"layer {call.layer}", "finds something else than it left in its working memory")
 
-    def _spoil(self, call: Call) -> None:
+    def _poison(self, call: Call) -> None:
         """Working memory holds nothing that anyone may rely on."""
         for region in call.writes:
             if region.role == SCRATCH:
-                self.memory[region.memory][region.start : region.stop] = SPOILT
+                self.memory[region.memory][region.start : region.stop] = POISON
 
     # ---- bytes ------------------------------------------------------------------------------------------------------
 
@@ -187,12 +188,12 @@ class Machine:
         return memory[home.offset : home.offset + kind.bytes].view(kind.element).reshape(kind.shape).copy()
 
 
-def _spoil_unseen(op: Op, operands: Mapping[str, Array]) -> None:
+def _poison_unseen(op: Op, operands: Mapping[str, Array]) -> None:
     """What lies behind a limit need not have been moved."""
     for name, limit in op.limits({name: array.shape for name, array in operands.items()}).items():
         rows = np.moveaxis(operands[name], limit.axis, 0)
         seen = limit.elements(int(operands[limit.operand].reshape(-1)[0]), len(rows))
-        rows[seen:] = SPOILT
+        rows[seen:] = POISON
 
 
 def _window(memory: Array, region: Region, kind: TensorType) -> Array:

@@ -10,25 +10,15 @@ from tilewright.planner.cluster.tile_params import variants
 from tilewright.planner.cluster.tiling_option import Operand, TilingOption
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
+from tilewright.planner.schedule.build_program import build_program
 from tilewright.planner.schedule.tile_schedule import (
-    COOPERATIVE,
-    COOPERATIVE_ONCE,
-    DMA_COPY,
     DMA_IN,
     DMA_IN_ROWS,
     DMA_IN_STRIDED,
     DMA_OUT,
     DMA_OUT_ROWS,
-    IN_L2,
     L3_LOAD,
     L3_STORE,
-    OFFLOAD,
-    OFFLOAD_ONCE,
-    OFFLOAD_QUEUED,
-    OFFLOAD_STARVED,
-    PER_CORE,
-    SUBMIT,
-    SUBMIT_AHEAD,
     Argument,
     ClusterSchedule,
     LayerSchedule,
@@ -49,7 +39,8 @@ def lower(plan: Plan) -> ClusterSchedule:
     arenas = {name: arena.peak for name, arena in plan.arenas.items()}
     last = tuple(plan.waited_before(len(plan.steps)))
     stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
-    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, last, plan.homes)
+    program = build_program(layers, last, plan.mapped.target.agents.transfers)
+    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, last, plan.homes, program)
 
 
 def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
@@ -62,45 +53,23 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     stages_next = following is not None and bool(following.staged) and following.staged_ahead > 0
     prefetch = _prefetch(plan, step)
     return LayerSchedule(
-        number, option, _loop(plan, step, bool(loads or stores)), 2 if option.double else 1,
+        number, option, 2 if option.double else 1,
         tuple(_argument(plan, step, operand) for operand in option.operands),
         _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
         prefetch, loads, stores, tuple(plan.waited_before(number)),
         tuple(Staged(name, plan.mapped.graph.types[name].bytes, offset) for name, offset in step.staged.items()),
         bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
         prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
+        step.in_flight > 0, _is_dma_bound(option, plan.memories.dma),
     )  # fmt: skip
 
 
-def _loop(plan: Plan, step: Step, moves: bool) -> str:
-    option = step.option
-    if option.mode == "dma_copy":
-        return DMA_COPY
-    if option.mode == "in_l2":
-        return COOPERATIVE if option.kernel.cooperative else IN_L2
-    if option.mode == "per_core":
-        return PER_CORE
-    once = option.grid.tiles == 1 and not moves
-    if option.mode == "cooperative":
-        return COOPERATIVE_ONCE if once else COOPERATIVE
-    ahead = once and option.kernel.can_preprogram
-    if step.in_flight:
-        return SUBMIT_AHEAD if ahead else SUBMIT
-    if option.kernel.in_order and not ahead and (option.double or option.grid.tiles == 1):
-        return OFFLOAD_QUEUED
-    if ahead:
-        return OFFLOAD_ONCE
-    return OFFLOAD_STARVED if _is_starved(option, plan.memories.dma) else OFFLOAD
-
-
-def _is_starved(option: TilingOption, dma: Link) -> bool:
+def _is_dma_bound(option: TilingOption, dma: Link) -> bool:
     """Whether an accelerator waits for the transfers of its tiles, which nothing but itself may then put off."""
-    if (
-        not option.double
-        or option.kernel.has_prologue
-        or option.kernel.has_epilogue
-        or any(o.l3 for o in option.operands)
-    ):
+    kernel = option.kernel
+    if option.mode != "offload" or kernel.in_order or not option.double or any(o.l3 for o in option.operands):
+        return False
+    if kernel.has_prologue or kernel.has_epilogue:
         return False
     tiles = option.grid.tiles
     moved = sum(o.bytes * tiles / o.period for o in option.operands if o.streamed and not o.is_result and o.period)

@@ -167,7 +167,7 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | 
             _interpret_parts(memory, call)
             continue
         operands = {name: memory.read(name) for name in call.node.inputs if name}
-        memory.spoil(call)
+        memory.poison(call)
         results = evaluate_node(schedule.graph, call.node, operands)
         for name, value in zip(call.node.outputs, results, strict=False):
             if name:
@@ -181,7 +181,7 @@ def _interpret_parts(memory: _Memory, call: Call) -> None:
     for part in reversed(call.parts):
         read = {name: memory.read_part(tensor, part.share, name) for name, tensor in operands.items()}
         if part.scratch is not None:
-            memory.spoil_bytes(part.scratch, call.kernel.scratch_bytes(part.share.op, part.share.types))
+            memory.poison_bytes(part.scratch, call.kernel.scratch_bytes(part.share.op, part.share.types))
         names = part.share.op.operand_names(len(call.node.inputs))
         with np.errstate(all="ignore"):
             made = part.share.op.numpy(*(read.get(name) for name in names))
@@ -213,14 +213,14 @@ class _Memory:
     def write(self, name: str, value: Array) -> None:
         self._view(name)[:] = _bytes(value)
 
-    def spoil(self, call: Call) -> None:
+    def poison(self, call: Call) -> None:
         """Working memory holds nothing that anyone may rely on."""
         if call.scratch is not None:
-            self.spoil_bytes(
+            self.poison_bytes(
                 call.scratch, call.kernel.scratch_bytes(call.node.op, self.schedule.graph.all_types(call.node))
             )
 
-    def spoil_bytes(self, start: int, size: int) -> None:
+    def poison_bytes(self, start: int, size: int) -> None:
         self.arena[start : start + size] = 0x5A
 
     def read_part(self, tensor: str, share: Share, name: str) -> Array:

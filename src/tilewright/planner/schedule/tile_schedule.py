@@ -10,12 +10,8 @@ from dataclasses import dataclass, field
 from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.cluster.tiling_option import Operand, TilingOption
 from tilewright.planner.home import Home
+from tilewright.planner.program.program import Program
 from tilewright.tiling.dma_shapes import DmaShape
-
-COOPERATIVE, COOPERATIVE_ONCE, PER_CORE, IN_L2 = "cooperative", "cooperative_once", "per_core", "in_l2"
-DMA_COPY, OFFLOAD, OFFLOAD_ONCE, SUBMIT, SUBMIT_AHEAD = "dma_copy", "offload", "offload_once", "submit", "submit_ahead"
-OFFLOAD_QUEUED, OFFLOAD_STARVED = "offload_queued", "offload_starved"
-"""Loops of the runtime: `tw_` before one of these is its function."""
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
 DMA_OUT, DMA_OUT_ROWS, L3_LOAD, L3_STORE = "dma_out", "dma_out_rows", "l3_load", "l3_store"
@@ -155,7 +151,6 @@ class Stacks:
 class LayerSchedule:
     number: int
     option: TilingOption
-    loop: str
     buffers: int
     """2 where transfers of the next tile go on while one is computed."""
     arguments: tuple[Argument, ...]
@@ -178,10 +173,35 @@ class LayerSchedule:
     """What it prefetches comes when its turn comes."""
     prefetches: tuple[int, ...] = ()
     """The layers that are prefetched for while it is at work."""
+    in_flight: bool = False
+    """An accelerator still works on it when the next layer begins."""
+    dma_bound: bool = False
+    """An accelerator waits for the transfers of its tiles."""
 
     @property
     def tiles(self) -> int:
         return self.option.grid.tiles
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether it is nothing but a transfer."""
+        return self.option.mode == "dma_copy"
+
+    @property
+    def is_per_core(self) -> bool:
+        """Whether each core has tiles of its own."""
+        return self.option.mode == "per_core"
+
+    @property
+    def is_once(self) -> bool:
+        return self.tiles == 1 and not self.loads and not self.stores
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether an accelerator that ends jobs in order is given those of a tile before it has ended the last."""
+        kernel = self.option.kernel
+        ahead = self.is_once and kernel.can_preprogram
+        return kernel.in_order and not ahead and (self.buffers > 1 or self.tiles == 1)
 
     @property
     def renewals(self) -> tuple[Move, ...]:
@@ -215,7 +235,7 @@ class LayerSchedule:
     def submits_early(self) -> bool:
         """Whether the accelerator can have a tile before what is loaded for it is there; of two, that of the second is
         there anyway."""
-        if self.loop != OFFLOAD or self.buffers == 1 or self.tiles < 3 or not self.has_epilogue or self.has_prologue:
+        if self.buffers == 1 or self.tiles < 3 or not self.has_epilogue or self.has_prologue:
             return False
         return all(not move.when.period or move.operand.name in self.epilogue_operands for move in self.loads)
 
@@ -237,3 +257,5 @@ class ClusterSchedule:
     last_waits: tuple[int, ...] = ()
     """Layers that an accelerator must have ended before the network returns."""
     homes: Mapping[str, Home] = field(default_factory=dict)
+    program: Program = field(default_factory=lambda: Program({}))
+    """What each agent does, in order."""

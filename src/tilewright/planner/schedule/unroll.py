@@ -1,41 +1,50 @@
-"""What a schedule's loops mean, tile by tile: the same order of transfers, calls, waits and barriers as that of the
-runtime's loops (runtime/pipeline.c and offload.c), which a test holds against these."""
+"""What a program means, event by event: its trees walked, turn by turn, with the bytes that each event touches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
-from tilewright.planner.schedule.dma_core import DmaCore
+from tilewright.planner.program.program import CORES, DMA
+from tilewright.planner.schedule.agent_events import AgentEvents
 from tilewright.planner.schedule.events import Epoch, Event
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
-from tilewright.planner.schedule.worker_cores import WorkerCores
 from tilewright.target.memory import Hierarchy
 
 
-def unroll(schedule: ClusterSchedule, graph: Graph, memories: Hierarchy) -> tuple[Epoch, ...]:
+def unroll(schedule: ClusterSchedule, graph: Graph, memories: Hierarchy, early: bool = False) -> tuple[Epoch, ...]:
+    """The events of all agents between barriers. `early`: what may happen while jobs are given happens before them."""
     moves = Moves(schedule, memories)
-    return tuple(_epochs(DmaCore(moves, graph).events(), WorkerCores(moves).events()))
+    bodies = schedule.program.agents
+    streams = {
+        agent: AgentEvents(agent, moves, graph, early).events(bodies[agent])
+        for agent in (DMA, CORES)
+        if agent in bodies
+    }
+    return tuple(_epochs(streams))
 
 
-def _epochs(dma_core: Stream, workers: Stream) -> Iterator[Epoch]:
-    """Both sides between their barriers. What the DMA core does comes first where both are at the same place."""
+def _epochs(streams: Mapping[str, Stream]) -> Iterator[Epoch]:
+    """What the DMA core does comes first where both are at the same place."""
     while True:
-        own, more = _until_barrier(dma_core)
-        others, more_others = _until_barrier(workers)
-        yield (*own, *others)
-        if more != more_others:
-            raise InternalError("schedule", "the DMA core and the others meet at different numbers of barriers")
-        if not more:
+        found = [_until_barrier(stream) for stream in streams.values()]
+        yield tuple(event for events, _ in found for event in events)
+        groups = {None if barrier is None else barrier.group for _, barrier in found}
+        if len(groups) > 1:
+            raise InternalError("schedule", "agents meet at different barriers, or at different numbers of them")
+        (group,) = groups
+        if group is None:
             return
+        if group != streams.keys():
+            raise InternalError("schedule", f"{sorted(streams)} meet at a barrier of {sorted(group)}")
 
 
-def _until_barrier(stream: Stream) -> tuple[list[Event], bool]:
+def _until_barrier(stream: Stream) -> tuple[list[Event], Barrier | None]:
     found: list[Event] = []
     for event in stream:
         if isinstance(event, Barrier):
-            return found, True
+            return found, event
         found.append(event)
-    return found, False
+    return found, None

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.events import DMA, Begin, Event, Region, Transfer, Wait
+from tilewright.planner.schedule.events import Begin, Event, Region, Transfer, Wait
 from tilewright.planner.schedule.regions import Regions
-from tilewright.planner.schedule.tile_schedule import PER_CORE, ClusterSchedule, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Move, Slots
 from tilewright.target.memory import Hierarchy
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """Where all agents meet."""
+    """Where all agents of a group meet."""
+
+    group: frozenset[str]
 
 
-BARRIER = Barrier()
 Stream = Iterator[Event | Barrier]
 
 
@@ -37,21 +38,6 @@ class Moves:
     def begin(self) -> int:
         self.groups += 1
         return self.groups
-
-    def moves(
-        self, layer: LayerSchedule, moves: tuple[Move, ...], agent: str, tile: int, turn: int, number: int
-    ) -> Generator[Event | Barrier, None, int | None]:
-        """Starts the transfers of a tile; gives their group, or None where there are none at all."""
-        if not moves:
-            return None
-        group = yield from self.begun(agent)
-        yield from self.into(group, layer, moves, agent, tile, turn, number)
-        return group
-
-    def begun(self, agent: str) -> Generator[Event | Barrier, None, int]:
-        group = self.begin()
-        yield Begin(agent, group, self.memories.dma.name)
-        return group
 
     def into(
         self, group: int, layer: LayerSchedule, moves: tuple[Move, ...], agent: str, tile: int, turn: int, number: int
@@ -75,11 +61,11 @@ class Moves:
         source, target = (buffer, home) if move.operand.is_result else (home, buffer)
         return Transfer(agent, self.memories.dma.name, group, layer.number, tile, source, target)
 
-    def copy(self, layer: LayerSchedule, group: int) -> Transfer:
+    def copy(self, layer: LayerSchedule, group: int, agent: str) -> Transfer:
         """A layer that is nothing but a transfer."""
         by_name = {argument.operand.name: argument for argument in layer.arguments}
         source, target = (self.regions.window(layer, by_name[n].operand, by_name[n].home, 0) for n in ("X", "Y"))
-        return Transfer(DMA, self.memories.dma.name, group, layer.number, 0, source, target)
+        return Transfer(agent, self.memories.dma.name, group, layer.number, 0, source, target)
 
     # ---- by way of L2 -----------------------------------------------------------------------------------------------
 
@@ -87,14 +73,14 @@ class Moves:
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int
     ) -> Stream:
         """A tile's part comes from L3, unless it has been sent for already, and goes on; the next one is sent for."""
-        first = turn == 0 if layer.loop == PER_CORE else tile == 0
+        first = turn == 0 if layer.is_per_core else tile == 0
         if not move.ahead or first:
             yield from self._pass(layer, move, agent, tile, turn, number)
         yield from self._wait_for_mark(layer, move, agent, turn, number)
         staged = self._staged(layer, move, tile, turn, number)
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Transfer(agent, self.memories.dma.name, group, layer.number, tile, staged, buffer)
-        stride = self.schedule.cores if layer.loop == PER_CORE else move.when.period
+        stride = self.schedule.cores if layer.is_per_core else move.when.period
         if move.ahead and tile + stride < layer.tiles:
             yield from self._pass(layer, move, agent, tile + stride, turn + move.when.period, number)
 
@@ -107,7 +93,7 @@ class Moves:
         yield Transfer(agent, link, group, layer.number, tile, buffer, self._staged(layer, move, tile, turn, number))
         yield Wait(agent, group)
         yield from self._pass(layer, move, agent, tile, turn, number)
-        if tile + (self.schedule.cores if layer.loop == PER_CORE else 1) >= layer.tiles:
+        if tile + (self.schedule.cores if layer.is_per_core else 1) >= layer.tiles:
             yield from self._wait_for_mark(layer, move, agent, turn, number)
 
     def _pass(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
@@ -139,7 +125,3 @@ def _staging(move: Move) -> Slots:
     if move.staging is None:
         raise InternalError("schedule", f"{move.operand.name} has no staging buffer")
     return move.staging
-
-
-def waits(agent: str, *groups: int | None) -> Stream:
-    yield from (Wait(agent, group) for group in groups if group is not None)

@@ -13,7 +13,7 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms.mempool import ITAPOOL, MEMPOOL, MINPOOL
-from tilewright.target.agents import Agents
+from tilewright.target.agents import BY_ALL_CORES, Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
@@ -132,7 +132,7 @@ def _target(variant: Variant) -> Target:
         ),
         agents=Agents(
             cores=variant.cores, dma_core=0, state=192, stack=224, local_stack=LOCAL_STACK, prefetch_slots=8,
-            offload_slots=4, every_layer=("pipeline.c", "per_core.c", "dma.c"),
+            offload_slots=4, every_layer=("pipeline.c", "dma.c"), transfers=BY_ALL_CORES,
         ),
         runner=VirtualSoc(platform.name),
         costs=_costs(platform.name),

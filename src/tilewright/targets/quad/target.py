@@ -49,7 +49,7 @@ TARGET = Target(
     ),
     agents=Agents(
         cores=4, dma_core=4, state=48, stack=224, prefetch_slots=8, offload_slots=4,
-        every_layer=("pipeline.c", "per_core.c", "dma.c"),
+        every_layer=("pipeline.c", "dma.c"),
     ),
     runner=VirtualSoc("quad"),
     costs=Costs.read(FOLDER / "costs.json"),

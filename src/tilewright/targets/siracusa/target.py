@@ -68,7 +68,7 @@ TARGET = Target(
     ),
     agents=Agents(
         cores=8, dma_core=8, state=64, stack=224, prefetch_slots=8, offload_slots=4,
-        every_layer=("pipeline.c", "per_core.c", "dma.c", "offload.c", "npu.c"),
+        every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"),
     ),
     runner=VirtualSoc("siracusa"),
     costs=Costs.read(FOLDER / "costs.json"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.sim.platforms.snitch import SNITCH
-from tilewright.target.agents import Agents
+from tilewright.target.agents import BY_REQUESTS, Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
@@ -75,7 +75,7 @@ TARGET = Target(
     ),
     agents=Agents(
         cores=8, dma_core=8, state=560, stack=224, waiting_stack=64, prefetch_slots=8, offload_slots=4,
-        every_layer=("pipeline.c", "per_core.c", "dma.c"),
+        every_layer=("pipeline.c", "dma.c"), transfers=BY_REQUESTS,
     ),
     runner=VirtualSoc("snitch"),
     costs=Costs.read(FOLDER / "costs.json"),

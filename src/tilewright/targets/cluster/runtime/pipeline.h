@@ -1,9 +1,7 @@
-/* How the tiles of a layer are run. All cores call these functions with the same arguments: those that compute, and the
- * cluster's controller, which moves data meanwhile (the DMA core).
+/* What programs of layers are made of, besides transfers (dma.h) and barriers (events.h).
  *
- * `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn` counts
- * the tiles that this core or team has begun: its lowest bit selects one of two buffers. `next` starts the
- * prefetches for later layers: constants and parameters. Any of them may be NULL. */
+ * Of a layer, `load` starts the transfers that a tile needs, `run` computes it, `store` starts those of its results. `turn`
+ * counts the tiles that this core or team has begun: its lowest bit selects one of two buffers. */
 #ifndef TW_PIPELINE_H
 #define TW_PIPELINE_H
 
@@ -14,30 +12,23 @@
 typedef void tw_tile(int tile, int turn);
 typedef void tw_fetch(void);
 
+/* Functions that stay apart from those that call them, and what one does that has nothing to do: profiles look for them. */
+#define TW_APART __attribute__((noinline))
+#define TW_NOTHING() __asm__ volatile("")
+
+/* Before loops over tiles: they stay small, as all code that is run once has to come from L2. */
+#if defined(__clang__)
+#define TW_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define TW_ROLLED
+#endif
+
 /* Which of two buffers. */
 static inline int tw_odd(int turn) { return turn & 1; }
 
-/* The transfers that follow are for the layer of this number; the pipeline waits for them when its turn comes. */
+/* The transfers that follow are for the layer of this number, which waits for them when its turn comes. */
 void tw_prefetch_begin(int layer);
-
-/* Prefetches for the layer that is next. */
-void tw_prefetch_now(tw_fetch *fetch);
-
-/* All cores work on one tile at a time. With two buffers the transfers of the next tile and of the previous result go
- * on meanwhile. */
-void tw_cooperative(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
-
-/* The same for one tile without transfers. */
-void tw_cooperative_once(tw_tile *run, tw_fetch *next);
-
-/* Each core has tiles of its own and moves their data itself. */
-void tw_per_core(int tiles, int buffers, tw_tile *load, tw_tile *run, tw_tile *store, tw_fetch *next);
-
-/* A layer that is only a transfer, which was started as a prefetch. */
-void tw_dma_copy(tw_fetch *next);
-
-/* One core computes directly in L2. */
-void tw_in_l2(tw_tile *run, tw_fetch *next);
+void tw_wait_prefetch(int layer);
 
 /* Calls a function on the first `cores` cores and the one that moves data, and returns when all are done. Only the first
  * core calls this. Networks of a program may be for different numbers of cores; the others sleep meanwhile. */

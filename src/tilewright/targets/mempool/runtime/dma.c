@@ -5,7 +5,6 @@
 
 #include "events.h"
 #include "limits.h"
-#include "turns.h"
 
 #define SOURCE (*(volatile uint32_t *)TW_DMA)
 #define TARGET (*(volatile uint32_t *)(TW_DMA + 4))
@@ -82,7 +81,7 @@ static inline int is_alone(void) {
 
 /* This core's part of rows, which begin with words if any row does. */
 static void shared(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t count, uint32_t row) {
-  const uint32_t pieces = (row + PIECE - 1) / PIECE, core = (uint32_t)tw_core(), cores = (uint32_t)tw_team();
+  const uint32_t pieces = (row + PIECE - 1) / PIECE, core = (uint32_t)tw_core(), cores = tw_local_own()->team;
   uint32_t at = core / pieces, piece = core % pieces;
   const uint32_t rows = cores / pieces, rest = cores % pieces;
   while (at < count) {

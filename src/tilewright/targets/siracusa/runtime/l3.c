@@ -1,7 +1,5 @@
 #include "l3.h"
 
-#include <stddef.h>
-
 #include "../kernels/platform.h"
 #include "events.h"
 #include "limits.h"
@@ -62,14 +60,6 @@ void tw_l3_stage_wait(void) {
   while (status() != 0) {
   }
   TW_COMPILER_BARRIER();
-}
-
-void tw_stage_from_l3(tw_fetch *next) {
-  /* Others may still read in L2 what `next` writes over. */
-  tw_barrier_all();
-  if (!tw_is_dma_core()) return;
-  tw_l3_stage_wait();
-  if (next != NULL) next();
 }
 
 void tw_l3_fill(const void *image, uint32_t bytes, void *staging, uint32_t size) {

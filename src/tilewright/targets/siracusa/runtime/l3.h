@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "pipeline.h"
-
 /* Where the image of L3 begins and ends in the program; its constants lie there as in L3. */
 extern const uint8_t tw_l3_image[], tw_l3_image_end[];
 #define TW_L3_ADDRESS(constant) ((uint32_t)((const uint8_t *)(constant)-tw_l3_image))
@@ -16,9 +14,6 @@ void tw_l3_write(uint32_t l3, const void *l2, uint32_t bytes);
 
 /* Returns when all of them are done. */
 void tw_l3_stage_wait(void);
-
-/* Waits for what is in flight from L3, then starts what `next` wants from there. All cores call this. */
-void tw_stage_from_l3(tw_fetch *next);
 
 /* Once, before anything else. */
 void tw_l3_open(void);

@@ -1,4 +1,4 @@
-/* Transfers by the cluster's one DMA engine: only the core that has it comes here (per_core.c asks it for the others). */
+/* Transfers by the cluster's one DMA engine: only the core that has it comes here (requests.c asks it for the others). */
 #include "dma.h"
 
 #include "events.h"

@@ -7,7 +7,6 @@
 #include "events.h"
 #include "limits.h"
 #include "room.h"
-#include "turns.h"
 #include "units.h"
 
 static struct {
@@ -59,7 +58,7 @@ void tw_npu_meanwhile(tw_fetch *what) { state.meanwhile = what; }
 
 void tw_npu_room(void) {
   if ((int32_t)TW_ITA_REGISTER(0x04) >= 0) return;
-  tw_start(state.meanwhile);
+  if (state.meanwhile != NULL) state.meanwhile();
   while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue;
 }
 

@@ -6,7 +6,25 @@
 
 #include "pipeline.h"
 
-/* Called once whenever a kernel has to wait; NULL where there is nothing to do. */
+/* What the end of a job allows. */
+typedef struct {
+  uint32_t job;
+  tw_tile *load, *store; /* either may be NULL */
+  int load_tile, store_tile;
+  tw_fetch *next;            /* what later layers need, if it is time; NULL once it is called */
+  uint32_t loading, storing; /* groups of the transfers, TW_DMA_NONE until they have begun */
+  uint32_t has_begun;
+} tw_meanwhile;
+
+/* Of the tile that was submitted last. Only the DMA core uses this. */
+extern tw_meanwhile tw_due;
+
+/* Submits a tile, of which `run` may give more jobs than there is room for: transfers begin when `job` has ended, between two jobs of
+ * the tile or behind them. `next` is called behind the transfers, or behind the last job if that comes first. Gives the last job. */
+uint32_t tw_submit_meanwhile(tw_tile *run, int tile, uint32_t job, tw_tile *load, int load_tile, tw_tile *store, int store_tile,
+                             tw_fetch *next);
+
+/* What a kernel calls once whenever it has to wait for room; NULL where there is nothing to do. */
 void tw_npu_meanwhile(tw_fetch *what);
 
 /* Whether the job of a mark and all before it have ended. */

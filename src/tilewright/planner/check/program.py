@@ -1,0 +1,109 @@
+"""A check of what a program's trees say, before they are walked: who may do what on the machine, and what the runtime
+has a function for. Written without the planner's code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.errors import InternalError
+from tilewright.planner.program.program import (
+    COPY,
+    CORES,
+    DMA,
+    LOAD,
+    OWN,
+    RENEW,
+    REQUEST,
+    STORE,
+    Each,
+    Event,
+    Events,
+    FinishLayer,
+    For,
+    Group,
+    Prefetch,
+    Serve,
+    Stage,
+    Submit,
+    Wait,
+    WaitJob,
+    WaitLayer,
+    WaitStaged,
+    all_events,
+)
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.target.agents import BY_ALL_CORES, BY_PORTS, BY_REQUESTS
+from tilewright.target.target import Target
+
+DRIVERS = {
+    BY_PORTS: {DMA: OWN, Each: OWN},
+    BY_REQUESTS: {DMA: OWN, Each: REQUEST},
+    BY_ALL_CORES: {CORES: OWN, Each: COPY},
+}
+"""Who starts transfers, and how: an agent, or each core by itself."""
+
+
+def check_program(schedule: ClusterSchedule, target: Target) -> None:
+    drivers = DRIVERS[target.agents.transfers]
+    agents = {CORES} if target.agents.transfers == BY_ALL_CORES else {DMA, CORES}
+    if schedule.program.agents.keys() != agents:
+        raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
+    for agent, bodies in schedule.program.agents.items():
+        if [body.layer for body in bodies] != list(range(len(schedule.layers) + 1)):
+            raise InternalError("program", f"{agent} has bodies for {[body.layer for body in bodies]}")
+        for body in bodies:
+            layer = schedule.layers[body.layer] if body.layer < len(schedule.layers) else None
+            for event, each in _inside((*body.before, *body.events), False):
+                where = f"{agent}, layer {body.layer}"
+                _check_layers(event, len(schedule.layers), where)
+                _check_place(event, agent, each, where)
+                _check_driver(event, drivers.get(Each if each else agent), where)
+                if isinstance(event, Submit):
+                    _check_submit(event, layer, where)
+
+
+def _inside(events: Events, each: bool) -> Iterator[tuple[Event, bool]]:
+    """All of them, and whether each core does them by itself."""
+    for event in events:
+        yield event, each
+        if isinstance(event, For | Each):
+            yield from _inside(event.events, each or isinstance(event, Each))
+        elif isinstance(event, Submit):
+            yield from ((one, each) for one in all_events(event.meanwhile))
+
+
+def _check_layers(event: Event, layers: int, where: str) -> None:
+    """Those that it names are there."""
+    named = event.layers if isinstance(event, Prefetch) else ()
+    named += (event.layer,) if isinstance(event, Stage | WaitLayer | FinishLayer) else ()
+    if any(not 0 <= number < layers for number in named):
+        raise InternalError(where, f"is about layers {named} of {layers}")
+
+
+def _check_place(event: Event, agent: str, each: bool, where: str) -> None:
+    """Cores compute; who moves data drives accelerators and other links too."""
+    drives = isinstance(event, Submit | WaitJob | WaitLayer | Stage | WaitStaged | Serve)
+    if drives and agent != DMA:
+        raise InternalError(where, f"{type(event).__name__} is the DMA core's")
+    if each and (drives or isinstance(event, Prefetch | Each)):
+        raise InternalError(where, f"each core by itself does {type(event).__name__}")
+
+
+def _check_driver(event: Event, by: str | None, where: str) -> None:
+    if not isinstance(event, Group | Wait):
+        return
+    if event.by != by:
+        raise InternalError(where, f"starts or awaits transfers ({event.by}), which are its own as {by}")
+    if isinstance(event, Group) and (not event.moves or {m.what for m in event.moves} - {LOAD, RENEW, STORE}):
+        raise InternalError(where, f"starts {event.moves}")
+    if isinstance(event, Group) and event.by != OWN and len(event.moves) > 1:
+        raise InternalError(where, "asks for several transfers at once")
+
+
+def _check_submit(event: Submit, layer: LayerSchedule | None, where: str) -> None:
+    """A job may be described before the barrier only if nothing but parameters is needed for that."""
+    kernel = layer.option.kernel if layer is not None else None
+    if kernel is None or (event.meets and not (kernel.can_preprogram or kernel.has_prologue)):
+        raise InternalError(where, "submits what was described before it could be")
+    if event.meanwhile and not (kernel.in_order and isinstance(event.meanwhile[0], WaitJob)):
+        raise InternalError(where, "does something else meanwhile than what the end of a job allows")

@@ -1,0 +1,92 @@
+"""The program of a cluster: what each agent does in each layer, by how the machine moves data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+
+from tilewright.planner.program.program import (
+    CORES,
+    DMA,
+    Body,
+    Events,
+    FinishLayer,
+    Prefetch,
+    Program,
+    Stage,
+    WaitLayer,
+    WaitStaged,
+)
+from tilewright.planner.schedule.core_loops import (
+    ALONE,
+    Trees,
+    cooperative,
+    cooperative_alone,
+    dma_copy,
+    dma_copy_alone,
+    in_place,
+    in_place_alone,
+    per_core_copies,
+    per_core_ports,
+    per_core_requests,
+)
+from tilewright.planner.schedule.event_pieces import MEET
+from tilewright.planner.schedule.offload_loops import offload
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.target.agents import BY_ALL_CORES, BY_PORTS, BY_REQUESTS
+
+Builder = Callable[[LayerSchedule], Trees]
+
+_WITH_DMA_CORE: Mapping[str, Builder] = {
+    "cooperative": cooperative, "in_l2": in_place, "dma_copy": dma_copy, "offload": offload,
+}  # fmt: skip
+BUILDERS: Mapping[str, Mapping[str, Builder]] = {
+    BY_PORTS: {**_WITH_DMA_CORE, "per_core": per_core_ports},
+    BY_REQUESTS: {**_WITH_DMA_CORE, "per_core": per_core_requests},
+    BY_ALL_CORES: {
+        "cooperative": cooperative_alone, "in_l2": in_place_alone, "dma_copy": dma_copy_alone,
+        "per_core": per_core_copies,
+    },
+}  # fmt: skip
+"""Who starts transfers -> the mode of a layer -> what its agents do."""
+
+
+def build_program(layers: Sequence[LayerSchedule], last_waits: tuple[int, ...], transfers: str) -> Program:
+    alone = transfers == BY_ALL_CORES
+    bodies: dict[str, list[Body]] = {CORES: []} if alone else {DMA: [], CORES: []}
+    for layer in layers:
+        trees, before = BUILDERS[transfers][_mode(layer)](layer), _before(layer, layers)
+        if alone:
+            before = {CORES: tuple(ALONE if event == MEET else event for event in before[DMA])}
+        for agent, own in bodies.items():
+            own.append(Body(layer.number, before[agent], trees[agent]))
+    waited = _waited(last_waits, layers)
+    for agent, own in bodies.items():
+        own.append(Body(len(layers), waited[agent], ()))
+    return Program({agent: tuple(found) for agent, found in bodies.items()})
+
+
+def _mode(layer: LayerSchedule) -> str:
+    """A kernel of all cores takes part of its work from L2 as it would from L1."""
+    return "cooperative" if layer.option.mode == "in_l2" and layer.option.kernel.cooperative else layer.option.mode
+
+
+def _before(layer: LayerSchedule, layers: Sequence[LayerSchedule]) -> Trees:
+    """Earlier layers that accelerators have ended, constants that come from L3, what is fetched only now."""
+    waited = _waited(layer.waits_for, layers)
+    first = (MEET, WaitStaged(), Stage(layer.number)) if layer.stages_first else ()
+    following = () if layer.stages_next is None else (Stage(layer.stages_next),)
+    staged = (MEET, WaitStaged(), *following) if layer.waits_for_staged else ()
+    # The layer before may still use the bytes.
+    now = (MEET, Prefetch((layer.number,))) if layer.prefetches_first else ()
+    fetched: Events = (*first, *staged, *now)
+    meetings = tuple(event for event in fetched if event == MEET)
+    return {DMA: (*waited[DMA], *fetched), CORES: (*waited[CORES], *meetings)}
+
+
+def _waited(numbers: tuple[int, ...], layers: Sequence[LayerSchedule]) -> Trees:
+    """The DMA core waits for jobs of earlier layers, cores finish them."""
+    finished = [number for number in numbers if layers[number].has_epilogue]
+    waits: list[Events] = [(WaitLayer(number), *[MEET] * (number in finished)) for number in numbers]
+    calls: list[Events] = [(MEET, FinishLayer(number)) for number in finished]
+    return {DMA: tuple(chain.from_iterable(waits)), CORES: tuple(chain.from_iterable(calls))}
