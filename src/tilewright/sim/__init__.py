@@ -7,12 +7,13 @@ what that costs in `energy.py`. `library.py` compiles the C below on first use. 
 * `platforms/` the chips: Siracusa, Snitch, MemPool, a microcontroller, ...: what is at which address, every latency
 * `program/` ELF files, source lines
 * `watching/` probes, time of functions, traces
-* `engine/` the C that every platform needs: who acts next, the bus, instruction caches, checks, snapshots, what Python
-  calls. `sim.h` has the whole state; `timing.h` every number of cycles but those of Snitch's and MemPool's cores
-* `isa/` instructions of all kinds of cores: tables, meaning, decoding
+* `engine/` the C that every platform needs, and no chip's: who acts next, the bus, instruction caches, checks,
+  snapshots, what Python calls. `sim.h` has the whole state, and the hooks that kinds of cores and devices fill in
+* `kinds/` the lists of all kinds of cores and devices, numbered as in `platform.py`
+* `isa/` instructions of all kinds of cores: tables, meaning, immediates, what their loops have in common
 * `cv32e40p/` cores with XpulpV2 or CORE-V's instructions, and plain ones
 * `snitch/` Snitch's cores and what only its cluster has: data movers (SSR), DMA; `fpu/` its queue, frep and the unit
-  behind it; `steady/` a fast path for its loops
+  behind it; `frep_fastpath/` a fast path for its loops
 * `mempool/` MemPool's cores, banks, caches and DMA
 * `floats/` IEEE arithmetic, exact to the bit and the flag
 * `devices/` devices that any platform may have: event unit, MCHAN, HyperRAM, timers, console, control registers

@@ -3,67 +3,20 @@
  * A core runs ahead on its own clock as long as it touches nothing that others can see. Before it does, it must be
  * first in the order (cycle, number) of all actors; if it is not, it steps aside (SUSPEND) and the first one goes on.
  * An instruction acts in its issue cycle; what it has to wait for is paid afterwards. */
+#include "cv32e40p/cv32e40p.h"
 #include "floats/float32.h"
-#include "isa/insn.h"
+#include "isa/dispatch.h"
 #include "isa/semantics.h"
-#include "engine/sim.h"
 
-#define X(field) c->x[ip->field]
 #define F(field) c->f[ip->field]
-
-/* The second operand, by form. */
-#define B_NONE 0u
-#define B_U (u32)ip->imm
-#define B_J (u32)ip->imm
-#define B_IMM (u32)ip->imm
-#define B_U5 (u32)ip->imm
-#define B_R1 0u
-#define B_RR X(rs2)
-#define B_RRD X(rs2)
-#define B_BR X(rs2)
-#define B_BRI ((u32)((i32)((u32)ip->rs2 << 27) >> 27))
-#define B_ST (u32)ip->imm
-#define B_STR X(rd)
-#define B_POST (u32)ip->imm
-#define B_POSTR X(rs2)
-#define B_BI (u32)ip->imm
-#define B_BID (u32)ip->imm
-#define B_RN X(rs2)
-#define B_RND X(rs2)
-#define B_SCH ((X(rs2) & 0xffff) * 0x10001)
-#define B_SCHD B_SCH
-#define B_SCB ((X(rs2) & 0xff) * 0x1010101)
-#define B_SCBD B_SCB
-#define B_VSH (u32)ip->imm
-#define B_VSHD (u32)ip->imm
-#define B_VSB (u32)ip->imm
-#define B_VSBD (u32)ip->imm
-#define B_VUH (u32)ip->imm
-#define B_VUHD (u32)ip->imm
-#define B_VUB (u32)ip->imm
-#define B_VUBD (u32)ip->imm
-#define B_VI (u32)ip->imm
-#define B_VID (u32)ip->imm
-#define B_HL (u32)ip->imm
-#define B_HLC (u32)ip->imm
-#define B_HLI (u32)ip->imm
-#define B_FLD (u32)ip->imm
-#define B_FST (u32)ip->imm
 
 /* To the next slot: by a branch, so that the processor guesses the length instead of waiting for it. */
 #define ADVANCE() do { insn *next = ip + 2; \
     if (UNLIKELY(ip->len == 2)) { next = ip + 1; __asm__ volatile("" : "+r"(next)); } \
     ip = next; } while (0)
-/* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
-#define APART() __asm__ volatile("" : : "i"(__COUNTER__))
 #define NEXT do { ADVANCE(); APART(); goto *table[ip->op]; } while (0)
-/* ... of an instruction that is never compressed. */
-#define NEXT_LONG do { ip += 2; APART(); goto *table[ip->op]; } while (0)
 #define OPERANDS(form) u32 A = X(rs1), B = B_##form, O = X(rd), N = (u32)ip->imm, PC = ip->pc, R = 0; \
     (void)A; (void)B; (void)O; (void)N; (void)PC; (void)R
-/* Step aside; the instruction is done when this core comes first. */
-#define SUSPEND(label) do { c->resume = (label); goto suspend; } while (0)
-#define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) SUSPEND((void *)plain[ip->real]); } while (0)
 /* The end of an instruction that acted on shared state in cycle t. */
 #define PAY(cycles) do { n++; t += ip->cost + (cycles) + c->late; c->late = 0; } while (0)
 
@@ -87,7 +40,6 @@
 
 /* Memory: the local memory inline, everything else through the bus. */
 #define IS_LOCAL(offset, type) (LIKELY((offset) < c->local_size) && LIKELY(!((offset) & (sizeof(type) - 1))))
-#define SIZE_INDEX(type) (sizeof(type) >> 1) /* of 1, 2, 4 bytes */
 #define BANK_WAIT(offset) \
     u64 *bank = &c->local_free[(offset) >> 2 & c->bank_mask], wait = excess(*bank, t); \
     *bank = t + wait + 1; c->stall[STALL_CONFLICT] += wait
@@ -151,7 +103,6 @@
     table = c->hooked ? hooked : plain; \
     if (UNLIKELY(s->fault.reason)) goto stopped; \
     PAY(0); NEXT; }
-#define HANDLE_TRAP(form, number) { cause = number; goto trap; }
 #define HANDLE_MRET(form, ...) { n++; t += ip->cost; ip = code_at(s, c->group, c->mepc); goto jumped; }
 #define HANDLE_WFI(form, ...) { c->wait_rd = ZERO_SINK; goto block; }
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; code_flush(s); PAY(0); NEXT; }
@@ -175,22 +126,10 @@
     u64 *unit = c->fdiv_free, wait = excess(*unit, t); *unit = t + wait + steps; \
     __VA_ARGS__; F(rd) = FR; c->stall[STALL_FPU] += wait + steps - 1; c->counted[COUNT_FLOAT_DIV]++; PAY(wait + steps - 1); NEXT; }
 
-/* a - b, but not below 0; without a branch, because conflicts cannot be predicted. */
-static inline u64 excess(u64 a, u64 b) {
-    i64 difference = (i64)(a - b);
-    return (u64)(difference & ~(difference >> 63));
-}
-
 static inline int in_private_cache(const core *c, u32 line) {
     const cache *l0 = &c->private_cache;
     const u32 *tag = l0->tag + (line & (l0->sets - 1)) * 4;
     return (tag[0] == line + 1) | (tag[1] == line + 1) | (tag[2] == line + 1) | (tag[3] == line + 1);
-}
-
-/* A store by somebody else ends a reservation; it is known by the value that it leaves. */
-static int is_still_reserved(sim *s, const core *c, u32 address) {
-    const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL;
-    return at && !memcmp(at, &c->reserved_value, 4);
 }
 
 static void loop_start(core *c, u32 loop, u32 pc) {
@@ -213,15 +152,13 @@ static insn *loop_target(sim *s, core *c, u32 loop) {
 
 void core_run(sim *s) {
     static const void *const plain[OP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE_JUMP, L_LOOP),
 #define I(name, ...) [OP_##name] = &&L_##name,
 #include "isa/insn.def"
 #undef I
     };
     static const void *const hooked[OP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE_JUMP, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_LOOP, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE_JUMP, L_LOOP),
 #define I(name, ...) [OP_##name] = &&L_hook,
 #include "isa/insn.def"
 #undef I
@@ -240,24 +177,10 @@ suspend:
     c->instructions = n;
     queue_push(&s->queue, c->rank, t);
 pick: {
-    int actor = queue_pop(&s->queue);
-    if (UNLIKELY(actor < 0)) {
-        sim_fault(s, FAULT_DEADLOCK, NULL, 0, s->queue.now, 0, 0, 0);
-        return;
-    }
-    if (UNLIKELY(s->queue.now >= stop)) {
-        queue_push(&s->queue, (u32)actor, s->queue.now);
-        sim_fault(s, FAULT_LIMIT, NULL, 0, s->queue.now, 0, 0, 0);
-        return;
-    }
-    s->running = (u32)actor;
+    const int actor = next_actor(s);
+    if (UNLIKELY(actor < 0)) return;
     if ((u32)actor >= s->cores) {
-        device *d = &s->device[(u32)actor - s->cores];
-        u64 now = s->queue.now;
-        if (d->next != now) goto pick;
-        d->next = NEVER;
-        sim_schedule(s, (u32)actor, d->type->tick(s, d, now));
-        if (UNLIKELY(s->fault.reason)) return;
+        if (!device_turn(s, (u32)actor, s->queue.now)) return;
         goto pick;
     }
     c = s->by_rank[actor];

@@ -1,6 +1,5 @@
 /* Control and status registers. */
-#include "isa/insn.h"
-#include "engine/sim.h"
+#include "cv32e40p/cv32e40p.h"
 
 enum {
     CSR_FFLAGS = 0x001, CSR_FRM = 0x002, CSR_FCSR = 0x003, CSR_HART_OLD = 0x014,

@@ -1,5 +1,6 @@
 /* Starts and stops the cores of a group: boot addresses from 0x40 on, fetch enable at 8. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
 
 enum { FETCH_ENABLE = 0x08, BOOT = 0x40 };
 typedef struct {
@@ -37,4 +38,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type CLUSTER_CONTROL = {"cluster control", sizeof(cluster_control), reset, read, write, tick};
+const device_type CLUSTER_CONTROL = {.name = "cluster control", .state_bytes = sizeof(cluster_control), .reset = reset, .read = read, .write = write, .tick = tick};

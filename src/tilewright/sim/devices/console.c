@@ -25,15 +25,12 @@ static void write(sim *s, device *d, access *a) {
     k->line[channel].used = 0;
 }
 
-/* At the end of a run: what has no newline yet. */
-void console_drain(sim *s) {
-    for (u32 i = 0; i < s->devices; i++) {
-        if (s->device[i].type->write != write) continue;
-        console *k = s->device[i].state;
-        for (u32 c = 0; c < CHANNELS; c++) {
-            sim_print(s, k->line[c].text, k->line[c].used);
-            k->line[c].used = 0;
-        }
+/* What has no newline yet. */
+static void drain(sim *s, device *d) {
+    console *k = d->state;
+    for (u32 c = 0; c < CHANNELS; c++) {
+        sim_print(s, k->line[c].text, k->line[c].used);
+        k->line[c].used = 0;
     }
 }
 
@@ -44,4 +41,5 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type CONSOLE = {"stdout", sizeof(console), reset, read, write, tick};
+const device_type CONSOLE = {.name = "stdout", .state_bytes = sizeof(console), .reset = reset, .read = read, .write = write, .tick = tick,
+    .drain = drain};

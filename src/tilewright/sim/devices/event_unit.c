@@ -1,5 +1,6 @@
 /* Event unit: masks, event buffers, barriers, mutexes, dispatch FIFO, software events. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
 
 enum { MAX_CLIENTS = 32, BARRIERS = 9, MUTEXES = 4, RING = 8 };
 enum { LINE_BARRIER = 16, LINE_MUTEX = 17, LINE_DISPATCH = 18, LINE_SOC = 27 };
@@ -280,5 +281,5 @@ static void outer_write(sim *s, device *d, access *a) {
 
 static void outer_reset(sim *s, device *d) { (void)s, (void)d; }
 
-const device_type EVENT_UNIT = {"event unit", sizeof(event_unit), local_reset, local_read, local_write, no_tick};
-const device_type EVENT_UNIT_OUTER = {"event unit, outer view", 0, outer_reset, outer_read, outer_write, no_tick};
+const device_type EVENT_UNIT = {.name = "event unit", .state_bytes = sizeof(event_unit), .reset = local_reset, .read = local_read, .write = local_write, .tick = no_tick};
+const device_type EVENT_UNIT_OUTER = {.name = "event unit, outer view", .state_bytes = 0, .reset = outer_reset, .read = outer_read, .write = outer_write, .tick = no_tick};

@@ -1,5 +1,11 @@
 /* uDMA with its HyperRAM channels: transfers between L2 and the external memory, in the background, one after the other. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
+
+enum { /* [c29]: the calibration program that measures them */
+    HYPER_READ_SETUP = 19, HYPER_WRITE_SETUP = 12,      /* [c29] */
+    HYPER_READ_PER_10 = 10, HYPER_WRITE_PER_10 = 18,    /* [c29] cycles per 10 bytes */
+};
 
 enum { HYPER = 0x280, CHANNEL_BYTES = 0x80, CHANNELS = 2, COMMON = 0x100, REGISTERS = 1024, QUEUE = 8, SELECT = 0x20, NO_PAGES = 4, START = 0x10, SET_UP_READ = 4, PARTNERS = 3 };
 enum { RX_ADDRESS = 0x00, RX_SIZE = 0x04, RX_CONFIG = 0x08, TX_ADDRESS = 0x0c, TX_SIZE = 0x10, TX_CONFIG = 0x14, SET_UP = 0x18, EXTERNAL = 0x1c, STATUS = 0x24,
@@ -62,9 +68,10 @@ static int touches(const transfer *t, u32 address, u32 size) {
 }
 
 /* What a waiting transfer writes must not be touched, what it reads must not be written. */
-int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    const hyper *h = s->hyper ? s->hyper->state : NULL;
-    for (u32 i = 0; h && i < h->used; i++)
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)m;
+    const hyper *h = d->state;
+    for (u32 i = 0; i < h->used; i++)
         if ((h->queue[i].is_read || is_write) && touches(&h->queue[i], address, size)) return 1;
     return 0;
 }
@@ -138,9 +145,8 @@ static void read(sim *s, device *d, access *a) {
     if (a->offset >= HYPER && channel < CHANNELS && offset == STATUS) a->value = h->waiting[channel] ? 1 | (h->waiting[channel] - 1) << 1 : 0;
 }
 
-static void reset(sim *s, device *d) {
-    memset(d->state, 0, sizeof(hyper));
-    s->hyper = d;
-}
+static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(hyper)); }
 
-const device_type HYPER_UDMA = {"uDMA hyper", sizeof(hyper), reset, read, write, tick};
+const device_type HYPER_UDMA = {.name = "uDMA hyper", .state_bytes = sizeof(hyper), .reset = reset, .read = read, .write = write, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_TRANSFER};

@@ -15,4 +15,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type ICACHE_CONTROL = {"instruction cache control", 0, reset, read, write, tick};
+const device_type ICACHE_CONTROL = {.name = "instruction cache control", .state_bytes = 0, .reset = reset, .read = read, .write = write, .tick = tick};

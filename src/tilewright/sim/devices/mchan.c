@@ -2,6 +2,18 @@
  * "In" is external memory to TCDM. Ports 0 and 1 write words of the oldest inbound bursts, ports 2 and 3 read for the
  * outbound one. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
+
+/* Sources: [c11] ... = calibration program that measures it; [S n] = section n of the programmer's model. Numbers are cycles. */
+enum {
+    DMA_BURST_BYTES = 256,   /* [S 6] */
+    DMA_BURSTS_AHEAD = 8,    /* [S 6] unfinished bursts per direction */
+    DMA_READ_OVERHEAD = 5,   /* [c12 l2_lw] cycles that a full inbound burst keeps each L2 bank beyond its words; fitted */
+    DMA_WRITE_OVERHEAD = 8,  /* [c12 l2_lw] the same of an outbound burst while data comes in; fitted. Alone it has none */
+    DMA_PORT_QUEUE = 2,      /* [c11 16_cmds] */
+    DMA_GLOBAL_QUEUE = 8,    /* [S 6] */
+    DMA_COUNTERS = 16,       /* [c11 alloc16] */
+};
 
 enum { MAX_PORTS = 40, TCDM_PORTS = 4, LINE_EVENT = 8, LINE_IRQ = 9, LINE_OUTER = 22, WORDS = 5, OUT = 0, IN = 1 };
 
@@ -224,9 +236,10 @@ static void use_port(sim *s, mchan *m, u32 id, u64 now) {
     finish_bytes(s, m, &b->origin, b->size, now);
 }
 
-u64 mchan_bytes(const device *d) {
+static void count(const device *d, u64 now, activity *a) {
+    (void)now;
     const mchan *m = d->state;
-    return m->bytes[OUT] + m->bytes[IN];
+    a->dma_bytes = m->bytes[OUT] + m->bytes[IN];
 }
 
 static int is_busy(const mchan *m, u32 direction) {
@@ -316,17 +329,18 @@ static void reset(sim *s, device *d) {
     m->ports = d->description->parameters[1];
     m->outer_port = m->ports - 1;
     m->free_counters = 0xffff;
-    s->dma = d;
 }
 
+extern const device_type MCHAN;
 static void outer_read(sim *s, device *d, access *a) {
     (void)d;
-    mchan *m = s->dma->state;
+    mchan *m = sim_device(s, &MCHAN)->state;
     port_read(m, m->outer_port, a);
 }
 static void outer_write(sim *s, device *d, access *a) {
     (void)d;
-    port_write(s, s->dma, ((mchan *)s->dma->state)->outer_port, a);
+    device *inner = sim_device(s, &MCHAN);
+    port_write(s, inner, ((mchan *)inner->state)->outer_port, a);
 }
 static void outer_reset(sim *s, device *d) { (void)s, (void)d; }
 static u64 outer_tick(sim *s, device *d, u64 now) {
@@ -366,9 +380,9 @@ static int burst_conflicts(const mchan *m, const burst *b, u32 direction, u32 ad
     return direction == OUT && overlaps(address, size, b->external, b->size);
 }
 
-int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    if (!s->dma) return 0;
-    const mchan *m = s->dma->state;
+static int touches_transfer(const sim *s, const device *d, const memory *touched, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)touched;
+    const mchan *m = d->state;
     for (u32 i = 0; i < m->ports; i++)
         if (queue_conflicts(m, &m->port[i].queue, address, size, is_write)) return 1;
     for (u32 direction = 0; direction < 2; direction++) {
@@ -380,5 +394,8 @@ int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
     return m->has_out && burst_conflicts(m, &m->out, OUT, address, size, is_write);
 }
 
-const device_type MCHAN = {"MCHAN DMA", sizeof(mchan), reset, local_read, local_write, tick};
-const device_type MCHAN_OUTER = {"MCHAN DMA, outer port", 0, outer_reset, outer_read, outer_write, outer_tick};
+const device_type MCHAN = {.name = "MCHAN DMA", .state_bytes = sizeof(mchan), .reset = reset, .read = local_read, .write = local_write, .tick = tick,
+    .conflicts = touches_transfer,
+    .conflict = FAULT_TRANSFER,
+    .count = count};
+const device_type MCHAN_OUTER = {.name = "MCHAN DMA, outer port", .state_bytes = 0, .reset = outer_reset, .read = outer_read, .write = outer_write, .tick = outer_tick};

@@ -10,4 +10,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type REGISTERS = {"registers", WORDS * 4, reset, read, write, tick};
+const device_type REGISTERS = {.name = "registers", .state_bytes = WORDS * 4, .reset = reset, .read = read, .write = write, .tick = tick};

@@ -1,5 +1,6 @@
 /* SoC control: the exit register at 0xa0 ends the run. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
 
 enum { EXIT = 0xa0, EXIT_VALID = 0x80000000u };
 typedef struct {
@@ -11,7 +12,7 @@ static void write(sim *s, device *d, access *a) {
     if (a->offset != EXIT) return;
     k->status = a->value;
     if (!(a->value & EXIT_VALID)) return;
-    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s) || ita_busy(s), a);
+    check_misuse(s, MISUSE_UNIT_LEFT, sim_is_at_work(s), a);
     if (s->fault.reason) return;
     s->exited = 1;
     s->exit_code = a->value & ~EXIT_VALID;
@@ -28,4 +29,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type SOC_CONTROL = {"SoC control", sizeof(soc_control), reset, read, write, tick};
+const device_type SOC_CONTROL = {.name = "SoC control", .state_bytes = sizeof(soc_control), .reset = reset, .read = read, .write = write, .tick = tick};

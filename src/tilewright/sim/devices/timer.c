@@ -72,4 +72,4 @@ static void read(sim *s, device *d, access *a) {
 
 static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(timer)); }
 
-const device_type TIMER = {"timer", sizeof(timer), reset, read, write, tick};
+const device_type TIMER = {.name = "timer", .state_bytes = sizeof(timer), .reset = reset, .read = read, .write = write, .tick = tick};

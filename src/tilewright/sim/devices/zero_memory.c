@@ -9,4 +9,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type ZERO_MEMORY = {"zero memory", 0, reset, read, write, tick};
+const device_type ZERO_MEMORY = {.name = "zero memory", .state_bytes = 0, .reset = reset, .read = read, .write = write, .tick = tick};

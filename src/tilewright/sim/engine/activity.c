@@ -1,9 +1,8 @@
 /* What cores, caches, memories and engines have done until now, as counts that energy is computed from. */
 #include "engine/sim.h"
-#include "snitch/snitch.h"
 
 /* Instructions by class; what is counted nowhere is simple arithmetic or control. */
-static void add_instructions(const core *c, u64 *instruction) {
+static void add_instructions(const core *c, u64 repeated, u64 *instruction) {
     u64 of[CLASSES] = {
         [CLASS_MUL] = c->counted[COUNT_MUL], [CLASS_MULH] = c->counted[COUNT_MULH], [CLASS_MAC] = c->counted[COUNT_MAC],
         [CLASS_DOT] = c->counted[COUNT_DOT], [CLASS_DIV] = c->counted[COUNT_DIV], [CLASS_LOAD] = c->counted[COUNT_FAR_LOADS],
@@ -11,7 +10,7 @@ static void add_instructions(const core *c, u64 *instruction) {
         [CLASS_FLOAT] = c->counted[COUNT_FLOAT], [CLASS_FLOAT_DIV] = c->counted[COUNT_FLOAT_DIV],
     };
     for (u32 i = 0; i < ACCESS_SIZES; i++) of[CLASS_LOAD] += c->local_loads[i], of[CLASS_STORE] += c->local_stores[i];
-    of[CLASS_ALU] = c->instructions + (c->snitch ? c->snitch->repeated : 0);
+    of[CLASS_ALU] = c->instructions + repeated;
     for (u32 i = 0; i < CLASSES; i++) {
         if (i != CLASS_ALU) of[CLASS_ALU] -= of[i];
     }
@@ -32,11 +31,12 @@ static void add_cycles(const core *c, u64 now, activity *a) {
 
 static void add_core(const sim *s, const core *c, u64 now, activity *a) {
     const platform_group *group = &s->description.group[c->group];
-    add_instructions(c, a->instruction);
+    const core_extras extras = c->kind->extras ? c->kind->extras(c) : (core_extras){0};
+    add_instructions(c, extras.repeated, a->instruction);
     add_cycles(c, now, a);
     a->private_refills += c->private_cache.refills;
     for (u32 i = 0; i < s->memories; i++) a->memory[i].words += c->memory_words[i];
-    if (c->snitch) a->memory[c->snitch->tcdm].words += c->snitch->moved;
+    a->memory[extras.memory].words += extras.streamed;
     for (u32 i = 0; i < ACCESS_SIZES && group->local_memory < s->memories; i++)
         a->memory[group->local_memory].words += c->local_loads[i] + c->local_stores[i];
 }
@@ -52,9 +52,7 @@ void activity_until(const sim *s, u64 now, activity *a) {
         a->memory[i].dma_bytes = m->dma_bytes;
         a->memory[i].npu_bytes = m->npu_bytes;
     }
-    if (s->dma) a->dma_bytes = mchan_bytes(s->dma);
-    if (s->pool) a->dma_bytes = mempool_dma_bytes(s), a->shared_refills = mempool_refills(s);
-    if (s->xdma) a->dma_bytes = xdma_bytes(s->xdma);
-    if (s->npu) neureka_activity(s->npu, now, a);
-    if (s->ita) ita_activity(s->ita, now, a);
+    if (s->core[0].kind->count) s->core[0].kind->count(s, a);
+    for (u32 i = 0; i < s->devices; i++)
+        if (s->device[i].type->count) s->device[i].type->count(&s->device[i], now, a);
 }

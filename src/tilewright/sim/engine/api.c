@@ -1,24 +1,9 @@
 /* What Python calls. */
-#include "mempool/mempool.h"
 #include "engine/sim.h"
-#include "snitch/snitch.h"
-#include "user/user_device.h"
 #include <stdlib.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-extern const device_type EVENT_UNIT, EVENT_UNIT_OUTER, MCHAN, MCHAN_OUTER, NEUREKA, CLUSTER_CONTROL, ICACHE_CONTROL, SOC_CONTROL, CONSOLE,
-    TIMER, REGISTERS, HYPER_UDMA, USER_DEVICE, XDMA, SNITCH_CONTROL, ZERO_MEMORY, ITA, ITA_VIEW, ITAPOOL, MEMPOOL_CONTROL, MEMPOOL_DMA;
-/* In the order of platform.py: Kind. */
-const device_type *const DEVICE_TYPES[] = {&EVENT_UNIT, &EVENT_UNIT_OUTER, &MCHAN, &MCHAN_OUTER, &NEUREKA, &CLUSTER_CONTROL, &ICACHE_CONTROL,
-    &SOC_CONTROL, &CONSOLE, &TIMER, &REGISTERS, &HYPER_UDMA, &USER_DEVICE, &XDMA, &SNITCH_CONTROL,
-    &ZERO_MEMORY, &ITA, &ITA_VIEW, &ITAPOOL, &MEMPOOL_CONTROL, &MEMPOOL_DMA};
 
 sim *sim_new(const platform *p);
 void sim_delete(sim *s);
-void console_drain(sim *s);
-void user_device_attach(sim *s, device *d, const tw_user_device *callbacks);
-const u32 *user_device_shown(const device *d);
 
 EXPORT size_t tw_platform_bytes(void) { return sizeof(platform); }
 EXPORT size_t tw_activity_bytes(void) { return sizeof(activity); }
@@ -75,17 +60,11 @@ EXPORT u32 tw_run(sim *s, u64 stop) {
     if (s->exited) return s->fault.reason;
     s->fault = (fault){0};
     s->stop = stop;
-    if (s->pool) mempool_run(s);
-    else if (s->core[0].snitch) snitch_run(s);
-    else core_run(s);
-    if (s->exited) console_drain(s);
+    s->core[0].kind->run(s);
+    for (u32 i = 0; s->exited && i < s->devices; i++)
+        if (s->device[i].type->drain) s->device[i].type->drain(s, &s->device[i]);
     return s->fault.reason;
 }
-
-EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) { user_device_attach(s, &s->device[index], callbacks); }
-
-/* What was written to or read from the first registers of a user's device last. */
-EXPORT void tw_device_shown(const sim *s, u32 index, u32 *values, u32 count) { memcpy(values, user_device_shown(&s->device[index]), count * 4); }
 
 /* From within a device's callback: end the run after this access. */
 EXPORT void tw_stop(sim *s) { sim_fault(s, FAULT_STOPPED, NULL, 0, s->queue.now, 0, 0, 0); }
@@ -109,7 +88,7 @@ EXPORT u32 tw_output_bytes(const sim *s) { return s->out_used; }
 
 EXPORT u64 tw_get_register(const sim *s, u32 id, u32 number) {
     const core *c = &s->core[id];
-    if (number >= 33 && number < 65 && c->snitch) return c->snitch->f[number - 33];
+    if (number >= 33 && number < 65 && c->kind->float_register) return *c->kind->float_register(c, number - 33);
     if (number < 32) return c->x[number];
     if (number == 32) return c->ip ? c->ip->pc : c->boot_address;
     if (number < 65) return c->f[number - 33];
@@ -121,7 +100,7 @@ EXPORT void tw_set_register(sim *s, u32 id, u32 number, u64 bits) {
     u32 value = (u32)bits;
     if (number > 0 && number < 32) c->x[number] = value;
     if (number == 32) c->ip = code_at(s, c->group, value), c->resume = NULL;
-    if (number >= 33 && number < 65 && c->snitch) c->snitch->f[number - 33] = bits;
+    if (number >= 33 && number < 65 && c->kind->float_register) *c->kind->float_register(c, number - 33) = bits;
     else if (number >= 33 && number < 65) c->f[number - 33] = value;
     if (number == 65 || number == 67) c->fcsr_flags = value & 31;
     if (number == 66 || number == 67) c->frm = (number == 66 ? value : value >> 5) & 7;
@@ -159,8 +138,9 @@ EXPORT void tw_core_statistics(const sim *s, u32 id, core_statistics *out) {
     for (u32 i = 0; i < ACCESS_SIZES; i++) out->local_bytes += (c->local_loads[i] + c->local_stores[i]) << i;
     out->pc = c->ip ? c->ip->pc : 0;
     memcpy(out->memory_bytes, c->memory_bytes, sizeof out->memory_bytes);
-    if (c->snitch) out->memory_bytes[c->snitch->tcdm] += STREAM_ELEMENT * c->snitch->moved;
-    if (c->snitch && c->snitch->is_at_barrier) out->status = CORE_AT_BARRIER;
+    const core_extras extras = c->kind->extras ? c->kind->extras(c) : (core_extras){0};
+    out->memory_bytes[extras.memory] += extras.element_bytes * extras.streamed;
+    if (extras.is_at_barrier) out->status = CORE_AT_BARRIER;
     out->cycles = c->instructions ? end - c->started : 0;
     core_stalls(c, c->started + out->cycles - asleep + c->late, c->instructions, out->stall);
     out->stall[STALL_FETCH] -= c->late; /* not paid yet */
@@ -177,7 +157,7 @@ EXPORT u64 tw_device_busy(const sim *s, u32 index) { return s->device[index].bus
 static void set_hooks(sim *s) {
     for (u32 i = 0; i < s->cores; i++)
         s->core[i].hooked = s->breakpoints || s->is_stepping || s->observer.watching || (s->core[i].pcmr & 1) ||
-                            (s->core[i].snitch && (s->checker.checks & CHECK_MISUSE));
+                            (s->core[i].kind->checks_misuse && (s->checker.checks & CHECK_MISUSE));
 }
 
 EXPORT void tw_check(sim *s, u32 checks) {

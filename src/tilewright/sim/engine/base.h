@@ -17,7 +17,13 @@ typedef int64_t i64;
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NEVER UINT64_MAX
+#define EXPORT __attribute__((visibility("default"))) /* Python calls it */
 
 static inline u64 later(u64 a, u64 b) { return a > b ? a : b; }
 static inline u64 earlier(u64 a, u64 b) { return a < b ? a : b; }
+/* a - b, but not below 0; without a branch, because conflicts cannot be predicted. */
+static inline u64 excess(u64 a, u64 b) {
+    i64 difference = (i64)(a - b);
+    return (u64)(difference & ~(difference >> 63));
+}
 #endif

@@ -1,7 +1,6 @@
 /* The memory map as a core sees it: memories, second views of them, devices. */
 #include "engine/sim.h"
-
-extern const device_type USER_DEVICE;
+#include "kinds/misuse.h"
 
 /* The memory behind an address, through windows; NULL for devices and holes. */
 static memory *find(sim *s, u32 group, u32 *address, int *test_and_set) {
@@ -65,7 +64,7 @@ static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now,
 
 static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32 offset, u32 size, u32 is_write, u32 value, u32 is_elw) {
     access a = {.core = c->id, .pc = pc, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
-    check_misuse(s, MISUSE_NARROW, size < 4 && d->type != &USER_DEVICE, &a);
+    check_misuse(s, MISUSE_NARROW, size < 4 && !d->type->takes_narrow, &a);
     (is_write ? d->type->write : d->type->read)(s, d, &a);
     u32 wait = d->description->latency[c->group], failed = s->fault.reason != FAULT_NONE;
     if (!failed && !a.blocked) c->stall[STALL_MEMORY] += wait; /* a run that ends here does not wait */

@@ -1,5 +1,6 @@
 /* The sanitizer: checks that cost time and are made when asked for. While any is on, every access goes through the bus. */
 #include "engine/sim.h"
+#include "kinds/misuse.h"
 #include <stdlib.h>
 
 void check_written(memory *m, u32 offset, u32 size) {
@@ -31,16 +32,23 @@ u32 check_device_write(const sim *s, const memory *m, u32 offset, u32 size) {
     return (k->checks & CHECK_PROTECTED) && is_protected(k, m->base + offset, size) ? FAULT_PROTECTED : FAULT_NONE;
 }
 
+/* Does a core touch what a device moves or computes, where that is this fault? */
+static int conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_write, u32 fault) {
+    for (u32 i = 0; i < s->devices; i++) {
+        const device *d = &s->device[i];
+        if (d->type->conflicts && d->type->conflict == fault && d->type->conflicts(s, d, m, address, size, is_write)) return 1;
+    }
+    return 0;
+}
+
 /* Why a core must not make this access, or FAULT_NONE. `address` is that of the memory, not of a window. */
 u32 check_access(sim *s, memory *m, u32 address, u32 size, u32 is_write) {
     const checker *k = &s->checker;
-    if ((k->checks & CHECK_MISUSE) && (user_conflicts(s, address, size, is_write) || ita_conflicts(s, m, address, size, is_write) ||
-                                    itapool_conflicts(s, address, size, is_write)))
-        return FAULT_MISUSE;
+    if ((k->checks & CHECK_MISUSE) && conflicts(s, m, address, size, is_write, FAULT_MISUSE)) return FAULT_MISUSE;
     if (is_write && (k->checks & CHECK_PROTECTED) && is_protected(k, address, size)) return FAULT_PROTECTED;
     if (!is_write && (k->checks & CHECK_UNWRITTEN) && !is_written(m, address - m->base, size)) return FAULT_UNWRITTEN;
     if (!(k->checks & CHECK_TRANSFERS)) return FAULT_NONE;
-    return mempool_dma_conflicts(s, address, size, is_write) || mchan_conflicts(s, address, size, is_write) || xdma_conflicts(s, address, size, is_write) || hyper_conflicts(s, address, size, is_write) ? FAULT_TRANSFER : FAULT_NONE;
+    return conflicts(s, m, address, size, is_write, FAULT_TRANSFER) ? FAULT_TRANSFER : FAULT_NONE;
 }
 
 /* A core does to a device what the device is not made for. */

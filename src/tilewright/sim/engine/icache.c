@@ -1,24 +1,10 @@
 /* Instruction caches: one private level per core, one shared level per group, lines of 16 bytes. */
-#include "engine/sim.h"
-#include "snitch/snitch.h"
-
-/* Pseudo-random replacement: an 8-bit shift register per cache, valid ways are not spared. */
-static u32 victim(cache *k) {
-    u32 r = k->random;
-    k->random = (r << 1 | !((r >> 7 ^ r >> 3 ^ r >> 2 ^ r >> 1) & 1)) & 0xff;
-    return (k->random >> 1) % k->ways;
-}
-
-static int lookup(const cache *k, u32 set, u32 line) {
-    for (u32 way = 0; way < k->ways; way++)
-        if (k->tag[set * 4 + way] == line + 1) return (int)(set * 4 + way);
-    return -1;
-}
+#include "engine/icache.h"
 
 /* What a miss costs on top of the level below: one refill at a time. */
 static u32 refill(cache *k, u32 set, u32 line, u64 now, u32 below) {
     u64 free = later(k->busy, k->answered), wait = (free > now ? free - now : 0) + below + FETCH_REFILL;
-    u32 slot = set * 4 + victim(k);
+    u32 slot = set * 4 + cache_victim(k);
     k->refills++;
     k->tag[slot] = line + 1;
     k->busy = k->ready[slot] = now + wait;
@@ -55,11 +41,11 @@ static u64 through_port(memory *m, u32 offset, u64 now, u64 from) {
 /* A line of a memory with a port. While a bank waits for one, it puts all other misses off, also those of the same line, and
  * then takes up one of them each cycle [GV]. */
 static u32 ported_wait(cache *bank, u32 set, u32 line, memory *m, u32 offset, u64 now) {
-    int slot = lookup(bank, set, line);
+    int slot = cache_lookup(bank, set, line);
     if (slot >= 0 && bank->ready[slot] < now) return 0;
     if (slot >= 0) return (u32)(++bank->answered - now);
     u64 from = bank->answered >= now ? bank->answered + FETCH_QUEUED_MISS : now;
-    slot = (int)(set * 4 + victim(bank));
+    slot = (int)(set * 4 + cache_victim(bank));
     bank->refills++;
     bank->tag[slot] = line + 1;
     bank->answered = bank->ready[slot] = through_port(m, offset, now, from);
@@ -78,7 +64,7 @@ static u32 shared_wait(sim *s, core *c, u32 line, u64 now) {
     u32 set = line / shared->banks % bank->sets, offset;
     memory *m = port_of(s, c, line, &offset);
     if (m) return ported_wait(bank, set, line, m, offset, now);
-    int slot = lookup(bank, set, line);
+    int slot = cache_lookup(bank, set, line);
     if (slot >= 0) return bank->ready[slot] > now ? (u32)(bank->ready[slot] - now) : 0;
     return refill(bank, set, line, now, memory_wait(s, c, line, now));
 }
@@ -88,24 +74,6 @@ u32 icache_wait(sim *s, core *c, u32 line, u64 now) {
     if (!s->icache[c->group].on) return memory_wait(s, c, line, now);
     if (!c->private_cache.ways) return shared_wait(s, c, line, now);
     return refill(&c->private_cache, line % c->private_cache.sets, line, now, shared_wait(s, c, line, now));
-}
-
-/* One shared level with lines of SNITCH_LINE_BYTES, asked for a line that a core does not have at hand. All cores that miss a line
- * wait for it together; other misses wait for their turn, and for what the DMA engine reads. */
-u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now) {
-    cache *k = &s->icache[c->group].bank[0];
-    u32 set = line % k->sets;
-    int slot = lookup(k, set, line);
-    if (slot < 0) {
-        u32 offset;
-        memory *m = bus_memory(s, c->group, line * SNITCH_LINE_BYTES, SNITCH_LINE_BYTES, &offset);
-        if (m) m->fetched_lines += SNITCH_LINE_BYTES / FETCH_LINE_BYTES;
-        slot = (int)(set * 4 + victim(k));
-        k->refills++;
-        k->tag[slot] = line + 1;
-        k->busy = k->ready[slot] = later(xdma_read_end(s, now), later(now, k->busy) + SNITCH_REFILL);
-    }
-    return k->ready[slot] > now ? (u32)(k->ready[slot] - now) : 0;
 }
 
 static void forget(cache *k) {

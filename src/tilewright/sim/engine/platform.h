@@ -4,7 +4,6 @@
 #include "engine/base.h"
 
 enum { MAX_GROUPS = 4, MAX_MEMORIES = 16, MAX_WINDOWS = 16, MAX_DEVICES = 32, DEVICE_PARAMETERS = 6, NO_MEMORY = 255 };
-enum { FLAVOUR_XPULPV2, FLAVOUR_COREV, FLAVOUR_THUMB, FLAVOUR_SNITCH, FLAVOUR_MEMPOOL };
 
 /* Cores that share an instruction set, a view of the memory map and an instruction cache. */
 typedef struct {
@@ -14,7 +13,7 @@ typedef struct {
     u32 cache_on_at_reset, fpus;
     u32 last_core_private_sets;                     /* 0: like the others */
     u32 loads_in_flight;                            /* 0: any number */
-    u32 tiles, tile_cores, tiles_per_group, tiles_with_cores, sequential_bytes; /* of MemPool; the last two of a group and of a tile */
+    u32 tiles, tile_cores, tiles_per_group, tiles_with_cores, sequential_bytes; /* 0: cores are in no tiles; the last two of a group and of a tile */
 } platform_group;
 
 typedef struct {

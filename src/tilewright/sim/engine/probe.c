@@ -3,8 +3,6 @@
 #include "engine/sim.h"
 #include <stdlib.h>
 
-extern const device_type USER_DEVICE;
-
 enum { MAX_EVENTS = 8 << 20 };
 
 /* The place at or behind an address. */
@@ -76,7 +74,7 @@ void probe_job(sim *s, const device *d, u64 start, u64 end) {
     const u64 number = (u64)(d - s->device);
     if (!p->places) return;
     engine_job *last = p->jobs ? &p->job[p->jobs - 1] : NULL;
-    if (last && d->type == &USER_DEVICE && last->device == number && last->end == start) {
+    if (last && d->type->joins_jobs && last->device == number && last->end == start) {
         last->end = end;
         return;
     }

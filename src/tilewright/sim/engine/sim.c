@@ -1,7 +1,5 @@
 /* Building a platform, scheduling, faults. */
-#include "mempool/mempool.h"
 #include "engine/sim.h"
-#include "snitch/snitch.h"
 #include <stdlib.h>
 
 enum { SLACK = 1 << 20, SPILL = 64 }; /* SPILL: an engine's widest access at the last byte of a memory */
@@ -26,8 +24,8 @@ static size_t arena_size(const platform *p) {
     for (u32 g = 0; g < p->groups; g++) {
         const platform_group *group = &p->group[g];
         u32 sets = group->private_sets + group->last_core_private_sets + 1;
-        bytes += mempool_bytes(group);
-        bytes += group->cores * (sizeof(core) + sizeof(core *) + sizeof(snitch) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
+        bytes += CORE_KINDS[group->flavour]->bytes ? CORE_KINDS[group->flavour]->bytes(group) : 0;
+        bytes += group->cores * (sizeof(core) + sizeof(core *) + sets * 48 + 1024) + group->shared_banks * group->shared_sets * 64;
     }
     for (u32 i = 0; i < p->devices; i++) bytes += DEVICE_TYPES[p->device[i].kind]->state_bytes + 64;
     return bytes;
@@ -52,6 +50,7 @@ static void build_view(sim *s, u32 g) {
     v->map = malloc(1u << (32 - PAGE_BITS));
     v->code = calloc(1u << (32 - PAGE_BITS), sizeof *v->code);
     v->flavour = p->group[g].flavour;
+    v->kind = CORE_KINDS[v->flavour];
     v->has_float = p->group[g].has_float;
     memset(v->map, MAP_NONE, 1u << (32 - PAGE_BITS));
     for (u32 i = 0; i < p->devices; i++) map_pages(v->map, p->device[i].base, p->device[i].size, MAP_DEVICES);
@@ -61,22 +60,6 @@ static void build_view(sim *s, u32 g) {
         if (p->window[i].groups >> g & 1) map_pages(v->map, p->window[i].base, p->window[i].size, (u8)(MAP_WINDOW | i));
 }
 
-static snitch *snitch_new(sim *s, u32 local, u32 most_loads) {
-    snitch *n = sim_allocate(s, sizeof *n);
-    n->due = NEVER;
-    n->line[0] = n->line[1] = NO_LINE;
-    n->most_loads = most_loads;
-    n->tcdm = local < s->memories ? local : 0;
-    n->bank_shift = local < s->memories ? (u32)__builtin_ctz(s->description.memory[local].bank_bytes) : 2;
-    for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].loops = 1, n->mover[i].due = n->f_ready[STREAM_REGISTER + i] = NEVER;
-    return n;
-}
-
-static const core_timing *const TIMING_OF[] = {
-    [FLAVOUR_XPULPV2] = &TIMING_RI5CY, [FLAVOUR_COREV] = &TIMING_CV32E40P, [FLAVOUR_THUMB] = &TIMING_RI5CY, [FLAVOUR_SNITCH] = &TIMING_SNITCH,
-    [FLAVOUR_MEMPOOL] = &TIMING_MEMPOOL,
-};
-
 static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     const platform_group *p = &s->description.group[g];
     u32 units = p->fpus ? p->fpus : p->cores;
@@ -84,9 +67,9 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->id = (u32)(c - s->core);
     c->hart = p->first_hart + index;
     c->group = g;
-    c->timing = TIMING_OF[p->flavour];
-    if (p->flavour == FLAVOUR_SNITCH) c->snitch = snitch_new(s, p->local_memory, p->loads_in_flight);
-    if (p->flavour == FLAVOUR_MEMPOOL) c->pool = mempool_core_new(s, g, index);
+    c->kind = CORE_KINDS[p->flavour];
+    c->timing = c->kind->timing;
+    if (c->kind->build_core) c->kind->build_core(s, c, index);
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];
     c->fdiv_free = fdiv;
@@ -109,7 +92,7 @@ static void build_groups(sim *s) {
     for (u32 g = 0; g < s->groups; g++) {
         u64 *fpu = sim_allocate(s, p->group[g].cores * sizeof *fpu), *fdiv = sim_allocate(s, sizeof *fdiv);
         build_view(s, g);
-        mempool_build(s, g);
+        if (s->view[g].kind->build_group) s->view[g].kind->build_group(s, g);
         s->icache[g].banks = p->group[g].shared_banks;
         for (u32 b = 0; b < p->group[g].shared_banks; b++) s->icache[g].bank[b] = new_cache(s, p->group[g].shared_sets, p->group[g].shared_ways);
         for (u32 i = 0; i < p->group[g].cores; i++) build_core(s, c++, g, i, fpu, fdiv);
@@ -130,7 +113,6 @@ static void build_devices(sim *s) {
 }
 
 sim *sim_new(const platform *p) {
-    decode_init();
     sim *s = calloc(1, sizeof *s);
     s->description = *p;
     s->arena_bytes = arena_size(p);
@@ -167,6 +149,22 @@ void sim_delete(sim *s) {
     free(s->out);
     free(s->arena);
     free(s);
+}
+
+/* The first device of a type, or NULL. */
+device *sim_device(const sim *s, const device_type *type) {
+    for (u32 i = 0; i < s->devices; i++)
+        if (s->device[i].type == type) return (device *)&s->device[i];
+    return NULL;
+}
+
+/* Does the program end while a device is at work? */
+int sim_is_at_work(const sim *s) {
+    for (u32 i = 0; i < s->devices; i++) {
+        const device *d = &s->device[i];
+        if (d->type->is_at_work && d->type->is_at_work(d)) return 1;
+    }
+    return 0;
 }
 
 /* Within a cycle the core that was woken last acts first [c19 share_fdiv]. */
@@ -209,7 +207,7 @@ void sim_wake(sim *s, u32 id, u64 when, u32 value) {
     c->x[c->wait_rd] = value;
     c->t = when;
     observe_span(s, id, SPAN_ASLEEP, later(c->wait_since, c->function_since), when);
-    if (!c->snitch && !c->pool) move_to_front(s, c); /* a unit that works on is in the queue */
+    if (!c->kind->keeps_order) move_to_front(s, c); /* a unit that works on is in the queue */
     sim_schedule(s, c->rank, when);
 }
 

@@ -31,7 +31,7 @@ enum {
     INSN_LATE = 8,    /* acts on shared state: its own fetch wait is paid after it */
     INSN_SPLIT = 16,   /* costs extra as the target of a jump: its two halves lie in two words */
     INSN_NEW = 32,     /* not decoded yet */
-    INSN_TURNS = 64,   /* first of a line with a jump or a branch backwards; only MemPool's cores look at it */
+    INSN_TURNS = 64,   /* first of a line with a jump or a branch backwards; for cores that fetch lines ahead */
 };
 
 typedef struct code_page {
@@ -87,8 +87,8 @@ typedef struct core {
     u32 function, function_start, function_size, spare4;
     u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
     u32 pad;
-    struct snitch *snitch; /* what only those cores have; NULL for others */
-    struct mempool_core *pool; /* likewise */
+    void *own;           /* what only its kind of core has, or NULL */
+    const struct core_kind *kind;
 } core;
 
 typedef struct {
@@ -105,15 +105,6 @@ typedef struct {
 
 /* What is looked for on request; lies outside of the arena. */
 enum { CHECK_UNWRITTEN = 1, CHECK_PROTECTED = 2, CHECK_TRANSFERS = 4, CHECK_MISUSE = 8 };
-/* What the registers of devices are not made for; in the order of faults.py. */
-enum { MISUSE_CORES_READ, MISUSE_LENGTH, MISUSE_NOT_ACQUIRED, MISUSE_SOFT_CLEAR, MISUSE_MODE, MISUSE_PREFETCH, MISUSE_STREAM_IN,
-       MISUSE_CHANNELS, MISUSE_STORE_CLOCK, MISUSE_STORE_QUEUE, MISUSE_STORE_SIZE, MISUSE_STORE_DIRECTION, MISUSE_STORE_PARTNER,
-       MISUSE_FETCH, MISUSE_NARROW, MISUSE_WRITE_ONLY, MISUSE_READ_ONLY, MISUSE_ABSENT, MISUSE_DISPATCH_FULL, MISUSE_NO_COUNTER,
-       MISUSE_OFFSET, MISUSE_STORE_SET_UP, MISUSE_UNIT_BUSY, MISUSE_UNIT_ACCESS, MISUSE_UNIT_EARLY, MISUSE_UNIT_LEFT,
-       MISUSE_ITA_FULL, MISUSE_ITA_CONTEXT, MISUSE_ITA_UNALIGNED, MISUSE_ITA_LAYER, MISUSE_ITA_OUTPUT, MISUSE_ITA_BIAS, MISUSE_ITA_WEIGHTS,
-       MISUSE_ITA_GELU, MISUSE_ITA_CLEARING, MISUSE_POOL_SIZES, MISUSE_POOL_ITERATIONS,
-       MISUSE_STREAM_OFF, MISUSE_STREAM_IDLE, MISUSE_FREP_BYPASS, MISUSE_FREP_LONG, MISUSE_FREP_INTEGER, MISUSE_STREAM_BYPASS,
-       MISUSE_POOL_HART, MISUSE_POOL_TRANSFER };
 typedef struct {
     u32 checks, ranges;
     struct { u32 start, end; } *range;   /* code and constants */
@@ -167,7 +158,7 @@ typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
     u32 blocked;    /* the device will wake the core with sim_wake() */
-    u32 wait;       /* cycles until the device takes the access; only MemPool's cores look at it */
+    u32 wait;       /* cycles until the device takes the access; for cores that do not wait for answers */
 } access;
 
 struct sim;
@@ -179,6 +170,14 @@ typedef struct {
     void (*read)(struct sim *s, struct device *d, access *a);
     void (*write)(struct sim *s, struct device *d, access *a);
     u64 (*tick)(struct sim *s, struct device *d, u64 now);  /* returns the next cycle to be called in, or NEVER */
+    /* The rest may be NULL or 0. */
+    int (*conflicts)(const struct sim *s, const struct device *d, const memory *m, u32 address, u32 size, u32 is_write);
+    u32 conflict;        /* the fault of a core that touches what is being moved or computed */
+    int (*is_at_work)(const struct device *d);              /* a program must not end now */
+    void (*count)(const struct device *d, u64 now, activity *a); /* what it has done */
+    void (*drain)(struct sim *s, struct device *d);         /* at the end of a run */
+    u32 takes_narrow;    /* accesses of less than 4 bytes */
+    u32 joins_jobs;      /* those that follow each other at once are one */
 } device_type;
 
 typedef struct device {
@@ -206,6 +205,7 @@ typedef struct {
     code_page **code;
     code_page *pages;
     u32 flavour, has_float;
+    const struct core_kind *kind;
 } view;
 
 typedef struct {
@@ -226,7 +226,6 @@ typedef struct sim {
     queue queue;
     u64 horizon, stop, now;
     u32 running;                 /* actor */
-    u32 steady_units;            /* floating-point units of Snitch cores that snitch/steady/ drives */
     u32 exit_code, exited;
     fault fault;
     u32 tohost, has_tohost, fromhost, pad;
@@ -238,36 +237,50 @@ typedef struct sim {
     checker checker;
     prober prober;
     struct device *event_unit;   /* the one that lines go to */
-    struct device *dma, *hyper, *npu, *xdma, *ita, *itapool;
-    struct mempool *pool;        /* what only MemPool has */
-    struct steady *steady;       /* of Snitch cores, during a run */
+    void *own;                   /* what only the kind of its first core has, or NULL */
     u32 out_used, out_size;
     char *out;
     platform description;        /* last, because it is large and the rest is used all the time */
 } sim;
 
-/* cv32e40p/core.c */
-void core_run(sim *s);
-/* isa/decode.c */
+/* What a core has done beside what is counted of every core. */
+typedef struct {
+    u64 repeated;        /* instructions without an issue of their own */
+    u64 streamed;        /* elements that it moved from and to a memory by itself */
+    u32 memory, element_bytes, is_at_barrier;
+} core_extras;
+
+/* A kind of core: what its folder gives to the engine. Where nothing else is said, NULL is for nothing. */
+typedef struct core_kind {
+    const core_timing *timing;
+    void (*run)(sim *s);                                    /* until a fault, or s->stop */
+    void (*decode)(sim *s, u32 group, insn *slot);
+    void (*place)(sim *s, u32 group, insn *slot);           /* where control comes in; probes may have changed */
+    size_t (*bytes)(const platform_group *g);               /* of the arena */
+    void (*build_group)(sim *s, u32 group);
+    void (*build_core)(sim *s, core *c, u32 index);         /* index: in its group */
+    u64 *(*float_register)(const core *c, u32 number);      /* NULL: those of 32 bits */
+    core_extras (*extras)(const core *c);
+    void (*count)(const sim *s, activity *a);               /* of all cores of its kind together */
+    u32 keeps_order;     /* a core that is woken does not come first within a cycle, and slots hold no stalls */
+    u32 checks_misuse;   /* of its own instructions */
+} core_kind;
+
+/* kinds/kinds.c: in the order of platform.py */
+extern const core_kind *const CORE_KINDS[];
+extern const device_type *const DEVICE_TYPES[];
+/* engine/code.c */
 insn *code_at(sim *s, u32 group, u32 pc);
 void code_decode(sim *s, u32 group, insn *slot);
 void code_flush(sim *s);
 void code_note_stalls(sim *s);
 void code_forget(sim *s);
 void code_place_probes(sim *s);
-void loop_end(sim *s, core *c, u32 loop, u32 end);
-u32 loop_hazard(sim *s, core *c, u32 loop, insn *first);
-void decode_init(void);
-int insn_reads(const insn *consumer, const insn *producer);
-u32 insn_kind(const insn *slot);
-i32 insn_immediate(u32 word, u32 form, u32 loop_unit);
+void insn_add_stall(insn *slot, u32 stall);
 void insn_place_branch(insn *slot);
-/* isa/rvc.c */
-u32 rvc_expand(u32 half);
 /* engine/icache.c */
 u32 icache_wait(sim *s, core *c, u32 line, u64 now);
 void icache_flush(sim *s, u32 group);
-u32 icache_plain_wait(sim *s, core *c, u32 line, u64 now);
 /* engine/bus.c */
 typedef struct { u32 value, wait, blocked, failed; } bus_result;
 bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32 size, u32 is_write, u32 value, u32 is_elw);
@@ -278,9 +291,6 @@ u32 bank_wait(memory *m, u32 offset, u64 now);
 void sim_print(sim *s, const char *text, u32 length);
 /* engine/host.c */
 void host_store(sim *s, u32 value);
-/* cv32e40p/csr.c */
-u32 csr_access(sim *s, core *c, u32 number, u32 operation, u32 operand, int writes, u64 now, u64 instructions);
-void csr_count(sim *s, core *c, const insn *ip);
 /* engine/sim.c */
 void sim_schedule(sim *s, u32 actor, u64 when);
 void sim_wake(sim *s, u32 core, u64 when, u32 value);
@@ -288,6 +298,8 @@ void sim_start_core(sim *s, u32 core, u32 pc, u64 when);
 void sim_stop_core(sim *s, u32 core, u64 now);
 void sim_fault(sim *s, u32 reason, const core *c, u32 pc, u64 cycle, u32 address, u32 size, u32 is_write);
 void *sim_allocate(sim *s, size_t bytes);
+device *sim_device(const sim *s, const device_type *type);
+int sim_is_at_work(const sim *s);
 int sim_hits_breakpoint(sim *s, core *c, u32 pc);
 /* devices/event_unit.c */
 void event_raise(sim *s, u32 core_mask, u32 line, u64 now);
@@ -312,33 +324,6 @@ u8 *pack(const u8 *data, size_t size, u8 *to);
 const u8 *unpack(u8 *data, size_t size, const u8 *from);
 /* engine/activity.c */
 void activity_until(const sim *s, u64 now, activity *a);
-/* neureka/neureka.c */
-void neureka_activity(const device *d, u64 now, activity *a);
-/* ita/ita.c */
-u32 ita_busy(const sim *s);
-u32 ita_events(const sim *s);
-void ita_clear_events(sim *s, u32 bits);
-int ita_conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_write);
-void ita_activity(const device *d, u64 now, activity *a);
-/* ita/itapool.c */
-int itapool_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-int itapool_is_busy(const sim *s);
-/* devices/mchan.c */
-u64 mchan_bytes(const device *d);
-int mchan_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-/* snitch/xdma.c */
-u64 xdma_bytes(const device *d);
-int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-/* mempool/cache.c */
-u64 mempool_refills(const sim *s);
-/* mempool/dma.c */
-u64 mempool_dma_bytes(const sim *s);
-int mempool_dma_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-/* devices/hyper.c */
-int hyper_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-/* user/user_device.c */
-int user_conflicts(const sim *s, u32 address, u32 size, u32 is_write);
-int user_is_working(const sim *s);
 /* engine/observe.c */
 void observe(sim *s, core *c, u32 pc, u64 now);
 void observe_begin(sim *s, const u32 *starts, u32 count, u32 tracing);
@@ -357,6 +342,4 @@ void probe_end(sim *s);
 u64 tw_now(const sim *s);
 void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall);
 u64 core_end(const core *c, u64 now, u64 *asleep);
-
-extern const device_type *const DEVICE_TYPES[];
 #endif

@@ -1,11 +1,11 @@
 /* Operand forms, kinds and numbers of the instructions in insn.def. */
 #ifndef TW_INSN_H
 #define TW_INSN_H
-#include "engine/base.h"
+#include "engine/operations.h"
 
 enum { READS_1 = 1, READS_2 = 2, READS_D = 4, READS_F1 = 8, READS_F2 = 16, READS_F3 = 32, WRITES_X = 64, WRITES_F = 128 };
 
-/* FORM(name, register use): rd = bits 11:7, rs1 = 19:15, rs2 = 24:20; the immediate is made in decode.c.
+/* FORM(name, register use): rd = bits 11:7, rs1 = 19:15, rs2 = 24:20; the immediate is made in immediate.c.
  * A trailing D means that the old destination is read. */
 #define FORMS \
     FORM(NONE, 0) \
@@ -50,15 +50,20 @@ enum { FORMS FORM_COUNT };
 enum { KINDS KIND_COUNT };
 #undef KIND
 
-/* Operations that are no instruction, then the instructions. */
+/* The instructions, behind the operations that are none. */
 enum {
-    OP_DECODE, OP_DECODE_JUMP, OP_LINE, OP_LOOP, OP_PROBE, OP_NEXT_PAGE, OP_ILLEGAL, OP_UNMAPPED, OP_FIRST,
     OP_BEFORE_FIRST = OP_FIRST - 1,
 #define I(name, ...) OP_##name,
 #include "isa/insn.def"
 #undef I
     OP_COUNT
 };
+
+static inline u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
+/* isa/immediate.c; loop_unit: bytes per unit of a hardware loop's. */
+i32 insn_immediate(u32 word, u32 form, u32 loop_unit);
+/* isa/rvc.c */
+u32 rvc_expand(u32 half);
 
 enum { CSR_WRITE, CSR_SET, CSR_CLEAR };
 enum { CAUSE_FETCH = 1, CAUSE_ILLEGAL = 2, CAUSE_BREAKPOINT = 3, CAUSE_ECALL = 11 };

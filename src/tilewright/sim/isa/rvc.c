@@ -1,7 +1,6 @@
 /* Compressed instructions, rewritten as the 32-bit instruction that they stand for (0: illegal). */
-#include "engine/sim.h"
+#include "isa/insn.h"
 
-static u32 bits(u32 h, u32 high, u32 low) { return h >> low & ((1u << (high - low + 1)) - 1); }
 static u32 sign(u32 value, u32 width) { return (u32)((i32)(value << (32 - width)) >> (32 - width)); }
 static u32 low_register(u32 h, u32 at) { return 8 + bits(h, at + 2, at); }
 

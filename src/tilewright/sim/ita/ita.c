@@ -1,5 +1,6 @@
 /* ITA as an HWPE: registers, contexts, the queue of jobs, completion. */
 #include "ita/ita.h"
+#include "kinds/misuse.h"
 
 enum { TRIGGER = 0x00, ACQUIRE = 0x04, FINISHED = 0x08, STATUS = 0x0c, RUNNING = 0x10, SOFT_CLEAR = 0x14, JOB = 0x20, CONTEXTS = 4 };
 enum { COMMIT_ONLY = 1, KEEP_REGISTERS = 1, TILE_ALIGNMENT = 128, BIAS_ALIGNMENT = 64, EVENT_CORES = 16 };
@@ -138,7 +139,6 @@ static void reset(sim *s, device *d) {
     n->engine.softmax = ita_softmax_with(d->description->parameters[2]);
     n->engine.bank_bytes = n->engine.tcdm->description->bank_bytes;
     n->engine.sequencer.step = n->planned.step = STEP_IDLE;
-    s->ita = d;
 }
 
 static void soft_clear(sim *s, device *d, const access *a) {
@@ -183,18 +183,25 @@ static void write(sim *s, device *d, access *a) {
 
 /* ---- what others ask ---- */
 
-u32 ita_busy(const sim *s) { return s->ita ? ((const ita *)s->ita->state)->committed : 0; }
-u32 ita_events(const sim *s) { return s->ita ? ((const ita *)s->ita->state)->events : 0; }
-void ita_clear_events(sim *s, u32 bits) {
-    if (s->ita) ((ita *)s->ita->state)->events &= ~bits;
+extern const device_type ITA;
+static ita *unit(const sim *s) {
+    const device *d = sim_device(s, &ITA);
+    return d ? d->state : NULL;
 }
+u32 ita_busy(const sim *s) { return unit(s) ? unit(s)->committed : 0; }
+u32 ita_events(const sim *s) { return unit(s) ? unit(s)->events : 0; }
+void ita_clear_events(sim *s, u32 bits) {
+    if (unit(s)) unit(s)->events &= ~bits;
+}
+static int is_at_work(const device *d) { return ((const ita *)d->state)->committed != 0; }
 
 static int is_touched(u32 from, u32 bytes, u32 address, u32 size) { return address < from + bytes && address + size > from; }
 
 /* Does a core touch what a job that waits or runs writes, or write what it reads? */
-int ita_conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_write) {
-    const ita *n = s->ita ? s->ita->state : NULL;
-    if (!n || m != n->engine.tcdm) return 0;
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s;
+    const ita *n = d->state;
+    if (m != n->engine.tcdm) return 0;
     for (u32 i = 0; i < n->committed; i++) {
         ita_job j;
         ita_unpack(&j, n->reg[(n->first + i) % CONTEXTS]);
@@ -208,14 +215,18 @@ int ita_conflicts(const sim *s, const memory *m, u32 address, u32 size, u32 is_w
     return 0;
 }
 
-void ita_activity(const device *d, u64 now, activity *a) {
+static void count(const device *d, u64 now, activity *a) {
     const ita *n = d->state;
     a->npu_cycles = d->busy + (n->is_running && now > n->started ? now - n->started : 0);
     a->npu_macs = n->engine.macs;
     a->npu_mac_bits = 8 * n->engine.macs;
 }
 
-const device_type ITA = {"ITA", sizeof(ita), reset, read, write, tick};
+const device_type ITA = {.name = "ITA", .state_bytes = sizeof(ita), .reset = reset, .read = read, .write = write, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_MISUSE,
+    .is_at_work = is_at_work,
+    .count = count};
 
 /* Busy flag and events, as other parts of a cluster show them. */
 static void view_read(sim *s, device *d, access *a) {
@@ -233,4 +244,4 @@ static u64 no_tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type ITA_VIEW = {"ITA's busy flag and events", 0, view_reset, view_read, view_write, no_tick};
+const device_type ITA_VIEW = {.name = "ITA's busy flag and events", .state_bytes = 0, .reset = view_reset, .read = view_read, .write = view_write, .tick = no_tick};

@@ -3,6 +3,15 @@
 #define TW_ITA_H
 #include "engine/sim.h"
 
+/* Cycles. [ITA] = read from its RTL; [own] = chosen so that the published utilisation comes out (docs/ita.md) */
+enum {
+    ITA_START = 1,           /* [own] trigger to first cycle of a job, while nothing runs */
+    ITA_COMPUTE = 256,       /* [ITA] 64 rows by 4 groups of 16 columns */
+    ITA_JOB_TAIL = 11,       /* [own] of every job, beyond its cycles of computing and of access */
+    ITA_LAYER_START = 10,    /* [own] before the first job of a layer */
+    ITA_CLEAR = 10,          /* [ITA] from a soft clear until it takes registers */
+};
+
 enum { ITA_SIDE = 64, ITA_UNITS = 16, ITA_GROUPS = ITA_SIDE / ITA_UNITS, ITA_ROW = 64, ITA_TILE = ITA_SIDE * ITA_ROW, ITA_GROUP = ITA_UNITS * ITA_ROW };
 enum { ITA_BIAS_BYTES = 3 * ITA_SIDE, ITA_PORT = 128 };
 enum { ITA_REGISTERS = 17, ITA_STEPS = 8 };
@@ -91,4 +100,8 @@ u32 ita_accesses(const ita_job *j);
 u64 ita_cycles(u32 accesses);
 void ita_begin(ita_engine *e, u64 now);
 u64 ita_go_on(ita_engine *e, u64 now);
+/* ita/ita.c: of the first one, for other parts of a cluster that show them */
+u32 ita_busy(const sim *s);
+u32 ita_events(const sim *s);
+void ita_clear_events(sim *s, u32 bits);
 #endif

@@ -1,7 +1,11 @@
 /* Several ITAs behind one set of commands: a start is a whole attention head, in the arithmetic of the first generation. */
 #include "ita/ita.h"
+#include "kinds/misuse.h"
 #include "mempool/mempool.h"
 #include <stdlib.h>
+
+/* On a platform with other cores its accesses do not take banks. */
+static mempool *pool_around(const sim *s) { return s->core[0].kind == &MEMPOOL_CORE ? pool_of(s) : NULL; }
 
 enum { INSTANCE = 0x30, REGISTERS = 7, INSTANCES = 4, BLOCK = 16, LONGEST = 512, PORT = 64 };
 enum { R_STATE, R_FROM, R_TO, R_RECORD, R_S, R_E, R_P };
@@ -163,7 +167,7 @@ static void start(sim *s, device *d, u32 i, const access *a) {
     n->end[i] = a->now + ITA_START + head_cycles(r[R_S], r[R_E], r[R_P]);
     n->core[i] = a->core, n->pc[i] = a->pc;
     n->reg[i][R_STATE] = (n->reg[i][R_STATE] & ~(u32)BIT_DONE) | BIT_BUSY;
-    sim_schedule(s, d->actor, s->pool ? a->now + 1 : n->end[i]);
+    sim_schedule(s, d->actor, pool_around(s) ? a->now + 1 : n->end[i]);
 }
 
 /* The head is read and written in its last cycle. */
@@ -186,9 +190,9 @@ static void finish(sim *s, device *d, u32 i, u64 now) {
 static void take_banks(sim *s, const itapool *n, u32 i, u64 now) {
     const u32 *const r = n->reg[i];
     const core *c = &s->core[n->core[i]];
-    for (u64 at = now; s->pool && at < earlier(now + TURN, n->end[i]); at++) {
+    for (u64 at = now; pool_around(s) && at < earlier(now + TURN, n->end[i]); at++) {
         const u32 address = r[R_FROM] + (u32)((at - n->started[i]) * PORT % block_bytes(r[R_S], r[R_E], r[R_P]));
-        for (u32 word = 0; word < PORT && address + word < c->local_size; word += 4) book_bank(s->pool, address + word, at);
+        for (u32 word = 0; word < PORT && address + word < c->local_size; word += 4) book_bank(pool_around(s), address + word, at);
     }
 }
 
@@ -199,15 +203,16 @@ static u64 tick(sim *s, device *d, u64 now) {
         if (n->end[i] && n->end[i] <= now) finish(s, d, i, now);
         if (!n->end[i] || s->fault.reason) continue;
         take_banks(s, n, i, now);
-        next = earlier(next, s->pool ? earlier(n->end[i], now + TURN) : n->end[i]);
+        next = earlier(next, pool_around(s) ? earlier(n->end[i], now + TURN) : n->end[i]);
     }
     return next;
 }
 
 /* Does a core touch what a head writes, or write what it reads? */
-int itapool_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    const itapool *n = s->itapool ? s->itapool->state : NULL;
-    for (u32 i = 0; n && i < INSTANCES; i++) {
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)m;
+    const itapool *n = d->state;
+    for (u32 i = 0; i < INSTANCES; i++) {
         const u32 *const r = n->reg[i], inputs = r[R_S] * r[R_E];
         if (!n->end[i]) continue;
         if (overlaps(address, size, r[R_TO], inputs)) return 1;
@@ -217,9 +222,9 @@ int itapool_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
     return 0;
 }
 
-int itapool_is_busy(const sim *s) {
-    const itapool *n = s->itapool ? s->itapool->state : NULL;
-    return n && (n->end[0] || n->end[1] || n->end[2] || n->end[3]);
+static int is_at_work(const device *d) {
+    const itapool *n = d->state;
+    return n->end[0] || n->end[1] || n->end[2] || n->end[3];
 }
 
 static void read(sim *s, device *d, access *a) {
@@ -239,9 +244,9 @@ static void write(sim *s, device *d, access *a) {
     if (index == R_STATE && (a->value & BIT_START)) start(s, d, i, a);
 }
 
-static void reset(sim *s, device *d) {
-    memset(d->state, 0, sizeof(itapool));
-    s->itapool = d;
-}
+static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(itapool)); }
 
-const device_type ITAPOOL = {"ITAPool", sizeof(itapool), reset, read, write, tick};
+const device_type ITAPOOL = {.name = "ITAPool", .state_bytes = sizeof(itapool), .reset = reset, .read = read, .write = write, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_MISUSE,
+    .is_at_work = is_at_work};

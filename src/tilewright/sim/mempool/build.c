@@ -3,8 +3,7 @@
 
 static size_t cache_bytes(u32 sets, u32 ways) { return sets * (ways * sizeof(cache_line) + sizeof(u32)) + 256; }
 
-size_t mempool_bytes(const platform_group *g) {
-    if (g->flavour != FLAVOUR_MEMPOOL) return 0;
+static size_t bytes(const platform_group *g) {
     const size_t per_tile = sizeof(tile) + sizeof(tile_ports) + cache_bytes(MEMPOOL_TILE_SETS, MEMPOOL_TILE_WAYS);
     return sizeof(mempool) + g->tiles * per_tile + MOST_TILE_GROUPS * cache_bytes(MEMPOOL_GROUP_SETS, MEMPOOL_GROUP_WAYS) +
            g->cores * (sizeof(mempool_core) + 64) + 4096;
@@ -23,10 +22,9 @@ static void reset_regions(mempool *p) {
     p->region_end[0] = ~0u;
 }
 
-void mempool_build(sim *s, u32 group) {
+static void build_group(sim *s, u32 group) {
     const platform_group *g = &s->description.group[group];
-    if (g->flavour != FLAVOUR_MEMPOOL) return;
-    mempool *p = s->pool = sim_allocate(s, sizeof *p);
+    mempool *p = s->own = sim_allocate(s, sizeof *p);
     p->tiles = g->tiles;
     p->tile_mask = g->tiles - 1;
     p->group_shift = (u32)__builtin_ctz(g->tiles_per_group);
@@ -47,14 +45,20 @@ static u32 tile_of_core(const platform_group *g, u32 index) {
     return place / g->tiles_with_cores * g->tiles_per_group + place % g->tiles_with_cores;
 }
 
-mempool_core *mempool_core_new(sim *s, u32 group, u32 index) {
-    const platform_group *g = &s->description.group[group];
-    mempool_core *k = &s->pool->core[index];
+static void build_core(sim *s, core *c, u32 index) {
+    const platform_group *g = &s->description.group[c->group];
+    mempool_core *k = c->own = &pool_of(s)->core[index];
     k->most_accesses = g->loads_in_flight;
     k->tile = tile_of_core(g, index);
-    k->group = k->tile >> s->pool->group_shift;
+    k->group = k->tile >> pool_of(s)->group_shift;
     k->line = NO_LINE;
     memset(k->buffer, 0xff, sizeof k->buffer);
     memset(k->at_hand, 0xff, sizeof k->at_hand);
-    return k;
 }
+
+static void count(const sim *s, activity *a) { a->shared_refills = mempool_refills(s); }
+
+static const core_timing TIMING = {0}; /* all of it is in mempool/timing.h */
+
+const core_kind MEMPOOL_CORE = {.timing = &TIMING, .run = mempool_run, .decode = mempool_decode, .place = mempool_place,
+    .bytes = bytes, .build_group = build_group, .build_core = build_core, .count = count, .keeps_order = 1};

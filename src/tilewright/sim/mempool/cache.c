@@ -22,19 +22,19 @@ static int is_declared(const mempool *p, u32 address) {
 
 /* A line of the tile's cache that is not there: from the group's cache, or from memory. */
 static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
-    mempool *p = s->pool;
+    mempool *p = pool_of(s);
     u32 address = line * MEMPOOL_LINE_BYTES, offset;
     memory *m = bus_memory(s, c->group, address, MEMPOOL_LINE_BYTES, &offset);
     u32 latency = m ? m->description->fetch_latency[c->group] : 0;
     if (!is_declared(p, address)) {
         if (m) m->fetched_lines += MEMPOOL_LINE_BYTES / FETCH_LINE_BYTES;
-        return book_outside(p, c->pool->group, now) + latency;
+        return book_outside(p, core_of(c)->group, now) + latency;
     }
-    line_cache *k = &p->group_cache[c->pool->group];
+    line_cache *k = &p->group_cache[core_of(c)->group];
     u32 wide = address / MEMPOOL_GROUP_LINE_BYTES;
     cache_line *found = find(k, wide);
     if (found) return later(found->ready, now) + MEMPOOL_GROUP_FETCH;
-    u64 ready = book_outside(p, c->pool->group, now + MEMPOOL_GROUP_FETCH) + latency;
+    u64 ready = book_outside(p, core_of(c)->group, now + MEMPOOL_GROUP_FETCH) + latency;
     if (m) m->fetched_lines += MEMPOOL_GROUP_LINE_BYTES / FETCH_LINE_BYTES;
     keep(k, wide, ready);
     return ready;
@@ -42,8 +42,8 @@ static u64 from_below(sim *s, const core *c, u32 line, u64 now) {
 
 /* When a line comes that is not in the core's buffer. */
 static u64 from_tile(sim *s, const core *c, u32 line, u64 now) {
-    tile *own = &s->pool->tile[c->pool->tile];
-    u64 asked = book_fetch(s->pool, c->pool->tile, now);
+    tile *own = &pool_of(s)->tile[core_of(c)->tile];
+    u64 asked = book_fetch(pool_of(s), core_of(c)->tile, now);
     cache_line *found = find(&own->cache, line);
     if (found) return later(found->ready, asked) + MEMPOOL_TILE_FETCH;
     u64 ready = from_below(s, c, line, asked + MEMPOOL_TILE_FETCH);
@@ -60,7 +60,7 @@ static i32 in_buffer(const mempool_core *k, u32 line) {
 static void forget_at_hand(mempool_core *k) { memset(k->at_hand, 0xff, sizeof k->at_hand); }
 
 static i32 take(sim *s, const core *c, u32 line, u64 now) {
-    mempool_core *k = c->pool;
+    mempool_core *k = core_of(c);
     u32 at = k->next_line++ % MEMPOOL_BUFFER_LINES;
     k->buffer[at] = line;
     k->arrives[at] = from_tile(s, c, line, now);
@@ -76,7 +76,7 @@ static int goes_on(sim *s, const core *c, u32 line) {
 
 /* A core comes to another line: when its instructions are there. The line behind it is fetched ahead, unless this one jumps back. */
 u64 mempool_fetch(sim *s, core *c, insn *ip, u64 now) {
-    mempool_core *k = c->pool;
+    mempool_core *k = core_of(c);
     const u32 line = ip->pc / MEMPOOL_LINE_BYTES;
     i32 at = in_buffer(k, line);
     if (at < 0) at = take(s, c, line, now);
@@ -91,11 +91,11 @@ static void forget(line_cache *k) { memset(k->line, 0, k->sets * k->ways * sizeo
 
 /* Code has changed. */
 void mempool_flush(sim *s) {
-    mempool *p = s->pool;
+    mempool *p = pool_of(s);
     for (u32 i = 0; i < p->tiles; i++) forget(&p->tile[i].cache);
     for (u32 i = 0; i < p->groups; i++) forget(&p->group_cache[i]);
     for (u32 i = 0; i < s->cores; i++) {
-        mempool_core *k = s->core[i].pool;
+        mempool_core *k = core_of(&s->core[i]);
         k->line = NO_LINE;
         for (u32 j = 0; j < MEMPOOL_BUFFER_LINES; j++) k->buffer[j] = NO_LINE;
         forget_at_hand(k);
@@ -105,6 +105,6 @@ void mempool_flush(sim *s) {
 /* Lines that the tiles' caches have taken. */
 u64 mempool_refills(const sim *s) {
     u64 refills = 0;
-    for (u32 i = 0; i < s->pool->tiles; i++) refills += s->pool->tile[i].cache.refills;
+    for (u32 i = 0; i < pool_of(s)->tiles; i++) refills += pool_of(s)->tile[i].cache.refills;
     return refills;
 }

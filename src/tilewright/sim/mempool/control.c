@@ -1,6 +1,7 @@
 /* MemPool's control registers: the end of a run, waking cores, what there is, regions of code for the groups' caches.
  * ITAPool has an older, shorter list. */
 #include "mempool/mempool.h"
+#include "kinds/misuse.h"
 
 enum { EVERYBODY = ~0 };
 enum { R_NONE, R_EXIT, R_WAKE, R_WAKE_TILES, R_WAKE_GROUPS, R_STRIDE, R_OFFSET, R_L1_START, R_L1_END, R_CORES, R_CACHE_ON, R_CACHE_FLUSH,
@@ -31,8 +32,8 @@ void mempool_wake(sim *s, u32 id, u64 when) {
         sim_wake(s, id, later(when, c->wait_since + 1), 0);
         return;
     }
-    c->pool->wakes++;
-    c->pool->woken_at = when;
+    core_of(c)->wakes++;
+    core_of(c)->woken_at = when;
 }
 
 static void wake_all(sim *s, const control *k, u64 when) {
@@ -41,15 +42,15 @@ static void wake_all(sim *s, const control *k, u64 when) {
 
 static void wake_tiles(sim *s, u32 group, u32 tiles, u64 when) {
     for (u32 i = 0; i < s->cores; i++) {
-        const mempool_core *k = s->core[i].pool;
-        if (k->group == group && tiles >> (k->tile & ((1u << s->pool->group_shift) - 1)) & 1) mempool_wake(s, i, when);
+        const mempool_core *k = core_of(&s->core[i]);
+        if (k->group == group && tiles >> (k->tile & ((1u << pool_of(s)->group_shift) - 1)) & 1) mempool_wake(s, i, when);
     }
 }
 
 static void end_run(sim *s, control *k, const access *a) {
     k->status = a->value;
     if (!(a->value & 1)) return;
-    check_misuse(s, MISUSE_UNIT_LEFT, user_is_working(s) || mempool_dma_is_busy(s) || itapool_is_busy(s), a);
+    check_misuse(s, MISUSE_UNIT_LEFT, sim_is_at_work(s), a);
     if (s->fault.reason) return;
     s->exited = 1;
     s->exit_code = a->value >> 1;
@@ -70,15 +71,15 @@ static void write(sim *s, device *d, access *a) {
         break;
     case R_WAKE_TILES: wake_tiles(s, at.which, a->value, when); break;
     case R_WAKE_GROUPS:
-        for (u32 g = 0; g < s->pool->groups; g++)
+        for (u32 g = 0; g < pool_of(s)->groups; g++)
             if (a->value >> g & 1) wake_tiles(s, g, ~0u, when);
         break;
     case R_STRIDE: k->stride = a->value; break;
     case R_OFFSET: k->offset = a->value; break;
-    case R_CACHE_ON: s->pool->cache_on = a->value & 1; break;
+    case R_CACHE_ON: pool_of(s)->cache_on = a->value & 1; break;
     case R_CACHE_FLUSH: mempool_flush(s); break;
-    case R_REGION_START: s->pool->region_start[at.which] = a->value; break;
-    case R_REGION_END: s->pool->region_end[at.which] = a->value; break;
+    case R_REGION_START: pool_of(s)->region_start[at.which] = a->value; break;
+    case R_REGION_END: pool_of(s)->region_end[at.which] = a->value; break;
     default: break;
     }
 }
@@ -95,9 +96,9 @@ static void read(sim *s, device *d, access *a) {
     case R_L1_START: a->value = l1->base; break;
     case R_L1_END: a->value = l1->base + l1->size; break;
     case R_CORES: a->value = s->cores; break;
-    case R_CACHE_ON: a->value = s->pool->cache_on; break;
-    case R_REGION_START: a->value = s->pool->region_start[at.which]; break;
-    case R_REGION_END: a->value = s->pool->region_end[at.which]; break;
+    case R_CACHE_ON: a->value = pool_of(s)->cache_on; break;
+    case R_REGION_START: a->value = pool_of(s)->region_start[at.which]; break;
+    case R_REGION_END: a->value = pool_of(s)->region_end[at.which]; break;
     default: a->value = 0;
     }
 }
@@ -112,4 +113,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type MEMPOOL_CONTROL = {"MemPool's registers", sizeof(control), reset, read, write, tick};
+const device_type MEMPOOL_CONTROL = {.name = "MemPool's registers", .state_bytes = sizeof(control), .reset = reset, .read = read, .write = write, .tick = tick};

@@ -4,43 +4,10 @@
  * another, memory changes in an order that programs can see on hardware, and arbitration is by slots_book(). One instruction issues
  * each cycle, in order, when its operands are there and what it writes is not under way. */
 #include "mempool/mempool.h"
+#include "isa/dispatch.h"
 #include "isa/semantics.h"
 
-#define X(field) c->x[ip->field]
-#define B_NONE 0u
-#define B_U (u32)ip->imm
-#define B_J (u32)ip->imm
-#define B_IMM (u32)ip->imm
-#define B_U5 (u32)ip->imm
-#define B_R1 0u
-#define B_RR X(rs2)
-#define B_RRD X(rs2)
-#define B_BR X(rs2)
-#define B_BRI ((u32)((i32)((u32)ip->rs2 << 27) >> 27))
-#define B_ST (u32)ip->imm
-#define B_STR X(rd)
-#define B_POST (u32)ip->imm
-#define B_POSTR X(rs2)
-#define B_SCH ((X(rs2) & 0xffff) * 0x10001)
-#define B_SCHD B_SCH
-#define B_SCB ((X(rs2) & 0xff) * 0x1010101)
-#define B_SCBD B_SCB
-#define B_VSH (u32)ip->imm
-#define B_VSHD (u32)ip->imm
-#define B_VSB (u32)ip->imm
-#define B_VSBD (u32)ip->imm
-#define B_VUH (u32)ip->imm
-#define B_VUHD (u32)ip->imm
-#define B_VUB (u32)ip->imm
-#define B_VUBD (u32)ip->imm
-#define B_VI (u32)ip->imm
-#define B_VID (u32)ip->imm
-
-/* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
-#define APART() __asm__ volatile("" : : "i"(__COUNTER__))
-#define NEXT do { ip += 2; APART(); goto *table[ip->op]; } while (0)
-#define SUSPEND(label) do { c->resume = (label); goto suspend; } while (0)
-#define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) SUSPEND((void *)plain[ip->real]); } while (0)
+#define NEXT NEXT_LONG
 #define USES(form, what) (FORM_USE[FORM_##form] & (what))
 /* By a branch, so that the processor guesses that there is no wait. */
 #define WAIT_FOR(reg) do { const u64 when = k->ready[reg]; t = when > t ? when : t; } while (0)
@@ -69,7 +36,6 @@
 
 /* Memory: plain accesses to L1 inline, everything else by mempool_access(). */
 #define IS_LOCAL(type) (LIKELY(address < c->local_size) && LIKELY(!(address & (sizeof(type) - 1))))
-#define SIZE_INDEX(type) (sizeof(type) >> 1) /* of 1, 2, 4 bytes */
 /* Only some accesses may be under way: hold the next one back until an earlier one is done. Those that take as few cycles never fill
  * the room, so only longer ones are noted. */
 #define WAIT_ROOM() do { if (UNLIKELY(t < k->room)) { c->stall[STALL_MEMORY] += k->room - t; t = k->room; } WAIT_TURN(); } while (0)
@@ -105,9 +71,9 @@
 #define END_ATOMIC(value) do { X(rd) = (value); r.ready += MEMPOOL_ATOMIC; k->ready[ip->rd] = r.ready; TAKE_TIME(r); } while (0)
 #define HANDLE_LR(form, ...) { ATOMIC(form); THROUGH_BUS(u32, 0, 0); \
     c->reservation = address; c->reserved = 1; c->reserved_value = r.value; END_ATOMIC(r.value); NEXT; }
-#define HANDLE_SC(form, ...) { ATOMIC(form); const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL; \
+#define HANDLE_SC(form, ...) { ATOMIC(form); const int holds = is_still_reserved(s, c, address); \
     c->reserved = 0; \
-    if (at && !memcmp(at, &c->reserved_value, 4)) { THROUGH_BUS(u32, 1, X(rs2)); END_ATOMIC(0); NEXT; } \
+    if (holds) { THROUGH_BUS(u32, 1, X(rs2)); END_ATOMIC(0); NEXT; } \
     THROUGH_BUS(u32, 0, 0); END_ATOMIC(1); NEXT; }
 #define HANDLE_AMO(form, ...) { ATOMIC(form); u32 B = X(rs2), R; THROUGH_BUS(u32, 0, 0); const u32 M = r.value; __VA_ARGS__; \
     u32 offset; memory *m = bus_memory(s, c->group, address, 4, &offset); \
@@ -117,7 +83,6 @@
 
 #define HANDLE_CSR(form, operation) { SETTLE(form); u32 operand = FORM_##form == FORM_CSRI ? ip->rs1 : X(rs1); \
     X(rd) = mempool_csr(c, (u32)ip->imm, operation, operand, operation == CSR_WRITE || ip->rs1, t, n); n++; t++; NEXT; }
-#define HANDLE_TRAP(form, number) { cause = number; goto trap; }
 #define HANDLE_MRET(form, ...) { n++; t++; ip = code_at(s, c->group, c->mepc); goto jumped; }
 #define HANDLE_WFI(form, ...) { WAIT_TURN(); if (!k->wakes) { c->wait_rd = ZERO_SINK; goto block; } \
     k->wakes--; n++; t++; if (t < k->woken_at) { c->stall[STALL_SLEEP] += k->woken_at - t; t = k->woken_at; } NEXT; }
@@ -157,7 +122,7 @@ static u64 flipped(u64 bits, u32 flip) {
 
 /* Time moves on, and those who act then get in line: in every turn in another order, so that nobody is preferred. 0 if there are none. */
 static int form_line(sim *s) {
-    mempool *p = s->pool;
+    mempool *p = pool_of(s);
     u64 words[ACTOR_WORDS];
     if (!s->queue.ready && !queue_advance(&s->queue)) return 0;
     const u32 count = (s->cores + s->devices + 63) / 64;
@@ -181,12 +146,12 @@ static u32 actor_in_line(const mempool *p, u32 word, u64 bits) {
 static void expect(const core *c, const mempool_core *k) {
     for (u32 at = 0; at < sizeof c->x; at += LINE) __builtin_prefetch((const u8 *)c + at);
     for (u32 at = 0; at < sizeof k->ready + LINE; at += LINE) __builtin_prefetch((const u8 *)k + at);
-    __builtin_prefetch(&c->ip), __builtin_prefetch(&c->local), __builtin_prefetch(c->counted), __builtin_prefetch(&c->pool);
+    __builtin_prefetch(&c->ip), __builtin_prefetch(&c->local), __builtin_prefetch(c->counted), __builtin_prefetch(&c->own);
 }
 
 /* The first in line, which is not empty. */
-static u32 next_actor(sim *s) {
-    mempool *p = s->pool;
+static u32 next_in_line(sim *s) {
+    mempool *p = pool_of(s);
     const u32 word = (u32)__builtin_ctzll(p->in_line);
     const u64 bits = p->line[word], rest = p->line[word] = bits & (bits - 1);
     if (!rest) p->in_line &= p->in_line - 1;
@@ -201,7 +166,7 @@ static void await_turn(sim *s, const core *c) { queue_push(&s->queue, c->id, c->
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
-        if (!s->pool->in_line && !form_line(s)) {
+        if (!pool_of(s)->in_line && !form_line(s)) {
             sim_fault(s, FAULT_DEADLOCK, NULL, 0, s->queue.now, 0, 0, 0);
             return NULL;
         }
@@ -210,18 +175,14 @@ static core *next_core(sim *s) {
             sim_fault(s, FAULT_LIMIT, NULL, 0, now, 0, 0, 0);
             return NULL;
         }
-        const u32 actor = s->running = next_actor(s);
+        const u32 actor = s->running = next_in_line(s);
         if (actor >= s->cores) {
-            device *d = &s->device[actor - s->cores];
-            if (d->next != now) continue;
-            d->next = NEVER;
-            sim_schedule(s, actor, d->type->tick(s, d, now));
-            if (UNLIKELY(s->fault.reason)) return NULL;
+            if (!device_turn(s, actor, now)) return NULL;
             continue;
         }
-        if (now - s->pool->turn >= TURN) book_turn(s->pool, now - now % TURN);
+        if (now - pool_of(s)->turn >= TURN) book_turn(pool_of(s), now - now % TURN);
         core *c = &s->core[actor];
-        if (UNLIKELY(c->status != CORE_RUNNING || c->t - s->pool->turn >= TURN)) continue;
+        if (UNLIKELY(c->status != CORE_RUNNING || c->t - pool_of(s)->turn >= TURN)) continue;
         if (LIKELY(!s->is_locked) || c->id == s->only_core) return c;
         c->t += TURN;
         await_turn(s, c);
@@ -230,7 +191,7 @@ static core *next_core(sim *s) {
 
 /* The core that was stopped in its turn goes on first, so that results do not depend on stops. */
 static core *begin_turn(sim *s) {
-    mempool *p = s->pool;
+    mempool *p = pool_of(s);
     core *c = p->unfinished ? &s->core[p->unfinished - 1] : NULL;
     p->unfinished = 0;
     if (c && c->status == CORE_RUNNING && !(s->is_locked && c->id != s->only_core)) return c;
@@ -240,20 +201,18 @@ static core *begin_turn(sim *s) {
 
 void mempool_run(sim *s) {
     static const void *const plain[MP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE, L_ILLEGAL),
 #define RV(name, ...) [MP_##name] = &&L_##name,
 #include "mempool/mempool.def"
 #undef RV
     };
     static const void *const hooked[MP_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE, L_ILLEGAL),
 #define RV(name, ...) [MP_##name] = &&L_hook,
 #include "mempool/mempool.def"
 #undef RV
     };
-    mempool *const p = s->pool;
+    mempool *const p = pool_of(s);
     const void *const *table = plain;
     core *c = NULL;
     mempool_core *k = NULL;
@@ -269,7 +228,7 @@ suspend:
     await_turn(s, c);
 pick:
     if (!(c = begin_turn(s))) return;
-    k = c->pool;
+    k = core_of(c);
     horizon = p->turn + TURN;
     p->used |= 1ull << k->tile;
     ip = c->ip;

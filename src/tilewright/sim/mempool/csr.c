@@ -17,8 +17,8 @@ static u32 *plain(core *c, u32 number) {
     case CSR_MEPC: return &c->mepc;
     case CSR_MCAUSE: return &c->mcause;
     case CSR_MTVAL: return &c->mtval;
-    case CSR_TRACE: return &c->pool->trace;
-    case CSR_STACK_LIMIT: return &c->pool->stack_limit;
+    case CSR_TRACE: return &core_of(c)->trace;
+    case CSR_STACK_LIMIT: return &core_of(c)->stack_limit;
     default: return NULL;
     }
 }

@@ -12,8 +12,6 @@ enum { ROWS = sizeof TABLE / sizeof TABLE[0] };
 static const u8 FORM_USE[] = {FORMS};
 #undef FORM
 
-static u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
-
 static const table_row *find_row(u32 word) {
     for (const table_row *row = TABLE; row < TABLE + ROWS; row++)
         if ((word & row->mask) == row->match) return row;
@@ -21,7 +19,8 @@ static const table_row *find_row(u32 word) {
 }
 
 /* Where control comes in: a new line is fetched first, a probe is passed first. */
-void mempool_place(sim *s, insn *slot) {
+void mempool_place(sim *s, u32 group, insn *slot) {
+    (void)group;
     slot->start = slot->entry = probe_is_at(s, slot->pc) ? OP_PROBE : slot->real;
     slot->op = slot->pc % MEMPOOL_LINE_BYTES ? slot->start : OP_LINE;
 }
@@ -50,5 +49,5 @@ void mempool_decode(sim *s, u32 group, insn *slot) {
     keep_zero(slot, row->kind);
     if ((row->kind == KIND_BRANCH || row->kind == KIND_JAL) && slot->imm < 0) line_start(slot)->flags |= INSN_TURNS;
     if (row->kind == KIND_BRANCH || row->kind == KIND_JAL) insn_place_branch(slot);
-    mempool_place(s, slot);
+    mempool_place(s, group, slot);
 }

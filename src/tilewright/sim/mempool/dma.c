@@ -1,5 +1,6 @@
 /* MemPool's DMA: bytes between L1 and L2, one transfer at a time, some bytes each cycle. A launch waits for the transfer before it. */
 #include "mempool/mempool.h"
+#include "kinds/misuse.h"
 
 enum { R_SOURCE, R_DESTINATION, R_BYTES, R_CONFIGURATION, R_STATUS, R_LAUNCH, R_DONE };
 enum { MOST_TRANSFERS = 1024, TRACKS = 16, WORD = 4, WIDEST = 1024 };
@@ -14,10 +15,9 @@ typedef struct {
     u64 total;
 } engine;
 
-static engine *engine_of(const sim *s) { return s->pool->dma->state; }
 static transfer *current(engine *e) { return &e->queue[e->first % MOST_TRANSFERS]; }
-int mempool_dma_is_busy(const sim *s) { return s->pool && s->pool->dma && engine_of(s)->used; }
-u64 mempool_dma_bytes(const sim *s) { return s->pool && s->pool->dma ? engine_of(s)->total : 0; }
+static int is_at_work(const device *d) { return ((const engine *)d->state)->used != 0; }
+static void count(const device *d, u64 now, activity *a) { (void)now, a->dma_bytes = ((const engine *)d->state)->total; }
 
 static u64 cycles_of(const engine *e, u32 bytes) { return (bytes + e->per_cycle - 1) / e->per_cycle; }
 static u64 end_of(const engine *e, const transfer *t) { return t->from + cycles_of(e, t->bytes); }
@@ -57,7 +57,7 @@ static memory *side(sim *s, const transfer *t, u32 address, u32 bytes, u32 is_wr
 /* Every word takes its bank for a cycle; the engine itself does not wait. */
 static void take_banks(sim *s, const memory *m, u32 offset, u32 bytes, u64 now) {
     if (m->data != s->core[0].local) return;
-    for (u32 at = offset; at < offset + bytes; at += WORD) book_bank(s->pool, at, now);
+    for (u32 at = offset; at < offset + bytes; at += WORD) book_bank(pool_of(s), at, now);
 }
 
 static int move(sim *s, engine *e, const transfer *t, u32 bytes, u64 now) {
@@ -137,9 +137,9 @@ static void read(sim *s, device *d, access *a) {
 static int overlaps(u32 a, u32 a_size, u32 b, u32 b_size) { return a < b + b_size && b < a + a_size; }
 
 /* Does a core touch what is being moved? */
-int mempool_dma_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    if (!mempool_dma_is_busy(s)) return 0;
-    const engine *e = engine_of(s);
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)m;
+    const engine *e = d->state;
     for (u32 i = 0; i < e->used; i++) {
         const transfer *t = &e->queue[(e->first + i) % MOST_TRANSFERS];
         if (overlaps(address, size, t->destination, t->bytes) || (is_write && overlaps(address, size, t->source, t->bytes))) return 1;
@@ -148,10 +148,14 @@ int mempool_dma_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
 }
 
 static void reset(sim *s, device *d) {
+    (void)s;
     engine *e = d->state;
     memset(e, 0, sizeof *e);
     e->per_cycle = d->description->parameters[0];
-    s->pool->dma = d;
 }
 
-const device_type MEMPOOL_DMA = {"MemPool's DMA", sizeof(engine), reset, read, write, tick};
+const device_type MEMPOOL_DMA = {.name = "MemPool's DMA", .state_bytes = sizeof(engine), .reset = reset, .read = read, .write = write, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_TRANSFER,
+    .is_at_work = is_at_work,
+    .count = count};

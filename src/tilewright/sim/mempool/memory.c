@@ -1,5 +1,6 @@
 /* Loads and stores of MemPool's cores that are not plain ones to L1: L2, registers, and all while something is checked. */
 #include "mempool/mempool.h"
+#include "kinds/misuse.h"
 
 extern const device_type USER_DEVICE;
 
@@ -13,14 +14,14 @@ static mempool_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 ad
     return (mempool_result){.failed = 1};
 }
 
-static u64 outside(sim *s, const core *c, u32 latency, u64 now) { return book_outside(s->pool, c->pool->group, now) + latency; }
+static u64 outside(sim *s, const core *c, u32 latency, u64 now) { return book_outside(pool_of(s), core_of(c)->group, now) + latency; }
 
 static mempool_result memory_access(sim *s, core *c, memory *m, u32 pc, u64 now, u32 address, u32 size, u32 is_write, u32 value) {
     u32 offset = address - m->base, objection = UNLIKELY(s->checker.checks) ? check_access(s, m, address, size, is_write) : FAULT_NONE;
     if (UNLIKELY(objection)) return fails(s, c, objection, pc, now, address, size, is_write);
     mempool_result r = {.issued = now};
     if (m->data == c->local) {
-        const l1_time at = l1_access(s->pool, c->pool, offset, now);
+        const l1_time at = l1_access(pool_of(s), core_of(c), offset, now);
         r.issued = at.issued, r.ready = at.ready;
     } else {
         r.ready = outside(s, c, m->description->latency[c->group], now);

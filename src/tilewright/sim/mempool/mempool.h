@@ -3,7 +3,7 @@
 #define TW_MEMPOOL_H
 #include "isa/insn.h"
 #include "mempool/timing.h"
-#include "engine/sim.h"
+#include "kinds/kinds.h"
 
 enum {
     MP_BEFORE_FIRST = OP_FIRST - 1,
@@ -51,7 +51,6 @@ typedef struct mempool {
     u64 line[ACTOR_WORDS], in_line; /* who is to act in the present cycle; words of it that are not empty */
     u32 words, first_word, flip; /* the order of the line */
     u32 unfinished;     /* the core that was stopped in the middle of its turn, counted from 1 */
-    struct device *dma;
 } mempool;
 
 typedef struct mempool_core {
@@ -69,13 +68,12 @@ typedef struct mempool_core {
     u64 woken_at;       /* the last of them */
 } mempool_core;
 
-/* mempool/build.c */
-size_t mempool_bytes(const platform_group *g);
-void mempool_build(sim *s, u32 group);
-mempool_core *mempool_core_new(sim *s, u32 group, u32 index);
+static inline mempool *pool_of(const sim *s) { return s->own; }
+static inline mempool_core *core_of(const core *c) { return c->own; }
+
 /* mempool/decode.c */
 void mempool_decode(sim *s, u32 group, insn *slot);
-void mempool_place(sim *s, insn *slot);
+void mempool_place(sim *s, u32 group, insn *slot);
 /* mempool/core.c */
 void mempool_run(sim *s);
 /* mempool/csr.c */
@@ -94,10 +92,9 @@ void mempool_object(sim *s, const core *c, u32 reason, u32 pc, u64 now, u32 addr
 /* mempool/cache.c */
 u64 mempool_fetch(sim *s, core *c, insn *ip, u64 now);
 void mempool_flush(sim *s);
+u64 mempool_refills(const sim *s);
 /* mempool/control.c */
 void mempool_wake(sim *s, u32 id, u64 when);
-/* mempool/dma.c */
-int mempool_dma_is_busy(const sim *s);
 
 /* The slot of the first instruction of a line. */
 static inline insn *line_start(insn *slot) { return slot - slot->pc % MEMPOOL_LINE_BYTES / 2; }

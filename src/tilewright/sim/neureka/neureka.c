@@ -1,6 +1,7 @@
 /* N-EUREKA: control registers and the state machine. Each step of a phase is one access and the cycles it takes.
  * Loop order: output channel tile, rows, columns, input channel tile. */
 #include "neureka/neureka.h"
+#include "kinds/misuse.h"
 
 enum { COMMIT = 0x00, ACQUIRE = 0x04, STATUS = 0x0c, RUNNING = 0x10, SOFT_CLEAR = 0x14, JOB = 0x20, LINE_DONE = 12 };
 enum { PHASE_TILE, PHASE_STREAM_IN, PHASE_LOAD_SETUP, PHASE_LOAD, PHASE_CONTROL, PHASE_VECTOR, PHASE_SHIFT, PHASE_SCALE, PHASE_BIAS,
@@ -255,7 +256,7 @@ static u64 finish(sim *s, device *d, neureka *n, u64 now) {
     return n->pending ? now + NPU_START : NEVER;
 }
 
-void neureka_activity(const device *d, u64 now, activity *a) {
+static void count(const device *d, u64 now, activity *a) {
     const neureka *n = d->state;
     a->npu_cycles = d->busy + (n->is_running && now > n->started ? now - n->started : 0);
     a->npu_macs = n->engine.macs;
@@ -318,7 +319,6 @@ static void reset(sim *s, device *d) {
     u64 macs = n->engine.macs, mac_bits = n->engine.mac_bits;
     memset(n, 0, sizeof *n);
     n->engine.macs = macs, n->engine.mac_bits = mac_bits;
-    s->npu = d;
     n->id[0] = n->id[1] = -1;
     n->engine.tcdm = &s->memory[d->description->parameters[0]];
     n->engine.wmem = &s->memory[d->description->parameters[1]];
@@ -335,4 +335,5 @@ static void write(sim *s, device *d, access *a) {
     else if (a->offset >= JOB && index < JOB_REGISTERS) n->reg[n->configured][index] = a->value;
 }
 
-const device_type NEUREKA = {"N-EUREKA", sizeof(neureka), reset, read, write, tick};
+const device_type NEUREKA = {.name = "N-EUREKA", .state_bytes = sizeof(neureka), .reset = reset, .read = read, .write = write, .tick = tick,
+    .count = count};

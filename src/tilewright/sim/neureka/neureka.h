@@ -3,6 +3,15 @@
 #define TW_NEUREKA_H
 #include "engine/sim.h"
 
+/* Sources: [c21] = calibration program that measures it; [S n] = section n of the programmer's model. Numbers are cycles. */
+enum {
+    NPU_START = 1,           /* [S 7.6] commit to first cycle of the state machine */
+    /* cycles of its phases that are no memory access [S 7.6, c21] */
+    NPU_LOAD_OVERHEAD = 6, NPU_LOAD_OVERHEAD_1X1 = 6, NPU_PREFETCH_LOAD_BIAS = 3,
+    NPU_CONTROL_1X1 = 10, NPU_CONTROL_1X1_PREFETCH = 7, NPU_CONTROL_3X3 = 6, NPU_CONTROL_DEPTHWISE = 34,
+    NPU_VECTOR_TAIL_3X3 = 8, NPU_SCALE_TAIL = 9, NPU_BIAS_LOADS = 4, NPU_BIAS_TAIL = 8, NPU_STREAM_IN_TAIL = 10, NPU_OUTPUT_TAIL_1X1 = 3,
+};
+
 enum { SIDE = 6, PIXELS = SIDE * SIDE, FIELD = SIDE + 2, LANES = 32, JOB_REGISTERS = 24, WORD_BYTES = 32 };
 enum { MODE_3X3, MODE_DEPTHWISE, MODE_1X1 };
 

@@ -1,6 +1,8 @@
 /* The peripheral registers of a Snitch cluster: performance counters that do not count, wake-up of cores,
  * ITA's busy flag and events. */
+#include "ita/ita.h"
 #include "snitch/snitch.h"
+#include "kinds/misuse.h"
 
 enum { CLINT_SET = 0x180, CLINT_CLEAR = 0x188, ITA_BUSY = 0x1a0, ITA_EVENT = 0x1a8, CLUSTER_LINE = 19, WORDS = 0x200 / 4 };
 typedef struct { u32 word[WORDS]; } control;
@@ -30,4 +32,4 @@ static u64 tick(sim *s, device *d, u64 now) {
     return NEVER;
 }
 
-const device_type SNITCH_CONTROL = {"cluster peripherals", sizeof(control), reset, read, write, tick};
+const device_type SNITCH_CONTROL = {.name = "cluster peripherals", .state_bytes = sizeof(control), .reset = reset, .read = read, .write = write, .tick = tick};

@@ -5,30 +5,14 @@
  * floating-point unit has a clock of its own: fpu_run() brings it up to a cycle, before an access of the core in that cycle,
  * and before the core steps aside. */
 #include "snitch/fpu/push.h"
+#include "kinds/misuse.h"
+#include "isa/divider.h"
+#include "isa/dispatch.h"
 #include "isa/semantics.h"
 #include "snitch/snitch.h"
-#include "snitch/steady/steady.h"
+#include "snitch/frep_fastpath/fastpath.h"
 
-#define X(field) c->x[ip->field]
-#define B_NONE 0u
-#define B_U (u32)ip->imm
-#define B_J (u32)ip->imm
-#define B_IMM (u32)ip->imm
-#define B_U5 (u32)ip->imm
-#define B_R1 0u
-#define B_RR X(rs2)
-#define B_BR X(rs2)
-#define B_ST (u32)ip->imm
-#define B_SW1 0u
-#define B_SR2 X(rs2)
-#define B_CSRI 0u
-
-/* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
-#define APART() __asm__ volatile("" : : "i"(__COUNTER__))
-#define NEXT do { ip += 2; APART(); goto *table[ip->op]; } while (0)
-#define SUSPEND(label) do { c->resume = (label); goto suspend; } while (0)
-#define RETRY() SUSPEND((void *)plain[ip->real])
-#define WAIT_TURN() do { if (UNLIKELY(t >= horizon)) RETRY(); } while (0)
+#define NEXT NEXT_LONG
 /* Hold the instruction back until its operands are there. */
 #define SETTLE() do { if (UNLIKELY(t < f->last_ready)) t = settle(c, f, ip, t); } while (0)
 #define OPERANDS(form) SETTLE(); u32 A = X(rs1), B = B_##form, N = (u32)ip->imm, PC = ip->pc, R = 0; (void)A; (void)B; (void)N; (void)PC; (void)R
@@ -63,7 +47,6 @@
 /* Where only some loads may be in flight: hold the next one back until an earlier one has returned. */
 #define WAIT_LOADS() do { if (UNLIKELY(f->most_loads)) { u64 room = f->returns[f->loads % f->most_loads]; \
     if (t < room) { c->stall[STALL_MEMORY] += room - t; t = room; } } } while (0)
-#define SIZE_INDEX(type) (sizeof(type) >> 1)
 #define HANDLE_LOAD(form, type) { SETTLE(); WAIT_LOADS(); u32 address = X(rs1) + (u32)ip->imm; WAIT_TURN(); CATCH_UP(address); \
     if (is_tcdm(c, address, sizeof(type))) { \
         u32 offset = address - c->local_base; u64 wait = snitch_port_wait(f, t); wait += tcdm_wait(c, f, offset, t + wait); \
@@ -86,8 +69,8 @@
 #define HANDLE_LR(form, ...) { SETTLE(); ATOMIC(0); THROUGH_BUS(u32, 0, 0, t); \
     c->reservation = address; c->reserved = 1; c->reserved_value = X(rd) = (u32)r.value; PAY_ATOMIC(); NEXT; }
 #define HANDLE_SC(form, ...) { SETTLE(); ATOMIC(1); \
-    const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL; c->reserved = 0; \
-    if (!at || memcmp(at, &c->reserved_value, 4)) { X(rd) = 1; n++; t++; NEXT; } \
+    const int holds = is_still_reserved(s, c, address); c->reserved = 0; \
+    if (!holds) { X(rd) = 1; n++; t++; NEXT; } \
     THROUGH_BUS(u32, 1, X(rs2), t); X(rd) = 0; PAY_ATOMIC(); NEXT; }
 #define HANDLE_AMO(form, ...) { SETTLE(); ATOMIC(1); u32 B = X(rs2), R; THROUGH_BUS(u32, 0, 0, t); u32 M = (u32)r.value; __VA_ARGS__; \
     u8 *at = bus_pointer(s, c->group, address, 4); \
@@ -98,8 +81,8 @@
 #define WAIT_FOR_UNIT(wanted) do { f->waits_for_unit = (wanted); \
     if (f->due > t) { c->stall[STALL_FPU] += f->due - t; t = f->due; } \
     RETRY(); } while (0)
-/* ... while steady/ drives it: until that is over. */
-#define WAIT_STEADY(wanted) do { f->waits_for_unit = (wanted); steady_wait(s, c); c->ip = ip, c->t = t, c->instructions = n; \
+/* ... while frep_fastpath/ drives it: until that is over. */
+#define WAIT_FASTPATH(wanted) do { f->waits_for_unit = (wanted); fastpath_wait(s, c); c->ip = ip, c->t = t, c->instructions = n; \
     c->resume = (void *)plain[ip->real]; goto pick; } while (0)
 /* Past the queue: when the unit has nothing to do any more. */
 #define WAIT_IDLE() do { if (f->used) goto unit_first; if (t < f->idle) { c->stall[STALL_FPU] += f->idle - t; t = f->idle; } } while (0)
@@ -114,7 +97,6 @@
     if (number == CSR_BARRIER) { WAIT_TURN(); CHECK_BODY(); c->ip = ip; \
         if (!snitch_barrier(s, c, t)) { c->wait_rd = ip->rd; goto block; } horizon = s->horizon; } \
     X(rd) = snitch_csr(s, c, number, operation, operand, writes, t, n); n++; t++; NEXT; }
-#define HANDLE_TRAP(form, number) { cause = number; goto trap; }
 #define HANDLE_MRET(form, ...) { n++; t++; ip = code_at(s, c->group, c->mepc); goto jumped; }
 #define HANDLE_WFI(form, ...) { WAIT_TURN(); if (f->mip & c->mie) { n++; t++; NEXT; } c->wait_rd = ZERO_SINK; goto block; }
 #define HANDLE_FENCEI(form, ...) { WAIT_TURN(); c->ip = ip; icache_flush(s, c->group); code_flush(s); n++; t++; NEXT; }
@@ -162,7 +144,7 @@
     n++; t++; NEXT; }
 
 /* Only the last core has the DMA engine. */
-#define NEEDS_DMA() do { if (UNLIKELY(!s->xdma || c->id + 1 != s->cores)) goto L_ILLEGAL; } while (0)
+#define NEEDS_DMA() do { if (UNLIKELY(!cluster_of(s)->xdma || c->id + 1 != s->cores)) goto L_ILLEGAL; } while (0)
 #define HANDLE_DMA(form, ...) { NEEDS_DMA(); SETTLE(); u32 A = X(rs1), B = B_##form; (void)A; (void)B; WAIT_TURN(); __VA_ARGS__; n++; t++; NEXT; }
 #define HANDLE_DMA_START(form, configuration) { NEEDS_DMA(); SETTLE(); WAIT_TURN(); \
     if (xdma_is_full(s)) { t++; c->stall[STALL_MEMORY]++; RETRY(); } \
@@ -197,11 +179,11 @@ static u64 converted(core *c, const snitch *f, const insn *ip, u64 t) {
 
 /* When this core does something next; when it or its unit does. */
 static u64 pending_core(const core *c) { return c->status == CORE_RUNNING ? c->t : NEVER; }
-static u64 pending(const core *c) { return earlier(pending_core(c), c->snitch->due); }
+static u64 pending(const core *c) { return earlier(pending_core(c), snitch_of(c)->due); }
 
 /* Does a core that waits for its unit go on waiting? Where it does not, nothing has changed in its place in time. */
 static int still_waits(sim *s, core *c, u64 horizon) {
-    snitch *f = c->snitch;
+    snitch *f = snitch_of(c);
     if (fpu_make_room(s, c, horizon, f->waits_for_unit) || s->fault.reason || f->due == NEVER) return f->waits_for_unit = 0;
     if (f->due > c->t) c->stall[STALL_FPU] += f->due - c->t, c->t = f->due;
     return 1;
@@ -210,31 +192,18 @@ static int still_waits(sim *s, core *c, u64 horizon) {
 /* Is it the turn of another core in the present cycle, without a debugger that holds some, or units that act beside the queue? */
 static inline int more_in_this_cycle(const sim *s) {
     const queue *q = &s->queue;
-    return q->ready && !(q->is_wide | s->is_locked | s->steady_units) && (u32)__builtin_ctzll(q->ready) < s->cores;
+    return q->ready && !(q->is_wide | s->is_locked | cluster_of(s)->units) && (u32)__builtin_ctzll(q->ready) < s->cores;
 }
 
 /* The core whose turn it is, or NULL at the end of a run; devices have their turns in between. */
 static core *next_core(sim *s) {
     for (;;) {
-        if (s->steady_units) steady_advance(s);
-        int actor = queue_pop(&s->queue);
-        u64 now = s->queue.now;
-        if (UNLIKELY(actor < 0)) {
-            sim_fault(s, FAULT_DEADLOCK, NULL, 0, now, 0, 0, 0);
-            return NULL;
-        }
-        if (UNLIKELY(now >= s->stop)) {
-            queue_push(&s->queue, (u32)actor, now);
-            sim_fault(s, FAULT_LIMIT, NULL, 0, now, 0, 0, 0);
-            return NULL;
-        }
-        s->running = (u32)actor;
+        if (cluster_of(s)->units) fastpath_advance(s);
+        const int actor = next_actor(s);
+        const u64 now = s->queue.now;
+        if (UNLIKELY(actor < 0)) return NULL;
         if ((u32)actor >= s->cores) {
-            device *d = &s->device[(u32)actor - s->cores];
-            if (d->next != now) continue;
-            d->next = NEVER;
-            sim_schedule(s, (u32)actor, d->type->tick(s, d, now));
-            if (UNLIKELY(s->fault.reason)) return NULL;
+            if (!device_turn(s, (u32)actor, now)) return NULL;
             continue;
         }
         core *c = s->by_rank[actor];
@@ -250,15 +219,13 @@ static core *next_core(sim *s) {
 
 static void run_cores(sim *s) {
     static const void *const plain[SN_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE, L_ILLEGAL),
 #define RV(name, ...) [SN_##name] = &&L_##name,
 #include "snitch/snitch.def"
 #undef RV
     };
     static const void *const hooked[SN_COUNT] = {
-        [OP_DECODE] = &&L_DECODE, [OP_DECODE_JUMP] = &&L_DECODE, [OP_LINE] = &&L_LINE, [OP_LOOP] = &&L_ILLEGAL, [OP_PROBE] = &&L_PROBE,
-        [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED,
+        SPECIAL_OPERATIONS(L_DECODE, L_ILLEGAL),
 #define RV(name, ...) [SN_##name] = &&L_hook,
 #include "snitch/snitch.def"
 #undef RV
@@ -284,7 +251,7 @@ leave: /* the unit goes on as far as it may: up to what others do, and to what t
     {
         u64 own = pending_core(c), turn = earlier(horizon, own);
         if (f->due < turn) fpu_run(s, c, turn);
-        if (steady_may_begin(f)) steady_begin(s, c);
+        if (fastpath_may_begin(f)) fastpath_begin(s, c);
         u64 next = earlier(own, f->due);
         if (next != NEVER) queue_push(&s->queue, c->rank, later(next, s->queue.now));
     }
@@ -293,7 +260,7 @@ pick:
     if (LIKELY(more_in_this_cycle(s))) {
         s->running = (u32)queue_pop(&s->queue);
         c = s->by_rank[s->running];
-        f = c->snitch;
+        f = snitch_of(c);
         if (UNLIKELY(pending(c) > s->queue.now)) { /* somebody woke it before */
             if (pending(c) != NEVER) queue_push(&s->queue, c->rank, pending(c));
             goto pick;
@@ -301,14 +268,14 @@ pick:
     } else if (!(c = next_core(s))) {
         return;
     } else {
-        f = c->snitch;
-        if (s->steady_units) goto beside_steady;
+        f = snitch_of(c);
+        if (cluster_of(s)->units) goto beside_fastpath;
     }
     horizon = s->horizon = earlier(queue_horizon(&s->queue, c->rank), stop);
 chosen:
     if (c->status != CORE_RUNNING || c->t >= horizon) goto leave;
     if (f->waits_for_unit && still_waits(s, c, horizon)) {
-        if (!steady_may_begin(f) || !steady_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
+        if (!fastpath_may_begin(f) || !fastpath_begin(s, c)) queue_push(&s->queue, c->rank, pending(c));
         goto pick;
     }
     ip = c->ip;
@@ -318,8 +285,8 @@ chosen:
     if (UNLIKELY(!c->resume)) goto check_jump;
     goto *c->resume;
 
-beside_steady: /* units that are not in the queue act in each cycle */
-    if (UNLIKELY(f->waits_for_unit && f->is_steady)) goto pick;
+beside_fastpath: /* units that are not in the queue act in each cycle */
+    if (UNLIKELY(f->waits_for_unit && f->on_fastpath)) goto pick;
     horizon = s->horizon = earlier(s->queue.now + 1, stop);
     goto chosen;
 
@@ -346,7 +313,7 @@ at_stream:
     goto stopped;
 
 unit_first: /* the instruction comes again when the unit has nothing to do any more */
-    if (f->is_steady) WAIT_STEADY(1);
+    if (f->on_fastpath) WAIT_FASTPATH(1);
     c->ip = ip;
     fpu_make_room(s, c, horizon, 1);
     horizon = s->horizon;
@@ -365,7 +332,7 @@ movers_first: /* the instruction comes again when they are up to it */
 enqueue: /* of the floating-point unit; all its instructions do the same here */
     SETTLE();
     if (UNLIKELY(f->used == FPU_QUEUE)) {
-        if (f->is_steady) WAIT_STEADY(FPU_QUEUE);
+        if (f->on_fastpath) WAIT_FASTPATH(FPU_QUEUE);
         c->ip = ip;
         fpu_make_room(s, c, horizon, FPU_QUEUE);
         horizon = s->horizon;
@@ -402,7 +369,7 @@ L_LINE:
     }
     if (t >= horizon) SUSPEND(&&check_jump);
     {
-        u32 wait = icache_plain_wait(s, c, line, t);
+        u32 wait = snitch_fetch_wait(s, c, line, t);
         c->stall[STALL_FETCH] += wait;
         f->line[1] = f->line[0];
         f->line[0] = line;
@@ -412,7 +379,7 @@ L_LINE:
 
 L_PROBE: /* what the platform has done by now is noted too */
     if (t >= horizon) SUSPEND(&&L_PROBE);
-    if (s->steady_units) steady_end_all(s, c);
+    if (cluster_of(s)->units) fastpath_end_all(s, c);
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t, n);
@@ -438,11 +405,11 @@ L_FALL_THROUGH:
 }
 
 void snitch_run(sim *s) {
-    steady y;
-    s->steady_units = 0;
-    s->steady = &y;
+    fastpath y;
+    cluster_of(s)->units = 0;
+    cluster_of(s)->fastpath = &y;
     if (s->queue.ready && s->queue.now >= s->stop) sim_fault(s, FAULT_LIMIT, NULL, 0, s->queue.now, 0, 0, 0); /* the run before looked ahead so far */
     else run_cores(s);
-    steady_end_all(s, NULL);
-    s->steady = NULL;
+    fastpath_end_all(s, NULL);
+    cluster_of(s)->fastpath = NULL;
 }

@@ -24,9 +24,9 @@ static u32 csr_read(const core *c, u32 number, u64 now, u64 instructions) {
     case CSR_MEPC: return c->mepc;
     case CSR_MCAUSE: return c->mcause;
     case CSR_MTVAL: return c->mtval;
-    case CSR_MIP: return c->snitch->mip;
-    case CSR_STREAMS: return c->snitch->streams_on;
-    case CSR_FMODE: return c->snitch->fmode;
+    case CSR_MIP: return snitch_of(c)->mip;
+    case CSR_STREAMS: return snitch_of(c)->streams_on;
+    case CSR_FMODE: return snitch_of(c)->fmode;
     case CSR_MCYCLE: case CSR_CYCLE: return (u32)now;
     case CSR_MINSTRET: case CSR_INSTRET: return (u32)instructions;
     case CSR_HART: return c->hart;
@@ -47,7 +47,7 @@ static void csr_write(core *c, u32 number, u32 value, u64 now) {
     case CSR_MCAUSE: c->mcause = value; break;
     case CSR_MTVAL: c->mtval = value; break;
     case CSR_STREAMS: streams_switch(c, value & 1, now); break;
-    case CSR_FMODE: c->snitch->fmode = value & 3; break;
+    case CSR_FMODE: snitch_of(c)->fmode = value & 3; break;
     default: break;
     }
 }
@@ -61,11 +61,11 @@ u32 snitch_csr(sim *s, core *c, u32 number, u32 operation, u32 operand, int writ
 
 /* A core comes to the barrier: 1 if it is the last one, which lets the others go on. */
 int snitch_barrier(sim *s, core *c, u64 now) {
-    c->snitch->is_at_barrier = 1;
+    snitch_of(c)->is_at_barrier = 1;
     for (u32 i = 0; i < s->cores; i++)
-        if (!s->core[i].snitch->is_at_barrier) return 0;
+        if (!snitch_of(&s->core[i])->is_at_barrier) return 0;
     for (u32 i = 0; i < s->cores; i++) {
-        s->core[i].snitch->is_at_barrier = 0;
+        snitch_of(&s->core[i])->is_at_barrier = 0;
         if (i != c->id) sim_wake(s, i, now + SNITCH_WAKE, 0);
     }
     return 1;
@@ -74,7 +74,7 @@ int snitch_barrier(sim *s, core *c, u64 now) {
 /* An interrupt line of a core goes up or down; one that is enabled ends wfi, whether or not interrupts are taken. */
 void snitch_interrupt(sim *s, u32 id, u32 line, int is_up, u64 now) {
     core *c = &s->core[id];
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     n->mip = is_up ? n->mip | 1u << line : n->mip & ~(1u << line);
     if ((n->mip & c->mie) && c->status == CORE_WAITING && !n->is_at_barrier) sim_wake(s, id, now + SNITCH_WAKE, 0);
 }

@@ -18,8 +18,6 @@ static const u8 WHERE[] = {SNITCH_KINDS};
 u32 snitch_kind(u32 op) { return op < OP_FIRST ? SNITCH_NOP : TABLE[op - OP_FIRST].kind; }
 int snitch_is_in_core(u32 op) { return WHERE[snitch_kind(op)] == IN_CORE; }
 
-static u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
-
 static i32 immediate(u32 w, u32 form) {
     switch (form) {
     case FORM_U: return (i32)(w & 0xfffff000);
@@ -47,14 +45,9 @@ static u32 float_registers(const insn *slot) {
     return rd | rs1 << 8 | rs2 << 16 | rs3 << 24;
 }
 
-static void place_branch(insn *slot) {
-    u32 target = slot->pc + (u32)slot->imm;
-    if (target >> PAGE_BITS == slot->pc >> PAGE_BITS) slot->imm = slot->imm / 2 * (i32)sizeof *slot;
-    else slot->flags |= INSN_FAR;
-}
-
 /* Where control comes in: a new line is fetched first, a probe is passed first. */
-void snitch_place(sim *s, insn *slot) {
+void snitch_place(sim *s, u32 group, insn *slot) {
+    (void)group;
     slot->start = slot->entry = probe_is_at(s, slot->pc) ? OP_PROBE : slot->real;
     slot->op = slot->pc % SNITCH_LINE_BYTES ? slot->start : OP_LINE;
 }
@@ -74,7 +67,7 @@ void snitch_decode(sim *s, u32 group, insn *slot) {
     slot->dep = FORM_USE[row->form];
     if (row->mask & RS2_FIELD) slot->dep &= (u8)~(READS_2 | READS_F2); /* it says what to do */
     if ((slot->dep & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
-    if (row->kind == SNITCH_BRANCH || row->kind == SNITCH_JAL) place_branch(slot);
+    if (row->kind == SNITCH_BRANCH || row->kind == SNITCH_JAL) insn_place_branch(slot);
     slot->floats = float_registers(slot);
-    snitch_place(s, slot);
+    snitch_place(s, group, slot);
 }

@@ -1,5 +1,6 @@
 /* Loads and stores of Snitch cores: up to 8 bytes, timed by the path to what they reach. */
 #include "snitch/snitch.h"
+#include "kinds/misuse.h"
 
 static snitch_result fails(sim *s, core *c, u32 reason, u32 pc, u64 now, u32 address, u32 size, u32 is_write) {
     sim_fault(s, reason, c, pc, now, address, size, is_write);
@@ -11,8 +12,8 @@ static snitch_result memory_access(sim *s, core *c, memory *m, u32 pc, u64 now, 
     u32 offset = address - m->base, objection = UNLIKELY(s->checker.checks) ? check_access(s, m, address, size, is_write) : FAULT_NONE;
     if (UNLIKELY(objection)) return fails(s, c, objection, pc, now, address, size, is_write);
     snitch_result r = {.latency = m->description->latency[c->group]};
-    if (!r.latency) r.wait = (u32)excess(m->free[(offset >> c->snitch->bank_shift) % m->banks], now);
-    if (!r.latency) m->free[(offset >> c->snitch->bank_shift) % m->banks] = now + r.wait + 1;
+    if (!r.latency) r.wait = (u32)excess(m->free[(offset >> snitch_of(c)->bank_shift) % m->banks], now);
+    if (!r.latency) m->free[(offset >> snitch_of(c)->bank_shift) % m->banks] = now + r.wait + 1;
     c->memory_bytes[m - s->memory] += size;
     c->memory_words[m - s->memory]++;
     if (!is_write) memcpy(&r.value, m->data + offset, size);

@@ -2,7 +2,7 @@
 #ifndef TW_SNITCH_H
 #define TW_SNITCH_H
 #include "isa/insn.h"
-#include "engine/sim.h"
+#include "kinds/kinds.h"
 #include "snitch/timing.h"
 
 /* KIND(name, where): executed by the integer core, queued for the floating-point unit, or handed to it past the queue. */
@@ -46,7 +46,7 @@ typedef struct {
     fpu_traits of;
     u16 op;
     u8 kind, rm, lanes_repeat, stagger_max, reads, is_shared; /* reads: bits of the streams that are read; is_shared: others see when it begins */
-    u8 regularity, gap[STREAM_MOVERS], phase[STREAM_MOVERS]; /* first of a sequence: what steady/ found out about it */
+    u8 regularity, gap[STREAM_MOVERS], phase[STREAM_MOVERS]; /* first of a sequence: what frep_fastpath/ found out about it */
     u8 spare[9];         /* up to a power of two */
 } fpu_entry;
 
@@ -63,7 +63,7 @@ typedef struct {
 typedef struct snitch {
     u64 due;                      /* lower bound of what the unit and the data movers do next */
     u64 next, idle;               /* of the unit: next begin; all done */
-    u64 is_steady;                /* all ones while steady/ drives the unit and the data movers, which are due NEVER then; else 0 */
+    u64 on_fastpath;                /* all ones while frep_fastpath/ drives the unit and the data movers, which are due NEVER then; else 0 */
     u32 first, used, position;    /* position: of the next instruction, from the first */
     u32 repetition, stagger;      /* of a body that is repeated; what is added to its registers */
     u32 streams_on, accesses;     /* loads and stores in the queue */
@@ -87,9 +87,21 @@ typedef struct snitch {
     u32 line[2];                  /* lines of code at hand: the present one and the one before */
 } snitch;
 
+/* What the cores of a cluster share. */
+typedef struct {
+    device *xdma;
+    struct fastpath *fastpath;        /* during a run */
+    u32 units;                    /* floating-point units that frep_fastpath/ drives */
+} snitch_cluster;
+
+static inline snitch *snitch_of(const core *c) { return c->own; }
+static inline snitch_cluster *cluster_of(const sim *s) { return s->own; }
+
 /* snitch/decode.c */
 void snitch_decode(sim *s, u32 group, insn *slot);
-void snitch_place(sim *s, insn *slot);
+void snitch_place(sim *s, u32 group, insn *slot);
+/* snitch/cache.c */
+u32 snitch_fetch_wait(sim *s, core *c, u32 line, u64 now);
 u32 snitch_kind(u32 op);
 int snitch_is_in_core(u32 op);
 /* snitch/core.c */
@@ -134,10 +146,6 @@ static inline u8 lane_bits(u32 funct3) {
 }
 
 /* Waits in a bank of the memory around the cores; accesses of 8 bytes. */
-static inline u64 excess(u64 a, u64 b) {
-    i64 difference = (i64)(a - b);
-    return (u64)(difference & ~(difference >> 63));
-}
 static inline u64 tcdm_wait(core *c, const snitch *n, u32 offset, u64 now) {
     u64 *free = &c->local_free[offset >> n->bank_shift & c->bank_mask], wait = excess(*free, now);
     *free = now + wait + 1;

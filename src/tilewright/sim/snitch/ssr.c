@@ -36,12 +36,12 @@ static void write_one(data_mover *m, u32 number, u32 value, u64 now) {
 
 /* What was written to a stream reaches memory before its data mover is set up anew. */
 static void write_back(sim *s, core *c, u32 i, u64 now) {
-    const data_mover *m = &c->snitch->mover[i];
+    const data_mover *m = &snitch_of(c)->mover[i];
     while (m->is_write && m->used && !s->fault.reason) mover_rare_step(s, c, i, later(now, m->due));
 }
 
 void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u64 now) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     const u32 first = mover == ALL_MOVERS ? 0 : mover, last = mover == ALL_MOVERS ? STREAM_MOVERS - 1 : mover;
     for (u32 i = first; i <= last && i < STREAM_MOVERS; i++) {
         write_back(s, c, i, now);
@@ -54,7 +54,7 @@ void stream_write_register(sim *s, core *c, u32 number, u32 mover, u32 value, u6
 }
 
 void streams_switch(core *c, u32 on, u64 now) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     if (on && !n->streams_on)
         for (u32 i = 0; i < STREAM_MOVERS; i++) n->mover[i].next = later(n->mover[i].next, now + 1);
     n->streams_on = on;
@@ -64,7 +64,7 @@ void streams_switch(core *c, u32 on, u64 now) {
 
 /* To or from what is not TCDM: cycles. */
 static u64 far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now) {
-    const snitch *n = c->snitch;
+    const snitch *n = snitch_of(c);
     u32 pc = n->used ? n->queue[(n->first + n->position) % FPU_QUEUE].pc : c->ip->pc;
     snitch_result r = snitch_access(s, c, pc, now, m->address, STREAM_ELEMENT, m->is_write, m->fifo[slot]);
     if (!m->is_write) m->fifo[slot] = r.value;
@@ -73,7 +73,7 @@ static u64 far_access(sim *s, core *c, data_mover *m, u32 slot, u64 now) {
 
 /* To memory, or from what is not TCDM. */
 void mover_rare_step(sim *s, core *c, u32 i, u64 now) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     data_mover *m = &n->mover[i];
     u32 slot = m->is_write ? m->head : (m->head + m->used) % STREAM_FIFO, offset = m->address - c->local_base;
     u64 wait = i ? 0 : snitch_port_wait(n, now);

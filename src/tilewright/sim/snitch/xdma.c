@@ -28,7 +28,7 @@ typedef struct {
     u64 bytes;
 } xdma;
 
-static xdma *engine(const sim *s) { return s->xdma->state; }
+static xdma *engine(const sim *s) { return cluster_of(s)->xdma->state; }
 void xdma_source(sim *s, u32 address) { engine(s)->next.source = address; }
 void xdma_destination(sim *s, u32 address) { engine(s)->next.destination = address; }
 void xdma_strides(sim *s, u32 source, u32 destination) {
@@ -37,8 +37,8 @@ void xdma_strides(sim *s, u32 source, u32 destination) {
 }
 void xdma_rows(sim *s, u32 rows) { engine(s)->next.rows = rows; }
 int xdma_is_full(const sim *s) { return engine(s)->queued == XDMA_QUEUE + 1; }
-u64 xdma_read_end(const sim *s, u64 now) { return s->xdma ? later(now, engine(s)->read_free) : now; }
-u64 xdma_bytes(const device *d) { return ((const xdma *)d->state)->bytes; }
+u64 xdma_read_end(const sim *s, u64 now) { return cluster_of(s)->xdma ? later(now, engine(s)->read_free) : now; }
+static void count(const device *d, u64 now, activity *a) { (void)now, a->dma_bytes = ((const xdma *)d->state)->bytes; }
 
 static int is_in_tcdm(const xdma *x, u32 address) { return address - x->tcdm->base < x->tcdm->size; }
 
@@ -69,7 +69,7 @@ u32 xdma_start(sim *s, const core *c, u32 pc, u32 bytes, u32 configuration, u64 
         return t.id;
     }
     x->queue[x->queued++] = t;
-    sim_schedule(s, s->xdma->actor, now + XDMA_SET_UP);
+    sim_schedule(s, cluster_of(s)->xdma->actor, now + XDMA_SET_UP);
     return t.id;
 }
 
@@ -129,7 +129,7 @@ static void issue(sim *s, xdma *x, u64 now) {
 static u32 to_boundary(const xdma *x, u32 address) { return is_in_tcdm(x, address) ? XDMA_BYTES - address % XDMA_BYTES : XDMA_BYTES; }
 
 static void book(sim *s, xdma *x, u32 address, u32 size, u32 cycles, u64 now) {
-    u32 shift = s->core[0].snitch->bank_shift, offset = address - x->tcdm->base;
+    u32 shift = snitch_of(&s->core[0])->bank_shift, offset = address - x->tcdm->base;
     for (u32 bank = offset >> shift; bank <= (offset + size - 1) >> shift; bank++) {
         u64 *free = &x->tcdm->free[bank % x->tcdm->banks];
         *free = later(*free, now) + cycles;
@@ -215,9 +215,9 @@ static int hits_rows(u32 base, u32 stride, u32 bytes, u32 row, u32 rows, u32 add
 }
 
 /* What is still to be written must not be touched, what is still to be read must not be written. */
-int xdma_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    if (!s->xdma) return 0;
-    const xdma *x = engine(s);
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)m;
+    const xdma *x = d->state;
     for (u32 i = 0; i < x->queued; i++) {
         const transfer *t = &x->queue[i];
         u32 row = i ? 0 : x->row;
@@ -239,8 +239,11 @@ static void reset(sim *s, device *d) {
     memset(x, 0, sizeof *x);
     x->tcdm = &s->memory[d->description->parameters[0]];
     x->next_id = 2, x->completed_id = 1;
-    s->xdma = d;
+    if (s->core[0].kind == &SNITCH_CORE) cluster_of(s)->xdma = d;
 }
 static void no_access(sim *s, device *d, access *a) { (void)s, (void)d, a->value = 0; }
 
-const device_type XDMA = {"Xdma", sizeof(xdma), reset, no_access, no_access, tick};
+const device_type XDMA = {.name = "Xdma", .state_bytes = sizeof(xdma), .reset = reset, .read = no_access, .write = no_access, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_TRANSFER,
+    .count = count};

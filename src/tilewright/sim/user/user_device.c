@@ -1,5 +1,6 @@
 /* The place of a user's device on the bus: everything goes on to what was attached. */
 #include "user/user_device.h"
+#include "kinds/misuse.h"
 #include "engine/sim.h"
 #include "user/streams.h"
 
@@ -76,32 +77,29 @@ static void work(const tw_host *host, u64 cycles, double bytes_per_cycle, int ov
 }
 
 /* Does a core touch what a job writes, or write what it reads? */
-int user_conflicts(const sim *s, u32 address, u32 size, u32 is_write) {
-    for (u32 i = 0; i < s->devices; i++) {
-        const user_device *u = s->device[i].type == &USER_DEVICE ? s->device[i].state : NULL;
-        for (u32 k = 0; u && k < u->claims; k++) {
-            const claimed *c = &u->claim[k];
-            if ((is_write || c->is_write) && address < c->end && address + size > c->start) return 1;
-        }
+static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
+    (void)s, (void)m;
+    const user_device *u = d->state;
+    for (u32 k = 0; k < u->claims; k++) {
+        const claimed *c = &u->claim[k];
+        if ((is_write || c->is_write) && address < c->end && address + size > c->start) return 1;
     }
     return 0;
 }
 
-/* Does the program end while a device is at work? */
-int user_is_working(const sim *s) {
-    for (u32 i = 0; i < s->devices; i++)
-        if (s->device[i].type == &USER_DEVICE && ((const user_device *)s->device[i].state)->is_working) return 1;
-    return 0;
-}
+static int is_at_work(const device *d) { return (int)((const user_device *)d->state)->is_working; }
 
-const u32 *user_device_shown(const device *d) { return ((const user_device *)d->state)->shown; }
+/* What was written to or read from the first registers last. */
+EXPORT void tw_device_shown(const sim *s, u32 index, u32 *values, u32 count) {
+    memcpy(values, ((const user_device *)s->device[index].state)->shown, count * 4);
+}
 
 static void show(user_device *u, u32 offset, u32 value) {
     if (offset / 4 < SHOWN_REGISTERS) u->shown[offset / 4] = value;
 }
 
-void user_device_attach(sim *s, device *d, const tw_user_device *callbacks) {
-    user_device *u = d->state;
+EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) {
+    user_device *u = s->device[index].state;
     u->callbacks = *callbacks;
     u->host = (tw_host){s, host_read, host_write, host_raise, claim, release, misuse, is_checked, move, work};
     u->is_attached = 1;
@@ -153,4 +151,9 @@ static u64 tick(sim *s, device *d, u64 now) {
 
 static void reset(sim *s, device *d) { (void)s, memset(d->state, 0, sizeof(user_device)); }
 
-const device_type USER_DEVICE = {"user device", sizeof(user_device), reset, read, write, tick};
+const device_type USER_DEVICE = {.name = "user device", .state_bytes = sizeof(user_device), .reset = reset, .read = read, .write = write, .tick = tick,
+    .conflicts = conflicts,
+    .conflict = FAULT_MISUSE,
+    .is_at_work = is_at_work,
+    .takes_narrow = 1,
+    .joins_jobs = 1};

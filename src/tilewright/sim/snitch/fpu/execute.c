@@ -6,8 +6,8 @@
 static const lanes S_LANES = {&FORMAT_S, &FORMAT_D, 32}, H_LANES = {&FORMAT_H, &FORMAT_S, 16}, B_LANES = {&FORMAT_B, &FORMAT_H, 8};
 static const lanes H_LANES_OTHER = {&FORMAT_H_OTHER, &FORMAT_S, 16}, B_LANES_OTHER = {&FORMAT_B_OTHER, &FORMAT_H_OTHER, 8};
 #define LANES_S (&S_LANES)
-#define LANES_H (c->snitch->fmode & 1 ? &H_LANES_OTHER : &H_LANES)
-#define LANES_B (c->snitch->fmode & 1 ? &B_LANES_OTHER : &B_LANES)
+#define LANES_H (snitch_of(c)->fmode & 1 ? &H_LANES_OTHER : &H_LANES)
+#define LANES_B (snitch_of(c)->fmode & 1 ? &B_LANES_OTHER : &B_LANES)
 
 /* The host's own operations, without a call. */
 #define f32_fma f32_fma_quick
@@ -131,7 +131,7 @@ u64 fpu_execute(core *c, const fpu_entry *e, u64 a, u64 b, u64 d, int unchecked)
 #define CASE_VTOX(name, ...) case SN_##name: { b = repeated(b, ip->rm & 4 ? lane_bits(ip->rm) : 0); __VA_ARGS__; return R; }
 #define RV(name, mask, match, form, kind, ...) CASE_##kind(name, __VA_ARGS__)
 u32 fpu_to_integer(core *c, const insn *ip) {
-    u64 a = c->snitch->f[ip->rs1], b = c->snitch->f[ip->rs2];
+    u64 a = snitch_of(c)->f[ip->rs1], b = snitch_of(c)->f[ip->rs2];
     const int unchecked = 0;
     u32 R = 0;
     switch (ip->real) {
@@ -164,7 +164,7 @@ u32 fpu_to_integer(core *c, const insn *ip) {
 #define CASE_FTOD TO_DOUBLE
 #define RV(name, mask, match, form, kind, ...) CASE_##kind(name, __VA_ARGS__)
 void fpu_from_integer(core *c, const insn *ip, u32 A) {
-    u64 a = c->snitch->f[ip->rs1], *to = &c->snitch->f[ip->rd];
+    u64 a = snitch_of(c)->f[ip->rs1], *to = &snitch_of(c)->f[ip->rd];
     const int unchecked = 0;
     switch (ip->real) {
 #include "snitch/snitch.def"

@@ -28,7 +28,7 @@ static const u8 KIND_OF[SN_COUNT] = {
 };
 
 static inline void fpu_push(core *c, const insn *ip, u64 now) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     fpu_entry *e = &n->queue[(n->first + n->used++) % FPU_QUEUE];
     u32 kind = KIND_OF[ip->real];
     u64 due = e->when = now + FPU_HAND_OVER;
@@ -45,7 +45,7 @@ static inline void fpu_push(core *c, const insn *ip, u64 now) {
     if (UNLIKELY(n->streams_on)) {
         e->registers = with_streams(ip->floats), e->reads = (u8)streams_read(e->registers);
         e->is_shared = is_seen(e, e->registers, e->reads);
-        due |= n->is_steady;
+        due |= n->on_fastpath;
     }
     if (n->frep_left) join_body(n, e, ip->dep);
     n->due = earlier(n->due, due);

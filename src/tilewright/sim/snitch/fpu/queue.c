@@ -3,6 +3,7 @@
  * One instruction begins each cycle at most, in order, when its operands are there. The unit and the data movers act in the
  * order of their cycles; fpu_run() stops before `limit`, from where on others may act first. */
 #include "snitch/fpu/registers.h"
+#include "kinds/misuse.h"
 #include "snitch/ssr.h"
 
 static inline int is_load(u32 kind) { return kind == SNITCH_FLOAD || kind == SNITCH_DLOAD; }
@@ -126,7 +127,7 @@ static inline u32 staggered(const snitch *n, const fpu_entry *e) {
 
 /* An operand is an element that was not fetched. Where none will be that is a fault. */
 static void check_missing(sim *s, core *c, const fpu_entry *e, u32 reads) {
-    const snitch *n = c->snitch;
+    const snitch *n = snitch_of(c);
     for (u32 left = reads; left; left &= left - 1) {
         const data_mover *m = &n->mover[__builtin_ctz(left)];
         if ((!m->used && !m->is_running) || m->is_write) fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, later(e->when, n->next));
@@ -135,7 +136,7 @@ static void check_missing(sim *s, core *c, const fpu_entry *e, u32 reads) {
 
 /* From when on there is a place in a stream that is written; NEVER where there is none before the limit. */
 static u64 place_in(sim *s, core *c, const fpu_entry *e, u32 i, u64 now, u64 limit) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     const data_mover *m = &n->mover[i];
     if (UNLIKELY(!m->is_write || !m->room)) {
         fpu_fault(s, c, MISUSE_STREAM_OFF, e->pc, now);
@@ -188,7 +189,7 @@ static inline int is_held(const snitch *n, u64 limit, u64 *when) {
 /* Begins instructions in order, as early as they can, until there are fewer than `wanted` in the queue (returns 1) or the next one, if
  * others see when it begins, does not begin before the limit. What data movers do in its cycle comes first. */
 static int run(sim *s, core *c, u64 limit, u32 wanted) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     u64 due = movers_due(n), held = NEVER;
     while (n->position < n->used) {
         const fpu_entry *e = next_of(n);
@@ -237,7 +238,7 @@ static inline int must_wait(snitch *n, u64 limit) {
 
 /* Brings the unit up to a cycle, from where on others may act first. */
 void fpu_run(sim *s, core *c, u64 limit) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     run(s, c, limit, 0);
     if (n->position < n->used) return;
     move_until(s, c, n, limit - 1, limit); /* streams are fetched ahead and written back */
@@ -246,7 +247,7 @@ void fpu_run(sim *s, core *c, u64 limit) {
 
 /* The core waits until there are fewer than `wanted` instructions in the queue, and the unit gets no further than that. */
 int fpu_make_room(sim *s, core *c, u64 limit, u32 wanted) {
-    snitch *n = c->snitch;
+    snitch *n = snitch_of(c);
     if (n->used >= wanted && must_wait(n, limit)) return 0;
     if (run(s, c, limit, wanted)) return 1;
     return n->used < wanted; /* the unit may have come so far before it was asked, with streams still to be fetched ahead */

@@ -1,9 +1,5 @@
-/* From instruction words to slots. Code is decoded a page at a time into slots, when it is first executed. */
-#include "isa/insn.h"
-#include "mempool/mempool.h"
-#include "engine/sim.h"
-#include "snitch/snitch.h"
-#include <stdlib.h>
+/* From instruction words to slots, for RI5CY and CV32E40P: with the stalls that an instruction causes the next ones. */
+#include "cv32e40p/cv32e40p.h"
 
 typedef struct {
     u32 mask[2], match[2];
@@ -30,7 +26,7 @@ static const u8 KIND_RESULT_LATE[] = {KINDS};
 static u16 by_opcode[2][32][ROWS + 1];  /* row numbers + 1 by bits 6:2, ended by 0 */
 static int is_ready;
 
-void decode_init(void) {
+static void fill_tables(void) {
     if (is_ready) return;
     for (u32 flavour = 0; flavour < 2; flavour++) {
         u32 used[32] = {0};
@@ -52,45 +48,6 @@ static const table_row *find_row(u32 word, u32 flavour) {
     }
     return NULL;
 }
-
-static u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u >> (31 - (high - low))); }
-
-static i32 branch_offset(u32 w) {
-    return (i32)(bits(w, 31, 31) * ~0xfffu | bits(w, 7, 7) << 11 | bits(w, 30, 25) << 5 | bits(w, 11, 8) << 1);
-}
-
-static i32 jump_offset(u32 w) {
-    return (i32)(bits(w, 31, 31) * ~0xfffffu | bits(w, 19, 12) << 12 | bits(w, 20, 20) << 11 | bits(w, 30, 21) << 1);
-}
-
-/* The immediate of the packed forms: bit 25 is its lowest bit. */
-static u32 packed(u32 w) { return bits(w, 24, 20) << 1 | bits(w, 25, 25); }
-static u32 packed_signed(u32 w) { return (u32)((i32)(packed(w) << 26) >> 26); }
-
-i32 insn_immediate(u32 w, u32 form, u32 loop_unit) {
-    switch (form) {
-    case FORM_U: return (i32)(w & 0xfffff000);
-    case FORM_J: return jump_offset(w);
-    case FORM_IMM: case FORM_POST: case FORM_FLD: return (i32)w >> 20;
-    case FORM_ST: case FORM_FST: return (i32)((u32)((i32)w >> 25) << 5 | bits(w, 11, 7));
-    case FORM_U5: return (i32)bits(w, 24, 20);
-    case FORM_BR: case FORM_BRI: return branch_offset(w);
-    case FORM_CSR: case FORM_CSRI: return (i32)bits(w, 31, 20);
-    case FORM_HL: return (i32)(bits(w, 31, 20) * loop_unit);
-    case FORM_HLC: case FORM_HLI: return (i32)bits(w, 31, 20);
-    case FORM_BI: case FORM_BID: return (i32)bits(w, 29, 20);
-    case FORM_RN: case FORM_RND: return (i32)bits(w, 29, 25);
-    case FORM_VSH: case FORM_VSHD: return (i32)((packed_signed(w) & 0xffff) * 0x10001);
-    case FORM_VSB: case FORM_VSBD: return (i32)((packed_signed(w) & 0xff) * 0x1010101);
-    case FORM_VUH: case FORM_VUHD: return (i32)(packed(w) * 0x10001);
-    case FORM_VUB: case FORM_VUBD: return (i32)(packed(w) * 0x1010101);
-    case FORM_VI: case FORM_VID: return (i32)packed(w);
-    case FORM_F4: return (i32)bits(w, 31, 27);
-    default: return 0;
-    }
-}
-
-static const core_timing *timing_of(u32 flavour) { return flavour == FLAVOUR_COREV ? &TIMING_CV32E40P : &TIMING_RI5CY; }
 
 static u32 use_of(const insn *slot) { return slot->real < OP_FIRST ? 0 : FORM_USE[TABLE[slot->real - OP_FIRST].form]; }
 
@@ -120,38 +77,6 @@ static u32 hazard(const insn *producer, const insn *consumer, const core_timing 
     return is_lost && !KIND_SHARED[insn_kind(consumer)] ? timing->load_lost : 0;
 }
 
-static void clear_slot(insn *slot, u32 pc) {
-    u8 kept = (slot->flags & INSN_LOOP_END) | INSN_NEW;
-    memset(slot, 0, sizeof *slot);
-    *slot = (insn){.op = OP_DECODE, .entry = OP_DECODE_JUMP, .real = OP_DECODE, .start = OP_DECODE, .pc = pc, .cost = 1, .len = 2, .flags = kept};
-}
-
-static code_page *new_page(u32 base) {
-    code_page *page = calloc(1, sizeof *page);
-    page->base = base;
-    for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], base + 2 * i);
-    for (u32 i = PAGE_SLOTS; i < PAGE_SLOTS + 2; i++)
-        page->slot[i] = (insn){.op = OP_NEXT_PAGE, .entry = OP_NEXT_PAGE, .real = OP_NEXT_PAGE, .pc = base + 2 * i, .cost = 1, .len = 2};
-    return page;
-}
-
-insn *code_at(sim *s, u32 group, u32 pc) {
-    view *v = &s->view[group];
-    code_page **page = &v->code[pc >> PAGE_BITS];
-    if (UNLIKELY(!*page)) {
-        *page = new_page(pc >> PAGE_BITS << PAGE_BITS);
-        (*page)->next = v->pages;
-        v->pages = *page;
-    }
-    return &(*page)->slot[(pc & ((1 << PAGE_BITS) - 1)) / 2];
-}
-
-void insn_place_branch(insn *slot) {
-    u32 target = slot->pc + (u32)slot->imm;
-    if (target >> PAGE_BITS == slot->pc >> PAGE_BITS) slot->imm = slot->imm / 2 * (i32)sizeof *slot;
-    else slot->flags |= INSN_FAR;
-}
-
 /* Control registers whose access waits until the pipeline is empty [40P]. */
 static int flushes(u32 csr) {
     int is_counter = (csr >= 0xb00 && csr < 0xba0) || (csr >= 0xc00 && csr < 0xca0) || (csr >= 0x320 && csr < 0x340);
@@ -172,8 +97,8 @@ static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
     slot->real = (u16)(OP_FIRST + (row - TABLE));
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
     slot->rm = (u8)bits(word, 14, 12);
-    slot->imm = insn_immediate(word, row->form, timing_of(flavour)->loop_unit);
-    slot->cost = (u8)own_cost(slot, row->kind, timing_of(flavour));
+    slot->imm = insn_immediate(word, row->form, CORE_KINDS[flavour]->timing->loop_unit);
+    slot->cost = (u8)own_cost(slot, row->kind, CORE_KINDS[flavour]->timing);
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->form == FORM_HLI) slot->rs2 = slot->rs1;
     if (KIND_SHARED[row->kind]) slot->flags |= INSN_LATE;
@@ -189,7 +114,7 @@ static void drop_increment(insn *slot) {
 }
 
 static void choose_entries(sim *s, u32 group, insn *slot) {
-    int splits = timing_of(s->view[group].flavour)->split_target > 0;
+    int splits = s->view[group].kind->timing->split_target > 0;
     u32 at = slot->pc % FETCH_LINE_BYTES;
     int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
     if (at == 0 || straddles) slot->flags |= INSN_LINE;
@@ -197,12 +122,6 @@ static void choose_entries(sim *s, u32 group, insn *slot) {
     slot->start = probe_is_at(s, slot->pc) ? OP_PROBE : slot->real;
     slot->entry = straddles ? OP_LINE : slot->start;
     slot->op = slot->flags & INSN_LOOP_END ? OP_LOOP : slot->flags & INSN_LINE ? OP_LINE : slot->start;
-}
-
-static void add_stall(insn *slot, u32 stall) {
-    if (stall <= slot->dep) return;
-    slot->cost = (u8)(slot->cost - slot->dep + stall);
-    slot->dep = (u8)stall;
 }
 
 static insn *decoded_at(sim *s, u32 group, u32 pc) {
@@ -224,32 +143,28 @@ static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) 
     u32 after = slot->pc + slot->len;
     if (is_register_jump(s, group, after)) {
         insn *jump = decoded_at(s, group, after);
-        if (insn_reads(jump, slot)) add_stall(jump, timing->jump_use + (is_late ? timing->load_use : 0));
+        if (insn_reads(jump, slot)) insn_add_stall(jump, timing->jump_use + (is_late ? timing->load_use : 0));
         return;
     }
     insn *between = is_late ? decoded_at(s, group, after) : NULL;
     if (!between || between->cost > 1 || insn_kind(between) == KIND_JAL || !is_register_jump(s, group, after + between->len)) return;
     insn *jump = decoded_at(s, group, after + between->len);
     int is_overwritten = (use_of(between) & WRITES_X) && between->rd == slot->rd;
-    if (insn_reads(jump, slot) && !is_overwritten) add_stall(jump, timing->jump_use);
+    if (insn_reads(jump, slot) && !is_overwritten) insn_add_stall(jump, timing->jump_use);
 }
 
 /* A result that comes late stalls the instruction behind it: tell that one now. */
 static void warn_next(sim *s, u32 group, insn *slot) {
-    const core_timing *timing = timing_of(s->view[group].flavour);
+    const core_timing *timing = s->view[group].kind->timing;
     if (KIND_RESULT_LATE[insn_kind(slot)]) {
         insn *next = decoded_at(s, group, slot->pc + slot->len);
-        add_stall(next, hazard(slot, next, timing));
+        insn_add_stall(next, hazard(slot, next, timing));
     }
     if (timing->jump_use && (use_of(slot) & WRITES_X)) warn_jump(s, group, slot, timing);
 }
 
-void code_decode(sim *s, u32 group, insn *slot) {
+static void decode(sim *s, u32 group, insn *slot) {
     const view *v = &s->view[group];
-    if (v->flavour == FLAVOUR_SNITCH || v->flavour == FLAVOUR_MEMPOOL) {
-        (v->flavour == FLAVOUR_SNITCH ? snitch_decode : mempool_decode)(s, group, slot);
-        return;
-    }
     u8 *low = bus_pointer(s, group, slot->pc, 2), *high = NULL;
     slot->op = slot->entry = slot->real = slot->start = OP_UNMAPPED;
     slot->flags &= (u8)~INSN_NEW;
@@ -271,46 +186,6 @@ void code_decode(sim *s, u32 group, insn *slot) {
     warn_next(s, group, slot);
 }
 
-static void place(sim *s, u32 group, insn *slot) {
-    if (s->view[group].flavour == FLAVOUR_SNITCH) snitch_place(s, slot);
-    else if (s->view[group].flavour == FLAVOUR_MEMPOOL) mempool_place(s, slot);
-    else choose_entries(s, group, slot);
-}
-
-/* The probes have changed. */
-void code_place_probes(sim *s) {
-    for (u32 g = 0; g < s->groups; g++)
-        for (code_page *page = s->view[g].pages; page; page = page->next)
-            for (u32 i = 0; i < PAGE_SLOTS; i++)
-                if (page->slot[i].real >= OP_FIRST) place(s, g, &page->slot[i]);
-}
-
-/* What a stall depends on may not be executed again: keep it through code_forget(). */
-void code_note_stalls(sim *s) {
-    for (u32 i = 0; i < s->cores; i++) s->core[i].next_dep = s->core[i].ip ? s->core[i].ip->dep : 0;
-}
-
-static void decode_again(sim *s, core *c) {
-    for (u32 loop = 0; loop < 2; loop++)
-        if (c->lp_last[loop] && c->lp_last[loop]->real == OP_DECODE) code_decode(s, c->group, c->lp_last[loop]);
-    if (!c->ip || c->ip->op == OP_NEXT_PAGE) return;
-    code_decode(s, c->group, c->ip);
-    if (!c->snitch && !c->pool) add_stall(c->ip, c->next_dep);
-}
-
-/* Forget all code but the instruction that each core is about to execute and the last ones of its loops. */
-void code_forget(sim *s) {
-    for (u32 g = 0; g < s->groups; g++)
-        for (code_page *page = s->view[g].pages; page; page = page->next)
-            for (u32 i = 0; i < PAGE_SLOTS; i++) clear_slot(&page->slot[i], page->base + 2 * i);
-    for (u32 i = 0; i < s->cores; i++) decode_again(s, &s->core[i]);
-}
-
-void code_flush(sim *s) {
-    code_note_stalls(s);
-    code_forget(s);
-}
-
 /* The stall between the last instruction of a body and its first one. */
 u32 loop_hazard(sim *s, core *c, u32 loop, insn *first) {
     if (first->real == OP_DECODE) code_decode(s, c->group, first);
@@ -330,3 +205,11 @@ void loop_end(sim *s, core *c, u32 loop, u32 end) {
     slot->flags |= INSN_LOOP_END;
     if (slot->real >= OP_FIRST) slot->op = OP_LOOP;
 }
+
+static void build_group(sim *s, u32 group) {
+    (void)s, (void)group;
+    fill_tables();
+}
+
+const core_kind RI5CY_CORE = {.timing = &TIMING_RI5CY, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};
+const core_kind CV32E40P_CORE = {.timing = &TIMING_CV32E40P, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};

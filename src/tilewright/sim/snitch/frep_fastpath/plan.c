@@ -1,5 +1,5 @@
-/* Whether a body is regular, and the plan of a unit that repeats one (steady.h). */
-#include "snitch/steady/steady.h"
+/* Whether a body is regular, and the plan of a unit that repeats one (fastpath.h). */
+#include "snitch/frep_fastpath/fastpath.h"
 
 /* Registers of an instruction as bits. */
 static inline u64 operands_of(const fpu_entry *e) {
@@ -17,10 +17,10 @@ static int are_free(const snitch *n, u32 body) {
     u64 results[FPU_ARITHMETIC - 1];
     for (u32 i = 0, at = body; i < FPU_ARITHMETIC - 1; i++) {
         at = (at ? at : body) - 1;
-        results[i] = result_of(steady_entry(n, at));
+        results[i] = result_of(fastpath_entry(n, at));
     }
     for (u32 p = 0; p < body; p++) {
-        const fpu_entry *e = steady_entry(n, p);
+        const fpu_entry *e = fastpath_entry(n, p);
         if (!is_plain(e) || (operands_of(e) & (results[0] | results[1] | results[2]))) return 0;
         results[2] = results[1], results[1] = results[0], results[0] = result_of(e);
     }
@@ -42,7 +42,7 @@ static int find_gap(fpu_entry *head, u32 i, u32 positions) {
 static int find_gaps(const snitch *n, fpu_entry *head) {
     u32 positions[STREAM_MOVERS] = {0};
     for (u32 p = 0; p < head->body; p++)
-        for (u32 i = 0; i < STREAM_MOVERS; i++) positions[i] |= (steady_entry(n, p)->reads >> i & 1u) << p;
+        for (u32 i = 0; i < STREAM_MOVERS; i++) positions[i] |= (fastpath_entry(n, p)->reads >> i & 1u) << p;
     for (u32 i = 0; i < STREAM_MOVERS; i++)
         if (!find_gap(head, i, positions[i])) return 0;
     return head->gap[0] || head->gap[1] || head->gap[2];
@@ -55,7 +55,7 @@ static int is_regular(const snitch *n, fpu_entry *head) {
 
 /* When the next instruction begins, if an element that is fetched for it does not wait. */
 static u64 first_begin(const snitch *n) {
-    const fpu_entry *e = steady_entry(n, n->position);
+    const fpu_entry *e = fastpath_entry(n, n->position);
     const u32 all = e->registers, of[] = {all >> 8 & 63, all >> 16 & 63, all >> 24};
     u64 when = later(e->when, n->next);
     for (u32 i = 0; i < 3; i++) {
@@ -74,7 +74,7 @@ static u64 first_begin(const snitch *n) {
 static int is_ready(const snitch *n, u32 body, u64 from) {
     u32 doubtful = n->repetition && body > FPU_ARITHMETIC ? FPU_ARITHMETIC : body;
     for (u32 k = 0, p = n->position; k < doubtful; k++, p = p + 1 == body ? 0 : p + 1) {
-        const fpu_entry *e = steady_entry(n, p);
+        const fpu_entry *e = fastpath_entry(n, p);
         const u32 all = e->registers, of[] = {all >> 8 & 63, all >> 16 & 63, all >> 24};
         if (e->when > from + k) return 0;
         for (u32 i = 0; i < 3; i++)
@@ -92,15 +92,15 @@ static u32 first_read(const snitch *n, const fpu_entry *head, u32 i) {
 /* Elements that a data mover still has to fetch; more than a plan is long count as many. */
 static u64 elements_left(const data_mover *m) {
     u64 left = m->is_running ? m->bound[0] - m->count[0] + 1ull : 0, row = m->bound[0] + 1ull;
-    for (u32 i = 1; i < m->loops && m->is_running && left < STEADY_LOG; i++) {
-        left += (m->bound[i] - m->count[i]) * earlier(row, STEADY_LOG);
-        row = earlier(row, STEADY_LOG) * (m->bound[i] + 1ull);
+    for (u32 i = 1; i < m->loops && m->is_running && left < FASTPATH_LOG; i++) {
+        left += (m->bound[i] - m->count[i]) * earlier(row, FASTPATH_LOG);
+        row = earlier(row, FASTPATH_LOG) * (m->bound[i] + 1ull);
     }
-    return earlier(left, STEADY_LOG);
+    return earlier(left, FASTPATH_LOG);
 }
 
 /* Its place, if the elements that it has come in time and there is a place for the next ones when they are planned. */
-static int place_mover(const core *c, const data_mover *m, u64 first, u64 gap, steady_mover *p) {
+static int place_mover(const core *c, const data_mover *m, u64 first, u64 gap, fastpath_mover *p) {
     const u64 step = p->step, second = first + step - gap * m->delivered; /* uses of the first two elements */
     for (u32 e = 0; e < m->used; e++)
         if (m->ready[(m->head + e) % STREAM_FIFO] > (e ? second + (e - 1) * step : first)) return 0;
@@ -119,11 +119,11 @@ static int place_mover(const core *c, const data_mover *m, u64 first, u64 gap, s
 }
 
 /* The plan of a data mover; where it ends, there is no element for the unit any more. */
-static int plan_mover(const core *c, const snitch *n, const fpu_entry *head, u32 i, steady_unit *u) {
+static int plan_mover(const core *c, const snitch *n, const fpu_entry *head, u32 i, fastpath_unit *u) {
     const data_mover *m = &n->mover[i];
     if (!head->gap[i]) return m->due == NEVER;
     if (m->is_write) return 0;
-    steady_mover *p = &u->mover[u->movers++];
+    fastpath_mover *p = &u->mover[u->movers++];
     p->step = head->gap[i] * (m->repeat + 1ull);
     p->stride = m->stride[0], p->begun = m->used, p->number = i, p->unit = u;
     if (!place_mover(c, m, u->from + first_read(n, head, i), head->gap[i], p)) return 0;
@@ -138,22 +138,22 @@ static u64 count_of(const snitch *n, const fpu_entry *head) {
     return (u64)(head->repeats - n->repetition) * head->body - n->position + last;
 }
 
-void steady_extend(const core *c, steady_unit *u) {
-    const snitch *n = c->snitch;
+void fastpath_extend(const core *c, fastpath_unit *u) {
+    const snitch *n = snitch_of(c);
     u->until = earlier(u->limit, u->from + count_of(n, &n->queue[n->first]));
 }
 
-int steady_plan(steady *y, core *c) {
-    snitch *n = c->snitch;
-    steady_unit *u = &y->unit[c->rank];
+int fastpath_plan(fastpath *y, core *c) {
+    snitch *n = snitch_of(c);
+    fastpath_unit *u = &y->unit[c->rank];
     fpu_entry *head = &n->queue[n->first];
     if (n->repetition >= head->repeats || n->used < head->body || n->used < n->waits_for_unit) return 0;
-    if (count_of(n, head) < STEADY_LEAST || !is_regular(n, head)) return 0;
+    if (count_of(n, head) < FASTPATH_LEAST || !is_regular(n, head)) return 0;
     u64 from = first_begin(n);
-    if (from == NEVER || from > y->now + STEADY_LEAST || !is_ready(n, head->body, from)) return 0;
-    u->from = from, u->limit = y->now + STEADY_LONGEST, u->movers = 0;
+    if (from == NEVER || from > y->now + FASTPATH_LEAST || !is_ready(n, head->body, from)) return 0;
+    u->from = from, u->limit = y->now + FASTPATH_LONGEST, u->movers = 0;
     for (u32 i = 0; i < STREAM_MOVERS; i++)
         if (!plan_mover(c, n, head, i, u)) return 0;
-    steady_extend(c, u);
-    return u->until >= from + STEADY_LEAST;
+    fastpath_extend(c, u);
+    return u->until >= from + FASTPATH_LEAST;
 }

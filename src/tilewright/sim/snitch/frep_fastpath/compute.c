@@ -1,6 +1,6 @@
-/* What a steady unit computes (steady.h). */
+/* What a fastpath unit computes (fastpath.h). */
 #include "floats/float32_host.h"
-#include "snitch/steady/steady.h"
+#include "snitch/frep_fastpath/fastpath.h"
 
 /* Is it products of pairs of singles that are added, to nearest, while the flag for inexact is up already? */
 static inline int is_quick(const core *c, const fpu_entry *e) {
@@ -30,7 +30,7 @@ static inline void deliver_all(snitch *n, u32 reads, delivery *d) {
 /* Instructions one by one. Returns the position of the next one. */
 static u32 compute_each(core *c, snitch *n, u32 body, u32 position, u64 count, delivery *d) {
     for (; count; count--) {
-        const fpu_entry *e = steady_entry(n, position);
+        const fpu_entry *e = fastpath_entry(n, position);
         n->f[e->registers & 63] = result_of(c, n, e, e->registers);
         deliver_all(n, e->reads, d);
         position = position + 1 == body ? 0 : position + 1;
@@ -63,7 +63,7 @@ static int find_products(const core *c, const snitch *n, u32 body, const deliver
     u32 read[STREAM_MOVERS] = {0};
     u64 sums = 0, factors = 0;
     for (u32 p = 0; p < body; p++) {
-        const fpu_entry *e = steady_entry(n, p);
+        const fpu_entry *e = fastpath_entry(n, p);
         const u32 all = e->registers, rd = all & 63, rs1 = all >> 8 & 63, rs2 = all >> 16 & 63;
         if (!is_quick(c, e) || rd != all >> 24 || (sums >> rd & 1)) return 0;
         sums |= 1ull << rd, factors |= 1ull << rs1 | 1ull << rs2;
@@ -113,7 +113,7 @@ static int compute_turns(const core *c, snitch *n, u32 body, u64 turns, delivery
     return 1;
 }
 
-void steady_compute(core *c, snitch *n, u32 body, u64 count, delivery *d) {
+void fastpath_compute(core *c, snitch *n, u32 body, u64 count, delivery *d) {
     const u64 first = earlier(count, n->position ? body - n->position : 0), turns = (count - first) / body;
     u32 position = compute_each(c, n, body, n->position, first, d);
     if (turns && compute_turns(c, n, body, turns, d)) count -= turns * body;
