@@ -24,6 +24,10 @@ class CompileError(Exception):
         return {"where": self.where, "what": self.what, "hint": self.hint}
 
 
+class StackOverrun(CompileError):
+    """A program needs more stack than it has."""
+
+
 class InternalError(Exception):
     """A fault of Tilewright itself: never a refusal, never caught on the way to whoever reports it."""
 

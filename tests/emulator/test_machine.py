@@ -11,9 +11,9 @@ import pytest
 from tests.emulator.assembling import CODE, EXIT, FLASH, RAM, STACK_END, loaded, program
 from tests.sim.assembling import elf_bytes
 from tilewright import targets
-from tilewright.emulator.faults import StackOverrun, Unfinished
+from tilewright.emulator.faults import Unfinished
 from tilewright.emulator.machine import Emulator
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, StackOverrun
 from tilewright.sim.platform import ReadPort
 from tilewright.sim.program.elf import MACHINE_ARM, Elf
 

@@ -14,11 +14,10 @@ from tests.targets.rv32.machine import run_on_board
 from tests.targets.rv32.test_kernels import conv
 from tilewright import targets
 from tilewright.emulator import vector_timing
-from tilewright.emulator.faults import StackOverrun
 from tilewright.emulator.qemu import Qemu
 from tilewright.emulator.qemu_machines import MACHINES, moved
 from tilewright.emulator.qemu_process import PROGRAM
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, StackOverrun
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_cross_compiler
 

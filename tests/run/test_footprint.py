@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.models import residual
-from tilewright.emulator.faults import StackOverrun
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, StackOverrun
 from tilewright.program import Program, compile_model
 from tilewright.target.settings import Settings
 

@@ -1,6 +1,7 @@
 """Kernels take no more of the stack than is planned for them. What was measured is noted, by the texts that it was
 compiled from: kernels are measured again that have changed since. `TILEWRIGHT_UPDATE_GOLDEN=1 pytest` notes them.
-A change of the compiler is not noticed here."""
+Another compiler is noticed where a program is built and
+run: tests/run/test_stack_use.py."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, StackOverrun
 
 DATA = "a wild pointer, or an address of another chip?"
 
@@ -49,10 +49,6 @@ class Cause(Enum):
 
     def __init__(self, status: str, what: str, hint: str) -> None:
         self.status, self.what, self.hint = status, what, hint
-
-
-class StackOverrun(CompileError):
-    """A program needs more stack than it has."""
 
 
 class Unfinished(CompileError):

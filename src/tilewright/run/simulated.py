@@ -16,9 +16,9 @@ from tilewright.codegen.external_kernels import responsible
 from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import input_arena, inputs_source
-from tilewright.emulator.faults import StackOverrun, Unfinished
+from tilewright.emulator.faults import Unfinished
 from tilewright.emulator.qemu import Qemu
-from tilewright.errors import CompileError, InternalError, present
+from tilewright.errors import CompileError, InternalError, StackOverrun, present
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
@@ -44,6 +44,9 @@ SHOWN = 64
 DEVICE_HINT = "`tilewright accelerator check FOLDER` runs single jobs with all checks"
 
 LINK_SCRIPT = "runtime/link.ld"
+
+STACK_OVERRUN = 83
+"""With which a program ends that has found a stack of its own too small: targets/cluster/runtime/stack_marks.h."""
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 
@@ -97,6 +100,8 @@ def run_to_end(simulator: Machine) -> Report:
         report = simulator.run(_most(simulator))
     except CompileError as error:
         raise _stopped(simulator, error) from error
+    if report.exit_code == STACK_OVERRUN:
+        raise StackOverrun("run", "a core's stack was too small", "give each core more: --stack BYTES")
     if report.exit_code != 0:
         raise InternalError("run", f"the program ended with code {report.exit_code}")
     return report

@@ -12,12 +12,19 @@ from tilewright.codegen.program_call import CONSTANT_INPUTS
 from tilewright.ir.types import Array
 from tilewright.run.l1_code import chosen, codes, functions
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram
-from tilewright.sim.program.elf import load_in_place
+from tilewright.run.stack_use import checked, sizes
+from tilewright.sim.program.elf import Elf, load_in_place, read_elf
+from tilewright.sim.program.frames import Frames
+from tilewright.sim.simulator import Simulator
+from tilewright.target.runner import Machine
 from tilewright.toolchain.compiler import compile_objects, link_objects
 
 LINK_SCRIPT_WITH_L1_CODE = "runtime/link_code_in_l1.ld"
 L1_CODE = "runtime/l1_code.ld"
 """Where the latter is told which functions lie in L1."""
+
+MARKS = ("-DTW_NO_STACK_MARKS",)
+"""The simulator knows better where a stack ends."""
 
 
 class SocProgram(SimulatedProgram):
@@ -26,6 +33,13 @@ class SocProgram(SimulatedProgram):
     def __init__(self, writer: ClusterWriter, files: Mapping[str, str], cc: str | None) -> None:
         super().__init__(writer, files, cc)
         self.writer = writer
+        self._frames = Frames({})
+
+    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        elf = super()._load(simulator, inputs)
+        if isinstance(simulator, Simulator):
+            simulator.guard_stacks(self._frames.sites, sizes(self.target, self.writer.tiles))
+        return elf
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
         tiles = self.writer.tiles
@@ -33,7 +47,7 @@ class SocProgram(SimulatedProgram):
         program = self.folder / "program.elf"
         flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles.cores}", "-I", "runtime/libc"]
         stacks = [f"-DTW_STACK_BYTES={tiles.stacks.each}", f"-DTW_DMA_CORE_STACK_BYTES={tiles.stacks.dma_core}"]
-        stacks += ["-DTW_STACKS_IN_L1"] if tiles.stacks.in_l1 else []
+        stacks += [*MARKS, *["-DTW_STACKS_IN_L1"] * tiles.stacks.in_l1]
         stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
         # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
         options = {".c": flags, ".S": [*flags, *stacks]}
@@ -45,6 +59,7 @@ class SocProgram(SimulatedProgram):
             self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self.compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
+        self._frames = checked(read_elf(program), tiles, self.writer.kernels)
         return program
 
     @property

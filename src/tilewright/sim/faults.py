@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, StackOverrun
 from tilewright.sim.library import CFault
 
 NONE, EXIT, ILLEGAL, UNMAPPED, MISALIGNED, DEADLOCK, LIMIT, BREAKPOINT, DEVICE, TRAP, FETCH, STOPPED = range(12)
-UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE = range(12, 17)
+UNWRITTEN, PROTECTED, TRANSFER, COMMAND, MISUSE, STACK = range(12, 18)
 """In the order of engine/sim.h."""
 EBREAK = 3
 ANYTHING = "the platform may answer with anything"
@@ -90,7 +90,7 @@ MISUSES = (
 
 def describe(fault: CFault, where: str) -> CompileError:
     what, hint = _DESCRIPTIONS[fault.reason](fault)
-    return CompileError(where, what, hint)
+    return (StackOverrun if fault.reason == STACK else CompileError)(where, what, hint)
 
 
 def standstill(reason: int, cycle: int, places: str) -> CompileError:
@@ -161,6 +161,12 @@ def _misuse(fault: CFault) -> tuple[str, str]:
     return MISUSES[fault.value]
 
 
+def _stack(fault: CFault) -> tuple[str, str]:
+    needed = fault.value + fault.size
+    what = f"needs {needed} bytes of stack, the core has {fault.value}"
+    return what, f"give each core more: --stack {-(-3 * needed // 32) * 16}"
+
+
 _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     ILLEGAL: _illegal,
     UNMAPPED: _unmapped,
@@ -173,4 +179,5 @@ _DESCRIPTIONS: dict[int, Callable[[CFault], tuple[str, str]]] = {
     TRANSFER: _transfer,
     COMMAND: _command,
     MISUSE: _misuse,
+    STACK: _stack,
 }

@@ -93,6 +93,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_observe_close": (None, (P,)),
     "tw_profile": (ctypes.POINTER(CProfileCell), (P,)),
     "tw_spans": (ctypes.POINTER(CSpan), (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
+    "tw_guard_stacks": (None, (P, ctypes.POINTER(U32), ctypes.POINTER(U32), U32, ctypes.POINTER(U32))),
     "tw_probe": (None, (P, ctypes.POINTER(U32), ctypes.c_char_p, U32, ctypes.c_char_p)),
     "tw_probe_events": (P, (P, ctypes.POINTER(U32), ctypes.POINTER(U32))),
     "tw_probe_meters": (ctypes.POINTER(CActivity), (P, ctypes.POINTER(U32))),

@@ -9,7 +9,7 @@ print(result.stdout, result.cycles)
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -360,6 +360,18 @@ class Simulator:
     def jobs(self) -> list[EngineJob]:
         """What accelerators have done since probe(), in order; a user's device may be at work until then."""
         return jobs(self._library, self._sim, [device.name for device in self.platform.devices])
+
+    def guard_stacks(self, taken: Mapping[int, int], sizes: Sequence[int]) -> None:
+        """From now on a core that takes more of its stack than the bytes that it has stops the program. `taken`: what
+        instructions take, by the addresses behind them; `sizes`: of each core's stack, 0 where it is not watched."""
+        if len(sizes) != self.platform.cores:
+            raise CompileError("stacks", f"{len(sizes)} sizes for {self.platform.cores} cores", "give one for each")
+        sites = sorted(taken)
+        array = ctypes.c_uint32 * max(1, len(sites))
+        self._library.tw_guard_stacks(
+            self._sim, array(*sites), array(*(taken[site] for site in sites)), len(sites),
+            (ctypes.c_uint32 * len(sizes))(*sizes),
+        )  # fmt: skip
 
     # ---- errors ----
 

@@ -51,6 +51,9 @@ WHOLE_LAYERS = Machines(
 KNOWN_CORE = Machines(
     lambda target: bool(target.agents.isa), "target {target} does not have this option", heading=BOARD
 )  # fmt: skip
+WITH_STACK = Machines(
+    lambda target: target.agents.stack > 0, "target {target} does not have this option", heading=BOARD
+)  # fmt: skip
 COMPUTERS = Machines(
     lambda target: target.for_processor is not None, "is for target cpu, not for {target}",
     "leave it out, or --target cpu", COMPUTER,
@@ -150,8 +153,11 @@ class Settings:
     emulator: str = option(
         "", "--emulator", "What runs programs for Cortex-M: unicorn, or qemu if installed.", KNOWN_CORE, metavar="NAME"
     )  # fmt: skip
-    stack: int | None = option(None, "--stack", "Size of the stack.", KNOWN_CORE, metavar="BYTES", least=0)
-    """Bytes of RAM."""
+    stack: int | None = option(
+        None, "--stack", "Size of the stack; on a cluster, of each core's at least.", WITH_STACK, metavar="BYTES",
+        least=0,
+    )  # fmt: skip
+    """Bytes of RAM, or of where a plan puts the stacks of cores."""
     copied_weights: int = option(
         0, "--copy-weights", "RAM for copies of weights from flash with wait states.", KNOWN_CORE, metavar="BYTES",
         least=0,

@@ -68,14 +68,14 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     kernels = {kernel for node in mapped.graph.nodes if not node.op.view for kernel in _preferred(mapped, node)}
     deepest = max((stack_of(mapped, kernel) for kernel in kernels), default=0)
     # An odd number of units: at equal depths cores use different banks, however many there are.
-    needed = deepest + agents.stack + _argument_bytes(mapped.graph)
+    needed = max(deepest + agents.stack + _argument_bytes(mapped.graph), settings.stack or 0)
     stack = rounded(needed - STACK_UNIT, 4 * STACK_UNIT) + STACK_UNIT
     total = capacity(mapped.target, l1, settings)
     local = stack <= agents.local_stack
     inside = not local and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
     waiting = agents.waiting_stack * any(kernel.in_order for kernel in kernels)
-    dma_core = rounded(offloaded + agents.stack + waiting, STACK_UNIT)
+    dma_core = rounded(max(offloaded + agents.stack + waiting, settings.stack or 0), STACK_UNIT)
     base = agents.state + (cores * stack + dma_core) * inside
     budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
     if budget.arena < l1.alignment:

@@ -274,6 +274,7 @@ L_PROBE: /* what the platform has done by now is noted too */
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t + c->late, n);
+    if (UNLIKELY(s->fault.reason)) goto stopped;
     goto *table[ip->real];
 
 refetch: /* the store emptied the fetch buffer */

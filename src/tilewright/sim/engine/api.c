@@ -195,6 +195,7 @@ EXPORT const span *tw_spans(const sim *s, u32 *count, u32 *lost) {
     return s->observer.span;
 }
 
+EXPORT void tw_guard_stacks(sim *s, const u32 *sites, const u32 *taken, u32 count, const u32 *bytes) { guard_begin(s, sites, taken, count, bytes); }
 EXPORT void tw_probe(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores) { probe_begin(s, places, metered, count, cores); }
 EXPORT const probe_event *tw_probe_events(const sim *s, u32 *count, u32 *lost) {
     *count = s->prober.events;
@@ -230,7 +231,7 @@ EXPORT void tw_restore(sim *s, const u8 *from) {
     const u8 *const maps = unpack(s->arena, s->used, from + sizeof *s);
     prober then = s->prober;
     s->out = now.out, s->out_size = now.out_size, s->out_used = 0;
-    s->observer = now.observer, s->checker = now.checker, s->prober = now.prober;
+    s->observer = now.observer, s->checker = now.checker, s->prober = now.prober, s->guard = now.guard;
     memcpy(s->view, now.view, sizeof now.view);
     check_restore(s, now.memory, maps);
     probe_rewind(s, &then);

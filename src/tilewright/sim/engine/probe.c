@@ -16,10 +16,13 @@ static u32 find(const prober *p, u32 pc) {
     return low;
 }
 
-int probe_is_at(const sim *s, u32 pc) {
-    u32 at = find(&s->prober, pc);
-    return at < s->prober.places && s->prober.place[at] == pc;
+static int is_place(const prober *p, u32 pc) {
+    u32 at = find(p, pc);
+    return at < p->places && p->place[at] == pc;
 }
+
+/* Whether an instruction goes through here: probes and watched stacks. */
+int probe_is_at(const sim *s, u32 pc) { return is_place(&s->prober, pc) || guard_is_at(s, pc); }
 
 static u32 new_meter(sim *s, u64 now) {
     prober *p = &s->prober;
@@ -39,10 +42,11 @@ static probe_event *new_event(prober *p) {
     return &p->event[p->events++];
 }
 
-/* A core is about to execute a marked instruction. */
+/* A core is about to execute a marked instruction; it may not, where its stack has ended. */
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions) {
     prober *p = &s->prober;
-    if (!p->places || !p->is_probed[c->id]) return;
+    if (s->guard.sites) guard_pass(s, c, pc, now);
+    if (!p->places || !p->is_probed[c->id] || !is_place(p, pc)) return;
     if (p->events == MAX_EVENTS) {
         p->lost++;
         return;

@@ -145,6 +145,7 @@ void sim_delete(sim *s) {
     }
     observe_end(s);
     probe_end(s);
+    guard_end(s);
     check_end(s);
     free(s->out);
     free(s->arena);

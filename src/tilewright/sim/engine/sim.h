@@ -153,6 +153,13 @@ typedef struct {
     engine_job *job;
 } prober;
 
+/* Watched stacks: see engine/stack_guard.c. */
+typedef struct {
+    u32 sites;
+    u32 *site, *taken;   /* ascending; bytes */
+    u32 *bytes, *end;    /* per core; 0: not watched, not known yet */
+} stack_guard;
+
 /* One access by a core (or the debugger) to a device. */
 typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
@@ -190,7 +197,7 @@ typedef struct device {
 } device;
 
 enum { FAULT_NONE, FAULT_EXIT, FAULT_ILLEGAL, FAULT_UNMAPPED, FAULT_MISALIGNED, FAULT_DEADLOCK, FAULT_LIMIT, FAULT_BREAKPOINT,
-       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND, FAULT_MISUSE };
+       FAULT_DEVICE, FAULT_TRAP, FAULT_FETCH, FAULT_STOPPED, FAULT_UNWRITTEN, FAULT_PROTECTED, FAULT_TRANSFER, FAULT_COMMAND, FAULT_MISUSE, FAULT_STACK };
 
 typedef struct {
     u32 reason, core, pc, address, size, is_write, value, pad;
@@ -236,6 +243,7 @@ typedef struct sim {
     observer observer;
     checker checker;
     prober prober;
+    stack_guard guard;
     struct device *event_unit;   /* the one that lines go to */
     void *own;                   /* what only the kind of its first core has, or NULL */
     u32 out_used, out_size;
@@ -332,6 +340,11 @@ void observe_end(sim *s);
 void observe_span(sim *s, u32 track, u32 name, u64 start, u64 end);
 /* engine/probe.c */
 int probe_is_at(const sim *s, u32 pc);
+/* engine/stack_guard.c */
+int guard_is_at(const sim *s, u32 pc);
+void guard_pass(sim *s, const core *c, u32 pc, u64 now);
+void guard_begin(sim *s, const u32 *sites, const u32 *taken, u32 count, const u32 *bytes);
+void guard_end(sim *s);
 void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions);
 void probe_begin(sim *s, const u32 *places, const u8 *metered, u32 count, const u8 *cores);
 void probe_transfer(sim *s, const dma_transfer *done);

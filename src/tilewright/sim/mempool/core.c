@@ -284,6 +284,7 @@ L_PROBE:
     c->instructions = n;
     c->t = t;
     probe_pass(s, c, ip->pc, t, n);
+    if (UNLIKELY(s->fault.reason)) goto stopped;
     goto *table[ip->real];
 
 L_FALL_THROUGH:

@@ -20,6 +20,27 @@
     addi sp, sp, TW_LOCAL_NOTES
     .endm
 
+/* Does something with the stack of each core, sp being where it begins: marks as stack_marks.h has them. a0, s1, sp and t0
+ * to t2 change. */
+    .macro each_local_stack does
+    li   s1, TW_CORES
+1:  addi s1, s1, -1
+    mv   a0, s1
+    take_local_stack
+    li   t0, TW_LOCAL_STACK
+    sub  t0, sp, t0
+    li   t1, TW_STACK_MARK
+    \does
+    bnez s1, 1b
+    .endm
+    .macro mark_local_stack
+    sw   t1, 0(t0)
+    .endm
+    .macro check_local_stack
+    lw   t2, 0(t0)
+    bne  t1, t2, stack_overrun
+    .endm
+
 /* Clears what is noted in all tiles, those without cores too; t0 to t4 change. */
     .macro clear_notes
     li   t0, 0

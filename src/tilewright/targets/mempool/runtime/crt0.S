@@ -1,6 +1,7 @@
 # Boot: all cores enter here at once and take their stacks: in banks of their tile where these are large enough, else where the
 # linker puts them. The first one clears what cores share and goes to main, the others wait for work. Cores that no network uses sleep.
 # TW_CORES is the largest of all networks of the program.
+#include "stack_marks.h"
 #include "../kernels/tile_local.h"
 #include "limits.h"
 #if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
@@ -38,7 +39,7 @@ first:
 5:  sw   zero, 0(t0)
     addi t0, t0, 4
     bltu t0, t1, 5b
-    call main
+    call tw_marked_main
     slli a0, a0, 1
     ori  a0, a0, 1
     li   t0, TW_EXIT
@@ -62,4 +63,22 @@ tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
 #endif
 
+#if TW_STACK_BYTES > TW_LOCAL_STACK
+#include "marked_main.h"
+#elif !defined TW_NO_STACK_MARKS
+    .section .marks,"ax"
+tw_marked_main:
+    mv   s2, ra
+    mv   s3, sp
+    each_local_stack mark_local_stack
+    mv   sp, s3
+    call main
+    mv   s4, a0
+    each_local_stack check_local_stack
+    mv   a0, s4
+    jr   s2
+stack_overrun:
+    li   a0, TW_STACK_OVERRUN
+    jr   s2
+#endif
 #include "boots.h"

@@ -3,6 +3,7 @@
 # The last core moves data; its stack has a size of its own. TW_CORES is the largest of all networks of the program.
 #include "../kernels/platform.h"
 #include "limits.h"
+#include "stack_marks.h"
 #if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
 #error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
 #endif
@@ -30,7 +31,7 @@ events:
     beqz a0, first
     tail tw_serve
 first:
-    call main
+    call tw_marked_main
     li   t0, 0x80000000
     or   a0, a0, t0
     li   t0, TW_EXIT
@@ -82,4 +83,5 @@ controller:
 tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
 
+#include "marked_main.h"
 #include "boots.h"

@@ -3,6 +3,7 @@
 # program.
 #include "../kernels/platform.h"
 #include "limits.h"
+#include "stack_marks.h"
 #if TW_CORES < 1 || TW_CORES > TW_MOST_CORES
 #error "TW_CORES: the cluster has 1 to TW_MOST_CORES cores that compute"
 #endif
@@ -46,7 +47,7 @@ meet:
 serve:
     tail tw_serve
 first:
-    call main
+    call tw_marked_main
     slli a0, a0, 1
     ori  a0, a0, 1
     la   t0, tohost
@@ -73,4 +74,5 @@ tw_kernel_meeting:
 tw_stacks:
     .space TW_STACK_BYTES * TW_CORES + TW_DMA_CORE_STACK_BYTES
 
+#include "marked_main.h"
 #include "boots.h"
