@@ -99,16 +99,15 @@ def test_every_simulated_target_states_its_peaks(name: str) -> None:
 
 NETWORKS = [
     *models("peer/Models/MLPerf/*/network.onnx"), *models("qdq/*/int8.onnx"), *models("peer/Models/**/network.onnx"),
-    *models("peer/Kernels/Integer/**/network.onnx"),
 ]  # fmt: skip
-TARGETS = ("siracusa", "quad", "snitch", "mempool", "rv32", "cortex-m4")
+TARGETS = ("siracusa", "quad", "snitch", "mempool")
 CASES = [(target, path) for path in dict.fromkeys(NETWORKS) for target in TARGETS]
-LARGEST = 200_000_000
-"""Cycles that are simulated here; benchmarks/bounds.py has no limit."""
+LARGEST = 50_000_000
+"""Cycles of all cores together that are simulated here; benchmarks/bounds.py has no limit."""
 
 
 @needs_networks
-@pytest.mark.one_in(31)
+@pytest.mark.one_in(23)
 @pytest.mark.parametrize(("target", "path"), CASES, ids=lambda case: case if isinstance(case, str) else label(case))
 def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
     inputs, _ = stored(path)
@@ -118,5 +117,5 @@ def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
         pytest.skip(f"refused: {error.what}")
     predicted, least = program.analysis.predicted_cycles, program.analysis.least.cycles
     assert least <= predicted or not predicted
-    if predicted <= LARGEST:
+    if predicted * program.compiled.schedule.target.agents.cores <= LARGEST:
         assert least <= (program.run(inputs).cycles or 0)

@@ -101,8 +101,8 @@ def test_a_kernel_that_needs_more_is_refused(target: str) -> None:
     assert caught.value.where.startswith("kernel ")
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("target", ["snitch", "quad", "minpool"])
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("target", ["snitch", "minpool"])
 def test_without_optimisation_it_is_named(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the build where a kernel alone needs more, in the run where all callers together do."""
     monkeypatch.setattr(soc, "WARNINGS", UNOPTIMISED)

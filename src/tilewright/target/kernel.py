@@ -125,13 +125,13 @@ class Kernel:
     from what the accelerator left in the working memory."""
     epilogue_operands: Callable[[Op], frozenset[str]] = no_operand
     """Operands that nobody but `_finish` reads."""
-    neighbours: tuple[str, str] | None = None
+    prefer_adjacent: tuple[str, str] | None = None
     """Two operands that it likes to have one right behind the other in L1, in either order."""
     resident: frozenset[str] = frozenset()
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None
     """Known cycles of a call; otherwise features are fitted."""
-    decisive: Callable[[Op, Types], object] = all_of_it
+    planning_key: Callable[[Op, Types], object] = all_of_it
     """What of an operator decides, besides types, how it is cut into tiles, how many parameter structs and how much
     working memory they need, and their cycles. Nodes in which that is equal are planned once: a kernel says less than
     all of it where operators of one network differ in numbers that only results depend on."""

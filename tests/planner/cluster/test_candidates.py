@@ -145,8 +145,8 @@ def test_numbers_that_decide_nothing_are_not_looked_at(name: str, sorts: int) ->
     groups, _ = groups_of(chain(OPERATORS[name]), Settings())
     layers = [layer for group in groups for layer in group[-1:]]
     assert len({layer.node.op for layer in layers}) == len(NUMBERS)
-    assert len({decisive(layer.kernel, layer) for layer in layers}) == sorts
+    assert len({planning_key(layer.kernel, layer) for layer in layers}) == sorts
 
 
-def decisive(kernel: Kernel, layer: Layer) -> object:
-    return kernel, kernel.decisive(layer.node.op, layer.types)
+def planning_key(kernel: Kernel, layer: Layer) -> object:
+    return kernel, kernel.planning_key(layer.node.op, layer.types)

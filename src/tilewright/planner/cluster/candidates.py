@@ -168,9 +168,9 @@ def signature(layer: Layer) -> object:
     # Homes are considered in the order of names, and of equal options the first is taken.
     in_order = tuple(owners[name] for name in sorted(layer.movable | layer.spillable))
     places, types = tuple(layer.inside.items()), tuple(layer.types.items())
-    decisive = layer.kernel.decisive(layer.node.op, layer.types)
+    own = layer.kernel.planning_key(layer.node.op, layer.types)
     return (
-        decisive, layer.kernel, layer.engine, layer.params_bytes, types, roles, in_order, layer.constants, layer.ready,
+        own, layer.kernel, layer.engine, layer.params_bytes, types, roles, in_order, layer.constants, layer.ready,
         places,
     )  # fmt: skip
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.memory import allocator
+from tilewright.memory.adjacent import Pair, side_by_side
 from tilewright.memory.arena import Arena, solved
-from tilewright.memory.neighbours import Pair, side_by_side
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.cluster.capacity import (
@@ -99,7 +99,7 @@ def decide(task: Task) -> Decision:
         l1 = solved(_l1_problem(task, chosen, solution.l1, alone), 1.0)
         if l1.peak <= budget.arena:
             in_flight, l1 = _overlapping(task, chosen, solution.l1, l1)
-            l1 = side_by_side(l1, _neighbours(chosen), budget.arena)
+            l1 = side_by_side(l1, _adjacent(chosen), budget.arena)
             return Decision(tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1)
         capacity -= l1.peak - budget.arena
     raise CompileError(
@@ -109,11 +109,11 @@ def decide(task: Task) -> Decision:
     )
 
 
-def _neighbours(chosen: Sequence[Candidate]) -> Iterator[Pair]:
+def _adjacent(chosen: Sequence[Candidate]) -> Iterator[Pair]:
     """Tensors in L1, or buffers of which a layer has one each, that kernels like to have side by side."""
     for step, candidate in enumerate(chosen):
         option = candidate.option
-        wanted = option.kernel.neighbours or ()
+        wanted = option.kernel.prefer_adjacent or ()
         found = [operand for name in wanted for operand in option.operands if operand.name == name]
         if found and all(
             operand.buffers == 1 if operand.streamed else option.owners[operand.name] in option.l1 for operand in found

@@ -70,7 +70,7 @@ class Variant:
             {"X": NARROW, "scale": SCALES, "Y": RESULTS}, self.params,
             self.scratch if self.is_gathered or self.finished else None, self.unsupported_reason, offloaded=True,
             can_preprogram=not self.is_gathered, has_prologue=self.is_gathered, has_epilogue=self.finished,
-            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, decisive=without_offset,
+            resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles, planning_key=without_offset,
             epilogue_operands=epilogue_operands, multiples=MULTIPLES[self.op], header=f"neureka{self.suffixes}.h",
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ class SumVariant:
         return Kernel(
             NeurekaSum, f"neureka_{place}_sum.c", "A B W:uint8 scale bias:int32 -> Y",
             {"A": NARROW, "B": NARROW, "scale": SCALES, "Y": NARROW}, self.params, offloaded=True, can_preprogram=True,
-            neighbours=("A", "B"), resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles,
+            prefer_adjacent=("A", "B"), resident=frozenset({"W"} if self.resident else ()), cycles=self.cycles,
             header="neureka_sum.h",
         )  # fmt: skip
 

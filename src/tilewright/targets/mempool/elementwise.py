@@ -61,7 +61,7 @@ KERNELS = (
     ),
     Kernel(
         QLinearMul, "qlinearmul_lanes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
-        roundings=UP_OR_EVEN, cooperative=True, decisive=without_factor, header="qlinearmul_bytes.h",
+        roundings=UP_OR_EVEN, cooperative=True, planning_key=without_factor, header="qlinearmul_bytes.h",
     ),
     Kernel(
         RequantShift, "requantshift_lanes.c", "X mul:int32 add:int32 -> Y",

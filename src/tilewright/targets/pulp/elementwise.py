@@ -242,7 +242,7 @@ KERNELS = (
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params,
-        unsupported_reason=tables_unsupported, cooperative=True, features=tables_features, decisive=looked_up,
+        unsupported_reason=tables_unsupported, cooperative=True, features=tables_features, planning_key=looked_up,
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
@@ -250,7 +250,7 @@ KERNELS = (
     ),
     Kernel(
         QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
-        roundings=UP_OR_EVEN, cooperative=True, features=binary_features, decisive=without_factor,
+        roundings=UP_OR_EVEN, cooperative=True, features=binary_features, planning_key=without_factor,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,

@@ -149,24 +149,24 @@ def function_unsupported(op: Op, types: Types) -> str | None:
 KERNELS = (
     Kernel(
         QLinearMul, "qlinearmul_high.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, product_params,
-        unsupported_reason=product_unsupported, cooperative=True, features=binary_features, decisive=only_types,
+        unsupported_reason=product_unsupported, cooperative=True, features=binary_features, planning_key=only_types,
     ),
     Kernel(
         QLinearAdd, "qlinearadd_halves.c", "A B -> Y", {"A": HALVES, "B": HALVES, "Y": HALVES}, sum_params,
-        unsupported_reason=sum_unsupported, cooperative=True, features=binary_features, decisive=only_types,
+        unsupported_reason=sum_unsupported, cooperative=True, features=binary_features, planning_key=only_types,
     ),
     Kernel(
         QLinearRotate, "qlinearrotate_rows.c", "X cosine:int16 sine:int16 -> Y", {"X": HALVES, "Y": HALVES},
         rotation_params, unsupported_reason=rotation_unsupported, cooperative=True, features=rotation_features,
-        decisive=only_types,
+        planning_key=only_types,
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
         unsupported_reason=norm_unsupported, cooperative=True, features=norm_features, header="qlinearrownorm.h",
-        decisive=norm_axis,
+        planning_key=norm_axis,
     ),
     Kernel(
         QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},
-        unsupported_reason=function_unsupported, cooperative=True, header="qlinearfunction.h", decisive=only_types,
+        unsupported_reason=function_unsupported, cooperative=True, header="qlinearfunction.h", planning_key=only_types,
     ),
 )  # fmt: skip

@@ -67,6 +67,6 @@ KERNELS = (
     Kernel(
         QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
         scratch=norm_bytes, unsupported_reason=norm_unsupported, roundings=UP_OR_EVEN, cooperative=True,
-        header="qlinearrownorm.h", cycles=norm_cycles, decisive=norm_axis,
+        header="qlinearrownorm.h", cycles=norm_cycles, planning_key=norm_axis,
     ),
 )  # fmt: skip

@@ -49,6 +49,6 @@ KERNELS = (
     Kernel(
         RequantShift, "requantshift_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
         scratch=scratch_bytes, unsupported_reason=unsupported_reason, roundings=UP_OR_EVEN, cooperative=True,
-        header="requantshift.h", cycles=cycles, decisive=axis_of,
+        header="requantshift.h", cycles=cycles, planning_key=axis_of,
     ),
 )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from tilewright.memory.adjacent import side_by_side
 from tilewright.memory.allocator import Buffer, Problem, Solution
 from tilewright.memory.arena import Arena, solved
-from tilewright.memory.neighbours import side_by_side
 
 
 def arena(*buffers: Buffer, offsets: dict[str, int], alignment: int = 8) -> Arena:
