@@ -35,9 +35,12 @@ def stages() -> dict[str, str]:
     ["graph.txt", "lowered.txt", "mapped.txt", "tiled.txt", "schedule.txt", "network.c", "network.h", "kernels.h"],
 )
 def test_stage_text(name: str) -> None:
-    text = stages()[name].rstrip("\n") + "\n"
-    path = FOLDER / "residual" / name
+    compare(stages()[name], FOLDER / "residual" / name)
+
+
+def compare(made: str, path: Path) -> None:
+    text = made.rstrip("\n") + "\n"
     if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    assert text == path.read_text(), f"{name} changed; if that is meant, run with TILEWRIGHT_UPDATE_GOLDEN=1"
+    assert text == path.read_text(), f"{path.name} changed; if that is meant, run with TILEWRIGHT_UPDATE_GOLDEN=1"
