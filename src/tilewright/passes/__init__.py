@@ -47,7 +47,7 @@ class Numbers:
     """
 
     steps: float = 0.0
-    steps_by_operator: Mapping[str, float] = field(default_factory=dict)
+    steps_by_operator: Mapping[str, float] = field(default_factory=dict, hash=False)
     """For results of some kinds of operators, instead of `steps`; `kind:dtype` for one element type."""
     share: float = 1.0
     """Of a tensor's elements, how many may have another integer than the nearest, besides `FEW` of a small tensor."""
