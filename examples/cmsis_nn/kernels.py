@@ -29,6 +29,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.own_kernels import Kernel, Library, Offer, OwnKernels
+from tilewright.target.params import params_of
 
 Types = Mapping[str, TensorType]
 ROUNDING = "double"
@@ -80,7 +81,7 @@ def not_for_depthwise(op: Op, types: Types) -> str | None:
 
 def not_for_product(op: Op, types: Types) -> str | None:
     product = cast(MatMul, op)
-    fields = product.params(types)
+    fields = params_of(product, types)
     rows, inner, columns = (cast(int, fields[name]) for name in ("rows", "inner", "columns"))
     if fields["rank"] or fields["a_column"] != 1 or (rows > 1 and fields["a_row"] != inner):
         return "A is not rows one after the other"
@@ -211,7 +212,7 @@ def mean_params(op: Op, types: Types) -> Params:
 
 
 def pool_params(op: Op, types: Types) -> Params:
-    fields = {name: value for name, value in cast(MaxPool, op).params(types).items() if name in POOL_FIELDS}
+    fields = {name: value for name, value in params_of(cast(MaxPool, op), types).items() if name in POOL_FIELDS}
     requant = op.requant if isinstance(op, QLinearAveragePool) else None
     return fields | {"low": requant.low if requant else -128, "high": requant.high if requant else 127}
 

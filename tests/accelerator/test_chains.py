@@ -24,6 +24,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.target.params import params_of
 from tilewright.tiling.windows import evaluate_tiled
 
 SUM = QLinearAdd(2**19, 3 * 2**18, 77, full_range(20, "int8", 0, "half_even"))
@@ -77,7 +78,7 @@ def test_names_of_what_follows_have_a_number() -> None:
     assert made.op.operands == ("X", "W", "B?", "mul?", "add?", "B2")
     assert made.op.results == ("Y3",)
     assert made.op.kind == "Conv+QLinearAdd+MaxPool"
-    assert {"requant_shift", "requant_shift2", "kernel_h", "kernel_h3", "mul_a2"} <= set(made.op.params(made.types))
+    assert {"requant_shift", "requant_shift2", "kernel_h", "kernel_h3", "mul_a2"} <= set(params_of(made.op, made.types))
     shapes = {name: kind.shape for name, kind in made.types.items() if name != "Y3"}
     assert {"f", "y", "y3"} <= set(made.op.extents(shapes))
     assert {"y", "y3"} <= made.op.unsplittable(shapes)
@@ -153,6 +154,7 @@ FLOAT_MODEL = """
 import numpy as np
 
 from tilewright.accelerator import AcceleratorDevice
+from tilewright.target.params import params_of
 
 
 class Device(AcceleratorDevice):

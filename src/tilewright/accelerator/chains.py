@@ -18,6 +18,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.op import Index, Op, Param, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.target.params import params_of
 
 Types = Mapping[str, TensorType]
 
@@ -232,7 +233,7 @@ class Chained(Op):
         """Of all parts, flat."""
         found: Params = {}
         for (number, op), own in zip(self._numbered(), self.part_types(types), strict=True):
-            found |= {numbered(name, number): value for name, value in flat(op.params(own))}
+            found |= {numbered(name, number): value for name, value in flat(params_of(op, own))}
         return found
 
     def __str__(self) -> str:

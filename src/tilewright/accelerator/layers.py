@@ -13,6 +13,7 @@ from tilewright.accelerator.samples import sample, without_samples
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape, TensorType
+from tilewright.target.params import fill_of
 
 Layer = tuple[Op, Types]
 
@@ -35,7 +36,7 @@ def layers(pattern: Pattern, kind: type[Op]) -> list[Layer]:
 
 def becomes_others(kind: type[Op]) -> bool:
     """Whether layers of it are others by the time that engines are asked."""
-    return kind.params is Op.params or kind.index is Op.index
+    return (fill_of(kind) is None and not hasattr(kind, "params")) or kind.index is Op.index
 
 
 def _sampled(pattern: Pattern, requantises: bool) -> Layer | None:

@@ -27,6 +27,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops._loops import row_major
+from tilewright.target.params import params_of
 
 Types = Mapping[str, TensorType]
 FrozenTypes = tuple[tuple[str, TensorType], ...]
@@ -44,7 +45,7 @@ def numbers(op: Op, types: FrozenTypes, places: FrozenTypes) -> dict[str, Number
     shapes = operand_shapes(op, own)
     extents, index = op.extents(shapes), op.index(shapes)
     found: dict[str, Number] = {**ROUNDING_NAMES, "elements": own[op.results[0]].elements}
-    found |= dict(flat(op.params(own)))
+    found |= dict(flat(params_of(op, own)))
     found |= extents | {"macs": op.macs(shapes)}
     for name, kind in own.items():
         found |= {f"bytes_{name}": kind.bytes, f"signed_{name}": int(kind.dtype.startswith("int"))}

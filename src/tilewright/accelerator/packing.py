@@ -17,6 +17,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.target.params import params_of
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Packed(Op):
         return unpacked(row, self.shape, self.loops, self.order)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.inner.params(self.plain_types(types))
+        return params_of(self.inner, self.plain_types(types))
 
 
 def packed_kind(kind: type[Op]) -> type[Packed]:

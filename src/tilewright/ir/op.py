@@ -196,10 +196,6 @@ class Op:
         op, inputs = cls.from_onnx(node)
         return emit(op, inputs, node.outputs)
 
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        """What a kernel needs to know besides pointers; `types` has operands and results."""
-        raise NotImplementedError(type(self).__name__)
-
     # ---- names ----------------------------------------------------------------------------------------------------
 
     @property

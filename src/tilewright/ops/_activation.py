@@ -6,11 +6,10 @@ that applies one is compiled with that one and no other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops.clip import Clip
 from tilewright.ops.gelu import Gelu
@@ -49,14 +48,6 @@ def activated(op: Op | None, values: Array) -> Array:
     return values if op is None else op.numpy(values)
 
 
-def activation_params(op: Op | None) -> Params:
-    """The field of kernels that know activations; absent where there is none, which is 0 in C."""
-    if op is None:
-        return {}
-    kind, alpha, beta = _numbers(op)
-    return {"activation": {"kind": kind, "alpha": float(alpha), "beta": float(beta)}}
-
-
 def curve_of(op: Op) -> str:
     """The function of curves.h that results of an operator go through; empty where it is none of those."""
     activation: Op | None = getattr(op, "activation", None)
@@ -64,17 +55,3 @@ def curve_of(op: Op) -> str:
         return ""
     is_tanh = isinstance(activation, Gelu) and activation.approximate == "tanh"
     return f"{activation.kind.lower()}{'_tanh' if is_tanh else ''}"
-
-
-def _numbers(op: Op) -> tuple[int, float, float]:
-    if isinstance(op, Relu):
-        return CLAMP, 0.0, math.inf
-    if isinstance(op, Clip):
-        return CLAMP, *op.bounds("float32")
-    if isinstance(op, LeakyRelu):
-        return LEAKY, op.alpha, 0.0
-    if isinstance(op, HardSigmoid):
-        return HARD_SIGMOID, op.alpha, op.beta
-    if isinstance(op, CURVES):
-        return CURVE, op.alpha if isinstance(op, Swish) else 0.0, 0.0
-    return HARD_SWISH, 1 / 6, 0.5

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._gate_functions import GateFunction
 from tilewright.ops._internal import Internal
@@ -105,13 +105,3 @@ class Cells(Internal):
 
     def clipped(self, x: Array) -> Array:
         return np.clip(x, -self.clip, self.clip) if self.clip else x
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        steps, batch, width = types["X"].shape
-        names = ("f", "g", "h")
-        functions: Params = {name: function.params() for name, function in zip(names, self.functions, strict=False)}
-        missing: Params = {name: {"kind": 0, "alpha": 0.0, "beta": 0.0} for name in names[len(self.functions) :]}
-        return {
-            "steps": steps, "batch": batch, "hidden": width // self.gates, "reverse": int(self.reverse),
-            "clip": self.clip, **functions, **missing,
-        }  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType, limits, narrowest
 from tilewright.ops._scaling import Scaling
@@ -162,10 +162,6 @@ class IntegerRows(Op):
             if name in types and types[name].shape != types["X"].shape[-1:]:
                 raise Refusal(f"{name} has shape {types[name].shape} for rows of {types['X'].shape[-1]}")
 
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        length = types["X"].shape[-1]
-        return {"rows": types["X"].elements // length if length else 0, "length": length}
-
 
 @dataclass(frozen=True)
 class IntegerSoftmax(IntegerRows):
@@ -189,10 +185,6 @@ class IntegerSoftmax(IntegerRows):
     def numpy(self, X: Array) -> Array:
         shares = self.shares(X) if X.size else np.zeros(X.shape, np.int32)
         return self.out(shares) if self.out else shares.astype(narrowest_dtype(0, self.top))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        out: Params = {"requantised": int(self.out is not None), **({"out": self.out.params()} if self.out else {})}
-        return super().params(types) | {"top": self.top} | out
 
 
 def check_integers(types: Mapping[str, TensorType]) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, Affine, axis_loops
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._loops import broadcast_strides, merge_loops
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -52,11 +51,6 @@ class Elementwise(Op):
             if self.accepts is not None and kind.dtype not in self.accepts:
                 raise Refusal(f"{name} is {kind.dtype}; supported: {', '.join(sorted(self.accepts))}")
 
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shapes = {name: kind.shape for name, kind in types.items()}
-        operands = {name: shape for name, shape in shapes.items() if name != "Y"}
-        return broadcast_params(shapes["Y"], operands)
-
 
 FLOATS = frozenset({"float32"})
 SIGNED = frozenset({"int8", "int16", "int32", "int64"})
@@ -72,9 +66,6 @@ class Unary(Elementwise):
 
     accepts: ClassVar[frozenset[str] | None] = FLOATS
 
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"count": types["Y"].elements}
-
 
 @dataclass(frozen=True)
 class FloatUnary(Unary):
@@ -85,10 +76,6 @@ class FloatUnary(Unary):
 
     def numpy(self, X: Array) -> Array:
         return np.asarray(self.function(X.astype(np.float64))).astype(np.float32)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        coefficients = {field.name: float(getattr(self, field.name)) for field in fields(self)}
-        return {**super().params(types), **coefficients}
 
 
 @dataclass(frozen=True)
@@ -117,11 +104,3 @@ def same_types(types: Mapping[str, TensorType]) -> None:
     found = {kind.dtype for kind in types.values()}
     if len(found) > 1:
         raise Refusal(f"operands have different element types: {', '.join(sorted(found))}", "insert a Cast")
-
-
-def broadcast_params(result: Shape, operands: Mapping[str, Shape]) -> Params:
-    """Sizes of the loop nest and each operand's stride per loop (0 where it is broadcast), adjacent loops merged."""
-    strides = {name: broadcast_strides(shape, result) for name, shape in operands.items()}
-    sizes, merged = merge_loops(result, strides)
-    fields: Params = {"rank": len(sizes), "size": sizes}
-    return fields | {f"stride_{name.lower()}": values for name, values in merged.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 
@@ -55,10 +54,3 @@ class Extreme(Op):
         axis = node.axis(node.attribute("axis", 0), node.rank())
         keepdims, last = node.attribute("keepdims", 1), node.attribute("select_last_index", 0)
         return cls(axis, bool(keepdims), bool(last)), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "outer": math.prod(shape[: self.axis]), "length": shape[self.axis],
-            "inner": math.prod(shape[self.axis + 1 :]), "last": int(self.select_last_index),
-        }  # fmt: skip

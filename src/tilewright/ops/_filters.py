@@ -9,16 +9,15 @@ from typing import ClassVar
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, Affine
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Op, Params
+from tilewright.ir.op import Emit, Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._activation import activated, activation_params, check_activation
+from tilewright.ops._activation import activated, check_activation
 from tilewright.ops._linear import (
     bias_operand,
     check_bias,
     check_factors,
     check_requant,
-    requant_params,
     requantised,
     result_dtype,
 )
@@ -73,16 +72,6 @@ class Filters(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op, inputs = cls.from_onnx(node)
         return emit(op, [*inputs[:2], bias_operand(node, 2, emit)], node.outputs)
-
-    def filter_params(self, types: Mapping[str, TensorType]) -> Params:
-        """Zero points, how far apart the values of neighbouring filters are (0: one for all), the requantisation."""
-        steps = {name: int(name in types and types[name].shape != (1,)) for name in ("B", "mul", "add")}
-        values = types["mul"].elements if "mul" in types else 0
-        return {
-            "groups": self.groups, "x_zero": self.x_zero, "w_zero": self.w_zero, "bias_step": steps["B"],
-            "mul_step": steps["mul"], "add_step": steps["add"], **requant_params(self, values),
-            **activation_params(self.activation),
-        }  # fmt: skip
 
 
 def kernel_of(node: OnnxNode) -> Shape:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Shape, Shapes, TensorType
 
 
@@ -28,10 +27,6 @@ class GlobalPool(Op):
             raise Refusal(f"X is {types['X'].dtype}; supported: {', '.join(sorted(self.accepts))}", "insert a Cast")
         if len(types["X"].shape) < 3 or 0 in types["X"].shape[2:]:
             raise Refusal(f"X has shape {types['X'].shape}; at least one spatial axis with elements is needed")
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {"planes": shape[0] * shape[1], "elements": math.prod(shape[2:])}
 
 
 def spatial_axes(shape: Shape) -> tuple[int, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Shapes, TensorType
 
 
@@ -36,11 +35,3 @@ class Interpolation(Op):
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["taps"].shape != types["weight"].shape or not 0 <= self.axis < len(types["X"].shape):
             raise Refusal(f"{types['taps']} taps and {types['weight']} weights along axis {self.axis} of {types['X']}")
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x = types["X"].shape
-        count, taps = types["taps"].shape
-        return {
-            "outer": math.prod(x[: self.axis]), "length": x[self.axis], "inner": math.prod(x[self.axis + 1 :]),
-            "count": count, "taps": taps,
-        }  # fmt: skip

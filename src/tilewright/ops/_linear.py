@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import STORED, Array, TensorType, as_computed, dtype_name, is_integer
 from tilewright.ops.cast import Cast
@@ -71,13 +71,6 @@ def centred(values: Array, zero: int) -> Array:
 def requantised(op: Requantised, total: Array, mul: Array | None, add: Array | None) -> Array:
     """The last step; `mul` and `add` broadcast with the total."""
     return total if op.requant is None or mul is None else op.requant(total, mul, add)
-
-
-def requant_params(op: Requantised, values: int) -> Params:
-    """The fields that every kernel with a requantisation has; `values` is how many `mul` holds."""
-    if op.requant is None:
-        return {"requantised": 0}
-    return {"requantised": 1, "requant": op.requant.params(values)}
 
 
 def bias_operand(node: OnnxNode, position: int, emit: Emit) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.ir.op import Op, Params
-from tilewright.ir.types import Shape, TensorType
-from tilewright.ops._loops import merge_loops
+from tilewright.ir.op import Op
+from tilewright.ir.types import Shape
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,3 @@ class StridedCopy(Op):
     def walk(self, shape: Shape) -> tuple[int, Sequence[int]]:
         """Where in an X of this shape the walk starts, and its stride along each axis of Y."""
         raise NotImplementedError(type(self).__name__)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        start, strides = self.walk(types["X"].shape)
-        sizes, merged = merge_loops(types["Y"].shape, {"X": strides})
-        return {"rank": len(sizes), "size": sizes, "stride": merged["X"], "start": start}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +9,7 @@ from typing import ClassVar
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
@@ -50,11 +49,6 @@ class RowNormalisation(Op):
         axis = node.axis(node.attribute("axis", -1), len(shape))
         op = cls(axis, node.attribute("epsilon", 1e-5))
         return emit(op, [node.inputs[0], *(fitted(name, shape[axis:], emit) for name in node.inputs[1:])], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        outer = self.axis % len(shape)
-        return {"rows": math.prod(shape[:outer]), "length": math.prod(shape[outer:]), "epsilon": self.epsilon}
 
 
 def fitted(tensor: str, row: Shape, emit: Emit) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops._spatial import Padding, pad_spans, read_window
 from tilewright.ops._windows import Windowed, reach
@@ -48,10 +48,6 @@ class Pool(Windowed):
     def covers(self, spatial: Shape) -> bool:
         """Whether there is one window, and it holds each element once."""
         return self.kernel == spatial and not any(self.padding) and set(self.dilations) == {1}
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        fields: Params = {"channels": self.channels(types["X"].shape)}
-        return fields | self.window_params(types["X"].shape, types["Y"].shape, self.kernel)
 
 
 def read_pool(node: OnnxNode) -> tuple[Shape, Shape, Padding, Shape, Shape]:

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.requant import full_range, shift_right
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, TensorType
@@ -66,14 +65,6 @@ class QuantisedCells(Cells):
 
     def from_h(self, products: Array, Mr: Array) -> Array:
         return _scaled(products << self.r_up, Mr, self.r_down)
-
-    def common_params(self, types: Mapping[str, TensorType]) -> Params:
-        steps, batch, width = types["X"].shape
-        return {
-            "steps": steps, "batch": batch, "hidden": width // self.gates, "reverse": int(self.reverse),
-            "x_up": self.x_up, "x_down": self.x_down, "r_up": self.r_up, "r_down": self.r_down,
-            "x_factors": types["Mx"].elements, "r_factors": types["Mr"].elements, "out": self.out.params(),
-        }  # fmt: skip
 
 
 def _scaled(total: Array, mul: Array, shift: int) -> Array:

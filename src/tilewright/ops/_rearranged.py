@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, Span, whole
 from tilewright.ir.graph import Graph
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
@@ -61,9 +61,6 @@ class RearrangedConv(Internal):
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.conv.result_dtypes({"X": dtypes["X"], "W": "int8"})
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.conv.params(self.plain_types(types))
 
 
 MADE = ("B", "mul", "add")

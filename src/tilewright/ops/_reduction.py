@@ -12,10 +12,9 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import FLOATS, NUMBERS
-from tilewright.ops._loops import merge_loops, row_major
 
 
 @dataclass(frozen=True)
@@ -51,17 +50,6 @@ class Reduction(Op):
     def dialect(cls, node: OnnxNode) -> dict[str, Any]:
         """Fields that depend on whether the node belongs to the integer dialect."""
         return {}
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        strides, reduced = row_major(shape), sorted(self.axes)
-        kept = [axis for axis in range(len(shape)) if axis not in self.axes]
-        kept_sizes, kept_strides = merge_loops([shape[i] for i in kept], {"X": [strides[i] for i in kept]})
-        sizes, steps = merge_loops([shape[i] for i in reduced], {"X": [strides[i] for i in reduced]})
-        return {
-            "kept_rank": len(kept_sizes), "kept_size": kept_sizes, "kept_stride": kept_strides["X"],
-            "rank": len(sizes), "size": sizes, "stride": steps["X"],
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +11,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.flatten import matrix_shape
 from tilewright.ops.reshape import Reshape
@@ -57,11 +56,3 @@ class SoftmaxLike(Op):
         (x,) = emit(Reshape(matrix_shape(shape, axis)), node.inputs)
         (x,) = emit(cls(1), [x])
         return emit(Reshape(shape), [x], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        axis = self.axis % len(shape)
-        return {
-            "outer": math.prod(shape[:axis]), "length": shape[axis], "inner": math.prod(shape[axis + 1 :]),
-            "logarithm": int(self.logarithm),
-        }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, Box, Span, loops, outside
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._loops import Axis
 from tilewright.ops._spatial import Padding, pad_spans, window_axis
@@ -112,18 +112,6 @@ class Windowed(Op):
     def stored(self, array: Array) -> Array:
         """[n, c, ...] in the order in which it is stored."""
         return np.moveaxis(array, 1, -1) if self.channels_last else array
-
-    def window_params(self, x: Shape, y: Shape, taps: Shape) -> Params:
-        """The fields that the kernels of all windows share; one spatial axis is two with a height of 1."""
-        (in_h, in_w), (out_h, out_w) = pair(self.spatial(x)), pair(self.spatial(y))
-        (kernel_h, kernel_w), (stride_h, stride_w) = pair(taps), pair(self.strides)
-        dilation_h, dilation_w = pair(self.dilations)
-        top, left = pair(self.padding[: self.rank], 0)
-        return {
-            "batch": x[0], "in_h": in_h, "in_w": in_w, "out_h": out_h, "out_w": out_w, "kernel_h": kernel_h,
-            "kernel_w": kernel_w, "stride_h": stride_h, "stride_w": stride_w, "dilation_h": dilation_h,
-            "dilation_w": dilation_w, "pad_top": top, "pad_left": left,
-        }  # fmt: skip
 
 
 def reach(taps: int, dilation: int) -> int:

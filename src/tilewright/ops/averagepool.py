@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewright.ir.affine import Box
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Op, Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.op import Emit, Op
+from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._pool_planes import has_planes, pooled_planes
@@ -64,8 +64,3 @@ class AveragePool(Pool):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return pooled_planes(cls, node, emit) if has_planes(node) else super().expand(node, emit)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        ends = self._counted_ends if self.rank == 2 else (0, *self._counted_ends)
-        counted: Params = {"count_pads": int(self.count_pads), "pad_bottom": ends[0], "pad_right": ends[1]}
-        return super().params(types) | counted

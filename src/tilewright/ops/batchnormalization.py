@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
 
 
@@ -69,11 +68,6 @@ class BatchNormalization(Op):
             inputs = (inputs[0], emit.constant(scale, inputs[1]), emit.constant(shift, inputs[2]))
             op = cls()
         return emit(op, inputs, [name for name in node.outputs if name])
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        outer, inner = (shape[0], math.prod(shape[2:])) if len(shape) > 1 else (1, math.prod(shape))
-        return {"batch": outer, "channels": _channels(shape), "elements": inner, "epsilon": self.epsilon}
 
 
 def _channels(shape: Shape) -> int:

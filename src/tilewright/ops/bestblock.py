@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -39,7 +38,3 @@ class BestBlock(Internal):
     def numpy(self, best: Array, place: Array) -> Array:
         which = np.argmax(best, -1)[..., None]
         return np.take_along_axis(place, which, -1).astype(np.int64) + which * self.block
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        *outer, count = types["best"].shape
-        return {"rows": math.prod(outer), "count": count, "block": self.block}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,11 +8,11 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Span, axis_loops, loops
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import check_bias, check_factors, check_requant, requant_params, result_dtype
+from tilewright.ops._linear import check_bias, check_factors, check_requant, result_dtype
 from tilewright.ops.matmul import MatMul
 
 OF_WORDS = ("C", "mul", "add")
@@ -78,11 +77,3 @@ class BestProducts(Internal):
         places = [np.argmax(part, -1).astype(np.int32) for part in parts]
         best = [np.take_along_axis(part, at[..., None], -1)[..., 0] for part, at in zip(parts, places, strict=True)]
         return np.stack(best, -1), np.stack(places, -1)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        words, length = types["B"].shape
-        multipliers = types["mul"].elements if "mul" in types else 0
-        return {
-            "rows": math.prod(types["A"].shape[:-1]), "length": length, "words": words, "block": self.block,
-            "blocks": self.blocks(words), **requant_params(self, multipliers),
-        }  # fmt: skip

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType, limits
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array, limits
 from tilewright.ops._elementwise import NUMBERS, Unary
 from tilewright.ops.identity import Identity
 from tilewright.ops.max import Max
@@ -43,12 +43,6 @@ class Clip(Unary):
         if given and (node.type(0).dtype == "uint64" or any(node.constants[at] is None for at in given)):
             return _by_max_and_min(node, emit)
         return emit(cls(_bound(node, 1, "min"), _bound(node, 2, "max")), node.inputs[:1], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        low, high = self.bounds(types["X"].dtype)
-        if types["X"].dtype == "float32":
-            return {**super().params(types), "low": float(low), "high": float(high)}
-        return {**super().params(types), "int_low": int(low), "int_high": int(high)}
 
 
 def _bound(node: OnnxNode, position: int, attribute: str) -> float | None:

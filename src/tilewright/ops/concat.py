@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -11,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import same_types
@@ -57,9 +56,3 @@ class Concat(Op):
         kept = [tensor for tensor in tensors if emit.type_of(tensor).elements] or tensors
         axis = node.axis(node.attribute("axis", 1), len(emit.type_of(kept[0]).shape))
         return emit(cls(axis) if len(kept) > 1 else Identity(), kept, node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        y = types["Y"].shape
-        inner = math.prod(y[self.axis + 1 :])
-        lengths = [kind.shape[self.axis] * inner for name, kind in types.items() if name != "Y"]
-        return {"rows": math.prod(y[: self.axis]), "count": len(lengths), "length": lengths}

@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, loops
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._compose import Compose
 from tilewright.ops._conv_planes import Depth, expanded, planes_as_channels, planes_back
@@ -120,9 +120,3 @@ class Conv(Filters, Windowed):
         padding = (*self.padding[1:3], *self.padding[4:])
         flatter = replace(self, strides=self.strides[1:], dilations=self.dilations[1:], padding=padding)
         return planes_back(make, make(flatter, planes, flat, bias), make.shape(x)[0])
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        w = types["W"].shape
-        fields: Params = {"in_channels": self.channels(w), "out_channels": w[0] // self.groups}
-        fields |= self.window_params(types["X"].shape, types["Y"].shape, self.spatial(w))
-        return fields | self.filter_params(types)

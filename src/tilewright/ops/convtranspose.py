@@ -10,14 +10,14 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._compose import Compose
 from tilewright.ops._conv_planes import Depth, expanded, planes_apart, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_pads, read_strides
-from tilewright.ops._windows import pair, reach
+from tilewright.ops._windows import reach
 
 
 @dataclass(frozen=True)
@@ -138,18 +138,6 @@ class ConvTranspose(Filters):
         flatter = replace(self, strides=self.strides[1:], dilations=self.dilations[1:], before=self.before[1:],
                           spatial=self.spatial[1:])  # fmt: skip
         return planes_back(make, make(flatter, planes, flat, bias), make.shape(x)[0])
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, w = types["X"].shape, types["W"].shape
-        (in_h, in_w), (out_h, out_w), (kernel_h, kernel_w) = pair(x[2:]), pair(self.spatial), pair(w[2:])
-        (stride_h, stride_w), (dilation_h, dilation_w) = pair(self.strides), pair(self.dilations)
-        top, left = pair(self.before, 0)
-        return {
-            "batch": x[0], "in_channels": x[1] // self.groups, "out_channels": w[1], "in_h": in_h, "in_w": in_w,
-            "out_h": out_h, "out_w": out_w, "kernel_h": kernel_h, "kernel_w": kernel_w, "stride_h": stride_h,
-            "stride_w": stride_w, "dilation_h": dilation_h, "dilation_w": dilation_w, "pad_top": top,
-            "pad_left": left, **self.filter_params(types),
-        }  # fmt: skip
 
 
 def _geometry(

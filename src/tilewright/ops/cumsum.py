@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 
@@ -49,10 +48,3 @@ class CumSum(Op):
         return cls(
             node.axis(int(axis), node.rank()), bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
         ), node.inputs[:1]
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "outer": math.prod(shape[: self.axis]), "length": shape[self.axis],
-            "inner": math.prod(shape[self.axis + 1 :]), "exclusive": int(self.exclusive), "reverse": int(self.reverse),
-        }  # fmt: skip

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, whole_number
 from tilewright.ops._elementwise import Unary
 from tilewright.ops.quant import scale_of
@@ -32,6 +32,3 @@ class Dequant(Unary):
         node.ignore("bit_width", "signed")
         op = cls(scale_of(node), whole_number(node, "zero_point", 0))
         return emit(op, [as_int32(node, emit, 0)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"scale": self.scale, "zero_point": self.zero_point}

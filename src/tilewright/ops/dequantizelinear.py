@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._blocks import dequantised_blocks, is_blocked
 from tilewright.ops._per_axis import PerAxis, constant_axis
@@ -48,6 +48,3 @@ class DequantizeLinear(PerAxis):
             raise Refusal("dequantises to another type than float")
         zero = node.inputs[2] if node.has(2) else zeros_like_scale(node, emit, node.type(0).dtype)
         return emit(cls(constant_axis(node)), [node.inputs[0], node.inputs[1], zero], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.walk(types, types["scale"].elements)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -49,7 +48,3 @@ class FFT(Internal):
         forward = bool(W[W.shape[0] // 2, 1] <= 0)
         found = np.fft.fft(points) if forward else np.fft.ifft(points, norm="forward")
         return np.asarray(np.stack([found.real, found.imag], axis=-1) * self.factor, np.float32)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        *rows, length, parts = types["X"].shape
-        return {"rows": math.prod(rows), "length": length, "parts": parts, "factor": self.factor}

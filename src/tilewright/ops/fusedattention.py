@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._attention_rows import AttentionRows, heads_first, tokens_first
 
@@ -29,6 +28,3 @@ class FusedAttention(AttentionRows):
         scores = np.where(self.shown(Q.shape[1], K.shape[1], position), products, np.float32(-np.inf))
         powers = np.exp(scores - scores.max(-1, keepdims=True))
         return tokens_first((powers / powers.sum(-1, keepdims=True)) @ heads_first(V, repeat))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"rows": self.geometry(types), "scale": self.scale}

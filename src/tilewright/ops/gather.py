@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
@@ -58,13 +57,6 @@ class Gather(Op):
         result = (*shape[: self.axis], *node.type(1).shape, *shape[self.axis + 1 :])
         (x,) = emit(part.simplest(shape), node.inputs[:1])
         return emit(Reshape(result), [x], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x = types["X"].shape
-        return {
-            "outer": math.prod(x[: self.axis]), "length": x[self.axis], "inner": math.prod(x[self.axis + 1 :]),
-            "count": types["indices"].elements,
-        }  # fmt: skip
 
 
 def with_narrow_indices(node: OnnxNode, emit: Emit) -> OnnxNode:

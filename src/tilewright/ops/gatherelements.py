@@ -9,9 +9,8 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
@@ -51,12 +50,3 @@ class GatherElements(Op):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         return cls(node.axis(node.attribute("axis", 0), node.rank())), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        strides = row_major(types["X"].shape)
-        moving = [0 if axis == self.axis else stride for axis, stride in enumerate(strides)]
-        sizes, merged = merge_loops(types["indices"].shape, {"X": moving})
-        return {
-            "rank": len(sizes), "size": sizes, "stride": merged["X"], "length": types["X"].shape[self.axis],
-            "step": strides[self.axis],
-        }  # fmt: skip

@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.op import Emit, Index, Op
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
@@ -59,11 +59,3 @@ class GatherND(Op):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         return cls(node.attribute("batch_dims", 0)), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, indices, batch = types["X"].shape, types["indices"].shape, self.batch_dims
-        sizes: Shape = x[batch : batch + indices[-1]]
-        return {
-            "groups": math.prod(x[:batch]), "count": math.prod(indices[batch:-1]), "depth": indices[-1], "size": sizes,
-            "inner": math.prod(x[batch + indices[-1] :]),
-        }  # fmt: skip

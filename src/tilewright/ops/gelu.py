@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._elementwise import FloatUnary, Unary
+from tilewright.ops._elementwise import FloatUnary
 from tilewright.ops.erf import erf
 
 
@@ -27,6 +26,3 @@ class Gelu(FloatUnary):
         if self.approximate == "tanh":
             return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
         return 0.5 * x * (1.0 + erf(x / np.sqrt(2.0)))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return Unary.params(self, types)

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 
 MODES = ("nearest", "linear", "cubic")
@@ -89,13 +89,6 @@ class GridSample(Op):
         mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
         padding, align = node.attribute("padding_mode", "zeros"), node.attribute("align_corners", 0)
         return cls(mode, padding, bool(align)), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, grid = types["X"].shape, types["grid"].shape
-        return {
-            "batch": x[0], "channels": x[1], "points": math.prod(grid[1:-1]), "rank": len(x) - 2, "size": x[2:],
-            "mode": MODES.index(self.mode), "padding": PADDINGS.index(self.padding), "align": int(self.align_corners),
-        }  # fmt: skip
 
 
 def reflected(place: Array, low: float, high: float) -> Array:

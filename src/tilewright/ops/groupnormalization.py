@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, axis_loops, loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
@@ -70,13 +70,6 @@ class GroupNormalization(Op):
         # Before opset 21 there is one scale per group.
         tables = [_per_channel(name, op.groups, channels, emit) for name in node.inputs[1:3]]
         return emit(op, [node.inputs[0], *tables], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        n, channels, *spatial = types["X"].shape
-        return {
-            "batch": n, "groups": self.groups, "channels": channels // self.groups, "plane": math.prod(spatial),
-            "epsilon": self.epsilon,
-        }  # fmt: skip
 
 
 def _per_channel(tensor: str, groups: int, channels: int, emit: Emit) -> str:

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._cells import Cells, State
 from tilewright.ops._gate_functions import SIGMOID, TANH, GateFunction
@@ -55,6 +54,3 @@ class GRUCells(Cells):
             return ((1 - update) * g(self.clipped(new + kept)) + update * h,)
 
         return self.run(step, X, N, S, H)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {**super().params(types), "linear": int(self.linear_before_reset)}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, int32, whole_number
 from tilewright.ops._elementwise import Unary
 
@@ -35,6 +35,3 @@ class iGELU(Unary):  # noqa: N801
     @classmethod
     def of(cls, node: OnnxNode) -> iGELU:
         return cls(whole_number(node, "b", low=1 - 2**31), whole_number(node, "one"))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"b": self.b, "one": self.one}

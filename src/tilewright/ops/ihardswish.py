@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, int32, whole_number
 from tilewright.ops._elementwise import Unary
 
@@ -32,7 +32,3 @@ class iHardswish(Unary):  # noqa: N801
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op = cls(whole_number(node, "three"), whole_number(node, "six", low=0), whole_number(node, "one_over_six"))
         return emit(op, [as_int32(node, emit, 0)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        fields = {"three": self.three, "six": self.six, "one_over_six": self.one_over_six}
-        return super().params(types) | fields

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, check_levels, int32, shift_of, whole_number
 from tilewright.ops._elementwise import Elementwise
 
@@ -34,6 +34,3 @@ class iNoNorm(Elementwise):  # noqa: N801
         check_levels(node)
         op = cls(whole_number(node, "mul"), shift_of(node, "D", 31))
         return emit(op, [as_int32(node, emit, position) for position in range(3)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"mul": self.mul, "shift": self.shift}

@@ -8,8 +8,8 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, divide, whole_number
 from tilewright.ops._elementwise import Elementwise
 
@@ -39,9 +39,6 @@ class IntegerDiv(Elementwise):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         operands = [as_int32(node, emit, position) for position in (0, 1)]
         return emit(cls(*division_of(node)), operands, node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"loops": super().params(types), "factor": self.delta * self.eta, "eta": self.eta, "eps": self.eps}
 
 
 def division_of(node: OnnxNode) -> tuple[int, int, int]:

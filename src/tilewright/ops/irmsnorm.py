@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerRows, as_int32, check_levels, divide, int32, per_column, root, shift_of
 from tilewright.ops.ilayernorm import mean_square
 
@@ -33,6 +33,3 @@ class iRMSNorm(IntegerRows):  # noqa: N801
         check_levels(node)
         weight = per_column(node, emit, 1, "weight")
         return emit(cls(shift_of(node, "D", 31)), [as_int32(node, emit, 0), weight], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"shift": self.shift}

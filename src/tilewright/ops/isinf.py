@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.op import Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Unary
 
 
@@ -22,7 +21,3 @@ class IsInf(Unary):
 
     def numpy(self, X: Array) -> Array:
         return (np.isneginf(X) & bool(self.detect_negative)) | (np.isposinf(X) & bool(self.detect_positive))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        flags = {"alpha": float(bool(self.detect_negative)), "beta": float(bool(self.detect_positive))}
-        return {**super().params(types), **flags}

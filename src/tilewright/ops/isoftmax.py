@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerSoftmax, as_int32, divide, int32, whole_number
 
 
@@ -37,6 +37,3 @@ class iSoftmax(IntegerSoftmax):  # noqa: N801
         ln2 = whole_number(node, "log2", low=1)
         a, b, c = (whole_number(node, f"coeff{letter}") for letter in "ABC")
         return emit(cls(levels, ln2, a, b, c), [as_int32(node, emit, 0)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"ln2": self.ln2, "a": self.a, "b": self.b, "c": self.c}

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerSoftmax, as_int32, whole_number
 from tilewright.ops.itamax import halvings
 
@@ -41,6 +41,3 @@ class ITAPartialMax(IntegerSoftmax):
         levels = whole_number(node, "n_levels", low=4, high=2**16)
         op = cls(levels, whole_number(node, "group_width", low=1))
         return emit(op, [as_int32(node, emit, 0)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"group_width": self.group_width}

@@ -8,7 +8,6 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._per_axis import PerAxis
 
@@ -44,8 +43,3 @@ class Lookup(PerAxis):
         if table.ndim == 1:
             return table[entry]
         return table[self.along(np.arange(table.shape[0]), X.ndim), entry]
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        table = types["table"].shape
-        channels = table[0] if len(table) > 1 else 1
-        return {**self.walk(types, channels), "lowest": limits(types["X"].dtype)[0]}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 
 
@@ -41,10 +40,3 @@ class LRN(Op):
         squares = np.pad(X.astype(np.float64) ** 2, edges)
         total = sum(squares[:, shift : shift + X.shape[1]] for shift in range(self.size))
         return (X / (self.bias + self.alpha / self.size * total) ** self.beta).astype(np.float32)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        n, channels, *plane = types["X"].shape
-        return {
-            "batch": n, "channels": channels, "plane": math.prod(plane), "size": self.size,
-            "alpha": self.alpha / self.size, "beta": self.beta, "bias": self.bias,
-        }  # fmt: skip

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from tilewright.ir.op import Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._cells import Cells, State
 from tilewright.ops._gate_functions import SIGMOID, TANH, GateFunction
 
@@ -51,9 +49,6 @@ class LSTMCells(Cells):
             return f(self.clipped(o + peep_o * c)) * last(c), c
 
         return self.run(step, X, N, S, H, C)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {**super().params(types), "coupled": int(self.input_forget), "dynamic": int(self.dynamic)}
 
 
 def rounded(h: Array) -> Array:

@@ -10,21 +10,20 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, Affine, axis_loops, loops
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._activation import activated, activation_params, check_activation
+from tilewright.ops._activation import activated, check_activation
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._linear import (
     centred,
     check_bias,
     check_factors,
     check_requant,
-    requant_params,
     requantised,
     result_dtype,
 )
-from tilewright.ops._loops import Axis, broadcast_strides, merge_loops, permuted, row_major, unpermuted
+from tilewright.ops._loops import Axis, permuted, unpermuted
 
 
 @dataclass(frozen=True)
@@ -127,37 +126,6 @@ class MatMul(Op):
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         return cls(), node.inputs
 
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        """Loops over matrices and rows, joined where both operands allow it: a batch of rows on one B is one matrix."""
-        shapes = {name: kind.shape for name, kind in types.items()}
-        a, b = _matrices(self, shapes)
-        batch = broadcast([a[:-2], b[:-2]])
-        y = (*batch, a[-2], b[-1])
-        strides = {name: _over_result(self, shapes, name, y) for name in ("C", "mul", "add")}
-        strides |= {
-            "A": _operand_strides(shapes["A"], self.perm_a, self.trans_a, (1, 0), batch),
-            "B": _operand_strides(shapes["B"], self.perm_b, self.trans_b, (0, 1), batch),
-            "Y": _result_strides(shapes, self.perm_y),
-        }
-        walks = {name.lower(): walk[:-1] for name, walk in strides.items()}
-        walks["b"] = [*strides["B"][:-2], 0]
-        sizes, merged = merge_loops(y[:-1], walks)
-        joined = merged["b"][-1] == 0
-        outer = len(sizes) - 1 if joined else len(sizes)
-        rows = sizes[-1] if joined else 1
-        row = {name: walk[-1] if joined else 0 for name, walk in merged.items()}
-        return {
-            "rank": outer, "size": sizes[:outer], "stride_a": merged["a"][:outer], "stride_b": merged["b"][:outer],
-            "stride_c": merged["c"][:outer], "stride_y": merged["y"][:outer],
-            "rows": rows, "inner": a[-1], "columns": b[-1], "a_row": row["a"], "a_column": strides["A"][-1],
-            "b_row": strides["B"][-2], "b_column": strides["B"][-1], "y_row": row["y"],
-            "y_column": strides["Y"][-1], "c_row": row["c"], "c_column": strides["C"][-1],
-            "mul_row": row["mul"], "mul_column": strides["mul"][-1], "add_row": row["add"],
-            "add_column": strides["add"][-1], "alpha": self.alpha, "beta": self.beta, "a_zero": self.a_zero,
-            "b_zero": self.b_zero, **requant_params(self, types["mul"].elements if "mul" in types else 0),
-            **activation_params(self.activation),
-        }  # fmt: skip
-
 
 def _ordered(axes: tuple[Axis, ...], transposed: bool) -> tuple[Axis, ...]:
     return axes[::-1] if transposed else axes
@@ -176,37 +144,6 @@ def _matrices(op: MatMul, shapes: Shapes) -> tuple[Shape, Shape]:
     return left, right
 
 
-def _operand_strides(stored: Shape, perm: Shape, transposed: bool, missing: tuple[int, int], batch: Shape) -> list[int]:
-    """Strides of a factor along the batch and its two matrix axes, of which a vector has but one."""
-    strides, sizes = permuted(tuple(row_major(stored)), perm), permuted(stored, perm)
-    if len(stored) == 1:
-        return [0] * len(batch) + [strides[0] if there == 0 else 1 for there in missing]
-    along = [0 if size == 1 else stride for size, stride in zip(sizes[:-2], strides[:-2], strict=True)]
-    return [0] * (len(batch) - len(along)) + along + list(_ordered(strides[-2:], transposed))
-
-
-def _result_strides(shapes: Shapes, perm: Shape) -> list[int]:
-    """Strides of Y along the batch, rows and columns of the product; a vector leaves out rows or columns."""
-    strides = list(unpermuted(tuple(row_major(shapes["Y"])), perm))
-    if len(shapes["B"]) == 1:
-        strides.append(1)
-    if len(shapes["A"]) == 1:
-        strides.insert(-1, 0)
-    return strides
-
-
 def _check_order(name: str, perm: Shape, rank: int) -> None:
     if perm and sorted(perm) != list(range(rank)):
         raise Refusal(f"{name} {perm} is no order of {rank} axes")
-
-
-def _over_result(op: MatMul, shapes: Shapes, name: str, y: Shape) -> list[int]:
-    """Strides of an operand that broadcasts to the result, along the result's axes with its rows and columns."""
-    if name not in shapes:
-        return [0] * len(y)
-    shape = shapes[name]
-    if len(shapes["B"]) == 1 and shape:
-        shape = (*shape, 1)
-    if len(shapes["A"]) == 1 and len(shape) > 1:
-        shape = (*shape[:-1], 1, shape[-1])
-    return broadcast_strides(shape, y)

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.add import Add
 
@@ -83,13 +83,6 @@ class MatMulNBits(Op):
             return emit(op, operands, node.outputs)
         (y,) = emit(op, operands)
         return emit(Add(), [y, node.inputs[5]], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        columns, blocks, length = types["B"].shape
-        return {
-            "rows": types["A"].elements // max(self.inner, 1), "inner": self.inner, "columns": columns,
-            "blocks": blocks, "block": self.block, "block_bytes": length, "bits": self.bits,
-        }  # fmt: skip
 
 
 def unpacked(packed: Array, bits: int) -> Array:

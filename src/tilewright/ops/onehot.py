@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.cast import Cast
 
@@ -65,10 +64,3 @@ class OneHot(Op):
         if node.type(0).dtype not in ("int32", "int64"):
             (indices,) = emit(Cast("int64"), [indices])
         return emit(cls(axis, int(depth), 0, int(depth)), [indices, *node.inputs[2:]], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["indices"].shape
-        return {
-            "outer": math.prod(shape[: self.axis]), "depth": self.depth, "start": self.start, "length": self.length,
-            "inner": math.prod(shape[self.axis :]),
-        }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, Span, whole
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
@@ -76,7 +76,3 @@ class PackedConv(Internal):
         codes = unpacked_rows(W, math.prod(self.filter), self.bits) + self.least
         weights = codes.reshape(-1, *self.filter).astype("int16")
         return self.conv.numpy(X, weights, *rest, **named)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        conv = self.conv.params(self._unpacked_types(types))
-        return {"conv": conv, "row_bytes": types["W"].shape[1], "bits": self.bits, "least": self.least}

@@ -8,11 +8,11 @@ from typing import ClassVar
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, Affine, axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import NARROW, check_bias, check_requant, requant_params, requantised, result_dtype
+from tilewright.ops._linear import NARROW, check_bias, check_requant, requantised, result_dtype
 from tilewright.ops._packed import WIDTHS, row_bytes, unpacked_rows
 
 
@@ -65,17 +65,6 @@ class PackedMatMul(Internal):
         weights = unpacked_rows(B, A.shape[-1], self.bits) + self.least
         total = exact_matmul(A.astype("int32"), weights.T)
         return requantised(self, total if C is None else total + C, mul, add)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        columns, length = types["B"].shape
-        inner = types["A"].shape[-1]
-        several = {name for name, kind in types.items() if kind.elements > 1}
-        steps = {f"{name.lower()}_step": int(name in several) for name in ("C", "mul", "add")}
-        return {
-            "rows": types["A"].elements // max(inner, 1), "inner": inner, "columns": columns, "row_bytes": length,
-            "bits": self.bits, "least": self.least, **steps,
-            **requant_params(self, types["mul"].elements if "mul" in types else 0),
-        }  # fmt: skip
 
 
 def _along(n: Affine, shape: Shape) -> Affine:

@@ -9,9 +9,8 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, Span, axis_loops, outside
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, is_integer, limits
-from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops._spatial import Padding, pad_spans
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
@@ -64,16 +63,6 @@ class Pad(Op):
         if mode != "constant":
             return emit(Identity(), [_gathered(x, shape, node.name, emit, border, mode)], node.outputs)
         return emit(cls(border, value) if any(border) else Identity(), [x], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, y = types["X"].shape, types["Y"].shape
-        strides = row_major(y)
-        sizes, merged = merge_loops(x, {"X": row_major(x), "Y": strides})
-        return {
-            "rank": len(sizes), "size": sizes, "stride": merged["Y"], "count": types["Y"].elements,
-            "start": sum(before * stride for before, stride in zip(self.pads, strides, strict=False)),
-            "value": float(self.value), "integer": 0 if types["X"].dtype == "float32" else int(self.value),
-        }  # fmt: skip
 
 
 def _pads(node: OnnxNode) -> Padding:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -40,11 +39,3 @@ class PlaceRows(Internal):
         placed = X.copy()
         placed[(slice(None),) * self.axis + (slice(self.start, self.start + rows.shape[self.axis]),)] = rows
         return placed
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        held, rows = types["X"].shape, types["rows"].shape
-        inner = math.prod(held[self.axis + 1 :])
-        return {
-            "planes": math.prod(held[: self.axis]), "held": held[self.axis] * inner,
-            "length": rows[self.axis] * inner, "start": self.start * inner,
-        }  # fmt: skip

@@ -8,11 +8,11 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ir.types import BYTES, Array, TensorType, limits
-from tilewright.ops._elementwise import Elementwise, broadcast_params
+from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._qlinear import expand_binary
 from tilewright.ops.add import Add
 
@@ -57,13 +57,6 @@ class QLinearAdd(Elementwise):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return expand_binary(node, emit, Add())
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {
-            "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-            "requant": {**self.requant.params(1)},
-            "mul_a": self.mul_a, "mul_b": self.mul_b, "offset": self.offset,
-        }  # fmt: skip
 
 
 def sum_bits(a: str, b: str) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import whole
 from tilewright.ir.exact import exact_matmul
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._attention_rows import AttentionRows, heads_first, tokens_first
 from tilewright.ops._linear import centred
@@ -67,11 +67,3 @@ class QLinearAttention(AttentionRows):
         mask = self.shown(Q.shape[1], K.shape[1], position).astype(np.uint8)
         shares = centred(self.softmax.numpy(scores, mask, table), self.softmax.requant.zero_point)
         return tokens_first(self.mix(exact_matmul(shares, heads_first(v, repeat))))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {
-            "rows": self.geometry(types), "q_zero": self.q_zero, "k_zero": self.k_zero, "v_zero": self.v_zero,
-            "score": self.score.params(), "bits": self.softmax.bits,
-            "coarse": types["table"].elements - (1 << self.softmax.bits), "numerator": self.softmax.numerator,
-            "share": self.softmax.requant.params(1), "mix": self.mix.params(),
-        }  # fmt: skip

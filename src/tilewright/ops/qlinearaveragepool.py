@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.requant import TIES_TO_EVEN, Requant
 from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -52,7 +52,3 @@ class QLinearAveragePool(Pool):
                 "pad more, or use AveragePool between DequantizeLinear and QuantizeLinear",
             )
         return expand_unary(node, emit, "AveragePool")
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        rounding: Params = {"x_zero": self.x_zero, "mul": self.mul, "requant": self.requant.params(1)}
-        return super().params(types) | rounding

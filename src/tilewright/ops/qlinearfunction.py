@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -56,10 +56,6 @@ class QLinearFunction(Internal):
         total = (table[at] << bits) + (table[at + 1] - table[at]) * rest
         value = shift_right(total, self.requant.shift, self.requant.rounding) + self.requant.zero_point
         return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        bits = fraction_bits(types["table"].shape)
-        return {"count": types["X"].elements, "bits": bits, "requant": self.requant.params(1)}
 
 
 def fraction_bits(table: Shape) -> int:

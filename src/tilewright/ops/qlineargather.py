@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import NO_CHANGE, Requant
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -51,8 +50,3 @@ class QLinearGather(Internal):
     def numpy(self, X: Array, indices: Array, rows: Array, columns: Array) -> Array:
         places = inside(indices, X.shape[0])
         return self.requant(X[places].astype(np.int64) * columns, rows[places][..., None])
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        length, inner = types["X"].shape
-        count = math.prod(types["indices"].shape)
-        return {"length": length, "inner": inner, "count": count, "requant": self.requant.params(1)}

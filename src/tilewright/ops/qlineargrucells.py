@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from tilewright.ir.exact import exact_matmul
-from tilewright.ir.op import Params
 from tilewright.ir.requant import full_range, shift_right
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array
 from tilewright.ops._gate_tables import GATE_BITS, looked_up, saturated
 from tilewright.ops._quantised_cells import QuantisedCells
 from tilewright.ops._scaling import Scaling
@@ -51,6 +49,3 @@ class QLinearGRUCells(QuantisedCells):
         kept = shift_right(reset * saturated(from_h[:, 2 * hidden :]), GATE_BITS, Rounding.HALF_UP)
         new = looked_up(tanh, saturated(saturated(from_x[:, 2 * hidden :]) + kept))
         return saturated(shift_right(update * c + (2**GATE_BITS - update) * new, GATE_BITS, Rounding.HALF_UP))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {**self.common_params(types), "coupled": 0, "cell_bits": GATE_BITS}

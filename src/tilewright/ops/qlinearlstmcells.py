@@ -8,7 +8,6 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.exact import exact_matmul
-from tilewright.ir.op import Params
 from tilewright.ir.requant import shift_right
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, TensorType
@@ -62,6 +61,3 @@ class QLinearLSTMCells(QuantisedCells):
         new = saturated(kept + shift_right(i * cell, 2 * GATE_BITS - self.cell_bits, Rounding.HALF_UP))
         seen = looked_up(tanh, saturated(new << (SUM_BITS - self.cell_bits)))
         return self.out(o * seen), new
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {**self.common_params(types), "coupled": int(self.input_forget), "cell_bits": self.cell_bits}

@@ -8,13 +8,12 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
-from tilewright.ops._rows_beside import rows_beside
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.qlinearsoftmax import NUMERATOR_BITS
 
@@ -80,11 +79,3 @@ class QLinearMaskedSoftmax(Internal):
         at = np.minimum(distance >> self.bits, len(coarse) - 1)
         found = (coarse[at] * fine[distance & ((1 << self.bits) - 1)]) >> FINE_BITS
         return np.where(distance >> self.bits < len(coarse), found, 0)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "rows": rows_beside(shape, types["mask"].shape), "length": shape[-1], "bits": self.bits,
-            "coarse": types["table"].elements - (1 << self.bits), "numerator": self.numerator,
-            "requant": self.requant.params(1),
-        }  # fmt: skip

@@ -8,10 +8,10 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.requant import NO_CHANGE, Requant
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._elementwise import Elementwise, broadcast_params
+from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._qlinear import expand_binary, reach
 from tilewright.ops.mul import Mul
 
@@ -47,10 +47,3 @@ class QLinearMul(Elementwise):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return expand_binary(node, emit, Mul())
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {
-            "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-            "requant": {**self.requant.params(1)},
-            "a_zero": self.a_zero, "b_zero": self.b_zero, "mul": self.mul, "add": self.add,
-        }  # fmt: skip

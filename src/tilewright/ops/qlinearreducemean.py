@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.requant import TIES_TO_EVEN, Requant
 from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -42,7 +42,3 @@ class QLinearReduceMean(Reduction):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return expand_unary(node, emit, "ReduceMean")
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        loops = super().params(types) | {"count": self.count({"X": types["X"].shape})}
-        return {"loops": loops, "x_zero": self.x_zero, "mul": self.mul, "requant": self.requant.params(1)}

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, TensorType
@@ -38,6 +37,3 @@ class QLinearResize(Internal, Interpolation):
         value = shift_right(total, self.requant.shift, self.requant.rounding) + self.requant.zero_point
         narrow = np.clip(value, self.requant.low, self.requant.high).astype(self.requant.dtype)
         return np.ascontiguousarray(np.moveaxis(narrow, 0, self.axis))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"x_zero": self.x_zero, "requant": self.requant.params(1)}

@@ -8,14 +8,13 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import NO_CHANGE, Requant
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
-from tilewright.ops._rows_beside import rows_beside
 
 MOST_BITS = 62
 """Of two products of an element with a 16-bit number, times mul."""
@@ -67,11 +66,3 @@ class QLinearRotate(Internal):
         """The place of each element's other one."""
         places = np.arange(length)
         return places ^ 1 if self.interleaved else (places + length // 2) % length
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "rows": rows_beside(shape, types["cosine"].shape), "length": shape[-1],
-            "interleaved": int(self.interleaved), "x_zero": self.x_zero, "mul": self.mul,
-            "requant": self.requant.params(1),
-        }  # fmt: skip

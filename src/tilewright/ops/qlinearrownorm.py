@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -110,15 +110,6 @@ class QLinearRowNorm(Internal):
         down = 2 * ROOT_BITS - 1 - UNIT_BITS - self.fraction // 2 - halved
         product = (length * wide - total) * inverse
         return (product + (np.int64(1) << (down - 1))) >> down
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape, (first, end) = types["X"].shape, self.block(types["mul"].shape)
-        return {
-            "rows": math.prod(shape[: self.axis]), "length": math.prod(shape[self.axis :]),
-            "groups": math.prod(shape[first : self.axis]), "repeat": math.prod(shape[end:]),
-            "centred": int(self.centred), "x_zero": self.x_zero, "fraction": self.fraction, "lift": self.lift,
-            "epsilon": self.epsilon, "requant": self.requant.params(1),
-        }  # fmt: skip
 
 
 def _room(values: Array) -> Array:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -71,14 +70,6 @@ class QLinearSoftmax(Op):
         node.ignore("opset", "axis")
         as_of = replace(node, opset=int(node.attribute("opset", node.opset)))
         return expand_unary(_as_computed(as_of, emit), emit, "Softmax", axis=node.attribute("axis", -1))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "outer": math.prod(shape[: self.axis]), "count": shape[self.axis],
-            "inner": math.prod(shape[self.axis + 1 :]), "numerator": self.numerator,
-            "requant": self.requant.params(1),
-        }  # fmt: skip
 
 
 RESULT_SCALE = 3

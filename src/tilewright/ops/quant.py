@@ -7,8 +7,8 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Op, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import narrowest_dtype, number, whole_number
 from tilewright.ops._elementwise import Unary
 
@@ -37,10 +37,6 @@ class Quant(Unary):
         low = -(2 ** (bits - 1)) if signed else 0
         zero_point = whole_number(node, "zero_point", 0, -(2**24), 2**24)
         return cls(scale_of(node), zero_point, low, low + 2**bits - 1), node.inputs[:1]
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        fields: Params = {"scale": self.scale, "zero_point": self.zero_point, "low": self.low, "high": self.high}
-        return super().params(types) | fields
 
 
 def scale_of(node: OnnxNode) -> float:

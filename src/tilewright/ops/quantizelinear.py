@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
+from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, TensorType, limits
 from tilewright.ops._blocks import is_blocked, quantised_blocks
 from tilewright.ops._per_axis import PerAxis, constant_axis
@@ -55,10 +55,6 @@ class QuantizeLinear(PerAxis):
         if dtype and emit.type_of(zero).dtype != dtype:
             raise Refusal(f"output_dtype is {dtype}, but the zero point is {emit.type_of(zero).dtype}")
         return emit(cls(constant_axis(node)), [node.inputs[0], node.inputs[1], zero], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        low, high = limits(types["Y"].dtype)
-        return {**self.walk(types, types["scale"].elements), "low": low, "high": high}
 
 
 def refuse_blocks(node: OnnxNode) -> None:

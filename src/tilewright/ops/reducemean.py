@@ -8,7 +8,6 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Sum
@@ -51,11 +50,6 @@ class ReduceMean(Sum):
     @classmethod
     def dialect(cls, node: OnnxNode) -> dict[str, Any]:
         return {"integer": node.integers}
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        count = self.count({"X": types["X"].shape})
-        rounding = {"shift": max(count.bit_length() - 1, 0), "rounding": self.rounding(count)}
-        return super().params(types) | {"count": count} | rounding
 
 
 def _divided(total: Array, count: int, rounding: int) -> Array:

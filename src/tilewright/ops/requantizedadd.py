@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, requant_of, whole_number
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._scaling import UNCHANGED, Scaling
@@ -37,10 +37,6 @@ class RequantizedAdd(Elementwise):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op = cls(*(_scaling(node, prefix) for prefix in ("rqs1_", "rqs2_", "rqsOut_")))
         return emit(op, [as_int32(node, emit, position) for position in (0, 1)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        scalings: Params = {"first": self.first.params(), "second": self.second.params(), "out": self.out.params()}
-        return {"loops": super().params(types)} | scalings
 
 
 def _scaling(node: OnnxNode, prefix: str) -> Scaling:

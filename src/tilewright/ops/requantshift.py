@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._dialect import as_int32, check_integers, int32_constant, requant_of
@@ -53,13 +52,6 @@ class RequantShift(Op):
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         return emit_requant(node, emit, as_int32(node, emit, 0), (1, 2))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape, axis = types["X"].shape, self.axis
-        if axis < 0:
-            return {"outer": 1, "inner": prod(shape), "requant": self.requant.params(1)}
-        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
-        return {"outer": outer, "inner": inner, "requant": self.requant.params(shape[axis])}
 
 
 def emit_requant(node: OnnxNode, emit: Emit, tensor: str, positions: tuple[int, int]) -> Sequence[str]:

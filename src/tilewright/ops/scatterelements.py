@@ -8,9 +8,8 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Op, Params
+from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._loops import merge_loops, row_major
 from tilewright.ops._scatter import Scattering, check_reduction
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
@@ -43,12 +42,3 @@ class ScatterElements(Scattering):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         return cls(node.attribute("reduction", "none"), node.axis(node.attribute("axis", 0), node.rank())), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        strides = row_major(types["X"].shape)
-        moving = [0 if axis == self.axis else stride for axis, stride in enumerate(strides)]
-        sizes, merged = merge_loops(types["indices"].shape, {"X": moving})
-        return {
-            "count": types["X"].elements, "rank": len(sizes), "size": sizes, "stride": merged["X"],
-            "length": types["X"].shape[self.axis], "step": strides[self.axis], "reduction": self.code,
-        }  # fmt: skip

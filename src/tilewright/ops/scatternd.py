@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Op, Params
+from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops._scatter import Scattering, check_reduction
@@ -40,10 +40,3 @@ class ScatterND(Scattering):
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
         return cls(node.attribute("reduction", "none")), node.inputs
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        x, indices = types["X"].shape, types["indices"].shape
-        return {
-            "count": types["X"].elements, "tuples": math.prod(indices[:-1]), "depth": indices[-1],
-            "size": x[: indices[-1]], "inner": math.prod(x[indices[-1] :]), "reduction": self.code,
-        }  # fmt: skip

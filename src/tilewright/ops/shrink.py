@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.op import Params
-from tilewright.ir.types import Array, TensorType
-from tilewright.ops._elementwise import FloatUnary, Unary
+from tilewright.ir.types import Array
+from tilewright.ops._elementwise import FloatUnary
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,3 @@ class Shrink(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.where(x < -self.lambd, x + self.bias, np.where(x > self.lambd, x - self.bias, 0.0))
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {**Unary.params(self, types), "alpha": self.lambd, "beta": self.bias}

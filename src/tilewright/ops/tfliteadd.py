@@ -12,7 +12,7 @@ from tilewright.ir.requant import NO_CHANGE, Requant
 from tilewright.ir.rounding import SCALED, Rounding
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._elementwise import Elementwise, broadcast_params
+from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
 
@@ -67,10 +67,3 @@ class TfliteAdd(Elementwise, Internal):
     def scaled(self, values: Array, summand: Summand) -> Array:
         shifted = (values.astype(np.int64) - summand.zero) << self.left
         return scaled(shifted, np.asarray(summand.mul), np.asarray(summand.exponent), self.requant.rounding)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {
-            "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-            "requant": {**self.requant.params(1)}, "left": self.left, "first": self.first.params(),
-            "second": self.second.params(), "mul": self.mul, "exponent": self.exponent,
-        }  # fmt: skip

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_fixed_point import inverse_square_root
 from tilewright.ir.tflite_rounding import scaled
@@ -49,7 +48,3 @@ class TfliteL2Norm(Internal):
         roots = [inverse_square_root(max(int(square), 1)) for square in squares.reshape(-1)]
         mul, power = (np.array([root[at] for root in roots], np.int64).reshape(squares.shape) for at in (0, 1))
         return np.asarray(np.clip(scaled(wide, mul, power + RESULT_BITS, Rounding.DOUBLE), *limits("int8")), np.int8)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {"rows": math.prod(shape[:-1]), "length": shape[-1], "x_zero": self.x_zero}

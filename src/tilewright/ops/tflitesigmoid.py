@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -60,6 +60,3 @@ class TfliteSigmoid(Internal):
         if self.is_tanh:
             return {"bits": 8, "most": 0xFFFF << 8, "below": 1 << 23, "above": 1 << 23, "narrowing": 8}
         return {"bits": 9, "most": 0x7FFF << 10, "below": 0, "above": 1 << 25, "narrowing": 10}
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"count": types["X"].elements, "mul": self.mul, "shift": self.shift, **self.fields()}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.tflite_rounding import divided_by_power, high_product
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
 from tilewright.ops._internal import Internal
@@ -60,13 +59,6 @@ class TfliteSoftmax(Internal):
         share, over = _reciprocal(divided_by_power(powers, SUM_BITS).sum(-1, keepdims=True))
         value = divided_by_power(high_product(powers, share), over + 31 - 8 * BYTES[self.dtype])
         return np.asarray(np.clip(value + low, low, high), self.dtype)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "rows": math.prod(shape[:-1]), "length": shape[-1], "bits": 31 - 8 * BYTES[self.dtype],
-            "low": limits(self.dtype)[0], "high": limits(self.dtype)[1],
-        }  # fmt: skip
 
 
 def _reciprocal(total: Array) -> tuple[Array, Array]:

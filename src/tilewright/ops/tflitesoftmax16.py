@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, Shapes, TensorType, limits
@@ -67,13 +66,6 @@ class TfliteSoftmax16(Internal):
         share = found(shares, np.clip(mantissa - (1 << 15) - (1 << 16), LOW, HIGH))
         value = (powers * share + (np.int64(1) << (bits - 1))) >> bits
         return np.asarray(np.clip(value, 0, HIGH), np.int16)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "rows": math.prod(shape[:-1]), "length": shape[-1], "mul": self.mul, "exponent": self.exponent,
-            "rounding": self.rounding.number,
-        }  # fmt: skip
 
 
 def found(table: Array, position: Array) -> Array:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Index, Op, Params
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 
@@ -61,10 +60,3 @@ class TopK(Op):
         op = cls(int(k), axis, bool(node.attribute("largest", 1)))
         found = [name or emit.fresh(f"{node.name}_{position}") for position, name in enumerate((*node.outputs, "")[:2])]
         return emit(op, node.inputs[:1], found)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {
-            "outer": math.prod(shape[: self.axis]), "length": shape[self.axis],
-            "inner": math.prod(shape[self.axis + 1 :]), "k": self.k, "largest": int(self.largest),
-        }  # fmt: skip

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -10,7 +9,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 
 
@@ -42,7 +41,3 @@ class Trilu(Op):
         k = node.scalar_at(1, "the diagonal") if node.has(1) else 0
         rows, columns = node.type(0).shape[-2:] if node.rank() > 1 else (0, 0)
         return cls(bool(node.attribute("upper", 1)), max(min(int(k or 0), columns), -rows)), node.inputs[:1]
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        *batch, rows, columns = types["X"].shape
-        return {"batch": math.prod(batch), "rows": rows, "columns": columns, "upper": int(self.upper), "k": self.k}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit, Params
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.op import Emit
+from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, whole_number
 from tilewright.ops._elementwise import Unary
 from tilewright.ops.integerdiv import IntegerDiv, division_of
@@ -42,6 +42,3 @@ class TrueIntegerDiv(Unary):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         op = cls(*division_of(node), whole_number(node, "y"))
         return emit(op, [as_int32(node, emit, 0)], node.outputs)
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return super().params(types) | {"numerator": self.numerator, "denominator": self.denominator}

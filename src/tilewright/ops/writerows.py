@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 
@@ -45,7 +43,3 @@ class WriteRows(Internal):
         count = min(rows.shape[1], max(X.shape[1] - first, 0))
         written[:, first : first + count] = rows[:, :count]
         return written
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {"held": shape[1], "rows": types["rows"].shape[1], "length": int(np.prod(shape[2:], dtype=np.int64))}

@@ -10,12 +10,10 @@ from pathlib import Path
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import roundings_of
 from tilewright.ir.rounding import ALL, Rounding, names
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array
 from tilewright.target.in_c import InC
-
-Types = Mapping[str, TensorType]
-"""Operand and result types by their names in the operator."""
-
+from tilewright.target.params import Types as Types
+from tilewright.target.params import params_of
 
 Features = Callable[[Op, Types, Mapping[str, int], int], tuple[float, ...]]
 """Of an operator, the types of a whole layer, the extents of the loops in a tile and the number of cores."""
@@ -49,10 +47,6 @@ def always_supported(op: Op, types: Types) -> str | None:
     return None
 
 
-def own_params(op: Op, types: Types) -> Params:
-    return op.params(types)
-
-
 def nothing_in_place(op: Op, types: Types) -> frozenset[str]:
     return frozenset()
 
@@ -79,7 +73,7 @@ class Kernel:
     signature: str
     dtypes: Mapping[str, frozenset[str]]
     """The element types that each template argument may have."""
-    params: Callable[[Op, Types], Params] = own_params
+    params: Callable[[Op, Types], Params] = params_of
     scratch: InC | Callable[[Op, Types], int] | None = None
     """What says the bytes of working memory that the function needs during the call: a function in C beside it, or in
     Python of a kernel that is made from a declaration or comes from outside. Without one it takes no pointer to any."""

@@ -8,6 +8,7 @@ import pytest
 from tests.sim.ita.layers import random_case
 from tilewright.errors import Refusal
 from tilewright.ir.types import TensorType, type_of
+from tilewright.target.params import params_of
 from tilewright.targets.ita.attention import ItaAttend, ItaHead
 from tilewright.targets.ita.layout import packed_bias
 from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
@@ -41,7 +42,7 @@ def test_linear() -> None:
     types = {name: type_of(array) for name, array in zip(("X", "W", "bias"), arrays, strict=True)}
     assert op.macs({name: kind.shape for name, kind in types.items()}) == 64**3 * len(case.jobs)
     words = case.words[0][6:14] + case.words[0][15:]
-    assert [word & 0xFFFF_FFFF for word in op.params(types)["layer"]] == words
+    assert [word & 0xFFFF_FFFF for word in params_of(op, types)["layer"]] == words
 
 
 def test_feed_forward() -> None:

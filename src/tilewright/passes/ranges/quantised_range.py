@@ -10,8 +10,8 @@ import numpy as np
 
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Op, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.op import Index, Op
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.div import Div
@@ -50,9 +50,6 @@ class QuantisedRange(RangeOfFloats):
         scale = np.asarray((high - low) / np.float32(STEPS))
         zero = Cast("uint8").numpy(np.rint(np.clip(nothing - low / scale, nothing, np.float32(STEPS))))
         return QuantizeLinear().numpy(X, scale, zero), scale, zero
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"count": types["X"].elements}
 
 
 def _found(graph: Graph, node: Node) -> JointOp | None:

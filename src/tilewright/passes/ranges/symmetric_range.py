@@ -3,7 +3,6 @@ read, become one."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,8 +11,8 @@ import numpy as np
 
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.op import Index
+from tilewright.ir.types import Array, Shapes
 from tilewright.ops.abs import Abs
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
@@ -52,10 +51,6 @@ class SymmetricRange(RangeOfFloats):
         exact = X * (steps / most)
         whole = np.sign(exact) * np.floor(np.abs(exact) + np.float32(0.5))
         return Cast("int8").numpy(whole), most / steps
-
-    def params(self, types: Mapping[str, TensorType]) -> Params:
-        shape = types["X"].shape
-        return {"rows": math.prod(shape[: self.rows]), "count": math.prod(shape[self.rows :]), "least": self.least}
 
 
 def _found(graph: Graph, cast: Node) -> JointOp | None:

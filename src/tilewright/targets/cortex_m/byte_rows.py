@@ -11,13 +11,14 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
 
 def apart(op: Op, types: Types) -> str | None:
     """Elements of a mean lie side by side if the axes are the last ones."""
-    fields = cast("dict[str, object]", op.params(types)["loops"])
+    fields = cast("dict[str, object]", params_of(op, types)["loops"])
     sizes, strides = (cast("tuple[int, ...]", fields[name]) for name in ("size", "stride"))
     steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     return None if list(strides) == steps else "elements are not side by side"

@@ -15,6 +15,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
+from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.depthwise import DepthwiseWords
 from tilewright.targets.cortex_m.paired import WIDE, filters_of
@@ -51,7 +52,7 @@ class HalvesConv(DepthwiseWords):
         return self.conv.numpy(X, rows, bias.astype(np.int32), *scaled)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": self.way.number, "image_last": 0}
+        return {"conv": params_of(self.conv, self.plain_types(types)), "way": self.way.number, "image_last": 0}
 
 
 def _packed(rows: Array, filters: Filters, way: Way, conv: Conv) -> Array:

@@ -26,6 +26,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
+from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import one_product_pairs, results
 from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Filters, Way, from_pairs
@@ -182,7 +183,7 @@ class PairedConv(RearrangedConv):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {
-            "conv": self.conv.params(self.plain_types(types)), "way": self.way.number,
+            "conv": params_of(self.conv, self.plain_types(types)), "way": self.way.number,
             "image_last": int(self.image_last),
         }  # fmt: skip
 

@@ -11,6 +11,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m import halves_samples
 from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
@@ -41,7 +42,7 @@ Paired = PairedConv | PairedMatMul
 
 
 def conv_params(op: Op, types: Types) -> Params:
-    fields = op.params(types)
+    fields = params_of(op, types)
     return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": rows_at_a_time(op, types)}}
 
 
@@ -62,12 +63,12 @@ def product_scratch(op: Op, types: Types) -> int:
 
 
 def window_params(op: Op, types: Types) -> Params:
-    fields = op.params(types)
+    fields = params_of(op, types)
     return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": window_rows(op, types)}}
 
 
 def halves_params(op: Op, types: Types) -> Params:
-    fields = op.params(types)
+    fields = params_of(op, types)
     return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": halves_rows(types)}}
 
 

@@ -17,9 +17,10 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import requant_params, requantised, result_dtype
+from tilewright.ops._linear import requantised, result_dtype
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import results
 from tilewright.targets.cortex_m.paired import ELEMENTS, PairedConv, paired_constants, scaling_of, unpaired, words_of

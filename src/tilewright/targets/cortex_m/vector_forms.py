@@ -20,6 +20,7 @@ from tilewright.ir.types import BYTES, Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
 from tilewright.ops._rearranged import MADE, FoldedConv
+from tilewright.target.params import params_of
 
 FILTERS, VECTOR, LANES = 4, 16, 4
 """TW_FILTERS, bytes of a vector, TW_LANES in C."""
@@ -112,7 +113,7 @@ class VectorForm(FoldedConv):
     """Elements of one."""
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way), "strip": 0}
+        return {"conv": params_of(self.conv, self.plain_types(types)), "way": int(self.way), "strip": 0}
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class VectorProduct(Internal):
         return made.reshape(*X.shape[:-1], self.form.filters)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.form.params(self._as_image(types))
+        return params_of(self.form, self._as_image(types))
 
     def _as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         """The rows as pixels of a row."""

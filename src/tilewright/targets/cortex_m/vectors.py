@@ -16,6 +16,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.cortex_m.vector_elements import all_fit
 from tilewright.targets.cortex_m.vector_forms import (
     ELEMENTS,
@@ -71,7 +72,7 @@ def strip_pixels(op: VectorConv, types: Types) -> int:
 
 
 def conv_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "strip": strip_pixels(instance(op, VectorConv), types)}
+    return {**params_of(op, types), "strip": strip_pixels(instance(op, VectorConv), types)}
 
 
 def conv_scratch(op: Op, types: Types) -> int:
@@ -94,25 +95,25 @@ def depthwise_scratch(op: Op, types: Types) -> int:
 
 def panel_columns(op: Op, types: Types) -> int:
     """Of the second operand, in whole blocks."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     columns, inner = cast(int, fields["columns"]), cast(int, fields["inner"])
     room = PANEL_BYTES // max(-(-inner // VECTOR) * VECTOR, 1)
     return max(FILTERS, min(-(-columns // FILTERS), room // FILTERS) * FILTERS)
 
 
 def product_params(op: Op, types: Types) -> Params:
-    return {"product": op.params(types), "columns": panel_columns(op, types)}
+    return {"product": params_of(op, types), "columns": panel_columns(op, types)}
 
 
 def product_scratch(op: Op, types: Types) -> int:
     """Starts of totals, a row, and the panel."""
-    vectors, columns = -(-cast(int, op.params(types)["inner"]) // VECTOR), panel_columns(op, types)
+    vectors, columns = -(-cast(int, params_of(op, types)["inner"]) // VECTOR), panel_columns(op, types)
     return 4 * columns + VECTOR * vectors * (1 + columns)
 
 
 def product_unsupported(op: Op, types: Types) -> str | None:
     """Columns are laid out anew, which some rows pay for."""
-    fields, requant = op.params(types), cast(MatMul, op).requant
+    fields, requant = params_of(op, types), cast(MatMul, op).requant
     if cast(int, fields["rows"]) < FEWEST_ROWS:
         return f"it takes {FEWEST_ROWS} rows or more"
     if fields["y_column"] != 1 or fields["c_column"] not in (0, 1):

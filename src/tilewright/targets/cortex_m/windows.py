@@ -14,6 +14,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.depthwise import DepthwiseWords
 from tilewright.targets.cortex_m.one_product import OneProduct, one_product
@@ -53,7 +54,7 @@ class WindowConv(DepthwiseWords):
         return np.clip(np.moveaxis(scaled(np.moveaxis(total, 1, 0)), 0, 1), *limits(dtype)).astype(dtype)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return {"conv": self.conv.params(self.plain_types(types)), "way": WAYS.index(self.way), "image_last": 0}
+        return {"conv": params_of(self.conv, self.plain_types(types)), "way": WAYS.index(self.way), "image_last": 0}
 
 
 def _packed(rows: Array, start: Array, scaling: OneProduct) -> Array:

@@ -16,6 +16,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.target.processors import Dot, Vectors
 from tilewright.targets.cpu import byte_sums
 from tilewright.targets.cpu.costing import sum_samples
@@ -34,7 +35,7 @@ def shifts(op: Op, types: Types) -> str | None:
 
 def own_factors(op: Op, types: Types) -> str | None:
     """Factors differ from element to element of a row, and 32 bits hold a normalised element."""
-    fields, length = op.params(types), math.prod(types["X"].shape[cast(QLinearRowNorm, op).axis :])
+    fields, length = params_of(op, types), math.prod(types["X"].shape[cast(QLinearRowNorm, op).axis :])
     if fields["repeat"] != 1 or not length or math.isqrt(length) + 1 >= LARGEST_UNIT >> UNIT_BITS:
         return "each element of a row has a factor"
     return shifts(op, types)
@@ -52,7 +53,7 @@ def rows_added(op: Op, types: Types) -> str | None:
 
 
 def mean_params(op: Op, types: Types) -> Params:
-    fields, axes, shape = op.params(types), reduced_axes(op, types), types["X"].shape
+    fields, axes, shape = params_of(op, types), reduced_axes(op, types), types["X"].shape
     return {
         "outer": math.prod(shape[: axes[0]]), "rows": math.prod(shape[axes[0] : -1]), "columns": shape[-1],
         "x_zero": fields["x_zero"], "mul": fields["mul"], "requant": fields["requant"],
@@ -76,7 +77,7 @@ def of_one_shape(op: Op, types: Types) -> str | None:
 
 
 def scaled_sum_params(op: Op, types: Types) -> Params:
-    return {"count": types["Y"].elements, "sum": op.params(types)}
+    return {"count": types["Y"].elements, "sum": params_of(op, types)}
 
 
 KERNELS = (

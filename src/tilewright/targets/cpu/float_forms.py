@@ -14,11 +14,13 @@ from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._activation import activated, activation_params
+from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
+from tilewright.target.params import params_of
+from tilewright.target.structs.common import activation_params
 
 SMALL_BLOCK, LARGE_BLOCK = 32 * 1024, 256 * 1024
 """Bytes of factors and results that are worked on at a time: they stay in the level-1 cache, or in the level-2 cache
@@ -135,7 +137,7 @@ class PanelConv(FloatForm):
 
 def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
     """Of the convolution; where all pixels are alike, they are rows of one pixel each."""
-    known = op.conv.params(op.plain_types(types))
+    known = params_of(op.conv, op.plain_types(types))
     names = "batch groups in_h in_w out_h out_w stride_h stride_w in_channels out_channels pad_top pad_left"
     fields: Params = {name: known[name] for name in names.split()}
     if math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding):
@@ -182,7 +184,7 @@ def number(fields: Params, name: str) -> int:
 
 def panel_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
     """Where windows begin, and the copy with padding."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     windows = number(fields, "rows") * number(fields, "out_w")
     pixels = number(fields, "band_h") * number(fields, "band_w") if fields["padded"] else 0
     return 8 * windows + 4 * pixels * number(fields, "groups") * number(fields, "in_channels")
@@ -199,7 +201,7 @@ class TapConv(FloatForm):
         return B[: self.filters]
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        known = self.conv.params(self.plain_types(types))
+        known = params_of(self.conv, self.plain_types(types))
         names = "batch in_h in_w out_h out_w kernel_h kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left"
         fields: Params = {name: known[name] for name in names.split()}
         first, end = _columns_inside(fields)
@@ -235,7 +237,7 @@ def _columns_inside(fields: Params) -> tuple[int, int]:
 
 def tap_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
     """Where rows of a window begin, and a row of zeros."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     return 8 * number(fields, "kernel_h") + 4 * number(fields, "in_w") * number(fields, "channels")
 
 
@@ -293,4 +295,6 @@ class PanelProduct(Internal):
         conv = PanelConv(self.columns, (1, 1), Conv(channels_last=True, activation=self.activation))
         x = types["X"].shape
         image = {"X": (1, math.prod(x[:-1]), 1, x[-1]), "Y": (1, math.prod(x[:-1]), 1, self.columns)}
-        return conv.params({name: TensorType(kind.dtype, image.get(name, kind.shape)) for name, kind in types.items()})
+        return params_of(
+            conv, {name: TensorType(kind.dtype, image.get(name, kind.shape)) for name, kind in types.items()}
+        )

@@ -17,6 +17,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.target.processors import Dot, Vectors
 from tilewright.targets.cpu.packed_forms import up
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
@@ -28,14 +29,14 @@ MOST_TILE = 10
 
 
 def _unsupported_reason(op: Op, types: Types) -> str | None:
-    fields = op.params(types)
+    fields = params_of(op, types)
     if fields["a_column"] != 1 and fields["inner"] != 1:
         return "elements of a row of A are no neighbours"
     return scattered(op, types)
 
 
 def _not_rows(op: Op, types: Types) -> str | None:
-    return None if op.params(types)["inner"] == 1 else "its axis is not the last"
+    return None if params_of(op, types)["inner"] == 1 else "its axis is not the last"
 
 
 def _not_nibbles(op: Op, types: Types) -> str | None:
@@ -69,7 +70,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
 
     def product_scratch(op: Op, types: Types) -> int:
         """Zeros, and a panel."""
-        return 4 * panel * (1 + cast(int, op.params(types)["inner"]))
+        return 4 * panel * (1 + cast(int, params_of(op, types)["inner"]))
 
     def attention_scratch(op: Op, types: Types) -> int:
         """Zeros, scores of some queries, keys and values as panels."""

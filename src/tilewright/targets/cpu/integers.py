@@ -11,7 +11,6 @@ from typing import cast
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
-from tilewright.ops._activation import activation_params
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import reach
 from tilewright.ops.clip import Clip
@@ -27,7 +26,9 @@ from tilewright.passes.ranges.quantised_range import QUANTISED_RANGES, Quantised
 from tilewright.passes.ranges.symmetric_range import SYMMETRIC_RANGES, SymmetricRange
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_for, params_of
 from tilewright.target.processors import Vectors
+from tilewright.target.structs.common import activation_params
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import (
     byte_elements,
@@ -153,7 +154,7 @@ def is_padded(op: PackedConvolution, types: Types) -> bool:
 def conv_params(op: Op, types: Types) -> Params:
     form, image = conv_of(op, types)
     return {
-        **form.params(image), "strip": strip_pixels(form, image), "pieces": form.pieces,
+        **params_of(form, image), "strip": strip_pixels(form, image), "pieces": form.pieces,
         "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
     }  # fmt: skip
 
@@ -197,7 +198,7 @@ def band_rows(op: Op, types: Types) -> int:
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
+    return {**params_of(op, types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:
@@ -208,26 +209,26 @@ def depthwise_scratch(op: Op, types: Types) -> int:
 
 def panel_columns(op: Op, types: Types, columns: int) -> int:
     """Of the second operand that are packed at a time, in whole blocks."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     wanted, inner = cast(int, fields["columns"]), up(cast(int, fields["inner"]), FOUR)
     return max(columns, min(up(wanted, columns), PANEL_BYTES // max(inner, 1) // columns * columns))
 
 
 def product_params(columns: int, op: Op, types: Types) -> Params:
     return {
-        "product": op.params(types), "way": int(instance(op, ComputedProduct).way),
+        "product": params_of(op, types), "way": int(instance(op, ComputedProduct).way),
         "columns": panel_columns(op, types, columns),
     }  # fmt: skip
 
 
 def product_scratch(columns: int, op: Op, types: Types) -> int:
     """Starts, factors and summands of the columns, ones, copied rows, and the panel."""
-    inner, wide = up(cast(int, op.params(types)["inner"]), FOUR), panel_columns(op, types, columns)
+    inner, wide = up(cast(int, params_of(op, types)["inner"]), FOUR), panel_columns(op, types, columns)
     return 3 * 4 * wide + inner * (1 + MOST_ROWS + wide)
 
 
 def product_unsupported(op: Op, types: Types) -> str | None:
-    fields = op.params(types)
+    fields = params_of(op, types)
     if fields["y_column"] != 1 and fields["columns"] != 1:
         return "results of a row lie side by side"
     if fields["c_row"] or fields["mul_row"] or fields["add_row"]:
@@ -295,6 +296,17 @@ SCALED = Kernel(
     activations=(Relu, Clip),
     features=packed_features,
 )
+
+
+@params_for(QuantisedRange)
+def range_params(op: QuantisedRange, types: Types) -> Params:
+    return {"count": types["X"].elements}
+
+
+@params_for(SymmetricRange)
+def symmetric_params(op: SymmetricRange, types: Types) -> Params:
+    shape = types["X"].shape
+    return {"rows": math.prod(shape[: op.rows]), "count": math.prod(shape[op.rows :]), "least": op.least}
 
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:

@@ -21,6 +21,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import MADE, FoldedConv
 from tilewright.ops.matmul import MatMul
+from tilewright.target.params import params_of
 
 FOUR = 4
 """Bytes that one instruction multiplies and sums."""
@@ -171,7 +172,7 @@ class PackedForm(FoldedConv):
         return self.then.numpy(made, mul, add, given.get("R"))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        own: Params = {"conv": self.conv.params(self.plain_types(types)), "way": int(self.way)}
+        own: Params = {"conv": params_of(self.conv, self.plain_types(types)), "way": int(self.way)}
         return own if self.then is None else {**own, "then": self.then.params()}
 
 
@@ -250,7 +251,7 @@ class PackedProduct(Internal):
         return self.form.numpy(**given).reshape(*X.shape[:-1], self.form.filters)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return self.form.params(self.as_image(types))
+        return params_of(self.form, self.as_image(types))
 
     def as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         """The rows as pixels of a row."""

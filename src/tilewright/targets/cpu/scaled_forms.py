@@ -16,6 +16,7 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
+from tilewright.target.params import params_of
 from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct
 
 PACKED = ("X", "W", "Y")
@@ -120,4 +121,4 @@ class ScaledProduct(Internal):
         return made
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return instance(self.packed, Op).params(self.packed_types(types))
+        return params_of(instance(self.packed, Op), self.packed_types(types))

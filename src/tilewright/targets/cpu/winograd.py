@@ -10,8 +10,9 @@ import numpy as np
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array, Shape, TensorType
-from tilewright.ops._activation import activation_params
 from tilewright.ops.conv import Conv
+from tilewright.target.params import params_of
+from tilewright.target.structs.common import activation_params
 from tilewright.targets.cpu.float_forms import FloatForm, in_panels, number, out_of_panels
 
 PIXELS, RESULTS, PLACES = 6, 4, 36
@@ -66,7 +67,7 @@ class WinogradConv(FloatForm):
         return B[: self.filters]
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        known = self.conv.params(self.plain_types(types))
+        known = params_of(self.conv, self.plain_types(types))
         names = "batch in_h in_w out_h out_w pad_top pad_left in_channels out_channels"
         fields: Params = {name: known[name] for name in names.split()}
         return {**fields, "tiles": _tiles_at_a_time(fields), **activation_params(self.activation)}
@@ -82,6 +83,6 @@ def _tiles_at_a_time(fields: Params) -> int:
 
 def winograd_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
     """Zeros, a result beside the image, transformed pixels and sums."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     channels, filters = number(fields, "in_channels"), number(fields, "out_channels")
     return 4 * (max(channels, 32) + filters + PLACES * number(fields, "tiles") * (channels + filters))

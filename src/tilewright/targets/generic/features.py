@@ -15,6 +15,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.extents import Extents, product_sizes, up
 from tilewright.target.kernel import Features, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import PANEL_ROWS, PIXELS
 
 FILTERS = 4
@@ -107,7 +108,7 @@ def matmul_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
     matrices, rows, inner, columns = product_sizes(types, extents)
     strips = matrices * up(columns, PIXELS)
     fours, ones = divmod(rows, ROWS)
-    is_panel = columns < PIXELS or op.params(types)["b_column"] != 1
+    is_panel = columns < PIXELS or params_of(op, types)["b_column"] != 1
     times = fours + (ones > 0) if inner > PANEL_ROWS[types["A"].dtype] else 1
     copied = strips * inner * times if is_panel else 0
     return (

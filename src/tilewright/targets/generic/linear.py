@@ -25,6 +25,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.sizes import in_c
 
 FLOAT = frozenset({"float32"})
@@ -95,7 +96,7 @@ def chunk_channels(op: Op, types: Types) -> int:
 
 
 def conv_params(op: Op, types: Types) -> Params:
-    fields: Params = {**op.params(types), "chunk": chunk_channels(op, types)}
+    fields: Params = {**params_of(op, types), "chunk": chunk_channels(op, types)}
     if is_flat(op, types):
         pixels = math.prod(types["Y"].shape[2:])
         fields |= {"in_h": 1, "in_w": pixels, "out_h": 1, "out_w": pixels}
@@ -117,7 +118,7 @@ def depthwise_rows(op: Op, types: Types) -> int:
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": depthwise_rows(op, types)}
+    return {**params_of(op, types), "chunk": depthwise_rows(op, types)}
 
 
 def in_place_of_planes(rows: int, types: Types) -> frozenset[str]:
@@ -141,21 +142,21 @@ def for_blocks(op: Op, types: Types) -> str | None:
 
 
 def scattered(op: Op, types: Types) -> str | None:
-    fields = op.params(types)
+    fields = params_of(op, types)
     return "columns of Y are no neighbours" if fields["y_column"] != 1 and fields["columns"] != 1 else None
 
 
 def for_dots(op: Op, types: Types) -> str | None:
     if not is_dot(op, types):
         return "B is stored row by row, or many rows meet it"
-    if op.params(types)["a_column"] != 1:
+    if params_of(op, types)["a_column"] != 1:
         return "A is stored column by column"
     return scattered(op, types) if types["Y"].dtype != "float32" else None
 
 
 def is_dot(op: Op, types: Types) -> bool:
     """Whether products of two contiguous rows are better than blocks, for which B is copied row by row."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     rows, inner, columns = (cast(int, fields[name]) for name in ("rows", "inner", "columns"))
     contiguous = fields["b_row"] == 1 and (columns == 1 or fields["b_column"] != 1)
     return contiguous and (columns == 1 or rows < 8 or inner > PANEL_ROWS[types["A"].dtype])

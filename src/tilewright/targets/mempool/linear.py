@@ -14,6 +14,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS
 from tilewright.targets.mempool.native_samples import conv_samples, product_samples
 
@@ -39,7 +40,7 @@ def partial_bytes(blocks: int, words: int) -> int:
 
 def product_bytes(op: Op, types: Types) -> int:
     """Panels of both operands, what sums of columns begin with, sums of rows where those matter, parts of sums."""
-    p, matrices = cast("dict[str, int]", op.params(types)), _matrices(op, types)
+    p, matrices = cast("dict[str, int]", params_of(op, types)), _matrices(op, types)
     a, b, words = panels(p["rows"]), panels(p["columns"]), panels(p["inner"])
     sums = b + a * _has_zero(types["B"].dtype, p["b_zero"])
     return 4 * PANEL * matrices * ((a + b) * words + sums) + partial_bytes(matrices * a * b, words)
@@ -51,7 +52,7 @@ def _has_zero(dtype: str, zero: int) -> bool:
 
 
 def _matrices(op: Op, types: Types) -> int:
-    return math.prod(cast("list[int]", op.params(types)["size"]))
+    return math.prod(cast("list[int]", params_of(op, types)["size"]))
 
 
 def product_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -96,7 +97,7 @@ class Convolution:
 
 
 def convolution(op: Op, types: Types, l1: int) -> Convolution:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     pixels, words = p["batch"] * p["out_h"] * p["out_w"], panels(p["kernel_h"] * p["kernel_w"] * p["in_channels"])
     most = max(1, l1 // GATHERED_SHARE // (4 * PANEL * max(words, 1)))
     return Convolution(pixels, p["out_channels"], words, max(1, min(panels(pixels), most)))
@@ -173,7 +174,7 @@ def kernels(l1: int) -> tuple[Kernel, ...]:
     """For an L1 of so many bytes."""
 
     def conv_params(op: Op, types: Types) -> Params:
-        return {**op.params(types), "chunk": convolution(op, types, l1).chunk}
+        return {**params_of(op, types), "chunk": convolution(op, types, l1).chunk}
 
     return (
         Kernel(

@@ -17,8 +17,9 @@ from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.ops._linear import NARROW, check_requant, requant_params, requantised, result_dtype
+from tilewright.ops._linear import NARROW, check_requant, requantised, result_dtype
 from tilewright.ops.matmul import MatMul
+from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
 from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, blocked, unblocked, without_tail
 

@@ -18,6 +18,7 @@ from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Types
+from tilewright.target.params import params_of
 from tilewright.targets.microcontroller.blocked import FILTERS, BlockedConv, blocked, plain_conv, taps
 from tilewright.targets.microcontroller.blocked_product import BlockedMatMul
 
@@ -65,7 +66,7 @@ def depthwise_band(op: Op, types: Types) -> int:
 
 def columns_at_a_time(op: Op, types: Types) -> int:
     """Of a matrix that is computed: those that are interleaved together."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     inner, columns = (cast(int, fields[name]) for name in ("inner", "columns"))
     held = PANEL_BYTES // max(inner, 1) // FILTERS * FILTERS
     return max(FILTERS, min(-(-columns // FILTERS) * FILTERS, held))
@@ -115,7 +116,7 @@ def matmul_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
 
 def panels_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call; matrices; taps of blocks with 4 rows and with one; blocks; what is interleaved of either; results."""
-    fields = op.params(types)
+    fields = params_of(op, types)
     rows, inner, columns = (cast(int, fields[name]) for name in ("rows", "inner", "columns"))
     batch = math.prod(cast("tuple[int, ...]", fields["size"]))
     blocks, chunks = -(-columns // FILTERS), -(-columns // columns_at_a_time(op, types))

@@ -12,6 +12,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.generic.linear import (
     INTEGER_CONV,
@@ -47,7 +48,7 @@ def blocked_scratch(op: Op, types: Types) -> int:
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": depthwise_rows(types)}
+    return {**params_of(op, types), "chunk": depthwise_rows(types)}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:
@@ -64,7 +65,7 @@ def interleaved_rows(op: Op, types: Types) -> int:
 
 def panels_scratch(op: Op, types: Types) -> int:
     """What totals begin with, four rows, and some columns."""
-    inner, columns = cast(int, op.params(types)["inner"]), columns_at_a_time(op, types)
+    inner, columns = cast(int, params_of(op, types)["inner"]), columns_at_a_time(op, types)
     return 4 * columns + (ROWS + columns) * inner
 
 

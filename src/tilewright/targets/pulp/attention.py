@@ -11,6 +11,7 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise import CORES
 
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
@@ -22,7 +23,7 @@ def params(op: Op, types: Types) -> Params:
     score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
     is_upper = score is not None and mix is not None
     return {
-        "exact": op.params(types), "together": together(types), "own_bytes": own_bytes(types),
+        "exact": params_of(op, types), "together": together(types), "own_bytes": own_bytes(types),
         "turns": int(turns(types)), "is_upper": int(is_upper),
         "score": from_zero(score) if score else NOT_UPPER,
         "mix": dict(mix) if mix else NOT_UPPER,

@@ -20,6 +20,7 @@ from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import norm_features, requantised_features, softmax_features
 
 EXPONENTIALS = 256
@@ -29,7 +30,7 @@ SHARE_BITS = 20
 
 
 def softmax_params(op: Op, types: Types) -> Params:
-    kept = {name: given for name, given in op.params(types).items() if name in ("rows", "length")}
+    kept = {name: given for name, given in params_of(op, types).items() if name in ("rows", "length")}
     return {**kept, "tables": share_tables(cast(iSoftmax, op))}
 
 

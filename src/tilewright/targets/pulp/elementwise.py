@@ -23,6 +23,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
 from tilewright.targets.pulp.stages import Stage, byte_factor, stage
 
@@ -52,7 +53,7 @@ def add_stages(op: Op, types: Types) -> tuple[Stage, Stage, Stage] | None:
 def add_params(op: Op, types: Types) -> Params:
     stages = present(add_stages(op, types), op.kind, "has no stages of one word")
     names = dict(zip(("first", "second", "out"), (one.params() for one in stages), strict=True))
-    return {"loops": cast(Params, op.params(types)["loops"]), **names, "low": stages[2].low}
+    return {"loops": cast(Params, params_of(op, types)["loops"]), **names, "low": stages[2].low}
 
 
 def add_unsupported(op: Op, types: Types) -> str | None:
@@ -109,7 +110,7 @@ def tables_of(op: Op, types: Types) -> AddTables | None:
 
 def tables_params(op: Op, types: Types) -> Params:
     found = present(tables_of(op, types), op.kind, "has no tables")
-    return {"loops": cast(Params, op.params(types)["loops"]), "plain": found.plain, **vars(found)}
+    return {"loops": cast(Params, params_of(op, types)["loops"]), "plain": found.plain, **vars(found)}
 
 
 def tables_unsupported(op: Op, types: Types) -> str | None:
@@ -132,7 +133,7 @@ def looked_up(op: Op, types: Types) -> object:
 
 
 def repeated_unsupported(op: Op, types: Types) -> str | None:
-    loops = cast("dict[str, tuple[int, ...]]", op.params(types)["loops"])
+    loops = cast("dict[str, tuple[int, ...]]", params_of(op, types)["loops"])
     if loops["stride_a"][-1:] != (1,) or loops["stride_b"] != (0, 1):
         return "it is not its second operand that is repeated as a whole"
     if types["B"].elements < CORES * PIECE:
@@ -182,7 +183,7 @@ def _stage(requant: Requant, mul: int, add: int, found: Array) -> Stage | None:
 
 
 def product_params(op: Op, types: Types) -> Params:
-    found, given = present(product_stage(op, types), op.kind, "has no stage of one word"), op.params(types)
+    found, given = present(product_stage(op, types), op.kind, "has no stage of one word"), params_of(op, types)
     kept = {name: given[name] for name in ("loops", "a_zero", "b_zero")}
     factor = byte_factor(found, cast(QLinearMul, op).requant.dtype, *product_ends(op, types))
     return {**kept, "out": found.params(), "low": found.low, "factor": factor or 0}
@@ -207,7 +208,7 @@ def _sum_stage(total: QLinearAdd, a_dtype: str, b_dtype: str) -> Stage | None:
 
 
 def sum_params(op: Op, types: Types) -> Params:
-    found, given = present(sum_stage(op, types), op.kind, "has no stage of one word"), op.params(types)
+    found, given = present(sum_stage(op, types), op.kind, "has no stage of one word"), params_of(op, types)
     kept = {name: given[name] for name in ("loops", "mul_a", "mul_b")}
     return {**kept, "out": found.params(), "low": found.low}
 

@@ -14,6 +14,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.conv_features import (
     conv_features,
     float_conv_features,
@@ -39,17 +40,17 @@ PRODUCTS = BYTE_OR_TOTAL | {"int16"}
 
 def packed_bytes(op: Op, types: Types) -> int:
     """Copies of the operands that do not lie row by row along the sum; a_is_packed() and b_is_packed() in C."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     rows, inner, columns = p["rows"], p["inner"], p["columns"]
     pack_a = inner < 4 or p["a_column"] != 1 or (rows > 1 and p["a_row"] != inner)
     pack_b = inner < 4 or p["b_row"] != 1 or (columns > 1 and p["b_column"] != inner)
-    batches = math.prod(cast("list[int]", op.params(types)["size"]))
+    batches = math.prod(cast("list[int]", params_of(op, types)["size"]))
     return batches * max(inner, 4) * (pack_a * rows + pack_b * columns)
 
 
 def matvec_unsupported(op: Op, types: Types) -> str | None:
     """Few rows, everything contiguous along the sum, nothing that differs from row to row."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] > 3:
         return f"{p['rows']} rows; at most 3 are supported"
     if p["inner"] < 4 or p["columns"] < 4 or p["a_column"] != 1 or p["b_row"] != 1 or p["b_column"] != p["inner"]:
@@ -80,14 +81,14 @@ def gathered_pixels(op: Op, types: Types) -> int:
 
 
 def conv_strips(op: Op, types: Types) -> Strips | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     lines, window = p["batch"] * p["out_h"], (p["kernel_h"], p["kernel_w"])
     return strips_of(cast(Conv, op), lines, p["out_w"], *window, p["in_channels"], p["out_channels"])
 
 
 def conv_padded(op: Op, types: Types) -> int:
     """Bytes of an image that is copied with its padding before windows are gathered."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     size, window = (p["out_h"], p["out_w"]), (p["kernel_h"], p["kernel_w"])
     return padded_bytes(cast(Conv, op), p["batch"], size, window, p["in_channels"])
 
@@ -96,7 +97,7 @@ def conv_dots_params(op: Op, types: Types) -> Params:
     strips = conv_strips(op, types)
     chunk = strips.pixels if strips else gathered_pixels(op, types)
     padded = not strips and conv_padded(op, types) > 0
-    return {**op.params(types), "chunk": chunk, "strips": int(strips is not None), "padded": int(padded)}
+    return {**params_of(op, types), "chunk": chunk, "strips": int(strips is not None), "padded": int(padded)}
 
 
 def conv_dots_scratch(op: Op, types: Types) -> int:
@@ -125,18 +126,18 @@ def conv_dots_unsupported(op: Op, types: Types) -> str | None:
 
 
 def depthwise_planes(op: Op, types: Types) -> Planes:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     quads, reach = p["batch"] * -(-p["groups"] // 4), (p["kernel_h"] - 1) * p["dilation_h"] + 1
     pitch = pitch_of(p["out_w"], p["stride_w"], p["kernel_w"], p["pad_left"] + p["in_w"])
     return Planes(quads, p["out_h"], p["stride_h"], reach, pitch)
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": depthwise_planes(op, types).rows}
+    return {**params_of(op, types), "chunk": depthwise_planes(op, types).rows}
 
 
 def depthwise_scratch(op: Op, types: Types) -> int:
-    p, planes = cast("dict[str, int]", op.params(types)), depthwise_planes(op, types)
+    p, planes = cast("dict[str, int]", params_of(op, types)), depthwise_planes(op, types)
     taps = 16 * -(-p["kernel_w"] // 4) * p["kernel_h"]
     return CORES * (4 * planes.pitch * planes.input_rows(planes.rows) + taps)
 

@@ -24,6 +24,7 @@ from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.reducesumsquare import ReduceSumSquare
 from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import channels_last
 
 BYTE = 255
@@ -81,7 +82,7 @@ def round_half_up(numerator: int, divisor: int) -> int:
 def mean_params(op: Op, types: Types) -> Params:
     mean = instance(op, QLinearReduceMean)
     mul, up, shift = upper_mean(mean, mean.count({"X": types["X"].shape}))
-    return {"exact": op.params(types), "quick": {"mul": mul, "up": up, "shift": shift}}
+    return {"exact": params_of(op, types), "quick": {"mul": mul, "up": up, "shift": shift}}
 
 
 def floats(op: type[Op], source: str) -> Kernel:

@@ -12,6 +12,7 @@ from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.product_features import (
     across_features,
     alike_features,
@@ -29,9 +30,9 @@ LARGEST_SUMMAND = 2**28
 
 def small_params(op: Op, types: Types) -> Params:
     """tw_small_matmul_params: one loop over matrices, and what follows from the requantisation's type."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     requant = cast(Requant, cast(MatMul, op).requant)
-    batch = batch_params(op.params(types))
+    batch = batch_params(params_of(op, types))
     offset = (requant.zero_point << requant.shift) + ((1 << requant.shift) >> 1)
     same = ("rows", "inner", "columns", "a_row", "b_row", "b_column", "y_row", "c_column", "requant")
     return {
@@ -64,7 +65,7 @@ def largest_total(types: Types, inner: int) -> int:
 
 def small_unsupported(op: Op, types: Types) -> str | None:
     """What tw_small_matmul_params cannot say."""
-    p, requant = cast("dict[str, int]", op.params(types)), cast(MatMul, op).requant
+    p, requant = cast("dict[str, int]", params_of(op, types)), cast(MatMul, op).requant
     if requant is None or requant.rounding != Rounding.HALF_UP or requant.shift > LARGEST_SHIFT:
         return "its accumulators are not requantised in 32 bits"
     if requant.low != (-requant.high - 1 if types["Y"].dtype == "int8" else 0):
@@ -77,7 +78,7 @@ def small_unsupported(op: Op, types: Types) -> str | None:
 
 
 def matvec_strips_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] != 1 or p["columns"] < 4:
         return f"{p['rows']} rows and {p['columns']} columns; one and at least four are needed"
     if p["inner"] % 4 or not p["inner"] or p["b_row"] != 1 or p["b_column"] != p["inner"]:
@@ -88,15 +89,15 @@ def matvec_strips_unsupported(op: Op, types: Types) -> str | None:
 
 
 def words_rows_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] < 4:
         return f"{p['rows']} rows; at least four are needed"
     return words_unsupported(op, types)
 
 
 def words_row_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
-    rows = math.prod(cast("list[int]", op.params(types)["size"])) * p["rows"]
+    p = cast("dict[str, int]", params_of(op, types))
+    rows = math.prod(cast("list[int]", params_of(op, types)["size"])) * p["rows"]
     if p["rows"] >= 4 or rows < CORES:
         return f"{p['rows']} rows on a matrix and {rows} in all; less than four and at least {CORES} are needed"
     if p["b_row"] != 1 or p["b_column"] != 4:
@@ -105,7 +106,7 @@ def words_row_unsupported(op: Op, types: Types) -> str | None:
 
 
 def words_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["inner"] != 4 or p["columns"] < 4:
         return f"sums of {p['inner']} products in {p['columns']} columns; four and at least four are needed"
     if 1 not in (p["b_row"], p["b_column"]) or "C" in types:
@@ -114,7 +115,7 @@ def words_unsupported(op: Op, types: Types) -> str | None:
 
 
 def across_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["b_column"] != 1 or p["columns"] < 4 or p["inner"] < 4:
         return "columns are no neighbours, or too few or too short"
     if "C" in types and p["c_column"] != 1:
@@ -123,13 +124,13 @@ def across_unsupported(op: Op, types: Types) -> str | None:
 
 
 def matvec_across_unsupported(op: Op, types: Types) -> str | None:
-    rows = cast(int, op.params(types)["rows"])
+    rows = cast(int, params_of(op, types)["rows"])
     return across_unsupported(op, types) if rows < 4 else f"{rows} rows; less than four are few"
 
 
 def matmul_across_unsupported(op: Op, types: Types) -> str | None:
     """Columns are transposed by each core that works on them: there shall be few, and many rows."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] < 16 or p["columns"] > 16:
         return f"{p['rows']} rows and {p['columns']} columns; at least and at most 16 are needed"
     return across_unsupported(op, types) if p["a_row"] == p["inner"] else "its rows are not contiguous"
@@ -142,7 +143,7 @@ def across_params(op: Op, types: Types) -> Params:
 
 
 def alike_unsupported(op: Op, types: Types) -> str | None:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] < 4 or p["columns"] % 4 or not p["columns"]:
         return f"{p['rows']} rows and {p['columns']} columns; at least four rows and whole fours of columns are needed"
     if p["inner"] % 4 or p["inner"] < 8 or p["b_row"] != 1 or p["b_column"] != p["inner"] or p["a_row"] != p["inner"]:
@@ -160,7 +161,7 @@ def own_alike(op: Op, types: Types) -> int:
 
 def own_columns(op: Op, types: Types) -> int:
     """Four columns for each core."""
-    return CORES * 4 * cast(int, op.params(types)["inner"])
+    return CORES * 4 * cast(int, params_of(op, types)["inner"])
 
 
 SIGNATURE = "A B C:int32 mul:int32 add:int32 -> Y"

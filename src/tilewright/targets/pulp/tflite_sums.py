@@ -13,6 +13,7 @@ from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.hwpe.finish import LIFT, scaled_finish
 from tilewright.targets.pulp.elementwise_features import binary_features
 
@@ -41,7 +42,7 @@ def params(op: Op, types: Types) -> Params:
     first, second = (tuple(table.tolist()) for table in _tables(total, a, b))
     right = -total.exponent
     return {
-        "loops": cast(Params, op.params(types)["loops"]), "first": first, "second": second, "mul": total.mul,
+        "loops": cast(Params, params_of(op, types)["loops"]), "first": first, "second": second, "mul": total.mul,
         "less": finish.bound, "summand": finish.summand + (finish.shift << right), "shift": right + 1,
         "top": total.requant.high - total.requant.low, "low": total.requant.low,
     }  # fmt: skip

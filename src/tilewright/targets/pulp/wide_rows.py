@@ -17,6 +17,7 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, norm_features
 from tilewright.targets.pulp.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 
@@ -41,7 +42,7 @@ def product_word(op: Op, types: Types) -> HighWord | None:
 
 
 def product_params(op: Op, types: Types) -> Params:
-    found, given = present(product_word(op, types), op.kind, TOO_WIDE), op.params(types)
+    found, given = present(product_word(op, types), op.kind, TOO_WIDE), params_of(op, types)
     return {**{name: given[name] for name in ("loops", "a_zero", "b_zero")}, "out": found.params()}
 
 
@@ -68,7 +69,7 @@ def sum_params(op: Op, types: Types) -> Params:
     parts = zip(["a", "b", "offset"], map(halves, (total.mul_a, total.mul_b, offset)), strict=True)
     named = {f"{place}_{name}": part[at] for name, part in parts for at, place in enumerate(PLACES)}
     return {
-        "loops": cast(Params, op.params(types)["loops"]), **named, "shift": requant.shift - HALF_BITS,
+        "loops": cast(Params, params_of(op, types)["loops"]), **named, "shift": requant.shift - HALF_BITS,
         "mask": (1 << requant.shift - HALF_BITS) - 1, "odd": odd(requant),
     }  # fmt: skip
 
@@ -95,7 +96,7 @@ def rotation_params(op: Op, types: Types) -> Params:
     rotation, length = cast(QLinearRotate, op), types["X"].shape[-1]
     between, step = (1, 2) if rotation.interleaved else (length // 2, 1)
     return {
-        "rows": cast(Params, op.params(types)["rows"]), "count": types["X"].elements // max(length, 1),
+        "rows": cast(Params, params_of(op, types)["rows"]), "count": types["X"].elements // max(length, 1),
         "length": length, "between": between, "step": step, "x_zero": rotation.x_zero,
         "wrapped": int(rotation.requant(np.asarray(2**31), np.asarray(rotation.mul))),
         "out": present(rotated_word(op, types), op.kind, TOO_WIDE).params(),
@@ -126,7 +127,7 @@ def norm_axis(op: Op, types: Types) -> object:
 
 
 def norm_unsupported(op: Op, types: Types) -> str | None:
-    norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", op.params(types))
+    norm, p = cast(QLinearRowNorm, op), cast("dict[str, int]", params_of(op, types))
     shift = norm.requant.shift - WORD
     if p["repeat"] != 1 or not 0 < p["length"] <= LONGEST or not norm.lift:
         return f"rows of {p['length']} elements, {p['repeat']} for each factor, summands lifted by {norm.lift}"

@@ -16,6 +16,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.target.params import params_of
 
 BYTES = 256
 FEWEST = 512
@@ -54,7 +55,7 @@ def _sums(op: Op, types: Types) -> int:
 
 
 def narrowed_params(op: Op, types: Types) -> Params:
-    return narrowed(op, types).params(types)
+    return params_of(narrowed(op, types), types)
 
 
 def scratch_bytes(op: Op, types: Types) -> int:

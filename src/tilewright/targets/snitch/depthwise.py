@@ -12,6 +12,7 @@ from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS, not_depthwise
 from tilewright.targets.snitch.linear import CORES, LARGEST_TOTAL, largest_product, results
 
@@ -53,7 +54,7 @@ def rows_at_a_time(op: Op, types: Types) -> int:
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**op.params(types), "chunk": rows_at_a_time(op, types)}
+    return {**params_of(op, types), "chunk": rows_at_a_time(op, types)}
 
 
 def depthwise_bytes(op: Op, types: Types) -> int:

@@ -11,6 +11,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.mul import Mul
 from tilewright.ops.sub import Sub
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 
 LOOPS = 3
 """That rows may be nested in, at most."""
@@ -18,7 +19,7 @@ LOOPS = 3
 
 def streams_unsupported(op: Op, types: Types) -> str | None:
     """Two elements are 8 bytes, which begin at a multiple of 8."""
-    p = cast("dict[str, list[int]]", op.params(types))
+    p = cast("dict[str, list[int]]", params_of(op, types))
     size, strides = p["size"], (p["stride_a"], p["stride_b"])
     if len(size) > LOOPS or 0 in size:
         return f"there are more than {LOOPS} loops, or nothing in them"

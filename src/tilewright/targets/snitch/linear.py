@@ -14,6 +14,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS
 from tilewright.targets.snitch import long_samples
 
@@ -84,8 +85,8 @@ def results(requant: Requant | None, count: float) -> tuple[float, float, float]
 
 def columns_unsupported(op: Op, types: Types) -> str | None:
     """Two columns are 8 bytes, which begin at a multiple of 8 in all rows of all matrices."""
-    p = cast("dict[str, int]", op.params(types))
-    apart = cast("dict[str, list[int]]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
+    apart = cast("dict[str, list[int]]", params_of(op, types))
     if p["b_column"] != 1 or p["y_column"] != 1 or ("C" in types and p["c_column"] != 1):
         return "columns of its operands or its result are not side by side"
     steps = [p["columns"], p["b_row"], p["y_row"], p["c_row"]]
@@ -103,7 +104,7 @@ def copies_bytes(inner: int) -> int:
 
 
 def copied_bytes(op: Op, types: Types) -> int:
-    return copies_bytes(cast(int, op.params(types)["inner"]))
+    return copies_bytes(cast(int, params_of(op, types)["inner"]))
 
 
 MANY, SMALL = 8, 1024
@@ -116,7 +117,7 @@ def is_one_each(matrices: int, elements: int) -> bool:
 
 def turned_bytes(op: Op, types: Types) -> int:
     """The second factor with columns side by side, sums, copies."""
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     matrices = math.prod(cast("dict[str, list[int]]", p)["size"])
     inner = max(p["inner"], LEAST)
     elements = (inner + p["rows"]) * -(-p["columns"] // 2) * 2
@@ -178,7 +179,7 @@ def byte_sums_bytes(rows: int, inner: int, columns: int, largest: int) -> int:
 
 
 def product_bytes(op: Op, types: Types) -> int:
-    p = cast("dict[str, int]", op.params(types))
+    p = cast("dict[str, int]", params_of(op, types))
     return byte_sums_bytes(p["rows"], max(p["inner"], LEAST), p["columns"], largest_of_product(op, types))
 
 

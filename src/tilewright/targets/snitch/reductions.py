@@ -11,13 +11,14 @@ from tilewright.ops._reduction import Reduction
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 
 LOOPS = 3
 """That may be reduced beside the pairs of a run or of neighbours."""
 
 
 def loops_of(op: Op, types: Types) -> dict[str, list[int]]:
-    return cast("dict[str, list[int]]", op.params(types))
+    return cast("dict[str, list[int]]", params_of(op, types))
 
 
 def reduce_unsupported(op: Op, types: Types) -> str | None:

@@ -10,6 +10,7 @@ from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Features, Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.snitch.functions import BLOCK
 from tilewright.targets.snitch.linear import CORES
 
@@ -22,7 +23,7 @@ def softmax_row_bytes(op: Op, types: Types) -> int:
 
 def _sizes(op: Op, types: Types) -> tuple[int, int]:
     """Rows and their length."""
-    p = op.params(types)
+    p = params_of(op, types)
     rows = p["rows"] if "rows" in p else prod(int(str(p[name])) for name in ("outer", "inner"))
     return int(str(rows)), int(str(p["length"]))
 

@@ -1,0 +1,1 @@
+"""How operators fill the parameter structs of their kernels: a function for each kind, by the kind of work."""
