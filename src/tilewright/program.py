@@ -236,7 +236,7 @@ class Program:
         """
         if not 0 <= tolerance < math.inf:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
-        if per_layer and self.compiled.schedule.plan is not None:
+        if per_layer and not self._runs.keeps_tensors:
             raise CompileError(
                 "--per-layer", "is not available on targets with a cluster, where memory of tensors is reused",
                 "use --target generic, whose integers are the same",
@@ -277,7 +277,7 @@ class Program:
             progress("comparing roundings")
             return result.layers or self.run(feeds, per_layer=True).layers
 
-        return tensors if self.compiled.schedule.plan is None else None
+        return tensors if self._runs.keeps_tensors else None
 
     def _expected(self, given: Given) -> dict[str, Array]:
         return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")

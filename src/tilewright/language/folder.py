@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, c_data, cluster_program
+from tilewright.codegen import binary_data, c_data
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer
 from tilewright.codegen.texts import Text, Texts
+from tilewright.errors import instance
 from tilewright.ir.types import TensorType
 from tilewright.language.decoder import Facts
 from tilewright.language.modes import DECODE, PREFILL, Modes
+from tilewright.language.places import Place, place_of
 from tilewright.language.sampler import LogitScale, sampler_files
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
@@ -57,8 +59,8 @@ class ModelC:
         return self.config.ends if begin is None else tuple(dict.fromkeys((*self.config.ends, begin)))
 
     @property
-    def is_cluster(self) -> bool:
-        return isinstance(self.modes.decoding, ClusterWriter)
+    def place(self) -> Place:
+        return place_of(self.modes.decoding)
 
     @property
     def text_bytes(self) -> int:
@@ -89,9 +91,7 @@ class ModelC:
         texts |= sampler_files(self.scale is None, self.greedy)
         texts |= tokenizer_files(self.tokenizer, self.name)
         texts |= {f"{self.name}.h": self._header(), "calls.h": self._calls(), "words.h": self._words()}
-        if isinstance(self.modes.decoding, ClusterWriter):
-            texts |= cluster_program.files(self.modes.decoding.schedule.target)
-        return Texts(texts)
+        return Texts(texts | self.place.runtime_files(self.modes.decoding))
 
     def _kernel_texts(self) -> dict[str, str]:
         used, target = self.kernels, self.modes.decoding.schedule.target
@@ -222,27 +222,14 @@ int32_t {name}_length(void);
         return [f"  const tw_logits found = {{{fields}}};", "  return found;"]
 
     def _arena(self) -> str:
-        size, writer = self.modes.arena_bytes, self.modes.decoding
-        if isinstance(writer, ClusterWriter):
-            l2 = writer.memories.l2
-            return (
-                f'uint8_t {self.modes.arena}[{size}] __attribute__((section("{l2.section}"), aligned({l2.alignment})));'
-            )
-        alignment = writer.schedule.target.memories[0].alignment
-        return f"""
-/* C99 cannot align an array: it is a little longer, and the arena begins at its first aligned byte. */
-static unsigned char memory[{size} + {alignment}];
-static void *arena(void) {{ return memory + ({alignment} - (uintptr_t)memory % {alignment}) % {alignment}; }}"""
+        return self.place.arena(self.modes.decoding, self.modes.arena, self.modes.arena_bytes)
 
     def _run(self, writer: Writer) -> str:
         known = {"ids": "block", "position": "position"}
         graph = writer.schedule.graph
         results = {0: [], 1: ["best"], 2: ["logits", "best"]}[len(graph.outputs)]
         arguments = [*(known[name] for name in graph.inputs), *results]
-        return f"{writer.name}_run({', '.join([*arguments, *self._memory()])})"
-
-    def _memory(self) -> list[str]:
-        return [] if self.is_cluster else ["arena()"]
+        return f"{writer.name}_run({', '.join([*arguments, *self.place.arguments])})"
 
     def _words(self) -> str:
         """What talk.c knows of the tokenizer."""
@@ -277,7 +264,7 @@ def program_bytes(context: int, words: int, composes: bool) -> int:
 
 def prepare_header(model: ModelC) -> str:
     """program_prepare.h: what the program on a chip does first."""
-    writers = [writer for writer in model.modes.writers.values() if isinstance(writer, ClusterWriter)]
+    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
     stored = any(writer.stored for writer in writers)
     opened = stored or any(writer.arena_bytes(writer.memories.l3) for writer in writers)
     lines = ["  tw_l3_open();"] * opened

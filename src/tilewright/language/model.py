@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from tilewright.language.memory_use import (
     with_room,
 )
 from tilewright.language.modes import compile_modes
+from tilewright.language.places import Caller, Chip, Place
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
 from tilewright.language.reading import files_beside, read_decoder
@@ -40,7 +41,6 @@ from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.samples.stream import Progress, silent
-from tilewright.sim.simulator import Simulator
 from tilewright.target.mapping import only_engines
 from tilewright.target.settings import Settings, has_option
 
@@ -53,6 +53,8 @@ CALIBRATION, BLOCK = "calibration.txt", 16
 WEIGHT_BITS = range(2, 9)
 NAMELESS = ("model", "onnx")
 """Names that say nothing about a model."""
+
+TALKERS: Mapping[type[Place], type[HostTalker] | type[SocTalker]] = {Caller: HostTalker, Chip: SocTalker}
 
 
 @dataclass
@@ -187,13 +189,8 @@ class LanguageModel:
 
     def _built(self) -> HostTalker | SocTalker:
         model = self.compiled
-        if not model.is_cluster:
-            return HostTalker(model, self._cc)
         with explained(model.modes.decoding.schedule.target, model.scale is None):
-            talker = SocTalker(model, self._cc)
-        # It is built once, which takes a while: before the first word, not in the middle of a text.
-        Simulator(talker.target.platform).close()
-        return talker
+            return TALKERS[type(model.place)](model, self._cc)
 
     def generate(
         self, prompt: str | bytes, tokens: int = 100, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
@@ -229,7 +226,7 @@ class LanguageModel:
         if heard.read is None:
             return None
         model = talker.model
-        used = used_bytes(model, talker.elf if isinstance(talker, SocTalker) else None)
+        used = used_bytes(model, talker.elf)
         weights = Weights(weight_bytes(model), model.modes.second_packings, rows_twice(model))
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
@@ -239,7 +236,7 @@ class LanguageModel:
     def spent(self) -> tuple[Share, ...]:
         """Where the time of a token goes on a virtual SoC, by operator: of one in the middle of the last text."""
         last = self.last
-        if last is None or not self.compiled.is_cluster:
+        if last is None or not self.build().counts_cycles:
             return ()
         return shares(self.compiled, min(last.prompt_tokens + last.tokens // 2, last.context - 1), self._cc)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright import pipeline
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.folder import writer_of
 from tilewright.codegen.network import Shared, Writer
 from tilewright.errors import InternalError
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
+from tilewright.language.places import place_of
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.schedule import Schedule
@@ -55,7 +55,7 @@ class Modes:
     @property
     def arena_bytes(self) -> int:
         """For either mode."""
-        return max(_arena_bytes(writer) for writer in self.writers.values())
+        return max(place_of(writer).arena_bytes(writer) for writer in self.writers.values())
 
     @cached_property
     def shared_constants(self) -> dict[str, str]:
@@ -118,12 +118,6 @@ def _held(schedule: Schedule, constant: str) -> tuple[str, str]:
     """What is read, and where."""
     home = schedule.places[constant] if schedule.tiles is None else schedule.tiles.homes[constant]
     return digest(schedule.graph.constants[constant]), home.memory
-
-
-def _arena_bytes(writer: Writer) -> int:
-    if isinstance(writer, ClusterWriter):
-        return max(writer.arena_bytes(writer.memories.l2), writer.memories.l2.alignment)
-    return max(writer.schedule.arena_bytes, 1)
 
 
 def _work(compiled: Compiled) -> int:

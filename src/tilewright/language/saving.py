@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tilewright.codegen import cluster_cmake, example
@@ -15,6 +15,7 @@ from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import instance
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
+from tilewright.language.places import Caller, Chip, Place
 from tilewright.language.sampler import HEADERS as SAMPLER
 from tilewright.language.talking import TEXT_STACK
 from tilewright.language.text.tokenizer_tables import HEADERS as TOKENIZER
@@ -44,21 +45,33 @@ def files(model: ModelC) -> Texts:
     texts: dict[str, Text] = {**written, **model.constants()}
     # That one calls a single network, which a model is not.
     texts.pop(PROGRAM, None)
-    library, own = f"{model.name}_model", _symbols(model, written)
-    if model.is_cluster:
-        texts |= {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
-        writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
-        made = cluster_cmake.cmake_of(model.name, library, own, writers, texts, (CLUSTER_PROGRAM, TALK), TEXT_STACK)
-    else:
-        made = example.cmake_of(model.name, library, own, texts, _needs_math(model, texts), (EXAMPLE, TALK))
-        texts |= {EXAMPLE: (FOLDER / EXAMPLE).read_text()}
-    return Texts(texts | {"CMakeLists.txt": made})
+    return Texts(texts | PROGRAMS[type(model.place)](model, texts, _symbols(model, written)))
+
+
+def _on_chip(model: ModelC, texts: Mapping[str, Text], own: Sequence[str]) -> dict[str, str]:
+    more = {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
+    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+    names, sources = [*texts, *more], (CLUSTER_PROGRAM, TALK)
+    made = cluster_cmake.cmake_of(model.name, f"{model.name}_model", own, writers, names, sources, TEXT_STACK)
+    return more | {"CMakeLists.txt": made}
+
+
+def _by_caller(model: ModelC, texts: Mapping[str, Text], own: Sequence[str]) -> dict[str, str]:
+    library, math = f"{model.name}_model", _needs_math(model, texts)
+    made = example.cmake_of(model.name, library, own, texts, math, (EXAMPLE, TALK))
+    return {EXAMPLE: (FOLDER / EXAMPLE).read_text(), "CMakeLists.txt": made}
+
+
+PROGRAMS: Mapping[type[Place], Callable[[ModelC, Mapping[str, Text], Sequence[str]], dict[str, str]]] = {
+    Caller: _by_caller, Chip: _on_chip,
+}  # fmt: skip
+"""The program around a model, and how CMake builds it."""
 
 
 def _symbols(model: ModelC, texts: Mapping[str, str]) -> list[str]:
     """Of both networks, of what joins them, and of the tokenizer."""
     headers = [texts[f"{model.name}{part}.h"] for part in ("", "_tokenizer")]
-    return symbols(model.modes.writers.values(), headers) + [model.modes.arena] * model.is_cluster
+    return symbols(model.modes.writers.values(), headers) + model.place.public_arrays(model.modes.arena)
 
 
 def _needs_math(model: ModelC, texts: Mapping[str, Text]) -> bool:

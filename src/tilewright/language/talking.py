@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE
@@ -91,6 +91,9 @@ class Talker(Protocol):
 class HostTalker:
     """On this machine. The files live as long as the object."""
 
+    counts_cycles: ClassVar[bool] = False
+    elf: Path | None = None
+
     def __init__(self, model: ModelC, cc: str | None = None) -> None:
         self.model = model
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
@@ -143,6 +146,8 @@ def _check(number: int) -> None:
 class SocTalker:
     """On the target's virtual SoC."""
 
+    counts_cycles: ClassVar[bool] = True
+
     def __init__(self, model: ModelC, cc: str | None = None) -> None:
         self.model = model
         self.writer = instance(model.modes.decoding, ClusterWriter)
@@ -153,6 +158,8 @@ class SocTalker:
         _write(self.folder, model, program)
         (self.folder / "runtime/program.c").unlink()
         self.elf = self._build(cc)
+        # The simulator is built once, which takes a while: before the first word, not in the middle of a text.
+        Simulator(self.target.platform).close()
 
     def _build(self, cc: str | None) -> Path:
         compiler, program = find_cross_compiler(cc), self.folder / "program.elf"

@@ -31,6 +31,8 @@ void {PROBE}(int layer, int result, const void *data, unsigned long bytes) {{
 class BoardProgram(SimulatedProgram):
     """For one core that computes layer by layer."""
 
+    keeps_tensors = True
+
     def build(self, inputs: Mapping[str, Array]) -> Path:
         return self._built(inputs, "program.elf", ())
 

@@ -51,6 +51,11 @@ class Runs(ABC):
     def run_steps(self, feeds: Sequence[Feeds], repeats: int) -> Result:
         """Calls in order, what the network keeps living from one to the next."""
 
+    @property
+    @abstractmethod
+    def keeps_tensors(self) -> bool:
+        """Whether what a layer makes lives long enough to be looked at."""
+
     @abstractmethod
     def elf(self, feeds: Feeds) -> Path:
         """The program for a chip, with these inputs in it."""
@@ -68,6 +73,7 @@ class HostRuns(Runs):
     """In processes of this machine."""
 
     doing = "running"
+    keeps_tensors = True
 
     def build(self, feeds: Feeds, per_layer: bool) -> None:
         self._program(per_layer)
@@ -113,6 +119,10 @@ class SocRuns(Runs):
     """On a simulated chip, whose cycles count."""
 
     doing = "simulating"
+
+    @property
+    def keeps_tensors(self) -> bool:
+        return self.builds.soc().keeps_tensors
 
     def build(self, feeds: Feeds, per_layer: bool) -> None:
         self.builds.soc().build(feeds)

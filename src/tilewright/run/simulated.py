@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -144,6 +144,9 @@ def come_to(simulator: Machine, function: str) -> Activity:
 
 class SimulatedProgram(ABC):
     """A compiled network as an ELF for the virtual SoC. The files live as long as the object."""
+
+    keeps_tensors: ClassVar[bool] = False
+    """Whether what a layer makes lives until the next one begins."""
 
     def __init__(self, writer: Writer, files: Mapping[str, str], cc: str | None) -> None:
         self.network, self.target = writer, writer.schedule.target
