@@ -1,6 +1,6 @@
 """The fast subset, `pytest -m fast`, tries fewer examples of each property and one case of each test, and reads only
 files that have some of it. The thorough one, `pytest -m thorough`, tries cases that are left out otherwise, and more
-examples of each property. Without either, a tenth of the thorough one is run besides: the number in `turn.txt`, which
+examples of each property. Without either, a tenth of the thorough one is run besides: the number in `turn.py`, which
 every change advances, says which.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.turn import TURN
+
 if TYPE_CHECKING:
     from tests.support.command import Command
 
@@ -23,7 +25,6 @@ TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATI
 """Variables that change what commands print or how they compile."""
 
 FAST, THOROUGH, IN_TURN, SHARES = "fast", "thorough", "in_turn", "shares files"
-TURN = int((Path(__file__).parent / "turn.txt").read_text())
 TURNS = 10
 """Changes after which all of the thorough subset has been run."""
 

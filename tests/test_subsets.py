@@ -105,9 +105,9 @@ def test_changes_advance_the_turn() -> None:
     """A change is rarely as long as this."""
     log = ["git", "-C", str(ROOT), "rev-list", "--count", "HEAD"]
     last = subprocess.run(
-        ["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", "tests/turn.txt"], capture_output=True, text=True
+        ["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", "tests/turn.py"], capture_output=True, text=True
     )
     if not last.stdout.strip():
         pytest.skip("no history of this file here")
     since = subprocess.run([*log, f"^{last.stdout.strip()}"], capture_output=True, text=True, check=True)
-    assert int(since.stdout) < 150, "advance the number in tests/turn.txt"
+    assert int(since.stdout) < 150, "advance the number in tests/turn.py"

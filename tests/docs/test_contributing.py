@@ -76,7 +76,14 @@ def example(number: str) -> list[Block]:
 def copy(tmp_path: Path) -> Path:
     """The package and what its tests share, to be changed; with what Python has compiled of them, which is as old."""
     shutil.copytree(ROOT / "src", tmp_path / "src")
-    for shared in ("__init__.py", "conftest.py", "support", "targets/__init__.py", "targets/generic/__init__.py"):
+    for shared in (
+        "__init__.py",
+        "conftest.py",
+        "turn.py",
+        "support",
+        "targets/__init__.py",
+        "targets/generic/__init__.py",
+    ):
         place = tmp_path / "tests" / shared
         place.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (ROOT / "tests" / shared).is_dir() else shutil.copy)(ROOT / "tests" / shared, place)
