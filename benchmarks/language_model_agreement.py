@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from tilewright.language.model import LanguageModel
-from tilewright.language.reference import ReferenceTalker
+from tilewright.language.reference import ReferenceSession
 from tilewright.language.sampler import Sampling
-from tilewright.language.talking import Request, Said, Talker
+from tilewright.language.talking import Request, Said, Session
 
 PROMPTS = (
     "Once upon a time", "The little dog", "Lily wanted to", "One day, a boy named Tim", "", "The", "A", "Mom said",
@@ -27,8 +27,8 @@ PROMPTS = (
 SAMPLINGS = (Sampling(), Sampling(0.8, 40, 0.95, 1.1, seed=1), Sampling(1.0, seed=2))
 
 
-def tokens(talker: Talker, prompt: str, sampling: Sampling, count: int) -> list[int]:
-    events = talker.talk(Request(prompt.encode(), count, sampling))
+def tokens(session: Session, prompt: str, sampling: Sampling, count: int) -> list[int]:
+    events = session.talk(Request(prompt.encode(), count, sampling))
     return [event.token for event in events if isinstance(event, Said)]
 
 
@@ -44,12 +44,12 @@ def main() -> int:
     models = {target: LanguageModel.load(given.model) for target in given.targets}
     for target, lm in models.items():
         lm.compile(target, context=given.context, quantise=given.text, weight_bits=given.weight_bits)
-    reference = ReferenceTalker(models[given.targets[0]].compiled)
+    reference = ReferenceSession(models[given.targets[0]].compiled)
     wanted = {(p, s): tokens(reference, p, s, given.tokens) for p in PROMPTS for s in SAMPLINGS}
     agrees = True
     for target, lm in models.items():
-        start, talker = time.perf_counter(), lm.build()
-        differ = [key for key, expected in wanted.items() if tokens(talker, *key, given.tokens) != expected]
+        start, session = time.perf_counter(), lm.build()
+        differ = [key for key, expected in wanted.items() if tokens(session, *key, given.tokens) != expected]
         count = sum(map(len, wanted.values()))
         took = time.perf_counter() - start
         print(f"{target}: {len(wanted) - len(differ)} of {len(wanted)} texts agree ({count} tokens, {took:.0f} s)")

@@ -29,7 +29,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.greedy_head import Finding
 from tilewright.language.preparing import LOGITS, Quantising, both_modes, quantiser_options, with_best
-from tilewright.language.retiming import with_tokens
+from tilewright.language.resize_sequence import with_tokens
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.slice import of_ranges
 from tilewright.passes import apply

@@ -29,7 +29,7 @@ from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.language.levelling import levelled
+from tilewright.language.kv_scale_balance import levelled
 from tilewright.language.preparing import Quantising, quantiser_options, samples
 from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer_file import load_tokenizer

@@ -46,7 +46,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 from tilewright.ops.transpose import Transpose
 from tilewright.run.kernel_bench import Case, Measured, check
-from tilewright.targets.pulp.shares_operator import MaskedShares
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 SIRACUSA = targets.find("siracusa")
 RANDOM = np.random.default_rng(1)
@@ -116,9 +116,9 @@ def integer_cases() -> list[Case]:
         case(Lookup(0), values("int8", 64, 256), values("int8", 256)),
         case(iSoftmax(n_levels=256, ln2=47, b=64, c=2136, out=scaling(88823)), values("int8", 256, 64)),
         case(small_softmax, values("int8", 256, 64)),
-        case(MaskedShares(scaling(400), additions, small_softmax), *factors, np.zeros((16, 64), np.int8)),
-        case(MaskedShares(scaling(400), additions, small_softmax), *factors, triangle),
-        case(MaskedShares(scaling(400), additions, steep_softmax), *factors, triangle),
+        case(MaskedSoftmax(scaling(400), additions, small_softmax), *factors, np.zeros((16, 64), np.int8)),
+        case(MaskedSoftmax(scaling(400), additions, small_softmax), *factors, triangle),
+        case(MaskedSoftmax(scaling(400), additions, steep_softmax), *factors, triangle),
         case(iRMSNorm(shift=16), values("int8", 64, 64), weights[:64]),
         case(iLayerNorm(shift=14), values("int8", 64, 128), weights, weights),
         case(MaxPool((2, 2), kernel=(3, 3), channels_last=True), values("uint8", 1, 18, 18, 64)),

@@ -82,7 +82,7 @@ def compared() -> list[Compared]:
         Compared("RMSNorm 64 x 64", "rms_norm.c", "rms_norm_streams.c", RMSNormalization(), [rows, scale]),
         Compared("product 64 x 64 x 64 of float32", "matmul_f32.c", "matmul_columns_f32.c", MatMul(), [rows, rows]),
         Compared(
-            "the same, second factor turned", "matmul_f32.c", "matmul_turned_f32.c", MatMul(trans_b=True), [rows, rows]
+            "the same, second factor turned", "matmul_f32.c", "matmul_strided_f32.c", MatMul(trans_b=True), [rows, rows]
         ),
         Compared(
             "product 64 x 64 x 64 of int8 to int8", "matmul_int8.c", "matmul_bytes.c", MatMul(requant=TO_BYTES), product

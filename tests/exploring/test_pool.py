@@ -24,7 +24,7 @@ PATIENCE = 600
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tilewright.exploring.slot.COMMAND", COMMAND)
+    monkeypatch.setattr("tilewright.exploring.worker.COMMAND", COMMAND)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))
     path = tmp_path / "model.tflite"
     path.write_bytes(b"model")
@@ -84,7 +84,7 @@ from pathlib import Path
 from tests.support.points_made_up import COMMAND, study
 from tilewright.cli import explore as command
 from tilewright.cli.main import main
-from tilewright.exploring import slot, reading, explore
+from tilewright.exploring import worker, reading, explore
 slot.COMMAND = COMMAND
 explore.read_study = lambda path: study(Path(path), "waits", axis=tuple(range(1, 21)))
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it

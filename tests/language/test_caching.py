@@ -20,10 +20,10 @@ from tilewright.language import greedy_head
 from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.greedy_head import Finding
 from tilewright.language.preparing import both_modes
-from tilewright.language.retiming import unlike, with_tokens
+from tilewright.language.resize_sequence import unlike, with_tokens
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options, quantise
@@ -77,7 +77,7 @@ def test_a_head_that_compares_products_names_the_same_word(
     graph = replace(graph, constants={**graph.constants, head: graph.constants[head] * np.float32(weight)})
     both = both_modes(graph, TOKENS, CONTEXT, BLOCK)
     alone = both_modes(graph, TOKENS, CONTEXT, BLOCK, finding=Finding(lambda op, types: True)).decode
-    assert [type(node.op) for node in alone.nodes[-2:]] == [BestProducts, BestBlock]
+    assert [type(node.op) for node in alone.nodes[-2:]] == [ArgMaxMatMul, BestBlock]
     words = both.decode.types[both.decode.outputs[0]].shape[-1]
     assert alone.types[alone.nodes[-1].inputs[0]].shape[-1] == -(-words // 8)
     _same_tokens(both.decode, alone, 0 if weight == 0 else None)

@@ -16,8 +16,8 @@ from tests.support.float_instructions import float_instructions
 from tilewright.errors import CompileError
 from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
-from tilewright.language.reference import ReferenceTalker
-from tilewright.language.talking import Request, Said, SocTalker
+from tilewright.language.reference import ReferenceSession
+from tilewright.language.talking import Request, Said, SocSession
 
 PROMPT, GIVEN = "A fox met", 12
 SIZES = {"context": 40, "block": 4}
@@ -54,7 +54,7 @@ def expected(files: dict[str, onnx.ModelProto], lm: LanguageModel) -> tuple[int,
 
 
 def reference(lm: LanguageModel) -> tuple[int, ...]:
-    events = ReferenceTalker(lm.compiled).talk(Request(PROMPT.encode(), GIVEN, stops=False))
+    events = ReferenceSession(lm.compiled).talk(Request(PROMPT.encode(), GIVEN, stops=False))
     return tuple(event.token for event in events if isinstance(event, Said))
 
 
@@ -104,9 +104,9 @@ def test_on_a_virtual_soc(tmp_path: Path) -> None:
     folder = exported.save(tmp_path, pair(Style(groups=2)), CONFIG)
     lm = LanguageModel.load(folder).compile("siracusa", quantise=QUANTISING, **SIZES)
     assert generated(lm) == reference(lm)
-    talker = lm.build()
-    assert isinstance(talker, SocTalker)
-    assert list(float_instructions(talker.elf.read_bytes())) == []
+    session = lm.build()
+    assert isinstance(session, SocSession)
+    assert list(float_instructions(session.elf.read_bytes())) == []
 
 
 # ---- what files say -------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_positions_behind_the_calibrated_ones(tmp_path: Path) -> None:
     lm = LanguageModel.load(exported.save(tmp_path, files, CONFIG)).compile(context=CONTEXT, block=4)
     ids = lm.tokenizer.encode(PROMPT)
     count = CONTEXT - len(ids)
-    events = ReferenceTalker(lm.compiled).talk(Request(PROMPT.encode(), count, stops=False))
+    events = ReferenceSession(lm.compiled).talk(Request(PROMPT.encode(), count, stops=False))
     found = tuple(event.token for event in events if isinstance(event, Said))
     assert found == Runtime(*[*files.values()] * 2).greedy(ids, count)
 

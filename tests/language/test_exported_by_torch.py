@@ -11,7 +11,7 @@ import pytest
 from tests.support import exported
 from tests.support.exported import CONFIG, HEAD, HEADS, LAYERS, WORDS, Runtime
 from tilewright.language.model import LanguageModel
-from tilewright.language.reference import ReferenceTalker
+from tilewright.language.reference import ReferenceSession
 from tilewright.language.talking import Request, Said
 
 torch = pytest.importorskip("torch")
@@ -78,6 +78,6 @@ def test_tokens_are_those_of_onnxruntime(name: str, attention: str, dynamo: bool
     heads = HEADS if name == "gpt2" else GROUPS
     made = export(model(name, attention), heads, tmp_path / "made.onnx", dynamo)
     lm = LanguageModel.load(exported.save(tmp_path / "fox", {"model.onnx": made}, CONFIG)).compile(context=40, block=4)
-    events = ReferenceTalker(lm.compiled).talk(Request(PROMPT.encode(), GIVEN, stops=False))
+    events = ReferenceSession(lm.compiled).talk(Request(PROMPT.encode(), GIVEN, stops=False))
     found = tuple(event.token for event in events if isinstance(event, Said))
     assert found == Runtime(made, made).greedy(lm.tokenizer.encode(PROMPT), GIVEN)

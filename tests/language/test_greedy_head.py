@@ -10,7 +10,7 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import TensorType
 from tilewright.language.greedy_head import BLOCK, LEAST_BLOCK, PART, SMALL_PART, Finding, best_alone
-from tilewright.ops.bestproducts import BestProducts
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.matmul import MatMul
 from tilewright.target.mapping import only_engines
 
@@ -31,7 +31,7 @@ def blocks(graph: Graph, finding: Finding) -> list[int]:
     """Of words, one of each layer that compares them."""
     found = best_alone(graph, "best", finding)
     assert found.types[found.outputs[0]] == TensorType("int64", (1, 1, 1))
-    return [node.op.block for node in found.nodes if isinstance(node.op, BestProducts)]
+    return [node.op.block for node in found.nodes if isinstance(node.op, ArgMaxMatMul)]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from tilewright.language.generation import CONTEXT, END, TOKENS
 from tilewright.language.memory_use import kept_bytes
 from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
-from tilewright.language.reference import ReferenceTalker
+from tilewright.language.reference import ReferenceSession
 from tilewright.language.sampler import Sampling
 from tilewright.language.saving import model_name
-from tilewright.language.talking import Request, Said, SocTalker
-from tilewright.ops.bestproducts import BestProducts
+from tilewright.language.talking import Request, Said, SocSession
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import (
@@ -68,7 +68,7 @@ def tokens(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, ...
 
 
 def reference(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, ...]:
-    events = ReferenceTalker(lm.compiled).talk(Request(prompt.encode(), GIVEN, sampling))
+    events = ReferenceSession(lm.compiled).talk(Request(prompt.encode(), GIVEN, sampling))
     return tuple(event.token for event in events if isinstance(event, Said))
 
 
@@ -92,7 +92,7 @@ def test_a_greedy_program_gives_the_same_tokens_without_scores(
     settings = Settings(engines=engines, time_limit=1.0) if engines else None
     lm = LanguageModel.load(folder).compile(target, quantise=QUANTISING, greedy=True, settings=settings, **SIZES)
     nodes = lm.compiled.modes.decode.lowered.nodes
-    assert any(isinstance(node.op, BestProducts) for node in nodes) == (target == "generic" or engines == ("cluster",))
+    assert any(isinstance(node.op, ArgMaxMatMul) for node in nodes) == (target == "generic" or engines == ("cluster",))
     for prompt in PROMPTS[:2]:
         expected = tokens(model, prompt, Sampling())
         assert reference(lm, prompt, Sampling()) == expected
@@ -133,15 +133,15 @@ def test_where_the_time_goes(on_siracusa: LanguageModel) -> None:
 
 
 def test_integers_only_means_no_float_instruction(on_siracusa: LanguageModel, folder: Path) -> None:
-    talker = on_siracusa.build()
-    assert isinstance(talker, SocTalker)
-    assert list(float_instructions(talker.elf.read_bytes())) == []
+    session = on_siracusa.build()
+    assert isinstance(session, SocSession)
+    assert list(float_instructions(session.elf.read_bytes())) == []
 
 
 def test_float_instructions_are_found_where_there_are_some(folder: Path) -> None:
-    talker = LanguageModel.load(folder).compile("siracusa", **SIZES).build()
-    assert isinstance(talker, SocTalker)
-    kinds = {line.split()[1] for line in float_instructions(talker.elf.read_bytes())}
+    session = LanguageModel.load(folder).compile("siracusa", **SIZES).build()
+    assert isinstance(session, SocSession)
+    kinds = {line.split()[1] for line in float_instructions(session.elf.read_bytes())}
     assert {"load", "op"} <= kinds
 
 
@@ -243,16 +243,16 @@ def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: Language
     made = (tmp_path / "c/CMakeLists.txt").read_text()
     assert "add_library(fox_model STATIC" in made
     assert "  cluster_program.c" not in made
-    talker = on_siracusa.build()
-    assert isinstance(talker, SocTalker)
-    firmware = copy(talker)
-    firmware.elf = linked(tmp_path / "c", talker)
+    session = on_siracusa.build()
+    assert isinstance(session, SocSession)
+    firmware = copy(session)
+    firmware.elf = linked(tmp_path / "c", session)
     request = Request(b"A fox", GIVEN)
-    expected = [event.token for event in talker.talk(request) if isinstance(event, Said)]
+    expected = [event.token for event in session.talk(request) if isinstance(event, Said)]
     assert [event.token for event in firmware.talk(request) if isinstance(event, Said)] == expected
 
 
-def linked(folder: Path, talker: SocTalker) -> Path:
+def linked(folder: Path, session: SocSession) -> Path:
     """A program of the folder as it is, with the stacks that its CMakeLists.txt asks for."""
     needs = re.search(
         r"foreach\(need CORES=(\d+) STACK_BYTES=(\d+) DMA_CORE_STACK_BYTES=(\d+)\)",
@@ -261,11 +261,11 @@ def linked(folder: Path, talker: SocTalker) -> Path:
     assert needs is not None
     names = ("CORES", "STACK_BYTES", "DMA_CORE_STACK_BYTES")
     defined = [f"-DTW_{name}={value}" for name, value in zip(names, needs.groups(), strict=True)]
-    flags = [*talker.target.flags, *WARNINGS, "-I", "runtime/libc", "-I", ".", *defined]
+    flags = [*session.target.flags, *WARNINGS, "-I", "runtime/libc", "-I", ".", *defined]
     sources = sorted(path for path in folder.rglob("*") if path.suffix in (".c", ".S"))
     objects = compile_objects(dict.fromkeys(sources, flags), folder, find_cross_compiler())
     program = folder / "program.elf"
-    link = [*talker.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
+    link = [*session.target.flags, "-static", "-T", LINK_SCRIPT, "-Wl,--gc-sections"]
     link_objects(objects, [], program, find_cross_compiler(), link)
     return program
 

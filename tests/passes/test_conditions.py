@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.passes.small import Small, integers
-from tests.passes.test_tidy_attention import attention as written_attention
+from tests.passes.test_canonicalize_attention import attention as written_attention
 from tests.support.tflite_draws import scaled_add
 from tests.targets.pulp.random_cases import Draw
 from tilewright import targets
@@ -40,6 +40,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply, nothing
+from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -69,7 +70,6 @@ from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES, one_rounding
 from tilewright.passes.tabulate import TABULATE
-from tilewright.passes.tidy_attention import TIDY_ATTENTION
 from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
@@ -281,7 +281,11 @@ def quantised_add() -> Graph:
 
 
 CASES = [
-    (TIDY_ATTENTION, lambda: written_attention(True, True), "is part of an attention that is written otherwise"),
+    (
+        CANONICALIZE_ATTENTION,
+        lambda: written_attention(True, True),
+        "is part of an attention that is written otherwise",
+    ),
     (native_requantisations(tflite=False), requantised, "and nothing is said of it"),
     (native_requantisations(tflite=True), quantised_add, "and nothing is said of it"),
     (CONVOLVE, transposed_convolution, "could be a convolution"),

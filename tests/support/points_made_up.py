@@ -1,6 +1,6 @@
 """Points that need no compiler: what becomes of one, the name of its target says.
 
-Run as a module this is the process that stands ready for points, as `tilewright.exploring.ready` is.
+Run as a module this is the process that stands ready for points, as `tilewright.exploring.fork_server` is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tilewright.exploring import ready
+from tilewright.exploring import fork_server
 from tilewright.exploring.row import AGREES, DiskFull, Row
 from tilewright.exploring.study import Point, Study, StudyModel, Sweep
 
@@ -44,4 +44,4 @@ def made_up(point: Point) -> Row:
 
 
 if __name__ == "__main__":
-    ready.main(lambda: made_up)
+    fork_server.main(lambda: made_up)

@@ -15,8 +15,8 @@ from tests.targets.pulp.random_cases import Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._windows import reach
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -149,12 +149,12 @@ def qlineargather(random: Generator) -> Case:
     return op, [values(random, (rows, length), dtype), indices, *(one.astype(np.int32) for one in factors)]
 
 
-def best_products(random: Generator) -> Case:
+def argmax_matmul(random: Generator) -> Case:
     rows, words, length, block = (int(random.integers(1, most)) for most in (4, 30, 20, 9))
     a, b = values(random, (rows, length), "int8"), values(random, (words, length), "int8")
     mul = random.integers(1 << 8, 1 << 12, words).astype(np.int32)
     each = random.integers(-5000, 5000, words).astype(np.int32) if random.integers(0, 2) else None
-    return BestProducts(block, full_range(22, "int16", 5, "half_even")), [a, b, each, mul, each]
+    return ArgMaxMatMul(block, full_range(22, "int16", 5, "half_even")), [a, b, each, mul, each]
 
 
 def best_block(random: Generator) -> Case:
@@ -215,7 +215,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearMaskedSoftmax": qlinearmaskedsoftmax,
     "QLinearRotate": qlinearrotate,
     "QLinearGather": qlineargather,
-    "BestProducts": best_products,
+    "ArgMaxMatMul": argmax_matmul,
     "BestBlock": best_block,
     "TfliteAdd": lambda random: scaled_add(drawn(random)),
     "TfliteL2Norm": lambda random: row_lengths(drawn(random)),

@@ -13,7 +13,7 @@ from tilewright.ir.rounding import SCALED, Rounding
 from tilewright.ir.types import Array
 from tilewright.ops._packed import row_bytes
 from tilewright.ops._scaling import Scaling
-from tilewright.ops.bestproducts import BestProducts
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.conv import Conv
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
@@ -141,10 +141,10 @@ def packed_products(rounding: Rounding) -> Iterator[Case]:
         yield PackedConv(2, -2, (32, 1, 1), Conv(requant=scale.requant)), [bytes_of(1, 32, 3, 3, most=20), codes, *rest]
 
 
-def best_products(rounding: Rounding) -> Iterator[Case]:
+def argmax_matmul(rounding: Rounding) -> Iterator[Case]:
     for scale in scales(rounding, "int16"):
         rest = [None, scale.muls(64), scale.adds(64)]
-        yield BestProducts(8, scale.requant), [bytes_of(1, 32), ones_of(64, 32), *rest]
+        yield ArgMaxMatMul(8, scale.requant), [bytes_of(1, 32), ones_of(64, 32), *rest]
 
 
 # ---- elements -----------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def integer_softmaxes(rounding: Rounding) -> Iterator[Case]:
 
 
 MAKERS: tuple[Callable[[Rounding], Iterator[Case]], ...] = (
-    products, small_products, convolutions, packed_products, best_products, elements, sums, sums_of_scaled,
+    products, small_products, convolutions, packed_products, argmax_matmul, elements, sums, sums_of_scaled,
     multiplications, tflite_sums, functions, means, softmaxes, attentions, norms, resizes, rotations, gathers,
     integer_softmaxes,
 )  # fmt: skip

@@ -22,10 +22,10 @@ from tilewright.calibration.values import (
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops._packed import row_bytes
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -72,14 +72,14 @@ VOCABULARIES = (
 )  # fmt: skip
 
 
-def best_products() -> Iterator[Sample]:
+def argmax_matmul() -> Iterator[Sample]:
     for words, length, block in VOCABULARIES:
         a, b = values("int8", 1, length), values("int8", words, length)
         for bias in (summands(words), None):
-            yield BestProducts(block, TO_HALVES), [a, b, bias, large_factors(words)]
-        yield BestProducts(block, TO_BYTES), [a, b, None, factors(words)]
+            yield ArgMaxMatMul(block, TO_HALVES), [a, b, bias, large_factors(words)]
+        yield ArgMaxMatMul(block, TO_BYTES), [a, b, None, factors(words)]
         if words * length <= 16384:
-            yield BestProducts(block), [values("float32", 1, length), values("float32", words, length)]
+            yield ArgMaxMatMul(block), [values("float32", 1, length), values("float32", words, length)]
 
 
 def best_blocks() -> Iterator[Sample]:
@@ -310,7 +310,7 @@ WITH_CONSTANTS = (constant_convolutions, constant_products)
 """What forms are made of, besides being samples as they are."""
 
 OTHERS = (
-    products, best_products, best_blocks, large_products, scattered_products, batched_products, convolutions,
+    products, argmax_matmul, best_blocks, large_products, scattered_products, batched_products, convolutions,
     long_convolutions, depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools,
     global_pools, short_weights, packed_weights, packed_convolutions, *WITH_CONSTANTS,
 )  # fmt: skip

@@ -15,8 +15,8 @@ from tilewright.exploring.files import digest_of, packed, sources_digest, unpack
 from tilewright.exploring.jobs import SweepJob
 from tilewright.exploring.pool import Finished
 from tilewright.exploring.row import DIED, FAULT, Row
-from tilewright.exploring.slot import Slot
 from tilewright.exploring.study import Point
+from tilewright.exploring.worker import Worker
 from tilewright.toolchain.compiler import cache_folder
 
 CONNECTING, RUNNING = "15s", "running"
@@ -61,18 +61,18 @@ def computed(point: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], sourc
         )  # fmt: skip
     base = cache_folder() / RECEIVED
     places = {part["path"]: unpacked(part["archive"], part["digest"], part["name"], base) for part in parts}
-    return _slot().compute(Point.from_dict(point).with_files(places), seconds).as_dict()
+    return _worker().compute(Point.from_dict(point).with_files(places), seconds).as_dict()
 
 
 _own_sources = cache(sources_digest)
-_SLOTS = threading.local()
+_WORKERS = threading.local()
 
 
-def _slot() -> Slot:
+def _worker() -> Worker:
     """Of this thread of a worker; it lasts, as what stands ready in it takes a second to start."""
-    if not hasattr(_SLOTS, "own"):
-        _SLOTS.own = Slot()
-    found: Slot = _SLOTS.own
+    if not hasattr(_WORKERS, "own"):
+        _WORKERS.own = Worker()
+    found: Worker = _WORKERS.own
     return found
 
 

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 
 from tilewright.exploring.jobs import SweepJob
 from tilewright.exploring.row import Row
-from tilewright.exploring.slot import Slot, Stopped
+from tilewright.exploring.worker import Stopped, Worker
 
 Finished = Callable[[Row], None]
 """Told of each row, one at a time. Never interrupted by a signal, which the main thread gets."""
@@ -27,26 +27,28 @@ def compute_here(jobs: Sequence[SweepJob], processes: int, seconds: float, finis
     waiting: SimpleQueue[SweepJob] = SimpleQueue()
     for job in sorted(jobs, key=lambda job: job.weight, reverse=True):
         waiting.put(job)
-    slots, turn = [Slot() for _ in range(min(processes, len(jobs)))], threading.Lock()
+    workers, turn = [Worker() for _ in range(min(processes, len(jobs)))], threading.Lock()
     try:
-        with ThreadPoolExecutor(max(1, len(slots))) as threads:
-            work = [threads.submit(_work, slot, waiting, seconds, finished, turn) for slot in slots]
+        with ThreadPoolExecutor(max(1, len(workers))) as threads:
+            work = [threads.submit(_work, worker, waiting, seconds, finished, turn) for worker in workers]
             try:
                 for done in wait(work, return_when=FIRST_EXCEPTION).done:
                     done.result()
             finally:
-                for slot in slots:
-                    slot.stop()
+                for worker in workers:
+                    worker.stop()
     finally:
-        for slot in slots:
-            slot.close()
+        for worker in workers:
+            worker.close()
 
 
-def _work(slot: Slot, waiting: SimpleQueue[SweepJob], seconds: float, finished: Finished, turn: threading.Lock) -> None:
+def _work(
+    worker: Worker, waiting: SimpleQueue[SweepJob], seconds: float, finished: Finished, turn: threading.Lock
+) -> None:
     while True:
         try:
             job = waiting.get_nowait()
-            row = slot.compute(job.point, seconds)
+            row = worker.compute(job.point, seconds)
         except (Empty, Stopped):
             return
         with turn:

@@ -11,7 +11,7 @@ from tilewright.frontends.checkpoint.config import Checkpoint, Config
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.language.levelling import levelled
+from tilewright.language.kv_scale_balance import levelled
 
 COMMON = (1, 2, 3, 256, 257)
 """Sizes of axes that passes make: tables of bytes, and the like."""

@@ -14,7 +14,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.decoder import COMMON
 from tilewright.language.exported_steps import check_steps
-from tilewright.language.lifting import TOKENS, TooManyTokens, attentions, lifted, of_tokens
+from tilewright.language.position_tables import TOKENS, TooManyTokens, attentions, lifted, of_tokens
 
 PROBE = 61
 """Tokens of the graph that is looked at first: no size that decoders have."""

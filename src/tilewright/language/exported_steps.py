@@ -15,7 +15,7 @@ from tilewright.ir.evaluate import evaluate, initial_states, states_after
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.caching import POSITION
-from tilewright.language.lifting import TOKENS
+from tilewright.language.position_tables import TOKENS
 from tilewright.language.preparing import both_modes
 
 BEFORE = 3

@@ -16,8 +16,8 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmaxmatmul import OF_WORDS, ArgMaxMatMul
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import OF_WORDS, BestProducts
 from tilewright.ops.concat import Concat
 from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.matmul import MatMul
@@ -84,7 +84,7 @@ def _best(graph: Graph, builder: Builder, head: Node, name: str, finding: Findin
 # ---- products that are compared as they come ------------------------------------------------------------------------
 
 
-def _compared(graph: Graph, head: Node, compares: Compares) -> tuple[BestProducts, list[str | Array]] | None:
+def _compared(graph: Graph, head: Node, compares: Compares) -> tuple[ArgMaxMatMul, list[str | Array]] | None:
     """The head without scores and what it reads, names or new constants; None where scores are stored.
 
     Weights of few bits are: kernels unpack them as they multiply.
@@ -94,7 +94,7 @@ def _compared(graph: Graph, head: Node, compares: Compares) -> tuple[BestProduct
         return None
     weights = graph.constants[head.inputs[1]]
     rows = weights if product.trans_b else weights.T
-    op = BestProducts(_block(rows[0].nbytes), product.requant)
+    op = ArgMaxMatMul(_block(rows[0].nbytes), product.requant)
     operands = [graph.types[tensor] if tensor else None for tensor in head.inputs]
     types = op.bind([operands[0], TensorType(rows.dtype.name, rows.shape), *operands[2:]])
     if not compares(op, {**types, **dict(zip(op.results, op.infer(types), strict=True))}):

@@ -36,7 +36,7 @@ from tilewright.language.prompt import prompt_bytes
 from tilewright.language.reading import files_beside, read_decoder
 from tilewright.language.sampler import Sampling
 from tilewright.language.step_profile import Share, shares
-from tilewright.language.talking import HostTalker, Request, SocTalker
+from tilewright.language.talking import HostSession, Request, SocSession
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.passes.numerics.hardware import EXACT
@@ -67,7 +67,7 @@ class LanguageModel:
     last: Generation | None = None
     """The text that was given last, and what it took."""
     _compiled: ModelC | None = field(default=None, repr=False)
-    _talker: HostTalker | SocTalker | None = field(default=None, repr=False)
+    _session: HostSession | SocSession | None = field(default=None, repr=False)
     _newest: object = field(default=None, repr=False)
     """The generation that was begun last."""
     _cc: str | None = field(default=None, repr=False)
@@ -119,7 +119,7 @@ class LanguageModel:
         with explained(found, quantising is None):
             modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
         self._compiled = ModelC(modes, facts, self.tokenizer, context, block, made.scale, made.is_tied)
-        self._talker, self._cc = None, cc
+        self._session, self._cc = None, cc
         return self
 
     def _quantising(self, given: str | Path | bool | Quantising | None, bits: int) -> Quantising | None:
@@ -181,13 +181,13 @@ class LanguageModel:
             raise CompileError("language model", "is not compiled yet", 'call compile(target="generic") first')
         return self._compiled
 
-    def build(self) -> HostTalker | SocTalker:
+    def build(self) -> HostSession | SocSession:
         """Compile the C for this machine, or for the target's virtual SoC; done once."""
-        if self._talker is None:
-            self._talker = self._built()
-        return self._talker
+        if self._session is None:
+            self._session = self._built()
+        return self._session
 
-    def _built(self) -> HostTalker | SocTalker:
+    def _built(self) -> HostSession | SocSession:
         model = self.compiled
         with explained(model.modes.decoding.schedule.target, model.scale is None):
             return TALKERS[type(model.place)](model, self._cc)
@@ -211,18 +211,18 @@ class LanguageModel:
         return self._pieces(Request(text, tokens_of(tokens), sampling, stop))
 
     def _pieces(self, request: Request) -> Iterator[str]:
-        talker = self.build()
-        listener = Listener(request.tokens, talker.model.ends)
+        session = self.build()
+        listener = Listener(request.tokens, session.model.ends)
         self.last, mine = None, object()
         self._newest = mine
         try:
-            yield from listener.hear(talker.talk(request))
+            yield from listener.hear(session.talk(request))
         finally:
             # One that was begun earlier may end later.
             if self._newest is mine:
-                self.last = self._generation(request, listener, talker)
+                self.last = self._generation(request, listener, session)
 
-    def _generation(self, request: Request, heard: Listener, talker: HostTalker | SocTalker) -> Generation | None:
+    def _generation(self, request: Request, heard: Listener, session: HostSession | SocSession) -> Generation | None:
         if heard.read is None:
             return None
         model = talker.model

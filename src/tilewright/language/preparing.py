@@ -15,7 +15,7 @@ from tilewright.language.caching import with_cache, without_outputs
 from tilewright.language.decoder import Decoder, Facts
 from tilewright.language.greedy_head import Finding, best_alone
 from tilewright.language.keeping import quantised
-from tilewright.language.retiming import unlike, with_tokens
+from tilewright.language.resize_sequence import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
 from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer import Tokenizer

@@ -16,7 +16,7 @@ from tilewright.language.sampler import Sampler
 from tilewright.language.talking import Event, Read, Request, Said
 
 
-class ReferenceTalker:
+class ReferenceSession:
     """Slow and plain: all programs give its tokens if they have integers only."""
 
     def __init__(self, model: ModelC) -> None:
@@ -50,26 +50,26 @@ class ReferenceTalker:
 class _Reading:
     """Tokens read one after another, and the scores behind the last."""
 
-    def __init__(self, talker: ReferenceTalker, sampler: Sampler) -> None:
-        self.talker, self.sampler = talker, sampler
-        self.states = initial_states(talker.decode)
+    def __init__(self, session: ReferenceSession, sampler: Sampler) -> None:
+        self.session, self.sampler = session, sampler
+        self.states = initial_states(session.decode)
         self.held = 0
         self.logits: Array = np.zeros(0)
         self.best = 0
 
     def prompt(self, tokens: list[int]) -> None:
         """As the C does it: blocks, and the rest one by one."""
-        block, at = self.talker.model.block, 0
+        block, at = self.session.model.block, 0
         while len(tokens) - at > block:
-            self._run(self.talker.prefill, tokens[at : at + block])
+            self._run(self.session.prefill, tokens[at : at + block])
             at += block
         for token in tokens[at:]:
             self.token(token)
 
     def token(self, token: int) -> None:
-        if self.held >= self.talker.model.context:
+        if self.held >= self.session.model.context:
             return
-        graph = self.talker.decode
+        graph = self.session.decode
         values = self._run(graph, [token])
         self.logits, self.best = values[graph.outputs[0]].reshape(-1), int(values[graph.outputs[-1]].reshape(-1)[0])
 

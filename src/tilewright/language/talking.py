@@ -83,12 +83,12 @@ class Said:
 Event = Read | Said
 
 
-class Talker(Protocol):
+class Session(Protocol):
     def talk(self, request: Request) -> Iterator[Event]:
         """First what was read, then every token. Ends at the last one, or where the context is full."""
 
 
-class HostTalker:
+class HostSession:
     """On this machine. The files live as long as the object."""
 
     counts_cycles: ClassVar[bool] = False
@@ -143,7 +143,7 @@ def _check(number: int) -> None:
         raise CompileError("prompt", PROBLEMS.get(number, f"error {number}"), "give a shorter one")
 
 
-class SocTalker:
+class SocSession:
     """On the target's virtual SoC."""
 
     counts_cycles: ClassVar[bool] = True

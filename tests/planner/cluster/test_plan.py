@@ -31,7 +31,7 @@ ALL_SETTINGS = [
 ]
 
 
-CHOOSY = {"requantizedadd_tables", "matmul_across", "words_row"}
+CHOOSY = {"requantizedadd_tables", "gemm_b_rowmajor", "gemv_k4"}
 """Kernels that object to layers for which others are faster."""
 
 

@@ -32,24 +32,24 @@ def requant(draw: Draw, inner: int) -> tuple[Requant, list[Array | None]]:
 
 SIZES = {
     "matvec_strips.c": lambda draw: (1, 4 * draw.size(17), 3 + draw.size(30)),
-    "matvec_across.c": lambda draw: (draw.size(3), 3 + draw.size(30), 3 + draw.size(14)),
-    "matmul_across.c": lambda draw: (15 + draw.size(20), 3 + draw.size(30), 3 + draw.size(13)),
-    "matmul_alike.c": lambda draw: (3 + draw.size(20), 4 + 4 * draw.size(16), 4 * draw.size(8)),
-    "words_row.c": lambda draw: (draw.size(3), 4, 3 + draw.size(30)),
-    "words_rows.c": lambda draw: (3 + draw.size(20), 4, 3 + draw.size(14)),
+    "gemv_b_rowmajor.c": lambda draw: (draw.size(3), 3 + draw.size(30), 3 + draw.size(14)),
+    "gemm_b_rowmajor.c": lambda draw: (15 + draw.size(20), 3 + draw.size(30), 3 + draw.size(13)),
+    "gemm_uniform_requant.c": lambda draw: (3 + draw.size(20), 4 + 4 * draw.size(16), 4 * draw.size(8)),
+    "gemv_k4.c": lambda draw: (draw.size(3), 4, 3 + draw.size(30)),
+    "gemm_k4.c": lambda draw: (3 + draw.size(20), 4, 3 + draw.size(14)),
 }
 """Rows, length of the sum and columns that a kernel takes."""
 
 
 def by_columns(source: str) -> bool:
-    return source in ("matvec_strips.c", "matmul_alike.c", "words_row.c")
+    return source in ("matvec_strips.c", "gemm_uniform_requant.c", "gemv_k4.c")
 
 
 def product(seed: int, source: str) -> Case:
     draw = Draw(seed)
     rows, inner, columns = SIZES[source](draw)
-    batch = [draw.size(17)] if draw.flag() or source == "words_row.c" else []
-    trans_b = by_columns(source) or (source == "words_rows.c" and draw.flag())
+    batch = [draw.size(17)] if draw.flag() or source == "gemv_k4.c" else []
+    trans_b = by_columns(source) or (source == "gemm_k4.c" and draw.flag())
     a = draw.array(draw.byte(), *batch, rows, inner)
     b = draw.array(draw.byte(), *batch, *((columns, inner) if trans_b else (inner, columns)))
     bias = draw.between(-(2**20), 2**20, *draw.one_of((columns,), (*batch, 1, columns))) if draw.flag() else None  # type: ignore[misc]
@@ -104,19 +104,19 @@ def test_unsupported_reasons() -> None:
     assert refused("matvec_strips.c", MatMul(trans_b=True, requant=narrow), (1, 63), (64, 63))
     assert refused("matvec_strips.c", MatMul(trans_b=True, requant=full_range(21, "int8")), (1, 64), (64, 64))
     assert refused("matvec_strips.c", MatMul(trans_b=True, requant=narrow, a_zero=3), (1, 64), (64, 64))
-    assert refused("matvec_across.c", MatMul(requant=narrow), (16, 1, 65), (16, 65, 4)) is None
-    assert refused("matvec_across.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
-    assert refused("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
-    assert refused("matmul_across.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
-    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (8, 64)) is None
-    assert refused("matmul_alike.c", MatMul(requant=narrow), (16, 64), (64, 8))
-    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 62), (8, 62))
-    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (16, 64), (6, 64))
-    assert refused("matmul_alike.c", MatMul(trans_b=True, requant=narrow), (3, 64), (8, 64))
-    assert refused("words_rows.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
-    assert refused("words_rows.c", MatMul(requant=narrow), (16, 5), (5, 4))
-    assert refused("words_row.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None
-    assert refused("words_row.c", MatMul(trans_b=True, requant=narrow), (2, 1, 4), (2, 65, 4))
+    assert refused("gemv_b_rowmajor.c", MatMul(requant=narrow), (16, 1, 65), (16, 65, 4)) is None
+    assert refused("gemv_b_rowmajor.c", MatMul(requant=narrow), (16, 4, 65), (16, 65, 4))
+    assert refused("gemm_b_rowmajor.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 4)) is None
+    assert refused("gemm_b_rowmajor.c", MatMul(requant=narrow), (16, 64, 64), (16, 64, 17))
+    assert refused("gemm_uniform_requant.c", MatMul(trans_b=True, requant=narrow), (16, 64), (8, 64)) is None
+    assert refused("gemm_uniform_requant.c", MatMul(requant=narrow), (16, 64), (64, 8))
+    assert refused("gemm_uniform_requant.c", MatMul(trans_b=True, requant=narrow), (16, 62), (8, 62))
+    assert refused("gemm_uniform_requant.c", MatMul(trans_b=True, requant=narrow), (16, 64), (6, 64))
+    assert refused("gemm_uniform_requant.c", MatMul(trans_b=True, requant=narrow), (3, 64), (8, 64))
+    assert refused("gemm_k4.c", MatMul(requant=narrow), (16, 4), (4, 4)) is None
+    assert refused("gemm_k4.c", MatMul(requant=narrow), (16, 5), (5, 4))
+    assert refused("gemv_k4.c", MatMul(trans_b=True, requant=narrow), (16, 1, 4), (16, 65, 4)) is None
+    assert refused("gemv_k4.c", MatMul(trans_b=True, requant=narrow), (2, 1, 4), (2, 65, 4))
 
 
 def test_rows_are_parted_where_cores_would_idle() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.targets.pulp.machine import SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
-from tests.targets.pulp.test_masked_shares import (
+from tests.targets.pulp.test_masked_softmax import (
     PLAIN_SUM,
     TO_BYTES,
     attention,
@@ -25,9 +25,9 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.pulp.attention_operator import MaskedAttention
-from tilewright.targets.pulp.fuse_shares import FUSE_SHARES, MIX_SHARES
+from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_ATTENTION, FUSE_MASKED_SOFTMAX
 from tilewright.targets.pulp.masked_attention import KERNELS, ROWS_STACK, most_of_row
-from tilewright.targets.pulp.shares_operator import MaskedShares
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 QUADS, KERNEL = KERNELS
 
@@ -36,7 +36,7 @@ def case(seed: int) -> Case:
     """Shares that are 0 where nothing is shared, as they must be."""
     made, draw = clipping_case(seed), Draw(seed + 1000)
     shares = made.op
-    assert isinstance(shares, MaskedShares)
+    assert isinstance(shares, MaskedSoftmax)
     _, keys, _ = made.arrays
     assert keys is not None
     out = Scaling(int(draw.between(1, 2**16)), 5, TO_BYTES) if draw.flag() else iSoftmax().out
@@ -96,7 +96,7 @@ def mixed(perm: tuple[int, ...] = (), out: Scaling | None = PLAIN_SUM, b_zero: i
 
 def test_products_with_values_are_joined_and_mean_the_same() -> None:
     graph = mixed()
-    joined = MIX_SHARES.run(FUSE_SHARES.run(graph))
+    joined = FUSE_MASKED_ATTENTION.run(FUSE_MASKED_SOFTMAX.run(graph))
     assert [node.op.kind for node in joined.nodes] == ["MaskedAttention"]
     draw = Draw(8)
     inputs = {name: draw.array("int8", *graph.types[name].shape) for name in graph.inputs}
@@ -109,7 +109,10 @@ def test_products_with_values_are_joined_and_mean_the_same() -> None:
     ids=["heads of several batches in another order", "scores by tables", "a zero point", "wide rows of values"],
 )  # fmt: skip
 def test_what_the_kernel_does_not_take_stays_a_product(graph: Graph) -> None:
-    assert [node.op.kind for node in MIX_SHARES.run(FUSE_SHARES.run(graph)).nodes] == ["MaskedShares", "MatMul"]
+    assert [node.op.kind for node in FUSE_MASKED_ATTENTION.run(FUSE_MASKED_SOFTMAX.run(graph)).nodes] == [
+        "MaskedSoftmax",
+        "MatMul",
+    ]
 
 
 @pytest.mark.fast

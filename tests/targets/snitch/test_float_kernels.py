@@ -93,7 +93,7 @@ def test_norms_of_odd_rows_are_left_to_others() -> None:
 
 def test_products_any_way_they_lie() -> None:
     """Turned, scaled, of an odd number of columns; many small ones, which cores take one by one."""
-    turned = kernel("matmul_turned_f32.c")
+    turned = kernel("matmul_strided_f32.c")
     cases = [
         Case(turned, MatMul(trans_b=True), [floats(17, 70), floats(16, 70)]),
         Case(turned, MatMul(trans_a=True, alpha=0.5, beta=2.0), [floats(20, 12), floats(20, 15), floats(15)]),

@@ -11,10 +11,10 @@ from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import Windowed, pair, reach
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -202,12 +202,12 @@ def short_weights(dtype: str) -> tuple[Kernel, ...]:
 
 BEST = (
     Kernel(
-        BestProducts, "bestproducts_int8.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
-        {"A": NARROW, "B": NARROW, "best": TOTALS}, header="bestproducts.h",
+        ArgMaxMatMul, "argmaxmatmul_int8.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
+        {"A": NARROW, "B": NARROW, "best": TOTALS}, header="argmaxmatmul.h",
     ),
     Kernel(
-        BestProducts, "bestproducts_f32.c", "A:float32 B:float32 C:float32 -> best:float32 place:int32", {},
-        header="bestproducts.h",
+        ArgMaxMatMul, "argmaxmatmul_f32.c", "A:float32 B:float32 C:float32 -> best:float32 place:int32", {},
+        header="argmaxmatmul.h",
     ),
     Kernel(BestBlock, "bestblock.c", "best place:int32 -> Y:int64", {"best": TOTALS | FLOAT}),
 )  # fmt: skip

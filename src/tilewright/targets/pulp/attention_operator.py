@@ -16,7 +16,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import permuted
 from tilewright.ops._scaling import Scaling
-from tilewright.targets.pulp.shares_operator import MaskedShares
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class MaskedAttention(Op):
     """mix(shares(A[..., m, k], B[..., n, k], M) @ V[..., n, e]), stored as a Transpose of `perm_y` would give it."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B", "M", "V")
-    shares: MaskedShares
+    shares: MaskedSoftmax
     mix: Scaling
     perm_y: Shape = ()
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from tilewright.target.target import Engine
 from tilewright.targets.generic import target as generic
 from tilewright.targets.pulp import (
+    argmax_matmul,
     arithmetic,
     attention,
-    best_products,
     dialect,
     elementwise,
     functions,
     linear,
     masked_attention,
-    masked_shares,
+    masked_softmax,
     movement,
     packed,
     quantised_softmax,
@@ -26,7 +26,7 @@ from tilewright.targets.pulp import (
 
 KERNELS = (
     *linear.KERNELS,
-    *best_products.KERNELS,
+    *argmax_matmul.KERNELS,
     *packed.KERNELS,
     *sum_dots.KERNELS,
     *elementwise.KERNELS,
@@ -35,7 +35,7 @@ KERNELS = (
     *dialect.KERNELS,
     *attention.KERNELS,
     *quantised_softmax.KERNELS,
-    *masked_shares.KERNELS,
+    *masked_softmax.KERNELS,
     *masked_attention.KERNELS,
     *arithmetic.KERNELS,
     *functions.KERNELS,

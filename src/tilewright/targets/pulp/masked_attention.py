@@ -1,4 +1,4 @@
-"""Attention of masked scores in one kernel: shares as masked_shares.c makes them, and their products with values."""
+"""Attention of masked scores in one kernel: shares as masked_softmax.c makes them, and their products with values."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp import masked_shares
+from tilewright.targets.pulp import masked_softmax
 from tilewright.targets.pulp.attention_operator import MaskedAttention
 from tilewright.targets.pulp.dialect import shares
 from tilewright.targets.pulp.elementwise import CORES
 from tilewright.targets.pulp.elementwise_features import is_high
+from tilewright.targets.pulp.masked_softmax_features import SHAPES, USUAL_DISTANCE
+from tilewright.targets.pulp.masked_softmax_features import features as masked_softmax_features
+from tilewright.targets.pulp.masked_softmax_features import samples as shares_samples
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
 from tilewright.targets.pulp.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
-from tilewright.targets.pulp.shares_features import SHAPES, USUAL_DISTANCE
-from tilewright.targets.pulp.shares_features import features as shares_features
-from tilewright.targets.pulp.shares_features import samples as shares_samples
-from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
 from tilewright.targets.pulp.stages import Stage, stage
 
 TOGETHER = 16
@@ -53,7 +53,7 @@ def params(op: Op, types: Types) -> Params:
     found = present(mix_stage(fused), fused.kind, "its results have no stage")
     y_head, y_row = present(result_steps(fused.perm_y, types["A"].shape, types["V"].shape[-1]), fused.kind, "strides")
     return {
-        "shares": masked_shares.params(fused.shares, of_shares(fused, types)),
+        "shares": masked_softmax.params(fused.shares, of_shares(fused, types)),
         "mask_words": mask_words(types), "strips": types["V"].shape[-1] // 4,
         "y_head": y_head, "y_row": y_row, "mix": found.params(), "low": (found.low & 0xFF) * 0x01010101,
     }  # fmt: skip
@@ -96,7 +96,7 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
         return f"results in the order {fused.perm_y}"
     if fused.mix.requant.dtype != "int8" or mix_stage(fused) is None:
         return "results that do not fit 32 bits, or negative attention weights"
-    return masked_shares.clipping_unsupported(fused.shares, of_shares(fused, types))
+    return masked_softmax.clipping_unsupported(fused.shares, of_shares(fused, types))
 
 
 FEW_HEADS, FEW_WORDS = 3, 4
@@ -137,7 +137,7 @@ def quads_unsupported(op: Op, types: Types) -> str | None:
 
 
 @cache
-def score_factor(shares: MaskedShares, mask: str) -> int:
+def score_factor(shares: MaskedSoftmax, mask: str) -> int:
     """That products of rows of one word are multiplied by; 0 where no factor of 16 bits is exact."""
     found = present(score_stage(shares.score, QUAD_ROWS), shares.kind, "its scores have no stage")
     clipped = clipped_scores(found, QUAD_ROWS, unmasked_scores(shares, found, mask))
@@ -171,7 +171,7 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
     are longer; words of longer rows; four values of rows, and their products."""
     fused, strips = cast(MaskedAttention, op), extents["e"] / 4
     scores = {loop: size for loop, size in extents.items() if loop != "e"}
-    found = shares_features(fused.shares, of_shares(fused, types), scores, cores)
+    found = masked_softmax_features(fused.shares, of_shares(fused, types), scores, cores)
     _, own, looked_up, seen, hidden, high, _, words = found
     return 1.0, looked_up / extents["n"], own, seen, hidden, high, words, own * strips, (seen + hidden) * strips / 4
 
@@ -199,7 +199,7 @@ def samples() -> Iterator[tuple[Op, list[Array | None]]]:
         if a is None or b is None or a.shape[-2] < FEW_ROWS:
             continue
         values = random.integers(-128, 128, (*b.shape[:-1], WIDEST)).astype(np.int8)
-        yield MaskedAttention(cast(MaskedShares, op), mix), [a, b, mask, values]
+        yield MaskedAttention(cast(MaskedSoftmax, op), mix), [a, b, mask, values]
 
 
 ROWS_STACK = 352

@@ -1,5 +1,5 @@
 """What the products of an attention's rows become where nothing is masked, what a mask changes, and how exponentials
-run: as masked_shares.c takes them."""
+run: as masked_softmax.c takes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import up
 from tilewright.targets.pulp.dialect import EXPONENTIALS, exponentials
-from tilewright.targets.pulp.shares_operator import BYTE, MaskedShares, products, score_stage
+from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, products, score_stage
 from tilewright.targets.pulp.stages import HALF, Stage, half_factor, narrowed, upper_half
 
 ENTRIES = 260
@@ -34,7 +34,7 @@ def masked_scores(masking: RequantizedAdd, low: int, top: int, mask: str) -> Arr
     return masking.numpy(scores, every_byte).astype(np.int64) - limits(masking.out.requant.dtype)[0]
 
 
-def unmasked_scores(op: MaskedShares, found: Stage, mask: str) -> tuple[int, ...]:
+def unmasked_scores(op: MaskedSoftmax, found: Stage, mask: str) -> tuple[int, ...]:
     """Of every score, where the mask is 0."""
     scores = masked_scores(op.masking, found.low, found.top, mask)[:, -limits(mask)[0]]
     return tuple(scores.tolist())
@@ -114,7 +114,7 @@ def course(softmax: iSoftmax) -> Course:
 
 
 @cache
-def masks(op: MaskedShares, length: int, mask: str) -> tuple[int, ...] | None:
+def masks(op: MaskedSoftmax, length: int, mask: str) -> tuple[int, ...] | None:
     """For each byte of a mask how scores are clipped and shifted: words of least, most, summand and highest result.
     None where that is not all that masking does."""
     found = score_stage(op.score, length)

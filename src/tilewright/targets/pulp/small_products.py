@@ -128,7 +128,7 @@ def matvec_across_unsupported(op: Op, types: Types) -> str | None:
     return across_unsupported(op, types) if rows < 4 else f"{rows} rows; less than four are few"
 
 
-def matmul_across_unsupported(op: Op, types: Types) -> str | None:
+def gemm_b_rowmajor_unsupported(op: Op, types: Types) -> str | None:
     """Columns are transposed by each core that works on them: there shall be few, and many rows."""
     p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] < 16 or p["columns"] > 16:
@@ -169,12 +169,12 @@ BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
 KERNELS = (
     Kernel(
-        MatMul, "words_row.c", SIGNATURE, BYTES, small_params, unsupported_reason=words_row_unsupported,
+        MatMul, "gemv_k4.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemv_k4_unsupported,
         cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
         features=word_row_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "words_rows.c", SIGNATURE, BYTES, small_params, unsupported_reason=words_rows_unsupported,
+        MatMul, "gemm_k4.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemm_k4_unsupported,
         cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"m": 4, "n": 4},
         features=word_features, header="small_matmul.h",
     ),
@@ -184,18 +184,18 @@ KERNELS = (
         features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matvec_across.c", SIGNATURE, BYTES, small_params, unsupported_reason=matvec_across_unsupported,
+        MatMul, "gemv_b_rowmajor.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemv_b_rowmajor_unsupported,
         cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
         features=few_rows_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_across.c", SIGNATURE, BYTES, across_params, own_columns, matmul_across_unsupported,
+        MatMul, "gemm_b_rowmajor.c", SIGNATURE, BYTES, across_params, own_columns, gemm_b_rowmajor_unsupported,
         cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4},
         features=across_features, header="small_matmul.h",
     ),
     Kernel(
-        MatMul, "matmul_alike.c", SIGNATURE, BYTES, across_params, own_alike, alike_unsupported, cooperative=True,
-        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4}, features=alike_features,
-        header="small_matmul.h",
+        MatMul, "gemm_uniform_requant.c", SIGNATURE, BYTES, across_params, own_alike, alike_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4},
+        features=alike_features, header="small_matmul.h",
     ),
 )  # fmt: skip

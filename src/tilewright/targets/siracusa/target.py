@@ -22,7 +22,7 @@ from tilewright.target.target import Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.hwpe import ENGINE as NEUREKA
 from tilewright.targets.pulp.engine import ENGINE as CLUSTER
-from tilewright.targets.pulp.fuse_shares import FUSE_SHARES, MIX_SHARES
+from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_ATTENTION, FUSE_MASKED_SOFTMAX
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -39,8 +39,8 @@ TARGET = Target(
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(replace(CLUSTER, peak=PEAK), NEUREKA),
     passes=(
-        UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE, FUSE_SHARES,
-        MIX_SHARES, JOIN_IN_PLACE,
+        UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE,
+        FUSE_MASKED_SOFTMAX, FUSE_MASKED_ATTENTION, JOIN_IN_PLACE,
     ),
     numerics="hardware",
     memories=(

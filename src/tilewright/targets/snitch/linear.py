@@ -251,7 +251,7 @@ KERNELS = (
         multiples={"m": 8, "n": 16}, features=product_features, header="matmul.h", activations=(Relu,),
     ),
     Kernel(
-        MatMul, "matmul_turned_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
+        MatMul, "matmul_strided_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, scratch=turned_bytes,
         cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 8, "n": 16},
         features=turned_features, header="matmul.h", activations=(Relu,),
     ),

@@ -1,4 +1,4 @@
-/* Attention of masked scores: shares as in masked_shares.c, which are never stored but row by row, with values.
+/* Attention of masked scores: shares as in masked_softmax.c, which are never stored but row by row, with values.
  *
  * Values are stored anew first: four rows of four become four words, one for each column. A word of shares meets them one
  * after the other. What a row has no shares of is not multiplied. */
@@ -88,7 +88,7 @@ typedef struct {
 
 void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const int8_t *b, const TW_M *m, const int8_t *v,
              int8_t *y, void *scratch) {
-  const tw_masked_shares_params *const p = &params->shares;
+  const tw_masked_softmax_params *const p = &params->shares;
   const int32_t length = 4 * p->scores.words, way = tw_scoring_way(&p->scores), words = (p->columns + 3) >> 2;
   const int32_t together = tw_x_min(TW_HEADS, p->heads), of_values = 4 * params->strips * words;
   const int32_t bytes = (int32_t)sizeof(own_memory) + params->mask_words * (int32_t)sizeof(mask_word);

@@ -18,7 +18,7 @@ typedef struct {
 } head_rows;
 
 /* Scores of the loud columns, not yet masked; returns the least of the heads' largest ones. */
-static inline __attribute__((always_inline)) int32_t score_loud(const tw_masked_shares_params *p, int way,
+static inline __attribute__((always_inline)) int32_t score_loud(const tw_masked_softmax_params *p, int way,
                                                                 const mask_row *mask, const head_rows *h) {
   const tw_scale scale = tw_scale_of(&p->scores, way);
   const int8_t *a = h->a, *b = h->b;
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) int32_t score_loud(const tw_masked_
 
 #if TW_XPULP
 /* The same, and masked, where only the last of several words is to be: what a triangle makes of most rows. */
-static inline __attribute__((always_inline)) int32_t score_triangle(const tw_masked_shares_params *p, int way,
+static inline __attribute__((always_inline)) int32_t score_triangle(const tw_masked_softmax_params *p, int way,
                                                                     const mask_row *mask, const head_rows *h) {
   const tw_scale scale = tw_scale_of(&p->scores, way);
   const uint8_t *const table = tw_table_of(&p->scores, way, p->scores.table);
@@ -63,7 +63,7 @@ static inline int is_triangle(int way, const mask_row *mask) {
 }
 
 /* Masks them. */
-static __attribute__((noinline)) int32_t mask_heads(const tw_masked_shares_params *p, const mask_row *mask,
+static __attribute__((noinline)) int32_t mask_heads(const tw_masked_softmax_params *p, const mask_row *mask,
                                                     const head_rows *h) {
   uint8_t *x = h->y;
   int32_t least = 255;
@@ -77,7 +77,7 @@ static __attribute__((noinline)) int32_t mask_heads(const tw_masked_shares_param
 }
 
 /* Scores of the quiet columns, for heads that they count for. */
-static inline __attribute__((always_inline)) void score_quiet(const tw_masked_shares_params *p, int way, const mask_row *mask,
+static inline __attribute__((always_inline)) void score_quiet(const tw_masked_softmax_params *p, int way, const mask_row *mask,
                                                               const head_rows *h) {
   const tw_scale scale = tw_scale_of(&p->scores, way);
   const int32_t begin = mask->loud;
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void score_quiet(const tw_masked_sh
 
 #ifdef TW_KEEPS_ENDS
 /* Shares end here; the rest of the last word is 0. */
-static inline void end_shares(const tw_masked_shares_params *p, const head_rows *h, int32_t head, uint8_t *x, int32_t end) {
+static inline void end_shares(const tw_masked_softmax_params *p, const head_rows *h, int32_t head, uint8_t *x, int32_t end) {
   (void)p;
   h->ends[head] = (int16_t)end;
   for (; end & 3; end++) x[end] = 0;
@@ -111,14 +111,14 @@ static inline void fill(TW_Y *y, uint32_t four, int32_t count) {
 }
 
 /* Shares end here; those behind are none. */
-static inline void end_shares(const tw_masked_shares_params *p, const head_rows *h, int32_t head, uint8_t *x, int32_t end) {
+static inline void end_shares(const tw_masked_softmax_params *p, const head_rows *h, int32_t head, uint8_t *x, int32_t end) {
   (void)h, (void)head;
   if (end < p->columns) fill((TW_Y *)x + end, p->tables.results[0] * 0x01010101u, p->columns - end);
 }
 #endif
 
 /* Where quiet columns count for no head. */
-static __attribute__((noinline)) void share_loud(const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
+static __attribute__((noinline)) void share_loud(const tw_masked_softmax_params *p, const mask_row *mask, const head_rows *h) {
   const int32_t loud = mask->loud;
   const uint32_t largest = p->tables.exponentials[255];
   uint8_t *x = h->y;
@@ -130,7 +130,7 @@ static __attribute__((noinline)) void share_loud(const tw_masked_shares_params *
   }
 }
 
-static __attribute__((noinline)) void share_all(const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
+static __attribute__((noinline)) void share_all(const tw_masked_softmax_params *p, const mask_row *mask, const head_rows *h) {
   const int32_t loud = mask->loud, columns = p->columns;
   uint8_t *x = h->y;
   for (int32_t i = 0; i < h->count; i++, x += h->y_step) {
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void share_all(const tw_masked_shares_params *p
 
 /* Returns whether quiet columns count for any head. */
 #define TW_DEFINE_SCORES(NAME, WAY)                                                                                 \
-  static __attribute__((noinline)) int NAME(const tw_masked_shares_params *p, const mask_row *mask,                  \
+  static __attribute__((noinline)) int NAME(const tw_masked_softmax_params *p, const mask_row *mask,                  \
                                             const head_rows *h) {                                                   \
     int32_t least;                                                                                                  \
     if (is_triangle(WAY, mask)) {                                                                                   \
@@ -169,7 +169,7 @@ TW_DEFINE_SCORES(score_long_by_clipping, TW_LONG_BY_CLIPPING)
 TW_DEFINE_SCORES(score_long_by_narrowing, TW_LONG_BY_NARROWING)
 
 /* Called by name, so that how much stack that needs can be seen. */
-static inline int score(int way, const tw_masked_shares_params *p, const mask_row *mask, const head_rows *h) {
+static inline int score(int way, const tw_masked_softmax_params *p, const mask_row *mask, const head_rows *h) {
   if (way == TW_BY_CLIPPING) return score_by_clipping(p, mask, h);
   if (way == TW_BY_NARROWING) return score_by_narrowing(p, mask, h);
   return way == TW_LONG_BY_CLIPPING ? score_long_by_clipping(p, mask, h) : score_long_by_narrowing(p, mask, h);

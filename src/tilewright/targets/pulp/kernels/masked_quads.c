@@ -113,7 +113,7 @@ typedef struct {
 } own_memory;
 
 /* Masks of all rows, by all cores together; one where rows have the same. */
-static void set_quad_masks(const tw_masked_shares_params *p, const TW_M *m, int32_t quads, const alike_columns *quiet,
+static void set_quad_masks(const tw_masked_softmax_params *p, const TW_M *m, int32_t quads, const alike_columns *quiet,
                            quad_mask *masks) {
   const tw_share share = tw_share_of(p->mask_row ? quads : 1);
   for (int32_t i = share.first; i < share.end; i++) {
@@ -124,7 +124,7 @@ static void set_quad_masks(const tw_masked_shares_params *p, const TW_M *m, int3
 /* Of one head, from `row` on. */
 static inline void set_quad(const tw_masked_attention_params *params, const int8_t *a, const int8_t *b,
                             const quad_mask *mask, const uint32_t *turned, int8_t *y, int32_t head, int32_t row, quad *q) {
-  const tw_masked_shares_params *const p = &params->shares;
+  const tw_masked_softmax_params *const p = &params->shares;
   q->a = a + 4 * (head * p->rows + row);
   q->b = b + 4 * head * p->columns;
   set_words_to_score(q, 0, mask->plain, mask->loud - mask->plain);
@@ -135,7 +135,7 @@ static inline void set_quad(const tw_masked_attention_params *params, const int8
 
 /* From products to results. */
 static inline void attend(const tw_masked_attention_params *params, int way, const uint8_t *table, own_memory *own) {
-  const tw_masked_shares_params *const p = &params->shares;
+  const tw_masked_softmax_params *const p = &params->shares;
   quad_group *const g = &own->group;
   score(p, table, g);
   const int quiet = mask_quads(p, g);
@@ -153,7 +153,7 @@ static inline void attend(const tw_masked_attention_params *params, int way, con
 /* Quads are taken in rounds, in which each core has one: in turn, and back again, so that all have as much of a triangle. */
 void TW_NAME(const tw_masked_attention_params *params, const int8_t *a, const int8_t *b, const TW_M *m, const int8_t *v,
              int8_t *y, void *scratch) {
-  const tw_masked_shares_params *const p = &params->shares;
+  const tw_masked_softmax_params *const p = &params->shares;
   const int32_t heads = p->heads, quads = (p->rows + 3) >> 2, core = tw_core();
   const uint32_t largest = p->tables.exponentials[255];
   const int way = share_way(largest, largest * (uint32_t)p->columns);

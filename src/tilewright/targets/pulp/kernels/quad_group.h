@@ -127,7 +127,7 @@ static inline int32_t is_short(const int8_t *a) {
   return most <= TW_SHORT_ROW;
 }
 
-static inline void score(const tw_masked_shares_params *p, const uint8_t *table, quad_group *g) {
+static inline void score(const tw_masked_softmax_params *p, const uint8_t *table, quad_group *g) {
   if (g->is_short) {
     score_short(&p->scores, table, g);
   } else {
@@ -173,7 +173,7 @@ static inline uint32_t differing(const TW_M *m, int32_t step, uint32_t word) {
 }
 
 /* The last columns are quiet if they are alike and worth their own loop: several words, or behind a triangle. */
-static __attribute__((noinline)) void set_quad_mask(const tw_masked_shares_params *p, const TW_M *bytes,
+static __attribute__((noinline)) void set_quad_mask(const tw_masked_softmax_params *p, const TW_M *bytes,
                                                     const alike_columns *quiet, quad_mask *mask) {
   const int32_t step = p->mask_row, columns = p->columns >> 2;
   const uint32_t four = 0x01010101u * (uint8_t)quiet->byte;
@@ -189,7 +189,7 @@ static __attribute__((noinline)) void set_quad_mask(const tw_masked_shares_param
 }
 
 /* Masks scores that are neither plain nor quiet, and finds the largest in each lane. */
-static TW_COMPACT void mask_any(const tw_masked_shares_params *p, const quad_group *g, const quad_mask *mask, uint8_t *x,
+static TW_COMPACT void mask_any(const tw_masked_softmax_params *p, const quad_group *g, const quad_mask *mask, uint8_t *x,
                                 uint32_t lanes[4]) {
   for (int32_t i = 0; i < 4; i++, x += g->step) {
     const mask_row row = {mask->bytes + i * p->mask_row, 0, 0, 4 * mask->plain, 4 * mask->loud, g->quiet};
@@ -218,7 +218,7 @@ static inline uint32_t largest_of_each(const uint32_t lanes[4]) {
 
 /* Scores are masked, and rows end with their loud columns. Returns whether quiet columns count for any row: these are to
  * be scored next. */
-static __attribute__((noinline)) int mask_quads(const tw_masked_shares_params *p, quad_group *g) {
+static __attribute__((noinline)) int mask_quads(const tw_masked_softmax_params *p, quad_group *g) {
   const int32_t columns = p->columns >> 2, matters = g->quiet.highest + p->gone;
   const uint32_t below = 0x01010101u * (uint32_t)tw_x_clipu(matters, 255);
   line *lines = g->lines;
@@ -245,7 +245,7 @@ static __attribute__((noinline)) int mask_quads(const tw_masked_shares_params *p
 }
 
 /* Rows for which quiet columns count, now that their scores are known, end with these. */
-static __attribute__((noinline)) void count_quiet(const tw_masked_shares_params *p, quad_group *g) {
+static __attribute__((noinline)) void count_quiet(const tw_masked_softmax_params *p, quad_group *g) {
   const int32_t matters = g->quiet.highest + p->gone, columns = p->columns >> 2, gone = p->gone;
   for (int32_t i = 0; i < 4 * g->count; i++) {
     line *const row = &g->lines[i];
@@ -336,12 +336,12 @@ static void share_rows(int way, const uint8_t *results, quad_group *g) {
 #endif
 
 /* Whether a row whose quiet columns count has shares there. */
-static inline int has_quiet_shares(const tw_masked_shares_params *p, const line *row, int32_t largest, int32_t quiet) {
+static inline int has_quiet_shares(const tw_masked_softmax_params *p, const line *row, int32_t largest, int32_t quiet) {
   if (largest - quiet < p->quiet) return 1;
   return bound_of(p, row->table[quiet]) * (uint32_t)p->tables.top >= row->factor;
 }
 
-static __attribute__((noinline)) void drop_quiet(const tw_masked_shares_params *p, quad_group *g) {
+static __attribute__((noinline)) void drop_quiet(const tw_masked_softmax_params *p, quad_group *g) {
   for (int32_t i = 0; i < 4 * g->count; i++) {
     line *const row = &g->lines[i];
     const int32_t loud = g->quads[i >> 2].mask->loud;
@@ -350,7 +350,7 @@ static __attribute__((noinline)) void drop_quiet(const tw_masked_shares_params *
 }
 
 /* From totals to what exponentials are multiplied by. */
-static __attribute__((noinline)) void factor_rows(const tw_masked_shares_params *p, int way, quad_group *g) {
+static __attribute__((noinline)) void factor_rows(const tw_masked_softmax_params *p, int way, quad_group *g) {
   const uint32_t largest = p->tables.exponentials[255], top = (uint32_t)p->tables.top;
   line *const end = g->lines + 4 * g->count;
   for (line *row = g->lines; row != end; row++) {

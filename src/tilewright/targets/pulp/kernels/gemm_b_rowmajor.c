@@ -1,7 +1,7 @@
 /* Many rows times matrices of few columns that are stored row by row, such as heads of an attention: each core transposes
  * the four columns that it works on. All results are requantised alike. */
 #ifndef TW_NAME
-#define TW_NAME tw_matmul_across
+#define TW_NAME tw_gemm_b_rowmajor
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_Y int8_t

@@ -19,8 +19,8 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.where import Where
 from tilewright.passes import apply
+from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.fuse_attention import fuse_attention
-from tilewright.passes.tidy_attention import TIDY_ATTENTION
 
 pytestmark = pytest.mark.fast
 HEADS, TOKENS, HEAD = 2, 5, 4
@@ -59,7 +59,7 @@ def attention(chosen: bool, guarded: bool) -> Graph:
 @pytest.mark.parametrize("guarded", [False, True])
 def test_the_same_in_one_operator(chosen: bool, guarded: bool) -> None:
     graph = attention(chosen, guarded)
-    tidy = apply(graph, (TIDY_ATTENTION,))
+    tidy = apply(graph, (CANONICALIZE_ATTENTION,))
     fused = apply(tidy, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     found = [node.op for node in fused.nodes if isinstance(node.op, FusedAttention)]
     assert [(op.causal, round(op.scale, 6)) for op in found] == [(True, 0.5)]
@@ -79,7 +79,7 @@ def test_choices_one_behind_the_other_are_one_mask() -> None:
         (scores,) = b(Where(), [b.constant(seen), scores, low])
     (y,) = b(Softmax(3), [scores], ["y"])
     b.output(y)
-    tidy = apply(b.build(), (TIDY_ATTENTION,))
+    tidy = apply(b.build(), (CANONICALIZE_ATTENTION,))
     assert [node.op.kind for node in tidy.nodes] == ["Add", "Softmax"]
 
 
@@ -90,5 +90,5 @@ def test_a_choice_of_other_numbers_stays() -> None:
     (chosen,) = b(Where(), [b.constant(SEEN), x, b.constant(np.array(0, np.float32))])
     (y,) = b(Softmax(3), [chosen], ["y"])
     b.output(y)
-    tidy = apply(b.build(), (TIDY_ATTENTION,))
+    tidy = apply(b.build(), (CANONICALIZE_ATTENTION,))
     assert [node.op.kind for node in tidy.nodes] == ["Where", "Softmax"]

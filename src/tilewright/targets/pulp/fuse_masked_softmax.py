@@ -18,8 +18,8 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.pulp.attention_operator import MaskedAttention
 from tilewright.targets.pulp.masked_attention import KERNELS as ATTENTION
-from tilewright.targets.pulp.masked_shares import KERNELS
-from tilewright.targets.pulp.shares_operator import MaskedShares
+from tilewright.targets.pulp.masked_softmax import KERNELS
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 
 def run(graph: Graph) -> Graph:
@@ -43,7 +43,7 @@ def _replaced(graph: Graph, find: Find, node: Node, builder: Builder) -> Mapping
     return {name: name for name in node.outputs}
 
 
-def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
+def _shares(graph: Graph, node: Node) -> tuple[MaskedSoftmax, list[str]] | None:
     """What a softmax becomes together with its mask and scores, and what that reads."""
     softmax = node.op
     masking = _made_by(graph, node, RequantizedAdd) if isinstance(softmax, iSoftmax) else None
@@ -51,7 +51,7 @@ def _shares(graph: Graph, node: Node) -> tuple[MaskedShares, list[str]] | None:
     score = _score(graph, product) if product else None
     if masking is None or product is None or score is None:
         return None
-    op = MaskedShares(score, instance(masking.op, RequantizedAdd), instance(softmax, iSoftmax))
+    op = MaskedSoftmax(score, instance(masking.op, RequantizedAdd), instance(softmax, iSoftmax))
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
@@ -63,12 +63,12 @@ def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | 
     product = node.op
     if not isinstance(product, MatMul) or product.trans_a or product.trans_b or product.perm_a or product.perm_b:
         return None
-    source = _made_by(graph, node, MaskedShares)
+    source = _made_by(graph, node, MaskedSoftmax)
     mix = _requantised(graph, node)
     if source is None or mix is None or product.a_zero or product.b_zero:
         return None
     op, inputs = (
-        MaskedAttention(instance(source.op, MaskedShares), mix, product.perm_y),
+        MaskedAttention(instance(source.op, MaskedSoftmax), mix, product.perm_y),
         [*source.inputs, node.inputs[1]],
     )
     types = {name: graph.types[tensor] for name, tensor in zip("ABMV", inputs, strict=True)}
@@ -126,5 +126,5 @@ def all_mixed(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "is a product with shares of masked scores that one kernel could compute"
 
 
-FUSE_SHARES = Pass("scores, mask and softmax of an attention in one", run, ensures=all_fused)
-MIX_SHARES = Pass("shares of an attention and their values in one", mix, ensures=all_mixed)
+FUSE_MASKED_SOFTMAX = Pass("scores, mask and softmax of an attention in one", run, ensures=all_fused)
+FUSE_MASKED_ATTENTION = Pass("shares of an attention and their values in one", mix, ensures=all_mixed)

@@ -12,8 +12,8 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.fit.split_constants import split_constants
 
@@ -26,16 +26,16 @@ def integers(words: int, length: int, block: int, dtype: str = "int8", bias: boo
     a, b = (RANDOM.integers(low, high, (count, length), dtype, endpoint=True) for count in (rows, words))
     mul = RANDOM.integers(1 << 8, 1 << 12, words).astype(np.int32)
     each = RANDOM.integers(-5000, 5000, words).astype(np.int32)
-    return BestProducts(block, HALVES), [a, b, each if bias else None, mul, each if bias else None]
+    return ArgMaxMatMul(block, HALVES), [a, b, each if bias else None, mul, each if bias else None]
 
 
 def floats(words: int, length: int, block: int, bias: bool) -> Case:
     a, b, c = (RANDOM.standard_normal(shape).astype(np.float32) for shape in ((2, 1, length), (words, length), words))
-    return BestProducts(block), [a, b, c if bias else None]
+    return ArgMaxMatMul(block), [a, b, c if bias else None]
 
 
 def equal_words(dtype: str) -> Case:
-    return BestProducts(4), [np.ones((1, 8), dtype), np.ones((11, 8), dtype)]
+    return ArgMaxMatMul(4), [np.ones((1, 8), dtype), np.ones((11, 8), dtype)]
 
 
 CASES = [
@@ -53,7 +53,7 @@ def test_tiles_give_what_the_whole_gives(case: Case) -> None:
 
 @pytest.mark.fast
 @pytest.mark.parametrize(("op", "arrays"), CASES)
-def test_the_best_block_has_the_word_that_argmax_finds(op: BestProducts, arrays: list[Array | None]) -> None:
+def test_the_best_block_has_the_word_that_argmax_finds(op: ArgMaxMatMul, arrays: list[Array | None]) -> None:
     best, place = op.numpy(*arrays)  # type: ignore[arg-type]
     scores = MatMul(trans_b=True, requant=op.requant).numpy(*arrays)
     same(BestBlock(op.block).numpy(best, place), ArgMax(scores.ndim - 1).numpy(scores))
@@ -68,7 +68,7 @@ def test_kernels_for_any_core() -> None:
     check_kernels([*CASES, *blocks, (BestBlock(3), [missing, np.arange(4, dtype=np.int32)[None]])])
 
 
-def network(op: BestProducts, arrays: list[Array | None]) -> Graph:
+def network(op: ArgMaxMatMul, arrays: list[Array | None]) -> Graph:
     builder = Builder("head")
     a, *constants = arrays
     assert a is not None
@@ -82,7 +82,7 @@ def test_constants_in_parts_give_what_the_whole_gives() -> None:
     op, arrays = integers(75, 16, 4)
     graph = network(op, arrays)  # type: ignore[arg-type]
     split = split_constants(graph, 400)
-    assert [node.op.kind for node in split.nodes].count("BestProducts") == 4
+    assert [node.op.kind for node in split.nodes].count("ArgMaxMatMul") == 4
     feeds = {"a": arrays[0]}
     same(evaluate(split, feeds)[split.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]])  # type: ignore[arg-type]
 

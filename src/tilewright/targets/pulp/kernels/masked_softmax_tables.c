@@ -1,10 +1,10 @@
 /* Shares of masked scores of an attention whose heads have rows of four bytes: a row of a is one word and so is a row of
  * b. Each core has some rows of all heads, and takes them from products to shares one by one, so that nothing but shares
  * is ever stored in L2. */
-#include "masked_shares_tables.h"
+#include "masked_softmax_tables.h"
 
 #ifndef TW_NAME
-#define TW_NAME tw_masked_shares_tables_i8
+#define TW_NAME tw_masked_softmax_tables_i8
 #define TW_M int8_t
 #define TW_Y int8_t
 #endif
@@ -28,7 +28,7 @@ TW_DEFINE_SET_STARTS(set_starts, TW_M)
 #endif
 
 /* The masked scores of a row; returns the largest. */
-static inline int32_t mask_scores(const tw_masked_shares_tables_params *p, uint32_t query, const int8_t *b,
+static inline int32_t mask_scores(const tw_masked_softmax_tables_params *p, uint32_t query, const int8_t *b,
                                   const tw_start *starts, TW_X *x) {
   int32_t count = p->columns, four = (int32_t)TW_LOWEST4;
 #if TW_XPULP
@@ -63,9 +63,9 @@ static inline int32_t mask_scores(const tw_masked_shares_tables_params *p, uint3
   return largest;
 }
 
-void TW_NAME(const tw_masked_shares_tables_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
+void TW_NAME(const tw_masked_softmax_tables_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
              void *scratch) {
-  const tw_masked_shares_tables_params *const p = params;
+  const tw_masked_softmax_tables_params *const p = params;
   const uint8_t *const second = p->second + 128 * TW_M_SIGNED;
   /* One more than columns, so that those of two cores begin in different banks. */
   tw_start *const starts = (tw_start *)scratch + (p->columns + 1) * tw_core();

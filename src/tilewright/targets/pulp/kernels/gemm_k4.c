@@ -1,7 +1,7 @@
 /* Many rows times columns of four bytes each, such as heads of an attention: a row is one word and so is a column. Four
  * columns stay in registers while the rows pass by. */
 #ifndef TW_NAME
-#define TW_NAME tw_words_rows
+#define TW_NAME tw_gemm_k4
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_Y int8_t

@@ -20,7 +20,7 @@ from tilewright.exploring.point import LONGEST
 from tilewright.exploring.row import DIED, TIMED_OUT, Row
 from tilewright.exploring.study import Point
 
-COMMAND = (sys.executable, "-m", "tilewright.exploring.ready")
+COMMAND = (sys.executable, "-m", "tilewright.exploring.fork_server")
 MEMORY_HINT = "probably too little memory: try fewer --jobs, or a smaller model"
 
 
@@ -28,12 +28,12 @@ class Stopped(Exception):
     """Nobody wants the row any more."""
 
 
-class Slot:
+class Worker:
     """Room for one point at a time. `stop` may be called from another thread."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-slot-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-worker-", ignore_cleanup_errors=True)
         self._errors = Path(self._folder.name) / "stderr.txt"
         self._loaded: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()

@@ -17,8 +17,8 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
 from tilewright.targets.pulp.elementwise_features import is_high
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 from tilewright.targets.pulp.score_tables import course
-from tilewright.targets.pulp.shares_operator import MaskedShares
 
 USUAL_DISTANCE = 64
 """By how much a mask usually lowers scores at least: where that is enough for exponentials of 0, there is no work."""
@@ -28,14 +28,14 @@ def dense_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[
     """The call, rows, columns that a mask is looked up for, elements, those whose products with a reciprocal do not fit
     32 bits, and those left of words."""
     own, columns, elements, looked_up = _sizes(extents, cores)
-    high = elements * is_high(cast(MaskedShares, op).softmax)
+    high = elements * is_high(cast(MaskedSoftmax, op).softmax)
     return 1.0, own, looked_up, elements, high, own * (columns % 4)
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """As dense_features(), but elements are those that are seen, and there are those that are hidden and yet count, and
     words of longer rows. What a mask hides is known when it runs: one with several rows is taken to be a triangle."""
-    softmax = cast(MaskedShares, op).softmax
+    softmax = cast(MaskedSoftmax, op).softmax
     own, columns, elements, looked_up = _sizes(extents, cores)
     seen = elements / 2 if types["M"].shape[-2:-1] > (1,) else elements
     hidden = 0.0 if course(softmax).gone <= USUAL_DISTANCE else elements - seen
@@ -77,4 +77,4 @@ def samples(shapes: Iterable[tuple[int, int, int, int]] = SHAPES) -> Iterator[tu
             masking = RequantizedAdd(*map(scaling, (32768, 90_000, 65536)))
             softmax = iSoftmax(ln2=ln2, b=b, c=c, out=scaling(80_000))
             mask = np.where(hidden, np.int8(-128), np.int8(0))
-            yield MaskedShares(scaling(1600 // length), masking, softmax), [*factors, mask]
+            yield MaskedSoftmax(scaling(1600 // length), masking, softmax), [*factors, mask]

@@ -1,7 +1,7 @@
 /* Products of rows with rows, whole words along the sum, that all become results by one factor and one summand: a core comes
  * to its first product at once, and what blocks need lies in L1, where the stack may not. */
 #ifndef TW_NAME
-#define TW_NAME tw_matmul_alike
+#define TW_NAME tw_gemm_uniform_requant
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_Y int8_t

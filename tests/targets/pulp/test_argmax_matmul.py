@@ -9,9 +9,9 @@ import pytest
 
 from tests.targets.pulp.machine import SIRACUSA
 from tilewright.ir.requant import Requant, full_range
-from tilewright.ops.bestproducts import BestProducts
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp.best_products import KERNELS
+from tilewright.targets.pulp.argmax_matmul import KERNELS
 
 (KERNEL,) = KERNELS
 HALVES = full_range(31, "int16", 3, "half_even")
@@ -23,7 +23,7 @@ def case(words: int, length: int, block: int, requant: Requant, bias: bool, summ
     a, b = (random.integers(-128, 128, (count, length)).astype(np.int8) for count in (rows, words))
     mul = random.integers(1 << 20, 1 << 23, words).astype(np.int32)
     each = [random.integers(-(1 << 20), 1 << 20, words).astype(np.int32) if one else None for one in (bias, summand)]
-    return Case(KERNEL, BestProducts(block, requant), [a, b, each[0], mul, each[1]])
+    return Case(KERNEL, ArgMaxMatMul(block, requant), [a, b, each[0], mul, each[1]])
 
 
 def cases() -> Iterator[Case]:
@@ -39,14 +39,14 @@ def equal_words() -> Iterator[Case]:
     for words, value in ((50, 0), (50, 127)):
         b, mul = np.full((words, 32), value, np.int8), np.full(words, 1 << 30, np.int32)
         for sign in (1, -1):
-            yield Case(KERNEL, BestProducts(8, HALVES), [np.full((1, 32), sign * 100, np.int8), b, None, mul])
+            yield Case(KERNEL, ArgMaxMatMul(8, HALVES), [np.full((1, 32), sign * 100, np.int8), b, None, mul])
 
 
 def bytes_of_both_kinds() -> Iterator[Case]:
     random = np.random.default_rng(3)
     for left, right in (("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")):
         a, b = (random.integers(0, 200, shape).astype(kind) for shape, kind in (((1, 18), left), ((21, 18), right)))
-        yield Case(KERNEL, BestProducts(4, HALVES), [a, b, None, np.full(21, 9 << 20, np.int32)])
+        yield Case(KERNEL, ArgMaxMatMul(4, HALVES), [a, b, None, np.full(21, 9 << 20, np.int32)])
 
 
 @pytest.mark.parametrize("cores", [1, 8])
@@ -56,7 +56,7 @@ def test_the_best_of_each_block(cores: int) -> None:
 
 @pytest.mark.fast
 def test_what_is_left_to_others() -> None:
-    plain = Case(KERNEL, BestProducts(4), [np.zeros((1, 8), np.int8), np.zeros((9, 8), np.int8)])
+    plain = Case(KERNEL, ArgMaxMatMul(4), [np.zeros((1, 8), np.int8), np.zeros((9, 8), np.int8)])
     assert KERNEL.unsupported_reason(plain.op, plain.types) is not None
     short = case(9, 3, 4, HALVES, False, False)
     assert KERNEL.unsupported_reason(short.op, short.types) is not None

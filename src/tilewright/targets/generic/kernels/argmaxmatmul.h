@@ -1,5 +1,5 @@
-#ifndef TW_BESTPRODUCTS_H
-#define TW_BESTPRODUCTS_H
+#ifndef TW_ARGMAXMATMUL_H
+#define TW_ARGMAXMATMUL_H
 
 #include "requant.h"
 
@@ -12,9 +12,9 @@ typedef struct {
   int32_t blocks;
   int32_t requantised;
   tw_requant requant;
-} tw_bestproducts_params;
+} tw_argmaxmatmul_params;
 
-static inline int32_t tw_block_end(const tw_bestproducts_params *p, int32_t first) {
+static inline int32_t tw_block_end(const tw_argmaxmatmul_params *p, int32_t first) {
   return first + p->block < p->words ? first + p->block : p->words;
 }
 

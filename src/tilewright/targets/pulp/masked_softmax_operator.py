@@ -25,7 +25,7 @@ BYTE = 256
 
 
 @dataclass(frozen=True)
-class MaskedShares(Op):
+class MaskedSoftmax(Op):
     """softmax(masking(score(A[..., m, k] @ B[..., n, k]^T), M)), where M broadcasts to the scores."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "B", "M")

@@ -1,7 +1,7 @@
 /* Single rows times matrices of bytes that are stored row by row, such as one token's sum of others' values: four rows of
  * four columns are transposed in registers on their way. All results are requantised alike. */
 #ifndef TW_NAME
-#define TW_NAME tw_matvec_across
+#define TW_NAME tw_gemv_b_rowmajor
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_Y int8_t

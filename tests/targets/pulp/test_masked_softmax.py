@@ -20,10 +20,10 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.pulp.dialect import exponentials
-from tilewright.targets.pulp.fuse_shares import FUSE_SHARES
-from tilewright.targets.pulp.masked_shares import KERNELS
+from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_SOFTMAX
+from tilewright.targets.pulp.masked_softmax import KERNELS
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
 from tilewright.targets.pulp.score_tables import clipped_scores, course, masks
-from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
 
 CLIPPING, TABLES = KERNELS
 TO_BYTES = full_range(16, "int8")
@@ -39,21 +39,21 @@ def softmax(draw: Draw) -> iSoftmax:
     return iSoftmax(ln2=ln2, b=b, c=c, out=Scaling(int(draw.between(1, 2**18)), 5, full_range(16, draw.byte())))
 
 
-def operator(draw: Draw) -> MaskedShares:
+def operator(draw: Draw) -> MaskedSoftmax:
     """With any sum of scores and mask."""
     low = -int(draw.size(128))
     score = Scaling(int(draw.between(-900, 900)), int(draw.between(-(2**20), 2**20)), Requant(16, "int8", low, 120, 3))
     first, second = (Scaling(int(draw.between(-40_000, 90_000)), 77, TO_BYTES) for _ in range(2))
     masking = RequantizedAdd(first, second, Scaling(int(draw.between(20_000, 65_536)), 0, TO_BYTES))
-    return MaskedShares(score, masking, softmax(draw))
+    return MaskedSoftmax(score, masking, softmax(draw))
 
 
-def clipping_operator(draw: Draw, length: int) -> MaskedShares:
+def clipping_operator(draw: Draw, length: int) -> MaskedSoftmax:
     """With a sum that only saturates."""
     largest = int(draw.one_of(60, 300, 1000, 4000, -700)) * 4 // length or 1  # type: ignore[call-overload]
     score = Scaling(largest, 0 if draw.flag() else int(draw.between(-(2**20), 2**20)), TO_BYTES)
     first, second = (Scaling(int(draw.one_of(32_764, 65_536, 20_000)), 0, TO_BYTES) for _ in range(2))  # type: ignore[call-overload]
-    return MaskedShares(score, RequantizedAdd(first, second, PLAIN_SUM), softmax(draw))
+    return MaskedSoftmax(score, RequantizedAdd(first, second, PLAIN_SUM), softmax(draw))
 
 
 def mask(draw: Draw, rows: int, columns: int, dtype: str = "int8") -> Array:
@@ -112,7 +112,7 @@ def test_cases_take_every_way() -> None:
     options = Counter[tuple[bool, bool, bool]]()
     for made in map(clipping_case, range(90)):
         op, length = made.op, made.types["A"].shape[-1]
-        assert isinstance(op, MaskedShares)
+        assert isinstance(op, MaskedSoftmax)
         found = score_stage(op.score, length)
         assert found is not None
         is_clipped = clipped_scores(found, length, tuple(range(found.top + 1))) is not None
@@ -138,8 +138,8 @@ def attention(length: int = 4, heads_of_mask: int = 1, out: Scaling | None = Non
     ids=["by tables", "clipping", "long rows"],
 )  # fmt: skip
 def test_scores_mask_and_softmax_are_joined_and_mean_the_same(graph: Graph) -> None:
-    joined = FUSE_SHARES.run(graph)
-    assert [node.op.kind for node in joined.nodes] == ["MaskedShares"]
+    joined = FUSE_MASKED_SOFTMAX.run(graph)
+    assert [node.op.kind for node in joined.nodes] == ["MaskedSoftmax"]
     draw = Draw(8)
     inputs = {name: draw.array("int8", *graph.types[name].shape) for name in graph.inputs}
     found, wanted = (evaluate(made, inputs)[made.outputs[0]] for made in (joined, graph))
@@ -155,14 +155,14 @@ def test_scores_mask_and_softmax_are_joined_and_mean_the_same(graph: Graph) -> N
     ids=["long rows by tables", "rows that are no words", "many bytes", "own masks"],
 )  # fmt: skip
 def test_what_no_kernel_takes_stays(graph: Graph) -> None:
-    assert FUSE_SHARES.run(graph).nodes == graph.nodes
+    assert FUSE_MASKED_SOFTMAX.run(graph).nodes == graph.nodes
 
 
 def test_scores_that_something_else_reads_stay() -> None:
     graph = attention()
     scores = graph.nodes[0].key
     kept = replace(graph, outputs=(*graph.outputs, scores), output_names=(*graph.output_names, "scores"))
-    assert FUSE_SHARES.run(kept).nodes == kept.nodes
+    assert FUSE_MASKED_SOFTMAX.run(kept).nodes == kept.nodes
 
 
 @pytest.mark.fast
@@ -180,7 +180,7 @@ def test_small_exponentials_are_bounded_by_those_that_are_nearer(numbers: tuple[
 
 
 def test_masks_are_what_masking_does() -> None:
-    op = MaskedShares(
+    op = MaskedSoftmax(
         Scaling(900, 0, TO_BYTES), RequantizedAdd(PLAIN_SUM, Scaling(200_000, 0, TO_BYTES), PLAIN_SUM), iSoftmax()
     )
     entries = masks(op, 4, "int8")
@@ -198,7 +198,9 @@ def test_sums_that_are_rounded_are_no_clipping() -> None:
     halved = Scaling(32_768, 0, TO_BYTES)
     assert (
         masks(
-            MaskedShares(Scaling(900, 0, TO_BYTES), RequantizedAdd(PLAIN_SUM, PLAIN_SUM, halved), iSoftmax()), 4, "int8"
+            MaskedSoftmax(Scaling(900, 0, TO_BYTES), RequantizedAdd(PLAIN_SUM, PLAIN_SUM, halved), iSoftmax()),
+            4,
+            "int8",
         )
         is None
     )

@@ -1,7 +1,7 @@
 /* Single rows of four bytes times many columns of four bytes, such as one token that looks back on others: the row stays
  * in a register while the columns pass by. */
 #ifndef TW_NAME
-#define TW_NAME tw_words_row
+#define TW_NAME tw_gemv_k4
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_Y int8_t

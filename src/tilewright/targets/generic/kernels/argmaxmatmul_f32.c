@@ -1,9 +1,9 @@
 /* Of products of a row of floats with the rows of b, the best of each block of them and its place; what is not a number
  * counts as that. */
-#include "bestproducts.h"
+#include "argmaxmatmul.h"
 
 #ifndef TW_NAME
-#define TW_NAME tw_bestproducts_f32
+#define TW_NAME tw_argmaxmatmul_f32
 #endif
 
 /* Sums that do not wait for each other. */
@@ -22,9 +22,9 @@ static float dot(const float *a, const float *b, int32_t count) {
 
 static inline int better(float x, float than) { return x > than || (x != x && than == than); }
 
-void TW_NAME(const tw_bestproducts_params *params, const float *a, const float *b, const float *c, float *best,
+void TW_NAME(const tw_argmaxmatmul_params *params, const float *a, const float *b, const float *c, float *best,
              int32_t *place) {
-  const tw_bestproducts_params p = *params;
+  const tw_argmaxmatmul_params p = *params;
   for (int32_t row = 0; row < p.rows; row++, a += p.length) {
     for (int32_t first = 0; first < p.words; first += p.block, best++, place++) {
       const int32_t end = tw_block_end(&p, first);

@@ -171,4 +171,4 @@ def _whole_transposition(graph: Graph, node: Node, builder: Builder) -> Changed:
 
 
 RULES: tuple[Rule, ...] = (_without_guard, _added_mask, _one_mask, _one_factor, _whole_transposition)
-TIDY_ATTENTION = Pass("attention as one writes it", run, ensures=all_tidy)
+CANONICALIZE_ATTENTION = Pass("attention as one writes it", run, ensures=all_tidy)

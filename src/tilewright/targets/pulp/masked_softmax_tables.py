@@ -13,8 +13,8 @@ from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
 from tilewright.targets.pulp.elementwise import CORES, AddTables, add_tables
-from tilewright.targets.pulp.shares_features import dense_features
-from tilewright.targets.pulp.shares_operator import MaskedShares, score_stage
+from tilewright.targets.pulp.masked_softmax_features import dense_features
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
 from tilewright.targets.pulp.stages import Stage
 
 LENGTH = 4
@@ -22,7 +22,7 @@ LENGTH = 4
 MOST_COLUMNS = 512
 
 
-def tables(op: MaskedShares, types: Types, scores: Stage) -> AddTables | None:
+def tables(op: MaskedSoftmax, types: Types, scores: Stage) -> AddTables | None:
     """As those of a sum; but the first one begins with the lowest score."""
     dtype = op.score.requant.dtype
     found = add_tables(op.masking, dtype, types["M"].dtype)
@@ -30,7 +30,7 @@ def tables(op: MaskedShares, types: Types, scores: Stage) -> AddTables | None:
 
 
 def params(op: Op, types: Types) -> Params:
-    fused = cast(MaskedShares, op)
+    fused = cast(MaskedSoftmax, op)
     found = present(score_stage(fused.score, LENGTH), fused.kind, "its scores have no stage")
     added = present(tables(fused, types, found), fused.kind, "its mask has no tables")
     *heads, rows, _ = types["A"].shape
@@ -43,7 +43,7 @@ def params(op: Op, types: Types) -> Params:
 
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
-    fused, columns, mask = cast(MaskedShares, op), types["B"].shape[-2], types["M"].shape
+    fused, columns, mask = cast(MaskedSoftmax, op), types["B"].shape[-2], types["M"].shape
     if types["A"].shape[-1] != LENGTH or columns > MOST_COLUMNS:
         return f"{columns} rows of {types['A'].shape[-1]} bytes; at most {MOST_COLUMNS} of {LENGTH} are supported"
     if mask[-1:] != (columns,) or prod(mask[:-2]) != 1:
@@ -62,7 +62,7 @@ def starts(op: Op, types: Types) -> int:
 
 KERNELS = (
     Kernel(
-        MaskedShares, "masked_shares_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, starts,
+        MaskedSoftmax, "masked_softmax_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, starts,
         unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=dense_features,
     ),
 )  # fmt: skip

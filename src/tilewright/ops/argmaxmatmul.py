@@ -20,7 +20,7 @@ OF_WORDS = ("C", "mul", "add")
 
 
 @dataclass(frozen=True)
-class BestProducts(Internal):
+class ArgMaxMatMul(Internal):
     """Of A[..., k] times the rows of B[n, k], `block` of them at a time: the largest product, and which row made it.
 
     The first of equals counts. Products are those of MatMul; only the best of each block is stored.

@@ -13,12 +13,12 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp import masked_shares_tables
+from tilewright.targets.pulp import masked_softmax_tables
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
 from tilewright.targets.pulp.elementwise import CORES
+from tilewright.targets.pulp.masked_softmax_features import features, samples
+from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, score_stage
 from tilewright.targets.pulp.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
-from tilewright.targets.pulp.shares_features import features, samples
-from tilewright.targets.pulp.shares_operator import BYTE, MaskedShares, score_stage
 
 MOST_COLUMNS = 512
 LONG = 32
@@ -28,7 +28,7 @@ FEW_COLUMNS = 32
 
 
 def params(op: Op, types: Types) -> Params:
-    fused = cast(MaskedShares, op)
+    fused = cast(MaskedSoftmax, op)
     *heads, rows, length = types["A"].shape
     columns, mask = types["B"].shape[-2], types["M"]
     found = present(score_stage(fused.score, length), fused.kind, "its scores have no stage")
@@ -43,14 +43,14 @@ def params(op: Op, types: Types) -> Params:
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
     columns = types["B"].shape[-2]
-    if columns <= FEW_COLUMNS and masked_shares_tables.unsupported_reason(op, types) is None:
+    if columns <= FEW_COLUMNS and masked_softmax_tables.unsupported_reason(op, types) is None:
         return f"{columns} columns are too few"
     return clipping_unsupported(op, types)
 
 
 def clipping_unsupported(op: Op, types: Types) -> str | None:
     """What masked_heads.h relies on."""
-    fused, columns, mask, length = cast(MaskedShares, op), types["B"].shape[-2], types["M"], types["A"].shape[-1]
+    fused, columns, mask, length = cast(MaskedSoftmax, op), types["B"].shape[-2], types["M"], types["A"].shape[-1]
     if length % 4 or columns > MOST_COLUMNS:
         return f"{columns} rows of {length} bytes; at most {MOST_COLUMNS} of whole words are supported"
     if length > LONG and types["A"].shape[-2] > 1:
@@ -72,8 +72,8 @@ def working_memory(op: Op, types: Types) -> int:
 
 KERNELS = (
     Kernel(
-        MaskedShares, "masked_shares.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, working_memory,
+        MaskedSoftmax, "masked_softmax.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, working_memory,
         unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
     ),
-    *masked_shares_tables.KERNELS,
+    *masked_softmax_tables.KERNELS,
 )  # fmt: skip

@@ -1,5 +1,5 @@
-#ifndef TW_MASKED_SHARES_H
-#define TW_MASKED_SHARES_H
+#ifndef TW_MASKED_SOFTMAX_H
+#define TW_MASKED_SOFTMAX_H
 
 #include "scoring.h"
 #include "share_tables.h"
@@ -14,6 +14,6 @@ typedef struct {
   tw_scoring scores;   /* as they are where the mask is 0 */
   uint32_t masks[256]; /* by byte of the mask, from the smallest on: mask_row.h */
   tw_share_tables tables;
-} tw_masked_shares_params;
+} tw_masked_softmax_params;
 
 #endif

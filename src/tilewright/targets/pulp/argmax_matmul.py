@@ -7,7 +7,7 @@ import math
 from tilewright.errors import instance
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
-from tilewright.ops.bestproducts import BestProducts
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 
@@ -16,7 +16,7 @@ LEAST = 4
 
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
-    if instance(op, BestProducts).requant is None:
+    if instance(op, ArgMaxMatMul).requant is None:
         return "its accumulators are not requantised"
     length = types["B"].shape[1]
     return None if length >= LEAST else f"rows of {length} bytes; at least {LEAST} are needed"
@@ -35,8 +35,8 @@ def block_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[
 
 KERNELS = (
     Kernel(
-        BestProducts, "bestproducts_dots.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
+        ArgMaxMatMul, "argmaxmatmul_dots.c", "A B C:int32 mul:int32 add:int32 -> best place:int32",
         {"A": NARROW, "B": NARROW, "best": NARROW | {"int16"}}, unsupported_reason=unsupported_reason, cooperative=True,
-        unsplit_loops=frozenset({"k", "r"}), features=block_features, header="bestproducts.h",
+        unsplit_loops=frozenset({"k", "r"}), features=block_features, header="argmaxmatmul.h",
     ),
 )  # fmt: skip

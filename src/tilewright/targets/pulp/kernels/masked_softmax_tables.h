@@ -1,5 +1,5 @@
-#ifndef TW_MASKED_SHARES_TABLES_H
-#define TW_MASKED_SHARES_TABLES_H
+#ifndef TW_MASKED_SOFTMAX_TABLES_H
+#define TW_MASKED_SOFTMAX_TABLES_H
 
 #include "narrowing.h"
 #include "share_tables.h"
@@ -13,6 +13,6 @@ typedef struct {
   uint8_t second[256]; /* by byte of the mask, from the smallest on */
   uint8_t out[512];    /* by their sum */
   tw_share_tables tables;
-} tw_masked_shares_tables_params;
+} tw_masked_softmax_tables_params;
 
 #endif

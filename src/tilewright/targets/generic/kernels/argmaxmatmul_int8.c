@@ -1,8 +1,8 @@
 /* Of products of a row of bytes with the rows of b, requantised, the best of each block of them and its place. */
-#include "bestproducts.h"
+#include "argmaxmatmul.h"
 
 #ifndef TW_NAME
-#define TW_NAME tw_bestproducts_int8
+#define TW_NAME tw_argmaxmatmul_int8
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_BEST int16_t
@@ -14,9 +14,9 @@ static int32_t dot(const TW_A *a, const TW_B *b, int32_t count) {
   return (int32_t)sum;
 }
 
-void TW_NAME(const tw_bestproducts_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
+void TW_NAME(const tw_argmaxmatmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_BEST *best, int32_t *place) {
-  const tw_bestproducts_params p = *params;
+  const tw_argmaxmatmul_params p = *params;
   for (int32_t row = 0; row < p.rows; row++, a += p.length) {
     for (int32_t first = 0; first < p.words; first += p.block, best++, place++) {
       const int32_t end = tw_block_end(&p, first);

@@ -3,7 +3,7 @@
 #include "matmul.h"
 
 #ifndef TW_NAME
-#define TW_NAME tw_matmul_turned_f32
+#define TW_NAME tw_matmul_strided_f32
 #endif
 
 #include "float_copies.h"

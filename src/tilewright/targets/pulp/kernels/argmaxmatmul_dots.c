@@ -1,7 +1,7 @@
 /* Of products of rows of bytes with the rows of b, requantised, the best of each block of them and its place; all cores
  * together, each with blocks of its own. Nothing else is stored. */
 #ifndef TW_NAME
-#define TW_NAME tw_bestproducts_dots
+#define TW_NAME tw_argmaxmatmul_dots
 #define TW_A int8_t
 #define TW_B int8_t
 #define TW_BEST int16_t
@@ -11,7 +11,7 @@
 #define TW_B_SIGNED ((TW_B)-1 < 0)
 #define TW_Y_IS_WIDE 1
 
-#include "bestproducts.h"
+#include "argmaxmatmul.h"
 #include "cluster.h"
 #include "columns.h"
 #include "dots_row.h"
@@ -20,7 +20,7 @@
 #define LARGEST_PRODUCT ((TW_A_SIGNED ? 128u : 255u) * (TW_B_SIGNED ? 128u : 255u))
 
 typedef struct {
-  const tw_bestproducts_params *p;
+  const tw_argmaxmatmul_params *p;
   const int32_t *c, *mul, *add;
   uint32_t most; /* that a sum of products may be, and what words begin with where totals are known to be small */
   tw_dots_rows dots;
@@ -85,7 +85,7 @@ static inline void four_words(work *k, const TW_A *a, const TW_B *b, int32_t wor
   }
 }
 
-void TW_NAME(const tw_bestproducts_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
+void TW_NAME(const tw_argmaxmatmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_BEST *best_of, int32_t *place) {
   work k;
   k.p = params, k.c = c, k.mul = mul, k.add = add;

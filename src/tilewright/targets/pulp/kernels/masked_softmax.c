@@ -4,10 +4,10 @@
  * What a mask makes unimportant is not computed: a row's last columns, if they are all masked alike, are quiet. Where their
  * exponentials are 0 whatever their scores are, there are no products; where no share of them can be more than 0, they
  * are only part of the total. */
-#include "masked_shares.h"
+#include "masked_softmax.h"
 
 #ifndef TW_NAME
-#define TW_NAME tw_masked_shares_i8
+#define TW_NAME tw_masked_softmax_i8
 #define TW_M int8_t
 #define TW_Y int8_t
 #endif
@@ -20,9 +20,9 @@ typedef struct {
   mask_word words[];
 } own_memory;
 
-void TW_NAME(const tw_masked_shares_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
+void TW_NAME(const tw_masked_softmax_params *params, const int8_t *a, const int8_t *b, const TW_M *m, TW_Y *y,
              void *scratch) {
-  const tw_masked_shares_params *const p = params;
+  const tw_masked_softmax_params *const p = params;
   const int32_t length = 4 * p->scores.words, way = tw_scoring_way(&p->scores);
   const int32_t bytes = (int32_t)sizeof(own_memory) + (p->columns >> 2) * (int32_t)sizeof(mask_word);
   uint8_t *const table = scratch;
