@@ -1,8 +1,8 @@
 """A process that has everything loaded, and computes each point in a process of its own: a copy of itself.
 
 Started as `python -m tilewright.exploring.fork_server`. A first line on stdout says that all is loaded. Then a line on
-stdin is a point; the line on stdout that answers it is a row, or says how the process of the point ended. Whoever started
-it ends it by closing stdin.
+stdin is a point; the line on stdout that answers it is a row, or says how the process of the point ended. Whoever
+started it ends it by closing stdin.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ static void layer_5_prefetch(void) {
 static TW_APART void layer_5_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_matmul_turned_f32(
+  tw_matmul_strided_f32(
       (const tw_matmul_params *)(tw_tcdm + 1144),
       (const float *)(tw_tcdm + 1552),
       (const float *)(tw_tcdm + 1424),

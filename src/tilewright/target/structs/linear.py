@@ -12,10 +12,10 @@ from tilewright.ops._loops import broadcast_strides, merge_loops, permuted, row_
 from tilewright.ops._pool import Pool
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops._windows import pair
+from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization, _channels
 from tilewright.ops.bestblock import BestBlock
-from tilewright.ops.bestproducts import BestProducts
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul, _matrices, _ordered
@@ -63,8 +63,8 @@ def best_block_params(op: BestBlock, types: Types) -> Params:
     return {"rows": math.prod(outer), "count": count, "block": op.block}
 
 
-@params_for(BestProducts)
-def best_products_params(op: BestProducts, types: Types) -> Params:
+@params_for(ArgMaxMatMul)
+def argmax_matmul_params(op: ArgMaxMatMul, types: Types) -> Params:
     words, length = types["B"].shape
     multipliers = types["mul"].elements if "mul" in types else 0
     return {

@@ -88,14 +88,14 @@ def matvec_strips_unsupported(op: Op, types: Types) -> str | None:
     return small_unsupported(op, types)
 
 
-def words_rows_unsupported(op: Op, types: Types) -> str | None:
+def gemm_k4_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", params_of(op, types))
     if p["rows"] < 4:
         return f"{p['rows']} rows; at least four are needed"
     return words_unsupported(op, types)
 
 
-def words_row_unsupported(op: Op, types: Types) -> str | None:
+def gemv_k4_unsupported(op: Op, types: Types) -> str | None:
     p = cast("dict[str, int]", params_of(op, types))
     rows = math.prod(cast("list[int]", params_of(op, types)["size"])) * p["rows"]
     if p["rows"] >= 4 or rows < CORES:
@@ -123,7 +123,7 @@ def across_unsupported(op: Op, types: Types) -> str | None:
     return small_unsupported(op, types)
 
 
-def matvec_across_unsupported(op: Op, types: Types) -> str | None:
+def gemv_b_rowmajor_unsupported(op: Op, types: Types) -> str | None:
     rows = cast(int, params_of(op, types)["rows"])
     return across_unsupported(op, types) if rows < 4 else f"{rows} rows; less than four are few"
 
