@@ -54,7 +54,7 @@ WEIGHT_BITS = range(2, 9)
 NAMELESS = ("model", "onnx")
 """Names that say nothing about a model."""
 
-TALKERS: Mapping[type[Place], type[HostTalker] | type[SocTalker]] = {Caller: HostTalker, Chip: SocTalker}
+SESSIONS: Mapping[type[Place], type[HostSession] | type[SocSession]] = {Caller: HostSession, Chip: SocSession}
 
 
 @dataclass
@@ -190,7 +190,7 @@ class LanguageModel:
     def _built(self) -> HostSession | SocSession:
         model = self.compiled
         with explained(model.modes.decoding.schedule.target, model.scale is None):
-            return TALKERS[type(model.place)](model, self._cc)
+            return SESSIONS[type(model.place)](model, self._cc)
 
     def generate(
         self, prompt: str | bytes, tokens: int = 100, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
@@ -225,8 +225,8 @@ class LanguageModel:
     def _generation(self, request: Request, heard: Listener, session: HostSession | SocSession) -> Generation | None:
         if heard.read is None:
             return None
-        model = talker.model
-        used = used_bytes(model, talker.elf)
+        model = session.model
+        used = used_bytes(model, session.elf)
         weights = Weights(weight_bytes(model), model.modes.second_packings, rows_twice(model))
         return Generation(
             model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
