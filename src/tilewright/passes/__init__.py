@@ -64,7 +64,8 @@ class Numbers:
 
 SAME = Numbers()
 APPROXIMATE = Numbers(math.inf)
-"""Another arithmetic, chosen by the user with its notes: no bound is stated."""
+"""Another network, as the user asks for and notes say (hardware's own functions, floats to quantise anew): no bound is
+stated."""
 FEW = 4
 """Elements of a small tensor that may differ whatever share of it they are."""
 

@@ -19,7 +19,7 @@ from tilewright.ops.cast import Cast
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
-from tilewright.passes import Complaint, Pass
+from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
 FURTHEST = 8
@@ -113,4 +113,4 @@ def none_hybrid(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "has integers for weights, and rounds its input at run time"
 
 
-UNDO_HYBRID = Pass("undo hybrid layers", run, ensures=none_hybrid)
+UNDO_HYBRID = Pass("undo hybrid layers", run, ensures=none_hybrid, numbers=APPROXIMATE)

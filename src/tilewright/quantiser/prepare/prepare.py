@@ -15,7 +15,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.quantizelinear import QuantizeLinear
-from tilewright.passes import Complaint, Pass, apply
+from tilewright.passes import APPROXIMATE, Complaint, Pass, apply
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -102,7 +102,7 @@ def no_pairs(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "still stands for numbers that were quantised"
 
 
-STRIP_QUANTISERS = Pass("strip quantisers", _stripped, ensures=no_pairs)
+STRIP_QUANTISERS = Pass("strip quantisers", _stripped, ensures=no_pairs, numbers=APPROXIMATE)
 
 
 # ---- biases of convolutions ---------------------------------------------------------------------------------------
