@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import Box, Span, whole
+from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -63,6 +64,8 @@ class RearrangedConv(Internal):
         return self.conv.result_dtypes({"X": dtypes["X"], "W": "int8"})
 
 
+IMAGES = ("X", "R", "Y")
+"""What has rows, or pixels: of all operands, R is what is added to results."""
 MADE = ("B", "mul", "add")
 """Operands with a value for each filter."""
 
@@ -124,3 +127,51 @@ class FoldedConv(RearrangedConv):
         more = {name: self.plain_values(values) for name, values in named.items()}
         weights = rows.reshape(self.filters, *self.kernel, channels)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
+
+
+class FoldedProduct(Internal):
+    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
+
+    operands: ClassVar[tuple[str, ...]] = FoldedConv.operands
+    multiplies: ClassVar[bool] = True
+    splits_rows: ClassVar[bool] = False
+    """Whether rows may be computed in parts."""
+
+    form: FoldedConv
+
+    def index(self, shapes: Shapes) -> Index:
+        n, k = loops("n k")
+        rows = axis_loops(len(shapes["X"]) - 1)
+        own = {name: tuple(map(whole, shape)) for name, shape in shapes.items() if name not in IMAGES}
+        added = {"R": (*rows, n)} if "R" in shapes else {}
+        return {"X": (*rows, k), **own, **added, "Y": (*rows, n)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
+        return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset({"n", "k"} if self.splits_rows else self.extents(shapes))
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["X"]) * self.form.filters
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return ((*shapes["X"][:-1], self.form.filters),)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        self.form.check(self.as_image(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.form.result_dtypes(dtypes)
+
+    def numpy(self, X: Array, *rest: Array | None, **named: Array) -> Array:
+        given: dict[str, Array] = {**self.bind((X, *rest)), **named}
+        given |= {name: given[name].reshape(1, 1, -1, given[name].shape[-1]) for name in IMAGES if name in given}
+        return self.form.numpy(**given).reshape(*X.shape[:-1], self.form.filters)
+
+    def as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        """The rows as pixels of a row."""
+        ends = {name: kind for name, kind in types.items() if name in IMAGES}
+        flat = {name: (1, 1, math.prod(kind.shape[:-1]), kind.shape[-1]) for name, kind in ends.items()}
+        return {**types, **{name: TensorType(kind.dtype, flat[name]) for name, kind in ends.items()}}

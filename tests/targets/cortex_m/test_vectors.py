@@ -61,14 +61,9 @@ def depthwise(random: Generator, kind: str, channels: int) -> Case:
 @pytest.mark.fast
 def test_arrangements_are_undone() -> None:
     random = default_rng(2)
-    for groups, filters, length in ((1, 4, 16), (2, 3, 20), (3, 9, 33)):
-        rows = some_bytes(random, "int8", groups * filters, length)
-        np.testing.assert_array_equal(forms.unblocked(forms.blocked(rows, groups), groups, filters, length), rows)
-        values = np.arange(groups * filters)
-        np.testing.assert_array_equal(forms.out_of_blocks(forms.in_blocks(values, groups), groups, filters), values)
     for channels in (1, 8, 9, 16, 20, 40):
-        rows = some_bytes(random, "int8", channels, 9)
-        np.testing.assert_array_equal(forms.untapped(forms.tapped(rows), channels, 9), rows)
+        form, rows = forms.VectorDepthwise(channels, (3, 3)), some_bytes(random, "int8", channels, 9)
+        np.testing.assert_array_equal(form.plain_weights(form.packing.pack(rows), 1), rows)
         np.testing.assert_array_equal(
             forms.out_of_lanes(forms.in_lanes(np.arange(channels)), channels), np.arange(channels)
         )

@@ -265,8 +265,8 @@ def test_panels_are_undone() -> None:
     random = default_rng(5)
     for groups, filters in ((1, 8), (1, 11), (3, 5)):
         rows = some(random, groups * filters, 7)
-        panels = float_forms.in_panels(rows, groups, 8)
-        np.testing.assert_array_equal(float_forms.out_of_panels(panels, groups, groups * filters), rows)
+        order = float_forms.panels(groups, 8)
+        np.testing.assert_array_equal(order.unpack(order.pack(rows), filters, rows.shape[1]), rows)
 
 
 @pytest.mark.fast

@@ -22,7 +22,7 @@ from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.pulp.dialect import exponentials
 from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_SOFTMAX
 from tilewright.targets.pulp.masked_softmax import KERNELS
-from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
 from tilewright.targets.pulp.score_tables import clipped_scores, course, masks
 
 CLIPPING, TABLES = KERNELS
@@ -113,7 +113,7 @@ def test_cases_take_every_way() -> None:
     for made in map(clipping_case, range(90)):
         op, length = made.op, made.types["A"].shape[-1]
         assert isinstance(op, MaskedSoftmax)
-        found = score_stage(op.score, length)
+        found = score_requant(op.score, length)
         assert found is not None
         is_clipped = clipped_scores(found, length, tuple(range(found.top + 1))) is not None
         options[is_clipped, length > 4, course(op.softmax).gone < 100] += 1

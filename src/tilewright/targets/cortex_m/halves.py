@@ -19,7 +19,7 @@ from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.depthwise import DepthwiseWords
 from tilewright.targets.cortex_m.paired import WIDE, filters_of
-from tilewright.targets.cortex_m.ways import TOTALS_WAY, Filters, Way, added_from
+from tilewright.targets.cortex_m.ways import FROM_TOTALS, Filters, RequantForm, added_from
 
 WAYS = ("totals", "high", "positive")
 """Of `ways` that the kernel knows."""
@@ -35,7 +35,7 @@ class HalvesConv(DepthwiseWords):
 
     images: ClassVar[frozenset[str]] = frozenset({WIDE})
     kernel: Shape = (1, 1)
-    way: Way = TOTALS_WAY
+    way: RequantForm = FROM_TOTALS
     conv: Conv = field(default_factory=Conv)
     apart: int = 1
     """From a column of the graph's windows to the next; those between them have weights of zero."""
@@ -55,7 +55,7 @@ class HalvesConv(DepthwiseWords):
         return {"conv": params_of(self.conv, self.plain_types(types)), "way": self.way.number, "image_last": 0}
 
 
-def _packed(rows: Array, filters: Filters, way: Way, conv: Conv) -> Array:
+def _packed(rows: Array, filters: Filters, way: RequantForm, conv: Conv) -> Array:
     """Bytes of filters whose weights are rows [filters, height, width]."""
     scaling = np.stack([filters.start, *filters.scaling(conv.requant, way.name)], 1).astype(np.int32)
     twos = np.pad(rows, [(0, 0), (0, 0), (0, rows.shape[2] % 2)]).astype(np.int16)
@@ -95,7 +95,7 @@ def halves_conv(graph: Graph, node: Node) -> Offer | None:
     if filters is None:
         return None
     name = filters.way(op.requant)
-    way = Way(name if name in WAYS else WAYS[0], True)
+    way = RequantForm(name if name in WAYS else WAYS[0], True)
     made = {f"{node.key}_halves": _packed(rows.reshape(len(rows), -1, kernel[-1]), filters, way, op)}
     conv = replace(op, w_zero=0, dilations=(*op.dilations[:-1], 1))
     return Offer(HalvesConv(kernel, way, conv, op.dilations[-1]), (operands["X"], *made), made)

@@ -24,12 +24,13 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
+from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import one_product_pairs, results
-from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Filters, Way, from_pairs
+from tilewright.targets.cortex_m.ways import FROM_TOTALS, ONE, Filters, RequantForm, from_pairs
 from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL
 
 LARGEST_JOINED = 1 << 23
@@ -41,11 +42,9 @@ STARTS, SCALES, WORD = 2, 6, 4
 """Words of a pair before and behind its weights, and bytes of one."""
 
 
-def paired(rows: Array, groups: int) -> Array:
-    """Rows of weights [groups * filters, taps] as [groups * pairs, steps, 2 taps, 2 filters], filled with zeros."""
-    per_group = rows.reshape(groups, -1, rows.shape[1])
-    filled = np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2), (0, rows.shape[1] % 2)])
-    return np.ascontiguousarray(filled.reshape(-1, 2, filled.shape[2] // 2, 2).transpose(0, 2, 3, 1))
+def packing(groups: int) -> Packing:
+    """[groups * pairs, steps, 2 taps, 2 filters]"""
+    return Packing(groups, 2, 2, (0, 2, 3, 1))
 
 
 def carried(pairs: Array) -> Array:
@@ -79,8 +78,7 @@ def scaling_of(packed: Array) -> Array:
 def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int) -> Array:
     """The rows again: as many filters in each group."""
     pairs = words if is_apart else np.stack([words[..., 0], words[..., 1] + carried(words)], -1)
-    rows = pairs.transpose(0, 3, 1, 2).reshape(groups, -1, pairs.shape[1] * 2)
-    return np.ascontiguousarray(rows[:, :filters, :taps].reshape(groups * filters, taps))
+    return packing(groups).unpack(pairs, filters, taps)
 
 
 def tap_order(conv: Conv, kernel: Shape, channels: int, image_last: bool, dtype: str) -> Array:
@@ -105,7 +103,7 @@ class PairedConv(RearrangedConv):
     filters: int = 1
     """Of all groups."""
     kernel: Shape = (1, 1)
-    way: Way = TOTALS_WAY
+    way: RequantForm = FROM_TOTALS
     conv: Conv = field(default_factory=Conv)
     image_last: bool = False
     """Whether channels are the last axis of X."""
@@ -211,13 +209,13 @@ def paired_conv(graph: Graph, node: Node, image_last: bool = False) -> Offer | N
 def paired_constants(
     graph: Graph, operands: Mapping[str, str], bias: str, rows: Array, zero: int, dtype: str, requant: Requant | None,
     groups: int,
-) -> tuple[Way, Array] | None:  # fmt: skip
+) -> tuple[RequantForm, Array] | None:  # fmt: skip
     """The way of a layer with these rows of weights, and the bytes of its pairs; None where something is computed, or
     does not fit."""
     filters = filters_of(graph, operands, bias, rows, zero, dtype)
     if filters is None:
         return None
-    pairs = paired(rows, groups)
+    pairs = packing(groups).pack(rows)
     name = filters.way(requant)
     if requant is not None and requant.rounding == Rounding.DOUBLE and filters.largest.max() >= LARGEST_TOTAL:
         # Kernels double totals to round twice.
@@ -226,10 +224,10 @@ def paired_constants(
     if fits and name != "totals" and requant is not None:
         scaling = one_product_pairs(requant, filters, groups)
         if scaling is not None:
-            return Way(ONE, False), in_order(joined(pairs, False), scaling.words(filters.start, groups))
+            return RequantForm(ONE, False), in_order(joined(pairs, False), scaling.words(filters.start, groups))
     # Only kernels of filters that are apart know totals, so that others are small.
     is_apart = name == "totals" or not (fits and filters.may_be_second(requant, name))
-    way = Way(name, is_apart)
+    way = RequantForm(name, is_apart)
     return way, in_order(joined(pairs, is_apart), filters.in_pairs(requant, way, groups))
 
 

@@ -23,7 +23,7 @@ from tilewright.targets.cortex_m.paired_sizes import (
     window_band,
     window_rows,
 )
-from tilewright.targets.cortex_m.ways import NAMES, TOTALS_WAY
+from tilewright.targets.cortex_m.ways import FROM_TOTALS, NAMES
 from tilewright.targets.cortex_m.windows import SIDE, TWO_ROWS, WAYS, WindowConv
 from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD
 
@@ -83,7 +83,7 @@ def halves_features(op: Op, types: Types, extents: Mapping[str, int], cores: int
     batch, filters, *outs = types["Y"].shape
     (height, width), (high, wide) = pair(tuple(outs)), pair(found.kernel)
     passes, words = batch * -(-height // halves_rows(types)), high * -(-wide // 2)
-    rows, is_3x3 = batch * filters * height, found.kernel == (SIDE, SIDE) and found.way.name != TOTALS_WAY.name
+    rows, is_3x3 = batch * filters * height, found.kernel == (SIDE, SIDE) and found.way.name != FROM_TOTALS.name
     fours, ones = (-(-width // PIXELS), 0) if width >= PIXELS else (0, width)
     return (
         1.0, float(passes * filters), float(rows), float(rows * fours * is_3x3),

@@ -20,12 +20,12 @@ from tilewright.ops._internal import Internal
 from tilewright.ops._linear import requantised, result_dtype
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import results
 from tilewright.targets.cortex_m.paired import ELEMENTS, PairedConv, paired_constants, scaling_of, unpaired, words_of
-from tilewright.targets.cortex_m.ways import ONE, TOTALS_WAY, Way, from_pairs
-from tilewright.targets.microcontroller.blocked_product import is_plain
+from tilewright.targets.cortex_m.ways import FROM_TOTALS, ONE, RequantForm, from_pairs
 
 MANY_ROWS = 4
 """Less are pixels of images of one pixel: a network has code for products only where these are many."""
@@ -37,7 +37,7 @@ class PairedMatMul(Internal):
 
     operands: ClassVar[tuple[str, ...]] = ("A", "W")
     columns: int = 1
-    way: Way = TOTALS_WAY
+    way: RequantForm = FROM_TOTALS
     requant: Requant | None = None
 
     def index(self, shapes: Shapes) -> Index:

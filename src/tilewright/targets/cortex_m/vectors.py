@@ -15,6 +15,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
+from tilewright.target.constant_layer import WIDE
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.cortex_m.vector_elements import all_fit
@@ -26,7 +27,7 @@ from tilewright.targets.cortex_m.vector_forms import (
     VectorDepthwise,
     VectorProduct,
 )
-from tilewright.targets.cortex_m.vector_offers import SHORT_RESULTS, WIDE
+from tilewright.targets.cortex_m.vector_offers import SHORT_RESULTS
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 STRIP_BYTES, STRIP_PIXELS = 2048, 16

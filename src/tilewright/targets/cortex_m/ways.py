@@ -38,7 +38,7 @@ POSITIVE = "int16", 0, 32767
 
 
 @dataclass(frozen=True)
-class Way:
+class RequantForm:
     name: str
     is_apart: bool
 
@@ -47,7 +47,7 @@ class Way:
         return NAMES.index(self.name)
 
 
-TOTALS_WAY = Way("totals", True)
+FROM_TOTALS = RequantForm("totals", True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Filters:
             (shift + LEFT[way] < 30).all() and (np.abs(_moved(addend, way)) < 2 * ROOM).all()
         )
 
-    def in_pairs(self, requant: Requant | None, way: Way, groups: int) -> Array:
+    def in_pairs(self, requant: Requant | None, way: RequantForm, groups: int) -> Array:
         """[groups * pairs, 8]: starts of the first and of both; factor, shift, addend of each."""
         factor, shift, addend = (in_pairs(values, groups) for values in self.scaling(requant, way.name))
         if way.name in LEFT and not way.is_apart:
@@ -132,7 +132,7 @@ def as_words(starts: Array, is_apart: bool, scaling: Sequence[Array]) -> Array:
     )
 
 
-def from_pairs(packed: Array, requant: Requant | None, way: Way, groups: int, filters: int) -> Filters:
+def from_pairs(packed: Array, requant: Requant | None, way: RequantForm, groups: int, filters: int) -> Filters:
     """As many filters in each group."""
     start, both, *scaling = packed.astype(np.int64).T
     second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND

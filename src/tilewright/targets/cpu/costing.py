@@ -26,7 +26,13 @@ from tilewright.targets.cpu import float_offers, followed
 from tilewright.targets.cpu.byte_sums import ByteSum
 from tilewright.targets.cpu.concat_slices import ConcatSlices
 from tilewright.targets.cpu.float_forms import FloatForm
-from tilewright.targets.cpu.packed_forms import ComputedProduct, PackedConvolution, PackedForm, PackedProduct, Way
+from tilewright.targets.cpu.packed_forms import (
+    ComputedProduct,
+    PackedConvolution,
+    PackedForm,
+    PackedProduct,
+    RequantForm,
+)
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.quantised_concat import QuantisedConcat
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
@@ -226,7 +232,7 @@ def computed_samples() -> Iterator[Sample]:
             np.array([FACTOR], np.int32),
         )
         for is_transposed in (False, True):
-            op = ComputedProduct(requant=REQUANT, way=Way.NEAR, trans_b=is_transposed, a_zero=-3, b_zero=2)
+            op = ComputedProduct(requant=REQUANT, way=RequantForm.NEAR, trans_b=is_transposed, a_zero=-3, b_zero=2)
             yield op, [a, np.ascontiguousarray(b.swapaxes(1, 2)) if is_transposed else b, None, mul]
 
 

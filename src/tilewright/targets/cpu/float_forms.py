@@ -16,6 +16,7 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
+from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
@@ -38,21 +39,9 @@ WHOLE_TILES = 24
 # ---- arrangements ---------------------------------------------------------------------------------------------------
 
 
-def in_panels(rows: Array, groups: int, width: int) -> Array:
-    """Filters [groups * filters, length] as [groups * panels, length, width]; what is missing is zero."""
-    per_group = rows.reshape(groups, -1, rows.shape[1])
-    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % width), (0, 0)])
-    return np.ascontiguousarray(filled.reshape(-1, width, rows.shape[1]).transpose(0, 2, 1))
-
-
-def out_of_panels(panels: Array, groups: int, filters: int) -> Array:
-    rows = panels.transpose(0, 2, 1).reshape(groups, -1, panels.shape[1])
-    return np.ascontiguousarray(rows[:, : filters // groups].reshape(filters, panels.shape[1]))
-
-
-def values_in_panels(values: Array, groups: int, width: int) -> Array:
-    """A value for each filter, also for those that fill up a panel."""
-    return in_panels(values.reshape(-1, 1), groups, width).reshape(-1)
+def panels(groups: int, width: int) -> Packing:
+    """Filters as [groups * panels, length, width]."""
+    return Packing(groups, width)
 
 
 def tap_by_tap(rows: Array, lanes: int) -> Array:
@@ -124,7 +113,7 @@ class PanelConv(FloatForm):
     """Some filters side by side, element of the window after element."""
 
     def plain_weights(self, W: Array) -> Array:
-        return out_of_panels(W, self.conv.groups, self.filters)
+        return panels(self.conv.groups, W.shape[2]).unpack(W, self.filters // self.conv.groups, W.shape[1])
 
     def plain_bias(self, B: Array) -> Array:
         return B.reshape(self.conv.groups, -1)[:, : self.filters // self.conv.groups].reshape(-1)
@@ -287,7 +276,7 @@ class PanelProduct(Internal):
         return ("float32",)
 
     def numpy(self, X: Array, W: Array, B: Array) -> Array:
-        product = X @ out_of_panels(W, 1, self.columns).T
+        product = X @ panels(1, W.shape[2]).unpack(W, self.columns, W.shape[1]).T
         return activated(self.activation, product + B[: self.columns])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:

@@ -17,9 +17,8 @@ from tilewright.targets.cpu.float_forms import (
     PanelConv,
     PanelProduct,
     TapConv,
-    in_panels,
+    panels,
     tap_by_tap,
-    values_in_panels,
 )
 from tilewright.targets.cpu.winograd import WinogradConv, is_worth_it, transformed
 
@@ -46,9 +45,10 @@ def _conv(width: int, graph: Graph, node: Node) -> Offer | None:
         return _offer(node, TapConv(len(weights), weights.shape[1:-1], op), made)
     channels, results = weights.shape[-1], graph.types[node.key].shape[1:-1]
     if is_worth_it(op, weights.shape[1:-1], channels, len(weights), results, width // 2):
-        made = {"W": transformed(weights, width), "B": values_in_panels(bias, 1, width)}
+        made = {"W": transformed(weights, width), "B": panels(1, width).fill(bias)}
         return _offer(node, WinogradConv(len(weights), weights.shape[1:-1], op), made)
-    made = {"W": in_panels(rows, op.groups, width), "B": values_in_panels(bias, op.groups, width)}
+    order = panels(op.groups, width)
+    made = {"W": order.pack(rows), "B": order.fill(bias)}
     return _offer(node, PanelConv(len(weights), weights.shape[1:-1], op), made)
 
 
@@ -66,7 +66,7 @@ def _product(width: int, graph: Graph, node: Node) -> Offer | None:
         return None
     scaled = rows if op.alpha == 1.0 else rows * np.float32(op.alpha)
     start = bias if op.beta == 1.0 else bias * np.float32(op.beta)
-    made = {"W": in_panels(scaled, 1, width), "B": values_in_panels(start, 1, width)}
+    made = {"W": panels(1, width).pack(scaled), "B": panels(1, width).fill(start)}
     return _offer(node, PanelProduct(len(rows), op.activation), made)
 
 

@@ -25,7 +25,7 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.byte_sums import byte_sum
-from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then, in_blocks
+from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then
 from tilewright.targets.cpu.packed_offers import offers
 
 LARGEST_NEAR = 32000
@@ -171,7 +171,7 @@ def _add(graph: Graph, builder: Builder, node: Node, found: Follower) -> None:
     inputs += [""] * (ARGUMENTS - len(inputs))
     for name, array in zip(("mul", "add"), found.values, strict=True):
         spread = np.broadcast_to(array.reshape(-1), form.filters)
-        inputs.append(builder.constant(in_blocks(spread, form.conv.groups, form.columns), f"{node.key}_then_{name}"))
+        inputs.append(builder.constant(form.packed_values(spread), f"{node.key}_then_{name}"))
     inputs += [added] if added else []
     new = replace(form, then=found.then)
     op = PackedProduct(new) if isinstance(offer.op, PackedProduct) else new

@@ -7,6 +7,7 @@ and exponents have a value for each filter, zero points are part of the bias, al
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -14,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.ir.affine import axis_loops, loops, whole
+from tilewright.ir.affine import whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.requant import Requant, shift_right
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
-from tilewright.ops._internal import Internal
-from tilewright.ops._rearranged import MADE, FoldedConv
+from tilewright.ops._packing import Packing
+from tilewright.ops._rearranged import MADE, FoldedConv, FoldedProduct
 from tilewright.ops.matmul import MatMul
 from tilewright.target.params import params_of
 
@@ -31,7 +32,7 @@ LEAST_PIECE = 16
 """Bytes side by side of a window that is read where it is, if there are several."""
 
 
-class Way(IntEnum):
+class RequantForm(IntEnum):
     """`tw_way` in C, which says what they are."""
 
     ANY = 0
@@ -46,7 +47,7 @@ class Way(IntEnum):
     @property
     def is_near(self) -> bool:
         """Whether 16 bits hold all results, which are computed while totals are in registers."""
-        return self in (Way.NEAR, Way.NEAR_DOUBLE, Way.NEAR_DOUBLE_UP)
+        return self in (RequantForm.NEAR, RequantForm.NEAR_DOUBLE, RequantForm.NEAR_DOUBLE_UP)
 
 
 # ---- arrangements ---------------------------------------------------------------------------------------------------
@@ -54,29 +55,6 @@ class Way(IntEnum):
 
 def up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
-
-
-def packed(rows: Array, groups: int, columns: int) -> Array:
-    """Rows [groups * filters, length] as [groups * blocks, fours, columns, FOUR]; what is missing is zero."""
-    per_group = rows.reshape(groups, -1, rows.shape[1])
-    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % columns), (0, -rows.shape[1] % FOUR)])
-    parts = filled.reshape(-1, columns, filled.shape[2] // FOUR, FOUR).transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(parts.astype(np.int8))
-
-
-def unpacked(blocks: Array, groups: int, filters: int, length: int) -> Array:
-    rows = blocks.transpose(0, 2, 1, 3).reshape(groups, -1, blocks.shape[1] * FOUR)
-    return np.ascontiguousarray(rows[:, :filters, :length].reshape(groups * filters, length))
-
-
-def in_blocks(values: Array, groups: int, columns: int) -> Array:
-    """A value for each filter, also for those that fill up a block."""
-    per_group = values.reshape(groups, -1)
-    return np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % columns)]).reshape(-1).astype(np.int32)
-
-
-def out_of_blocks(values: Array, groups: int, filters: int) -> Array:
-    return np.ascontiguousarray(values.reshape(groups, -1)[:, :filters].reshape(-1))
 
 
 def is_by_columns(kernel: Shape) -> bool:
@@ -149,11 +127,19 @@ class Then:
 @dataclass(frozen=True)
 class PackedForm(FoldedConv):
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?", "then_mul?", "then_add?", "R?")
-    way: Way = Way.ANY
+    way: RequantForm = RequantForm.ANY
     """That requantisations go."""
     columns: int = 8
     """Filters of a block; of depthwise convolutions half a block."""
     then: Then | None = None
+
+    @abstractmethod
+    def packed_weights(self, rows: Array) -> Array:
+        """Of rows that have a filter each."""
+
+    @abstractmethod
+    def packed_values(self, values: Array) -> Array:
+        """Of values that each filter has."""
 
     def index(self, shapes: Shapes) -> Index:
         plain = super().index({name: shape for name, shape in shapes.items() if name not in (*THEN, "R")})
@@ -179,6 +165,10 @@ class PackedForm(FoldedConv):
 @dataclass(frozen=True)
 class PackedConvolution(PackedForm):
     @property
+    def packing(self) -> Packing:
+        return Packing(self.conv.groups, self.columns, FOUR)
+
+    @property
     def pieces(self) -> int:
         """Of a row of a window that lie apart."""
         return self.kernel[-1] if self.conv.groups > 1 or self.conv.dilations[-1] > 1 else 1
@@ -190,11 +180,18 @@ class PackedConvolution(PackedForm):
         return bool(piece % FOUR) or piece < min(window, LEAST_PIECE)
 
     def plain_weights(self, W: Array, channels: int) -> Array:
-        length = math.prod(self.kernel) * channels
-        return unpacked(W, self.conv.groups, self.filters // self.conv.groups, length)
+        return self.packing.unpack(W, self.filters // self.conv.groups, math.prod(self.kernel) * channels)
 
     def plain_values(self, values: Array) -> Array:
-        return out_of_blocks(values, self.conv.groups, self.filters // self.conv.groups)
+        return self.packing.plain(values, self.filters // self.conv.groups)
+
+    def packed_weights(self, rows: Array) -> Array:
+        is_gathered = self.gathers(rows.shape[1] // math.prod(self.kernel))
+        whole_rows = np.pad(rows, [(0, 0), (0, -rows.shape[1] % WHOLE_WINDOW if is_gathered else 0)])
+        return self.packing.pack(whole_rows.astype(np.int8))
+
+    def packed_values(self, values: Array) -> Array:
+        return self.packing.fill(values).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -207,64 +204,25 @@ class PackedDepthwise(PackedForm):
     def plain_values(self, values: Array) -> Array:
         return values[: self.filters]
 
+    def packed_weights(self, rows: Array) -> Array:
+        return tapped(rows, self.kernel, self.columns)
+
+    def packed_values(self, values: Array) -> Array:
+        return values.astype(np.int32)
+
 
 @dataclass(frozen=True)
-class PackedProduct(Internal):
-    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
-
+class PackedProduct(FoldedProduct):
     operands: ClassVar[tuple[str, ...]] = PackedForm.operands
-    multiplies: ClassVar[bool] = True
+    splits_rows: ClassVar[bool] = True
     form: PackedConvolution = field(default_factory=PackedConvolution)
-
-    def index(self, shapes: Shapes) -> Index:
-        n, k = loops("n k")
-        rows = axis_loops(len(shapes["X"]) - 1)
-        own = {name: tuple(map(whole, shapes[name])) for name in ("W", *MADE, *THEN) if name in shapes}
-        added = {"R": (*rows, n)} if "R" in shapes else {}
-        return {"X": (*rows, k), **own, **added, "Y": (*rows, n)}
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
-        return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset({"n", "k"})
-
-    def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["X"]) * self.form.filters
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return ((*shapes["X"][:-1], self.form.filters),)
-
-    def check(self, types: Mapping[str, TensorType]) -> None:
-        self.form.check(self.as_image(types))
-
-    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
-        return self.form.result_dtypes(dtypes)
-
-    def numpy(self, X: Array, *rest: Array | None, **named: Array) -> Array:
-        given: dict[str, Array] = {**self.bind((X, *rest)), **named}
-        flat: dict[str, Array] = {
-            name: given[name].reshape(1, 1, -1, given[name].shape[-1]) for name in ("X", "R") if name in given
-        }
-        given |= flat
-        return self.form.numpy(**given).reshape(*X.shape[:-1], self.form.filters)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return params_of(self.form, self.as_image(types))
-
-    def as_image(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        """The rows as pixels of a row."""
-        ends = {name: kind for name, kind in types.items() if name in ("X", "R", "Y")}
-        flat = {
-            name: TensorType(kind.dtype, (1, 1, math.prod(kind.shape[:-1]), kind.shape[-1]))
-            for name, kind in ends.items()
-        }
-        return {**types, **flat}
 
 
 @dataclass(frozen=True)
 class ComputedProduct(MatMul):
     """A product of bytes that are both computed, with the way that its requantisation goes."""
 
-    way: Way = Way.ANY
+    way: RequantForm = RequantForm.ANY

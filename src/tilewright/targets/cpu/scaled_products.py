@@ -27,7 +27,7 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.late_zero_points import bytes_and_zero
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
-from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, in_blocks
+from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
@@ -191,7 +191,7 @@ def _add(graph: Graph, builder: Builder, node: Node, found: Found) -> None:
     zero = found.zero or builder.constant(np.zeros((), graph.types[x].element), f"{node.key}_zero")
     scale = found.scale or builder.constant(np.ones((), np.float32), f"{node.key}_scale")
     inputs: Sequence[str] = (
-        x, builder.constant(packed, name), builder.constant(in_blocks(sums, 1, form.columns), f"{node.key}_sums"),
+        x, builder.constant(packed, name), builder.constant(form.packed_values(sums), f"{node.key}_sums"),
         scale, zero, found.row_scale, found.bias,
     )  # fmt: skip
     outputs = None if found.perm else node.outputs

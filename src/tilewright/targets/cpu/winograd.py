@@ -13,7 +13,7 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import activation_params
-from tilewright.targets.cpu.float_forms import FloatForm, in_panels, number, out_of_panels
+from tilewright.targets.cpu.float_forms import FloatForm, number, panels
 
 PIXELS, RESULTS, PLACES = 6, 4, 36
 BLOCK_BYTES, MOST_TILES = 512 * 1024, 256
@@ -44,7 +44,7 @@ def is_worth_it(op: Conv, kernel: Shape, channels: int, filters: int, results: S
 def transformed(weights: Array, width: int) -> Array:
     """Weights [filters, 3, 3, channels] as [place * panel, channels, width]."""
     rows = _along_both(TAPS_TO_PLACES, weights.astype(np.float64).transpose(1, 2, 0, 3))
-    return in_panels(rows.reshape(-1, weights.shape[-1]).astype(np.float32), PLACES, width)
+    return panels(PLACES, width).pack(rows.reshape(-1, weights.shape[-1]).astype(np.float32))
 
 
 def _along_both(matrix: Array, values: Array) -> Array:
@@ -58,7 +58,7 @@ class WinogradConv(FloatForm):
     """Weights as transformed; B as whole panels."""
 
     def plain_weights(self, W: Array) -> Array:
-        rows = out_of_panels(W, PLACES, PLACES * self.filters).astype(np.float64)
+        rows = panels(PLACES, W.shape[2]).unpack(W, self.filters, W.shape[1]).astype(np.float64)
         places = rows.reshape(PIXELS, PIXELS, self.filters, -1)
         taps = _along_both(PLACES_TO_TAPS, places).transpose(2, 0, 1, 3)
         return taps.reshape(self.filters, -1).astype(np.float32)

@@ -19,6 +19,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._linear import NARROW
+from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
@@ -30,18 +31,8 @@ LARGEST_TOTAL = 2**30
 """Totals have to be smaller: kernels take twice of them."""
 
 
-def blocked(rows: Array, groups: int) -> Array:
-    """Rows of weights [groups * filters, length] as [groups * blocks, length, FILTERS]; what is missing is zero."""
-    per_group = rows.reshape(groups, -1, rows.shape[1])
-    filled = np.pad(per_group, [(0, 0), (0, -per_group.shape[1] % FILTERS), (0, 0)])
-    blocks = filled.reshape(-1, FILTERS, rows.shape[1]).transpose(0, 2, 1)
-    return np.ascontiguousarray(blocks.astype(np.int8))
-
-
-def unblocked(blocks: Array, groups: int, filters: int) -> Array:
-    """The rows again: as many filters in each group."""
-    rows = blocks.transpose(0, 2, 1).reshape(groups, -1, blocks.shape[1])
-    return np.ascontiguousarray(rows[:, :filters].reshape(groups * filters, blocks.shape[1]))
+def packing(groups: int) -> Packing:
+    return Packing(groups, FILTERS)
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class BlockedConv(RearrangedConv):
         return {**types, "W": TensorType("int8", shapes["W"])}
 
     def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
-        rows = unblocked(W, self.conv.groups, self.filters // self.conv.groups)
+        rows = packing(self.conv.groups).unpack(W, self.filters // self.conv.groups, W.shape[1])
         weights = rows.reshape(self.filters, -1, *self.kernel)
         bias = B.astype(np.int64) + self.conv.x_zero * rows.astype(np.int64).sum(1)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
@@ -103,7 +94,10 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
     if (np.abs(folded) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
     kernel = weights.shape[2:]
-    made = {f"{node.key}_blocks": blocked(rows, op.groups), f"{node.key}_starts": folded.astype(np.int32)}
+    made = {
+        f"{node.key}_blocks": packing(op.groups).pack(rows.astype(np.int8)),
+        f"{node.key}_starts": folded.astype(np.int32),
+    }
     inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))
     return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), without_tail(inputs), made)
 

@@ -19,9 +19,10 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, check_requant, requantised, result_dtype
 from tilewright.ops.matmul import MatMul
+from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
-from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, blocked, unblocked, without_tail
+from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, packing, without_tail
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class BlockedMatMul(Internal):
         return (result_dtype(self, dtypes["A"]),)
 
     def numpy(self, A: Array, W: Array, C: Array, mul: Array | None = None, add: Array | None = None) -> Array:
-        total = exact_matmul(A.astype("int32"), unblocked(W, 1, len(C)).astype("int32").T) + C
+        total = exact_matmul(A.astype("int32"), packing(1).unpack(W, len(C), W.shape[1]).astype("int32").T) + C
         return requantised(self, total, mul, add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -86,7 +87,7 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
     start = (np.zeros(1, np.int64) if summand is None else summand.astype(np.int64)) - op.a_zero * rows.sum(1)
     if (np.abs(start) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
-    made = {f"{node.key}_blocks": blocked(rows, 1), f"{node.key}_starts": start.astype(np.int32)}
+    made = {f"{node.key}_blocks": packing(1).pack(rows.astype(np.int8)), f"{node.key}_starts": start.astype(np.int32)}
     names = {"W": f"{node.key}_blocks", "C": f"{node.key}_starts"}
     for name in ("mul", "add"):
         if (values := added.get(name)) is not None:
@@ -94,10 +95,6 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
             names[name] = f"{node.key}_{name}"
     inputs = (operands["A"], *(names.get(name, "") for name in ("W", "C", "mul", "add")))
     return Offer(BlockedMatMul(op.requant), without_tail(inputs), made)
-
-
-def is_plain(op: MatMul) -> bool:
-    return not (op.trans_a or op.perm_a or op.perm_b or op.perm_y) and (op.alpha, op.beta) == (1.0, 1.0)
 
 
 def _by_column(graph: Graph, operands: Mapping[str, str], name: str, columns: int) -> Array | None:

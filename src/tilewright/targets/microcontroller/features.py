@@ -19,7 +19,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Types
 from tilewright.target.params import params_of
-from tilewright.targets.microcontroller.blocked import FILTERS, BlockedConv, blocked, plain_conv, taps
+from tilewright.targets.microcontroller.blocked import FILTERS, BlockedConv, packing, plain_conv, taps
 from tilewright.targets.microcontroller.blocked_product import BlockedMatMul
 
 PIXELS = 4
@@ -195,7 +195,7 @@ def conv_samples() -> Iterator[Sample]:
     for height, width, channels, filters, kernel, stride in IMAGES:
         for requant in REQUANTS:
             conv = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=requant)
-            weights = blocked(_values(filters, channels * kernel * kernel), 1)
+            weights = packing(1).pack(_values(filters, channels * kernel * kernel))
             starts: list[Array | None] = [np.full(filters, 321, np.int32)]
             op = BlockedConv(filters, (kernel, kernel), conv)
             yield op, [_values(1, channels, height, width), weights, *starts, *_rest(requant, filters)]
@@ -220,5 +220,5 @@ def panels_samples() -> Iterator[Sample]:
 def matmul_samples() -> Iterator[Sample]:
     for rows, inner, columns in PRODUCTS:
         for requant in REQUANTS:
-            weights, starts = blocked(_values(columns, inner), 1), np.full(columns, 321, np.int32)
+            weights, starts = packing(1).pack(_values(columns, inner)), np.full(columns, 321, np.int32)
             yield BlockedMatMul(requant), [_values(rows, inner), weights, starts, *_rest(requant, columns)]

@@ -25,7 +25,7 @@ from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
-from tilewright.targets.pulp.stages import Stage, byte_factor, stage
+from tilewright.targets.pulp.requant32 import Requant32, byte_factor, requant32
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 SHORT = NARROW | {"int16", "uint16"}
@@ -35,29 +35,29 @@ TOO_WIDE = "its requantisation needs more than 32 bits"
 # ---- RequantizedAdd ---------------------------------------------------------------------------------------------
 
 
-def add_stages(op: Op, types: Types) -> tuple[Stage, Stage, Stage] | None:
+def add_requants(op: Op, types: Types) -> tuple[Requant32, Requant32, Requant32] | None:
     """Of both operands, and of the sum of what they give."""
     add = cast(RequantizedAdd, op)
     ends = [limits(types[name].dtype) for name in "AB"]
-    first = stage(add.first.requant, add.first.mul, add.first.add, *ends[0])
-    second = stage(add.second.requant, add.second.mul, add.second.add, *ends[1])
+    first = requant32(add.first.requant, add.first.mul, add.first.add, *ends[0])
+    second = requant32(add.second.requant, add.second.mul, add.second.add, *ends[1])
     if first is None or second is None:
         return None
     low, top = first.low + second.low, first.top + second.top
-    out = stage(add.out.requant, add.out.mul, add.out.add, low, low + top, low)
+    out = requant32(add.out.requant, add.out.mul, add.out.add, low, low + top, low)
     if out is None or len({first.even, second.even, out.even}) > 1:
         return None
     return first, second, out
 
 
 def add_params(op: Op, types: Types) -> Params:
-    stages = present(add_stages(op, types), op.kind, "has no stages of one word")
+    stages = present(add_requants(op, types), op.kind, "has no requantisations in 32 bits")
     names = dict(zip(("first", "second", "out"), (one.params() for one in stages), strict=True))
     return {"loops": cast(Params, params_of(op, types)["loops"]), **names, "low": stages[2].low}
 
 
 def add_unsupported(op: Op, types: Types) -> str | None:
-    return None if add_stages(op, types) else TOO_WIDE
+    return None if add_requants(op, types) else TOO_WIDE
 
 
 # ---- RequantizedAdd by tables ------------------------------------------------------------------------------------
@@ -158,14 +158,14 @@ def product_ends(op: Op, types: Types) -> tuple[int, int]:
     return min(corners), max(corners)
 
 
-def product_stage(op: Op, types: Types) -> Stage | None:
-    return _product_stage(cast(QLinearMul, op), types["A"].dtype, types["B"].dtype)
+def product_requant(op: Op, types: Types) -> Requant32 | None:
+    return _product_requant(cast(QLinearMul, op), types["A"].dtype, types["B"].dtype)
 
 
 @cache
-def _product_stage(product: QLinearMul, a_dtype: str, b_dtype: str) -> Stage | None:
+def _product_requant(product: QLinearMul, a_dtype: str, b_dtype: str) -> Requant32 | None:
     products = np.multiply.outer(_values(a_dtype) - product.a_zero, _values(b_dtype) - product.b_zero)
-    return _stage(product.requant, product.mul, product.add, products)
+    return _requant32(product.requant, product.mul, product.add, products)
 
 
 def _values(dtype: str) -> Array:
@@ -173,48 +173,53 @@ def _values(dtype: str) -> Array:
     return np.arange(low, high + 1, dtype=np.int64)
 
 
-def _stage(requant: Requant, mul: int, add: int, found: Array) -> Stage | None:
+def _requant32(requant: Requant, mul: int, add: int, found: Array) -> Requant32 | None:
     """For all integers that there are. Where none of them is a tie, ties that go up are as good as ties to even."""
     ends = int(found.min()), int(found.max())
     rest = (found * mul + add) & ((1 << requant.shift) - 1)
     if np.any(rest == (1 << requant.shift) >> 1):
-        return stage(requant, mul, add, *ends)
-    return stage(replace(requant, rounding=Rounding.HALF_UP), mul, add, *ends) or stage(requant, mul, add, *ends)
+        return requant32(requant, mul, add, *ends)
+    return requant32(replace(requant, rounding=Rounding.HALF_UP), mul, add, *ends) or requant32(
+        requant, mul, add, *ends
+    )
 
 
 def product_params(op: Op, types: Types) -> Params:
-    found, given = present(product_stage(op, types), op.kind, "has no stage of one word"), params_of(op, types)
+    found, given = (
+        present(product_requant(op, types), op.kind, "has no requantisation in 32 bits"),
+        params_of(op, types),
+    )
     kept = {name: given[name] for name in ("loops", "a_zero", "b_zero")}
     factor = byte_factor(found, cast(QLinearMul, op).requant.dtype, *product_ends(op, types))
     return {**kept, "out": found.params(), "low": found.low, "factor": factor or 0}
 
 
 def product_unsupported(op: Op, types: Types) -> str | None:
-    return None if product_stage(op, types) else TOO_WIDE
+    return None if product_requant(op, types) else TOO_WIDE
 
 
 def without_factor(op: Op, types: Types) -> object:
     return replace(cast(QLinearMul, op), mul=1)
 
 
-def sum_stage(op: Op, types: Types) -> Stage | None:
-    return _sum_stage(cast(QLinearAdd, op), types["A"].dtype, types["B"].dtype)
+def sum_requant(op: Op, types: Types) -> Requant32 | None:
+    return _sum_requant(cast(QLinearAdd, op), types["A"].dtype, types["B"].dtype)
 
 
 @cache
-def _sum_stage(total: QLinearAdd, a_dtype: str, b_dtype: str) -> Stage | None:
+def _sum_requant(total: QLinearAdd, a_dtype: str, b_dtype: str) -> Requant32 | None:
     sums = np.add.outer(_values(a_dtype) * total.mul_a, _values(b_dtype) * total.mul_b)
-    return _stage(total.requant, 1, total.offset, sums)
+    return _requant32(total.requant, 1, total.offset, sums)
 
 
 def sum_params(op: Op, types: Types) -> Params:
-    found, given = present(sum_stage(op, types), op.kind, "has no stage of one word"), params_of(op, types)
+    found, given = present(sum_requant(op, types), op.kind, "has no requantisation in 32 bits"), params_of(op, types)
     kept = {name: given[name] for name in ("loops", "mul_a", "mul_b")}
     return {**kept, "out": found.params(), "low": found.low}
 
 
 def sum_unsupported(op: Op, types: Types) -> str | None:
-    return None if sum_stage(op, types) else TOO_WIDE
+    return None if sum_requant(op, types) else TOO_WIDE
 
 
 # ---- tables -----------------------------------------------------------------------------------------------------

@@ -26,9 +26,9 @@ from tilewright.targets.pulp.elementwise_features import is_high
 from tilewright.targets.pulp.masked_softmax_features import SHAPES, USUAL_DISTANCE
 from tilewright.targets.pulp.masked_softmax_features import features as masked_softmax_features
 from tilewright.targets.pulp.masked_softmax_features import samples as shares_samples
-from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
+from tilewright.targets.pulp.requant32 import Requant32, requant32
 from tilewright.targets.pulp.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
-from tilewright.targets.pulp.stages import Stage, stage
 
 TOGETHER = 16
 """TW_HEADS: rows of scores that a core has at a time."""
@@ -50,7 +50,7 @@ def of_shares(op: MaskedAttention, types: Types) -> Types:
 
 def params(op: Op, types: Types) -> Params:
     fused = cast(MaskedAttention, op)
-    found = present(mix_stage(fused), fused.kind, "its results have no stage")
+    found = present(mix_requant(fused), fused.kind, "its results have no requantisation in 32 bits")
     y_head, y_row = present(result_steps(fused.perm_y, types["A"].shape, types["V"].shape[-1]), fused.kind, "strides")
     return {
         "shares": masked_softmax.params(fused.shares, of_shares(fused, types)),
@@ -59,10 +59,10 @@ def params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def mix_stage(op: MaskedAttention) -> Stage | None:
+def mix_requant(op: MaskedAttention) -> Requant32 | None:
     """Of products of shares with values. Shares of one row, as quotients, are no more than `top` together."""
     largest = most_of_row(op.shares.softmax)
-    return None if largest is None else stage(op.mix.requant, op.mix.mul, op.mix.add, -128 * largest, 128 * largest)
+    return None if largest is None else requant32(op.mix.requant, op.mix.mul, op.mix.add, -128 * largest, 128 * largest)
 
 
 def most_of_row(softmax: iSoftmax) -> int | None:
@@ -94,7 +94,7 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
         return f"rows of {width} values; separate kernels are faster"
     if result_steps(fused.perm_y, types["A"].shape, width) is None:
         return f"results in the order {fused.perm_y}"
-    if fused.mix.requant.dtype != "int8" or mix_stage(fused) is None:
+    if fused.mix.requant.dtype != "int8" or mix_requant(fused) is None:
         return "results that do not fit 32 bits, or negative attention weights"
     return masked_softmax.clipping_unsupported(fused.shares, of_shares(fused, types))
 
@@ -130,7 +130,7 @@ def quads_unsupported(op: Op, types: Types) -> str | None:
         return f"{columns} rows of {length} bytes; whole words of one-word rows are supported"
     if why := unsupported_reason(op, types):
         return why
-    if present(mix_stage(fused), fused.kind, "its results have no stage").even:
+    if present(mix_requant(fused), fused.kind, "its results have no requantisation in 32 bits").even:
         return "ties that go to the even neighbour"
     factor = abs(score_factor(fused.shares, types["M"].dtype))
     return None if 0 < factor <= MOST_FACTOR else f"products by a factor of {factor}; 1 to {MOST_FACTOR} are supported"
@@ -139,7 +139,7 @@ def quads_unsupported(op: Op, types: Types) -> str | None:
 @cache
 def score_factor(shares: MaskedSoftmax, mask: str) -> int:
     """That products of rows of one word are multiplied by; 0 where no factor of 16 bits is exact."""
-    found = present(score_stage(shares.score, QUAD_ROWS), shares.kind, "its scores have no stage")
+    found = present(score_requant(shares.score, QUAD_ROWS), shares.kind, "its scores have no requantisation in 32 bits")
     clipped = clipped_scores(found, QUAD_ROWS, unmasked_scores(shares, found, mask))
     return clipped.factor if clipped else 0
 

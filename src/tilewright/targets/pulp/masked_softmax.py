@@ -17,7 +17,7 @@ from tilewright.targets.pulp import masked_softmax_tables
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
 from tilewright.targets.pulp.elementwise import CORES
 from tilewright.targets.pulp.masked_softmax_features import features, samples
-from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, score_stage
+from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, score_requant
 from tilewright.targets.pulp.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
 
 MOST_COLUMNS = 512
@@ -31,7 +31,7 @@ def params(op: Op, types: Types) -> Params:
     fused = cast(MaskedSoftmax, op)
     *heads, rows, length = types["A"].shape
     columns, mask = types["B"].shape[-2], types["M"]
-    found = present(score_stage(fused.score, length), fused.kind, "its scores have no stage")
+    found = present(score_requant(fused.score, length), fused.kind, "its scores have no requantisation in 32 bits")
     masking = present(masks(fused, length, mask.dtype), fused.kind, "its mask cannot be described")
     unmasked = unmasked_scores(fused, found, mask.dtype)
     return {
@@ -58,7 +58,7 @@ def clipping_unsupported(op: Op, types: Types) -> str | None:
     if mask.shape[-1:] != (columns,) or prod(mask.shape[:-2]) != 1:
         return "a mask that is not one row or one matrix for all heads"
     masked = fused.masking.out.requant.dtype
-    if np.ptp(limits(masked)) >= BYTE or score_stage(fused.score, length) is None:
+    if np.ptp(limits(masked)) >= BYTE or score_requant(fused.score, length) is None:
         return "scores of more than 8 bits"
     if masks(fused, length, mask.dtype) is None:
         return "a mask that does more than to clip and to shift scores"

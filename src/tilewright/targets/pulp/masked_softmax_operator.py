@@ -18,7 +18,7 @@ from tilewright.ops._elementwise import broadcast
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.targets.pulp.stages import Stage, stage
+from tilewright.targets.pulp.requant32 import Requant32, requant32
 
 BYTE = 256
 """Values of a byte."""
@@ -66,7 +66,7 @@ def products(length: int) -> tuple[int, int]:
 
 
 @cache
-def score_stage(score: Scaling, length: int) -> Stage | None:
+def score_requant(score: Scaling, length: int) -> Requant32 | None:
     """Of sums of products; None where 32 bits do not do, or a score has more values than a byte."""
-    found = stage(score.requant, score.mul, score.add, *products(length))
+    found = requant32(score.requant, score.mul, score.add, *products(length))
     return None if found is None or found.even or found.top >= BYTE else found

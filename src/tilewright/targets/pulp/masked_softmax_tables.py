@@ -14,15 +14,15 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
 from tilewright.targets.pulp.elementwise import CORES, AddTables, add_tables
 from tilewright.targets.pulp.masked_softmax_features import dense_features
-from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_stage
-from tilewright.targets.pulp.stages import Stage
+from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
+from tilewright.targets.pulp.requant32 import Requant32
 
 LENGTH = 4
 """Of the rows that are multiplied: one word."""
 MOST_COLUMNS = 512
 
 
-def tables(op: MaskedSoftmax, types: Types, scores: Stage) -> AddTables | None:
+def tables(op: MaskedSoftmax, types: Types, scores: Requant32) -> AddTables | None:
     """As those of a sum; but the first one begins with the lowest score."""
     dtype = op.score.requant.dtype
     found = add_tables(op.masking, dtype, types["M"].dtype)
@@ -31,7 +31,7 @@ def tables(op: MaskedSoftmax, types: Types, scores: Stage) -> AddTables | None:
 
 def params(op: Op, types: Types) -> Params:
     fused = cast(MaskedSoftmax, op)
-    found = present(score_stage(fused.score, LENGTH), fused.kind, "its scores have no stage")
+    found = present(score_requant(fused.score, LENGTH), fused.kind, "its scores have no requantisation in 32 bits")
     added = present(tables(fused, types, found), fused.kind, "its mask has no tables")
     *heads, rows, _ = types["A"].shape
     columns, mask = types["B"].shape[-2], types["M"].shape
@@ -49,7 +49,7 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
     if mask[-1:] != (columns,) or prod(mask[:-2]) != 1:
         return "a mask that is not one row or one matrix for all heads"
     masked = fused.masking.out.requant.dtype
-    found = score_stage(fused.score, LENGTH)
+    found = score_requant(fused.score, LENGTH)
     if masked != "int8" or found is None or tables(fused, types, found) is None:
         return "scores of more than 8 bits, or unsigned ones"
     return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})

@@ -15,8 +15,8 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.extents import up
 from tilewright.targets.pulp.dialect import EXPONENTIALS, exponentials
-from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, products, score_stage
-from tilewright.targets.pulp.stages import HALF, Stage, half_factor, narrowed, upper_half
+from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, products, score_requant
+from tilewright.targets.pulp.requant32 import HALF, Requant32, half_factor, narrowed, upper_half
 
 ENTRIES = 260
 """Of tw_scoring's table."""
@@ -34,7 +34,7 @@ def masked_scores(masking: RequantizedAdd, low: int, top: int, mask: str) -> Arr
     return masking.numpy(scores, every_byte).astype(np.int64) - limits(masking.out.requant.dtype)[0]
 
 
-def unmasked_scores(op: MaskedSoftmax, found: Stage, mask: str) -> tuple[int, ...]:
+def unmasked_scores(op: MaskedSoftmax, found: Requant32, mask: str) -> tuple[int, ...]:
     """Of every score, where the mask is 0."""
     scores = masked_scores(op.masking, found.low, found.top, mask)[:, -limits(mask)[0]]
     return tuple(scores.tolist())
@@ -53,7 +53,7 @@ class Clipped:
     table: tuple[int, ...]
 
 
-def scoring(length: int, unmasked: tuple[int, ...], found: Stage) -> Params:
+def scoring(length: int, unmasked: tuple[int, ...], found: Requant32) -> Params:
     """By one product of 16 bits if that is exact, else by the narrowing."""
     chosen = clipped_scores(found, length, unmasked) or Clipped(0, 0, 0, unmasked)
     return {
@@ -63,7 +63,7 @@ def scoring(length: int, unmasked: tuple[int, ...], found: Stage) -> Params:
 
 
 @cache
-def clipped_scores(found: Stage, length: int, unmasked: tuple[int, ...]) -> Clipped | None:
+def clipped_scores(found: Requant32, length: int, unmasked: tuple[int, ...]) -> Clipped | None:
     factor = half_factor(found)
     dots = np.arange(-HALF, HALF, dtype=np.int64)
     indices = narrowed(found, dots)
@@ -117,7 +117,7 @@ def course(softmax: iSoftmax) -> Course:
 def masks(op: MaskedSoftmax, length: int, mask: str) -> tuple[int, ...] | None:
     """For each byte of a mask how scores are clipped and shifted: words of least, most, summand and highest result.
     None where that is not all that masking does."""
-    found = score_stage(op.score, length)
+    found = score_requant(op.score, length)
     if found is None:
         return None
     every = masked_scores(op.masking, found.low, found.top, mask)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.ir.requant import Requant, full_range
-from tilewright.targets.pulp.stages import HALF, Stage, byte_factor, stage
+from tilewright.targets.pulp.requant32 import HALF, Requant32, byte_factor, requant32
 
 pytestmark = pytest.mark.fast
 
@@ -19,7 +19,7 @@ REQUANTS = st.builds(
 )  # fmt: skip
 
 
-def computed(found: Stage, x: int) -> int:
+def computed(found: Requant32, x: int) -> int:
     """As narrowing.h does, with nothing wider than 32 bits on the way."""
     total = x * found.mul + found.add
     assert -(2**31) <= total < 2**31
@@ -39,7 +39,7 @@ def computed(found: Stage, x: int) -> int:
 )
 def test_same_results(requant: Requant, mul: int, add: int, lowest: int, width: int) -> None:
     before = lowest // 2
-    found = stage(requant, mul, add, lowest, lowest + width, before)
+    found = requant32(requant, mul, add, lowest, lowest + width, before)
     if found is None:
         return
     numbers = np.arange(lowest, lowest + width + 1)
@@ -48,18 +48,18 @@ def test_same_results(requant: Requant, mul: int, add: int, lowest: int, width: 
 
 
 def test_usual_ones_are_offered() -> None:
-    assert stage(Requant(16, "int8", -128, 127), 65536, 0, -128, 127) is not None
-    assert stage(Requant(21, "int8", -128, 127, -128, "half_even"), 1, 229144268, -(2**28), 2**28) is not None
+    assert requant32(Requant(16, "int8", -128, 127), 65536, 0, -128, 127) is not None
+    assert requant32(Requant(21, "int8", -128, 127, -128, "half_even"), 1, 229144268, -(2**28), 2**28) is not None
 
 
 def test_what_needs_more_bits_is_not() -> None:
-    assert stage(Requant(38, "int8", -128, 127), 2**30, 0, -(2**20), 2**20) is None
+    assert requant32(Requant(38, "int8", -128, 127), 2**30, 0, -(2**20), 2**20) is None
 
 
 @pytest.mark.parametrize("mul", [1, 37, 900, -900, 8191])
 @pytest.mark.parametrize("shift", [12, 16])
 def test_products_of_16_bits_are_the_requantisation(mul: int, shift: int) -> None:
-    found = stage(full_range(shift, "int8"), mul, 0, -16256, 16384)
+    found = requant32(full_range(shift, "int8"), mul, 0, -16256, 16384)
     assert found is not None
     factor = byte_factor(found, "int8", -16256, 16384)
     if mul << (16 - shift) >= HALF:
@@ -79,6 +79,6 @@ def test_products_of_16_bits_are_the_requantisation(mul: int, shift: int) -> Non
     ids=["summand", "shift", "range", "ties", "clip"],
 )  # fmt: skip
 def test_products_of_16_bits_are_not_offered_where_they_differ(requant: Requant, add: int, highest: int) -> None:
-    found = stage(requant, 20_001, add, -100, highest)
+    found = requant32(requant, 20_001, add, -100, highest)
     assert found is not None
     assert byte_factor(found, "int8", -100, highest) is None

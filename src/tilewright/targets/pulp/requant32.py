@@ -14,7 +14,7 @@ from tilewright.ir.types import Array, limits
 
 
 @dataclass(frozen=True)
-class Stage:
+class Requant32:
     """round((x * mul + add) / 2**shift) is from 0 to `top`; the result is that plus `low`."""
 
     mul: int
@@ -32,7 +32,7 @@ class Stage:
         }  # fmt: skip
 
 
-def stage(requant: Requant, mul: int, add: int, lowest: int, highest: int, before: int = 0) -> Stage | None:
+def requant32(requant: Requant, mul: int, add: int, lowest: int, highest: int, before: int = 0) -> Requant32 | None:
     """For integers x from `lowest` to `highest`, of which the kernel sees x - before; None if 32 bits are short."""
     if requant.has_exponents:
         return None
@@ -45,7 +45,7 @@ def stage(requant: Requant, mul: int, add: int, lowest: int, highest: int, befor
     sums = [(x - before) * mul + summand for x in (lowest, highest)] + [summand]
     if requant.shift > 30 or max(map(abs, sums)) + 2 * half >= 2**31 or abs(mul) >= 2**31 or abs(zero) >= 2**30:
         return None
-    return Stage(mul, summand, requant.shift, high - low, low, even, zero if even else 0)
+    return Requant32(mul, summand, requant.shift, high - low, low, even, zero if even else 0)
 
 
 # ---- by one product of 16 bits ------------------------------------------------------------------------------------
@@ -54,12 +54,12 @@ HALF = 2**15
 """Products of two numbers from -HALF to HALF - 1 are one instruction, with their rounding to the upper half."""
 
 
-def narrowed(found: Stage, x: Array) -> Array:
+def narrowed(found: Requant32, x: Array) -> Array:
     """The result less the lowest one, if ties go up."""
     return np.clip((x * found.mul + found.add) >> found.shift, 0, found.top)
 
 
-def half_factor(found: Stage) -> int | None:
+def half_factor(found: Requant32) -> int | None:
     """What to multiply by for the upper half to be the result, but for the summand; None where 16 bits are short."""
     factor, rest = divmod(found.mul << 16, 1 << found.shift)
     return None if rest or found.even or not -HALF <= factor < HALF else factor
@@ -70,7 +70,7 @@ def upper_half(x: Array, factor: int) -> Array:
 
 
 @cache
-def byte_factor(found: Stage, dtype: str, lowest: int, highest: int) -> int | None:
+def byte_factor(found: Requant32, dtype: str, lowest: int, highest: int) -> int | None:
     """One whose products' upper half, clipped to bytes, is the result for all integers from `lowest` to `highest`."""
     factor = half_factor(found)
     if not factor or lowest < -HALF or highest >= HALF:
