@@ -25,7 +25,7 @@ ROOT = Path(tilewright.__file__).parent
 LAYERS = [
     ["errors", "version"],
     ["ir", "memory", "toolchain"],
-    ["ops", "tiling", "sim"],
+    ["ops", "requant", "tiling", "sim"],
     ["passes", "frontends", "emulator"],
     ["export"],
     ["target"],

@@ -98,13 +98,6 @@ def shift_right(value: Array, shift: int, rounding: Rounding) -> Array:
     return (value + ((1 << (shift - 1)) - 1) + odd) >> shift
 
 
-def never_ties(mul: Array, largest: Array, shift: int) -> bool:
-    """Whether no product of a factor with an integer up to `largest` is halfway between two multiples of 2**shift.
-    A tie needs an integer with as many zeros at its end as those of the factor leave, but for one."""
-    zeros = np.array([(int(value) & -int(value)).bit_length() - 1 for value in mul if value], np.int64)
-    return bool((np.ldexp(1.0, shift - 1 - zeros) > largest[mul != 0]).all())
-
-
 def full_range(shift: int, dtype: str, zero_point: int = 0, rounding: Rounding = Rounding.HALF_UP) -> Requant:
     """A requantisation that clamps to all of its type."""
     low, high = limits(dtype)

@@ -23,10 +23,10 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.requant.high_word import HighWord, high_word
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
 from tilewright.targets.pulp import linear, packed, wide_rows
-from tilewright.targets.pulp.high_words import HighWord, high_word
 
 Made = tuple[Op, list[Array | None]]
 SEEDS = 60

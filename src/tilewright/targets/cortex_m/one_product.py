@@ -15,6 +15,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
+from tilewright.passes.numerics.native import Given, least_totals
 from tilewright.targets.cortex_m.ways import Filters
 
 FACTOR_BITS = 31
@@ -71,7 +72,7 @@ def one_product(
     bits = _point(requant, filters)
     if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):
         return None
-    first = _first_totals(requant, filters, bits)
+    first = _first_totals(requant, filters)
     if first is None:
         return None
     length = np.frexp(filters.mul.astype(np.float64))[1]
@@ -161,22 +162,12 @@ def _results(requant: Requant) -> Array:
     return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
 
 
-def _first_totals(requant: Requant, filters: Filters, bits: Array) -> Array | None:
+def _first_totals(requant: Requant, filters: Filters) -> Array | None:
     """[filters, results]: the least total that becomes each result, or a larger one."""
-    added = _added(requant, filters)
-    results, mul = _results(requant), filters.mul[:, None].astype(np.int64)
-    add = None if filters.add is None else filters.add[:, None]
-    least, most = filters.least[:, None], filters.most[:, None]
-    first = -(-((results << bits[:, None]) - added[:, None]) // mul)
-    # A tie may go the other way.
-    for step in (-1, 1):
-        inside = np.clip(first, least + 1, most)
-        before, there = (requant(totals, mul, add).astype(np.int64) >= results for totals in (inside - 1, inside))
-        first = first + step * ((before if step < 0 else ~there) & (inside == first))
-    inside = np.clip(first, least, most + 1)
-    reached = (inside > most) | (requant(np.minimum(inside, most), mul, add).astype(np.int64) >= results)
-    not_before = (inside == least) | (requant(np.maximum(inside - 1, least), mul, add).astype(np.int64) < results)
-    return inside if bool((reached & not_before).all()) else None
+    left = np.maximum(_add(filters), 0) if requant.has_exponents else np.zeros(1, np.int64)
+    if ((filters.largest << np.minimum(left, UPPER)) >> FACTOR_BITS).any():
+        return None  # Totals leave 32 bits, so that results do not grow with them.
+    return least_totals(Given(requant, filters.mul, filters.add, filters.least, filters.most))
 
 
 def _offsets(requant: Requant, filters: Filters, first: Array, found: OneProduct) -> tuple[Array, Array]:

@@ -6,10 +6,11 @@ import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.requant import Requant, never_ties
+from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
+from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 from tilewright.target.constant_layer import WIDE, ConstantLayer, constant_layer
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
@@ -37,7 +38,7 @@ def forms(graph: Graph, node: Node) -> list[Offer]:
     dtype = graph.types[node.inputs[0]].dtype
     is_depthwise = layer.is_depthwise and (dtype == WIDE or _pairs_fit(layer.rows))
     kind: type[VectorForm] = VectorDepthwise if is_depthwise else VectorConv
-    way = RequantForm.ANY if layer.conv.requant is None else _way(layer, dtype)
+    way = RequantForm.ANY if layer.conv.requant is None else _form(layer, dtype)
     form = kind(len(layer.rows), layer.kernel, layer.conv, way=way, vector=elements(dtype))
     given = {"B": layer.start, **{name: layer.values[name] for name in ("mul", "add") if name in layer.values}}
     if way != RequantForm.ANY and layer.conv.requant is not None and not layer.conv.requant.has_exponents:
@@ -67,25 +68,14 @@ def _is_taken(layer: ConstantLayer) -> bool:
     return requant.has_exponents or requant.rounding == Rounding.NATIVE or requant.shift >= LEAST_SHIFT
 
 
-def _way(layer: ConstantLayer, dtype: str) -> RequantForm:
-    """The shortest that gives the same: without exponents above 0 two roundings; without ties that do not round up and
-    without summands one."""
+def _form(layer: ConstantLayer, dtype: str) -> RequantForm:
+    """The shortest that vectors have."""
     requant, mul, add = instance(layer.conv.requant, Requant), layer.values["mul"], layer.values.get("add")
-    if dtype == WIDE and requant.rounding == Rounding.SINGLE and add is not None and bool((add < -1).all()):
-        return RequantForm.ONCE
-    if requant.has_exponents:
-        if add is None or (add > 0).any() or requant.rounding not in (Rounding.DOUBLE, Rounding.DOUBLE_UP):
-            return RequantForm.ANY
-        # Where negative values are cut off, it does not matter how their ties are rounded.
-        return (
-            RequantForm.UP
-            if requant.rounding == Rounding.DOUBLE_UP or requant.low >= requant.zero_point
-            else RequantForm.SHORT
-        )
-    if requant.shift <= 32 or requant.rounding == Rounding.NATIVE or (add is not None and add.any()):
+    least, shifts = least_arithmetic(requant, mul, add, layer.largest), right_shifts(requant, mul, add)
+    if least == Arithmetic.ONCE and requant.has_exponents:
+        return RequantForm.ONCE if dtype == WIDE and bool((shifts > 32).all()) else RequantForm.ANY
+    if least == Arithmetic.ONCE:
+        return RequantForm.SHORT if requant.shift > 32 else RequantForm.ANY
+    if least not in (Arithmetic.TWICE, Arithmetic.TWICE_UP) or (shifts < 31).any():
         return RequantForm.ANY
-    return (
-        RequantForm.SHORT
-        if requant.rounding == Rounding.HALF_UP or never_ties(mul, layer.largest, requant.shift)
-        else RequantForm.ANY
-    )
+    return RequantForm.UP if least == Arithmetic.TWICE_UP else RequantForm.SHORT

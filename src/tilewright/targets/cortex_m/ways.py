@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array, limits
+from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 
 ROOM = 1 << 29
 """What is added to an upper word is smaller."""
@@ -70,8 +71,9 @@ class Filters:
             return "positive" if self._is_high(requant) else "totals"
         if requant is None or requant.dtype not in SHORT or (requant.low, requant.high) != limits(requant.dtype):
             return "totals"
-        if requant.rounding in (Rounding.DOUBLE, Rounding.DOUBLE_UP) and self._goes_twice(requant):
-            return "up" if requant.rounding == Rounding.DOUBLE_UP or requant.zero_point == requant.low else "twice"
+        least = least_arithmetic(requant, self.mul, self.add, self.largest)
+        if least in (Arithmetic.TWICE, Arithmetic.TWICE_UP) and self._goes_twice(requant):
+            return "up" if least == Arithmetic.TWICE_UP else "twice"
         return "high" if self._is_high(requant) else "low" if self._is_low(requant) else "totals"
 
     def _goes_twice(self, requant: Requant) -> bool:
@@ -80,17 +82,11 @@ class Filters:
         return self.add is not None and is_small and _has_room(requant, -self.add)
 
     def _is_high(self, requant: Requant) -> bool:
-        if requant.rounding == Rounding.SINGLE and self.add is not None:
-            return _has_room(requant, -1 - self.add)
-        is_plain = not requant.has_exponents and (self.add is None or not self.add.any())
-        if not is_plain or not _has_room(requant, np.array([requant.shift - 32])):
-            return False
-        # A tie is an odd multiple of this.
-        least_tie = 2.0 ** (requant.shift - 1) / np.maximum(self.mul & -self.mul, 1)
-        return requant.rounding == Rounding.HALF_UP or bool((self.largest < least_tie).all())
+        is_once = least_arithmetic(requant, self.mul, self.add, self.largest) == Arithmetic.ONCE
+        return is_once and _has_room(requant, right_shifts(requant, self.mul, self.add) - 32)
 
     def _is_low(self, requant: Requant) -> bool:
-        if requant.rounding not in (Rounding.HALF_UP, Rounding.NATIVE) or requant.shift > 30:
+        if requant.rounding not in UP or requant.shift > 30:
             return False
         return bool((self.largest * np.abs(self.mul) + np.abs(self._low_addend(requant))).max() < 1 << 31)
 

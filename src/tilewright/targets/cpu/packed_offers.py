@@ -7,11 +7,11 @@ from dataclasses import fields as dataclass_fields
 import numpy as np
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.requant import Requant, never_ties
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
+from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 from tilewright.target.constant_layer import constant_layer
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
@@ -46,7 +46,7 @@ def _constant(columns: int, graph: Graph, node: Node) -> Offer | None:
     if layer is None or graph.types[node.inputs[1]].dtype not in NARROW:
         return None
     requant, given = layer.conv.requant, dict(layer.values)
-    way = RequantForm.ANY if requant is None else way_of(requant, given["mul"], given.get("add"), layer.largest)
+    way = RequantForm.ANY if requant is None else form_of(requant, given["mul"], given.get("add"), layer.largest)
     if way in (RequantForm.NEAR, RequantForm.HIGH) and requant is not None and not requant.has_exponents:
         given.pop("add", None)
     kind: type[PackedForm] = PackedDepthwise if layer.is_depthwise else PackedConvolution
@@ -72,7 +72,7 @@ def _computed(graph: Graph, node: Node) -> Offer | None:
         if "add" in operands and (add is None or add.size not in (1, mul.size)):
             return None
         summands = None if add is None else np.broadcast_to(add.reshape(-1), columns.shape).astype(np.int64)
-        way = way_of(op.requant, columns, summands, np.full(columns.shape, inner * LARGEST_PRODUCT))
+        way = form_of(op.requant, columns, summands, np.full(columns.shape, inner * LARGEST_PRODUCT))
         if add is not None and not op.requant.has_exponents:
             way = RequantForm.ANY  # its summands would be taken for exponents
     fields = {field.name: getattr(op, field.name) for field in dataclass_fields(op)}
@@ -85,38 +85,22 @@ def _inner(op: MatMul, shape: Shape) -> int:
     return ordered[-2] if op.trans_a and len(ordered) > 1 else ordered[-1]
 
 
-def way_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> RequantForm:
-    """The shortest that gives the same to the bit, of totals up to `largest`."""
+def form_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> RequantForm:
+    """The shortest that vectors have, for totals up to `largest`."""
     if requant.dtype not in BYTE_RESULTS:
         return RequantForm.ANY
-    if requant.has_exponents:
-        return _scaled_way(requant, mul, add, largest)
-    if requant.shift <= HIGH_BITS or requant.rounding == Rounding.NATIVE or (add is not None and add.any()):
-        return RequantForm.ANY
-    if requant.rounding != Rounding.HALF_UP and not never_ties(mul, largest, requant.shift):
-        return RequantForm.ANY
-    return _high_way(largest * np.ldexp(np.abs(mul), -requant.shift))
-
-
-def _high_way(results: Array) -> RequantForm:
-    """Of results up to these, without their zero point."""
-    return RequantForm.NEAR if results.max() <= LARGEST_NEAR else RequantForm.HIGH
-
-
-def _scaled_way(requant: Requant, mul: Array, exponents: Array | None, largest: Array) -> RequantForm:
-    """Where negative values are cut off, it does not matter how their ties are rounded."""
-    if requant.rounding == Rounding.FLOAT:
+    least, shifts = least_arithmetic(requant, mul, add, largest), right_shifts(requant, mul, add)
+    if least == Arithmetic.FLOAT:
         return RequantForm.FLOAT
-    if exponents is None:
-        return RequantForm.ANY
-    if requant.rounding == Rounding.SINGLE:
-        results = largest * np.ldexp(np.abs(mul), exponents - HIGH_BITS)
-        return _high_way(results) if (exponents < 0).all() else RequantForm.ANY
-    is_up = requant.rounding == Rounding.DOUBLE_UP or requant.low >= requant.zero_point
-    return _double_way(is_up, mul, exponents, largest)
+    if least == Arithmetic.ONCE and (shifts > HIGH_BITS).all():
+        results = largest * np.ldexp(np.abs(mul), -shifts)
+        return RequantForm.NEAR if results.max() <= LARGEST_NEAR else RequantForm.HIGH
+    if least in (Arithmetic.TWICE, Arithmetic.TWICE_UP):
+        return _double_form(least == Arithmetic.TWICE_UP, mul, HIGH_BITS - shifts, largest)
+    return RequantForm.ANY
 
 
-def _double_way(ties_up: bool, mul: Array, exponents: Array, largest: Array) -> RequantForm:
+def _double_form(ties_up: bool, mul: Array, exponents: Array, largest: Array) -> RequantForm:
     """Near where nothing is shifted to the left, and 31 bits hold what is shifted to the right with half a unit."""
     high, half = largest * np.ldexp(np.abs(mul), -HIGH_BITS), np.ldexp(0.5, -exponents)
     fits = np.ldexp(high, exponents).max() <= LARGEST_NEAR and (high + half).max() < LARGEST_SHIFTED

@@ -21,11 +21,11 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.requant.requant32 import Requant32, byte_factor, requant32
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
-from tilewright.targets.pulp.requant32 import Requant32, byte_factor, requant32
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 SHORT = NARROW | {"int16", "uint16"}

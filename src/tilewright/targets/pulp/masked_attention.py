@@ -16,6 +16,7 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.requant.requant32 import Requant32, requant32
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp import masked_softmax
@@ -27,7 +28,6 @@ from tilewright.targets.pulp.masked_softmax_features import SHAPES, USUAL_DISTAN
 from tilewright.targets.pulp.masked_softmax_features import features as masked_softmax_features
 from tilewright.targets.pulp.masked_softmax_features import samples as shares_samples
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
-from tilewright.targets.pulp.requant32 import Requant32, requant32
 from tilewright.targets.pulp.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
 
 TOGETHER = 16

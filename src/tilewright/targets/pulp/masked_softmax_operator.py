@@ -18,7 +18,7 @@ from tilewright.ops._elementwise import broadcast
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
-from tilewright.targets.pulp.requant32 import Requant32, requant32
+from tilewright.requant.requant32 import Requant32, requant32
 
 BYTE = 256
 """Values of a byte."""

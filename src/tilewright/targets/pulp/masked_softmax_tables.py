@@ -10,12 +10,12 @@ from tilewright.errors import present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType, limits
 from tilewright.ops._linear import NARROW
+from tilewright.requant.requant32 import Requant32
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
 from tilewright.targets.pulp.elementwise import CORES, AddTables, add_tables
 from tilewright.targets.pulp.masked_softmax_features import dense_features
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
-from tilewright.targets.pulp.requant32 import Requant32
 
 LENGTH = 4
 """Of the rows that are multiplied: one word."""

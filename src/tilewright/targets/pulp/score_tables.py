@@ -13,10 +13,10 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, limits
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.requant.requant32 import HALF, Requant32, half_factor, narrowed, upper_half
 from tilewright.target.extents import up
 from tilewright.targets.pulp.dialect import EXPONENTIALS, exponentials
 from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, products, score_requant
-from tilewright.targets.pulp.requant32 import HALF, Requant32, half_factor, narrowed, upper_half
 
 ENTRIES = 260
 """Of tw_scoring's table."""

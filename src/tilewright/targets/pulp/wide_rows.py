@@ -15,11 +15,11 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.requant.high_word import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, norm_features
-from tilewright.targets.pulp.high_words import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 
 HALVES = NARROW | {"int16"}
 TOO_WIDE = "its requantisation needs more than the upper word of a product"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.ir.requant import Requant, full_range
-from tilewright.targets.pulp.requant32 import HALF, Requant32, byte_factor, requant32
+from tilewright.requant.requant32 import HALF, Requant32, byte_factor, requant32
 
 pytestmark = pytest.mark.fast
 
