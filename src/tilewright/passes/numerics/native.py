@@ -86,14 +86,14 @@ def has_steps(requant: Requant) -> bool:
     return requant.dtype in BYTES8 and requant.low < requant.high
 
 
-def _levels(requant: Requant) -> Array:
+def levels_of(requant: Requant) -> Array:
     """All results but the lowest."""
     return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
 
 
 def least_totals(given: Given) -> Array:
     """[filters, levels]: the least total whose result is a level or more; one beyond the highest where none is."""
-    levels = _levels(given.requant)
+    levels = levels_of(given.requant)
     below, reached = _around(given, levels)
     while np.any(reached - below > 1):
         middle = (below + reached) >> 1
@@ -119,9 +119,9 @@ def _around(given: Given, levels: Array) -> tuple[Array, Array]:
     return np.where(is_below, below, low - 1), np.where(is_reached, reached, high + 1)
 
 
-def line_totals(given: Given, mul: Array, summand: Array, shift: int) -> Array:
-    """The same of clip((total * mul + summand) >> shift)."""
-    needed = (_levels(given.requant) << shift)[None, :] - summand[:, None]
+def line_totals(given: Given, mul: Array, summand: Array, shift: int | Array) -> Array:
+    """The same of clip((total * mul + summand) >> shift), with one shift or one for each filter."""
+    needed = (levels_of(given.requant)[None, :] << np.asarray(shift).reshape(-1, 1)) - summand[:, None]
     factor = np.maximum(mul, 1)[:, None]
     found = -(-needed // factor)
     # A factor of zero gives one result whatever the total.
@@ -165,11 +165,11 @@ def _with_shift(given: Given, steps: Array, slope: Array, shift: int) -> Native 
 def counts(best: Lines, steps: Array, requant: Requant) -> tuple[int, int, float]:
     """Totals that differ, all that are not saturated, and the share that is expected to differ."""
     counted = int((steps[:, -1] - steps[:, 0]).sum())
-    weighed = max(1.0, float((_weights(requant)[None, 1:] * np.diff(steps)).sum()))
+    weighed = max(1.0, float((expected_weights(requant)[None, 1:] * np.diff(steps)).sum()))
     return int(best.differing.sum()), counted, float(best.weight.sum()) / weighed
 
 
-def fits(given: Given, mul: Array, summand: Array, shift: int) -> Array:
+def fits(given: Given, mul: Array, summand: Array, shift: int | Array) -> Array:
     """Whether nothing leaves 32 bits, for each filter; kernels add half and the zero point before they see a total."""
     add = summand - ((1 << shift) >> 1) - (given.requant.zero_point << shift)
     sums = np.stack([summand, given.low * mul + summand, given.high * mul + summand])
@@ -184,14 +184,14 @@ def stays_in_words(given: Given) -> Array:
     return fits(given, given.mul, np.broadcast_to(summand, given.mul.shape), requant.shift)
 
 
-def _room(requant: Requant, shift: int) -> int:
+def _room(requant: Requant, shift: int | Array) -> int | Array:
     """What sums are more where results of int8 with the zero -128 are stored as uint8 with the zero 0."""
     return 128 << shift if requant.dtype == "int8" and requant.zero_point == -128 else 0
 
 
-def _weights(requant: Requant) -> Array:
+def expected_weights(requant: Requant) -> Array:
     """How often results are expected at each level."""
-    levels = _levels(requant)
+    levels = levels_of(requant)
     return np.asarray(np.exp(-np.abs(levels - requant.zero_point) * NEAR / len(levels)))
 
 
@@ -205,9 +205,9 @@ def candidates(
     for step in (0, -1, 1):
         mul = np.where(changes, np.clip(nearest + step, 0, most), 0)
         # A line reaches a level at a total where it did not at the one before: halfway between is right for both.
-        asked = (_levels(given.requant)[None, :] << shift) - mul[:, None] * steps + (mul[:, None] >> 1)
+        asked = (levels_of(given.requant)[None, :] << shift) - mul[:, None] * steps + (mul[:, None] >> 1)
         order = np.argsort(asked, axis=1)
-        for weights in (_weights(given.requant), np.ones(len(_levels(given.requant)))):
+        for weights in (expected_weights(given.requant), np.ones(len(levels_of(given.requant)))):
             yield mul, np.where(changes, _medians(asked, order, weights[None, :] * inside), constant)
 
 
@@ -249,4 +249,6 @@ def lines(given: Given, steps: Array, mul: Array, summand: Array, shift: int, al
     apart = np.abs(others - steps)
     # Results are at most one apart where no step lies beyond the places of its neighbours.
     close = np.all(others[:, :-1] <= steps[:, 1:], axis=1) & np.all(steps[:, :-1] <= others[:, 1:], axis=1)
-    return Lines(mul, summand, allowed & close, apart.sum(axis=1), (apart * _weights(given.requant)).sum(axis=1))
+    return Lines(
+        mul, summand, allowed & close, apart.sum(axis=1), (apart * expected_weights(given.requant)).sum(axis=1)
+    )

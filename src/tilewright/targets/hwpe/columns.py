@@ -93,8 +93,7 @@ class NeurekaColumns(NeurekaLinear):
         self, X: Array, W: Array, scale: Array | None = None, bias: Array | None = None, add: Array | None = None,
         rest: Array | None = None,
     ) -> Array:  # fmt: skip
-        rows, weights = self.rows_and_weights(X, W)
-        totals = exact_matmul(rows.astype("int32"), weights.T.astype("int32"))
+        totals = self.totals(X, W)
         if rest is not None:
             totals = totals + exact_matmul(X[..., -self.rest :].astype("int32"), rest.T.astype("int32"))
         totals = self.lifted(totals)

@@ -62,5 +62,5 @@ def _results(job: Job, h: int, w: int, k: int, is_last: bool) -> int:
     time = 3 if job.mode == POINTWISE else 0
     if job.result.quantises:
         scales = k if is_last and k != LANES else LANES
-        time += -(-scales * job.result.scale_bits // 32) + SCALE_TAIL + BIAS_LOADS + BIAS_TAIL
+        time += -(-scales * job.result.scale_bits // 32) + SCALE_TAIL + BIAS_LOADS + BIAS_TAIL + job.result.has_shifts
     return time + ((h - 1) * SIDE + w) * (1 if job.result.width == 8 else -(-k // 8))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tilewright.target.kernel import Types
+from tilewright.targets.hwpe.bracketed import Bracketed
 from tilewright.targets.hwpe.columns import NeurekaColumns
 from tilewright.targets.hwpe.finish import COPY, EXACT, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
 from tilewright.targets.hwpe.op import Neureka
@@ -36,6 +37,31 @@ COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 COPIED_RUN, COPIED_NEXT = 60.0, 2.3
 """A row of pixels of at most FEW_BYTES in whole words, each word of a pixel, and each of its neighbours."""
 FEW_BYTES = 16
+
+WORD_OF_LINES, PIXEL_OF_LINES = 4.3, 22.0
+"""A word of both lines; a pixel where they are not all kept."""
+APART, APART_WINDOW, APART_WORD, APART_ROW, APART_TAP = 200.0, 430.0, 4.0, 14.0, 14.0
+"""A result for which they differ, of a window in one piece or of several taps; its words, rows and taps of a channel."""
+UNEVEN = 1.4
+"""The core with most of them has so many standard deviations more than the mean."""
+
+
+def bracket_cycles(op: Bracketed, types: Types, extents: Mapping[str, int], cores: int) -> float:
+    walk = cast("Mapping[str, int]", op.geometry(op.tile_types(types, extents)))
+    own = walk["images"] * walk["rows"] * walk["columns"] / cores
+    is_thinned = walk["source_row"] != walk["columns"] * walk["filters"]
+    apart = op.expected * own * walk["filters"]
+    most = apart + UNEVEN * math.sqrt(apart) * (cores > 1)
+    return CALL + own * (walk["filters"] / 4 * WORD_OF_LINES + is_thinned * PIXEL_OF_LINES) + most * _apart(walk)
+
+
+def _apart(walk: Mapping[str, int]) -> float:
+    """A result that the cores compute again."""
+    words, taps = walk["channels"] / 4, walk["taps_h"] * walk["taps_w"]
+    if taps == 1:
+        return APART + APART_WORD * words
+    row = APART_TAP * walk["taps_w"] if walk["channels"] < walk["pixel"] else APART_WORD * words * walk["taps_w"]
+    return APART_WINDOW + walk["taps_h"] * (APART_ROW + row)
 
 
 def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: int) -> float:

@@ -27,6 +27,8 @@ class Result:
     """Times scale, plus bias, shifted to the right; otherwise accumulators are stored as they are."""
     scale_bits: int = 8
     shift: int = 0
+    has_shifts: bool = False
+    """Whether each filter has its own."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def _configuration(job: Job) -> int:
     # With weights in L1, fetching ahead would make it slower.
     fields += [(weights.resident, 10), (SCALE_CODES[result.scale_bits], 12), (weights.offset != 0, 15)]
     fields += [(result.shift, 16), (OUTPUT_CODES[result.width], 21), (result.is_signed, 23)]
-    fields += [(result.quantises, 25), (job.is_signed, 26)]
+    fields += [(result.has_shifts, 24), (result.quantises, 25), (job.is_signed, 26)]
     return sum(int(value) << position for value, position in fields)
 
 

@@ -37,12 +37,15 @@ class NeurekaLinear(Neureka):
     def numpy(
         self, X: Array, W: Array, scale: Array | None = None, bias: Array | None = None, add: Array | None = None
     ) -> Array:
-        rows, weights = self.rows_and_weights(X, W)
-        totals = exact_matmul(rows.astype("int32"), weights.T.astype("int32"))
+        totals = self.totals(X, W)
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
         totals = self.lifted(totals)
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
+
+    def totals(self, X: Array, W: Array) -> Array:
+        rows, weights = self.rows_and_weights(X, W)
+        return exact_matmul(rows.astype("int32"), weights.T.astype("int32"))
 
     def rows_and_weights(self, X: Array, W: Array) -> tuple[Array, Array]:
         """What is multiplied: elements of rows, and the weight of each for every filter."""

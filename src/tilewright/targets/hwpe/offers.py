@@ -20,6 +20,7 @@ from tilewright.targets.hwpe.op import BY_CORES
 from tilewright.targets.hwpe.results import bare, named, results
 from tilewright.targets.hwpe.sum import sum_offer
 from tilewright.targets.hwpe.sums import Sums
+from tilewright.targets.hwpe.taken import taken
 from tilewright.targets.hwpe.window_offers import window_offer
 
 BYTES8 = ("int8", "uint8")
@@ -42,7 +43,7 @@ def _conv_offer(graph: Graph, node: Node, op: Conv) -> Offer:
     sums = _conv_sums(graph, node, op)
     if _is_linear(op, graph.operand_shapes(node)):
         return _linear_offer(graph, node, node.operands()["X"], sums)
-    return window_offer(node, op, graph.operand_shapes(node), sums)
+    return window_offer(graph, node, op, sums)
 
 
 def _conv_sums(graph: Graph, node: Node, op: Conv) -> Sums:
@@ -151,7 +152,7 @@ def _linear_offer(graph: Graph, node: Node, x: str, sums: Sums) -> Offer:
     if math.prod(graph.types[x].shape[:-1]) == 1:
         op, constants = bare(op, constants)
     words = pointwise_words(sums.codes[:, :, 0])
-    return named(node, x, op, {"W": words, **constants})
+    return taken(graph, node, x, graph.types[x].shape, sums, op, {"W": words, **constants}).named
 
 
 def _constants(graph: Graph, node: Node, image: str, names: tuple[str, ...]) -> dict[str, Array]:

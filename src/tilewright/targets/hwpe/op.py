@@ -69,6 +69,10 @@ class Neureka(Op):
 
     # ---- meaning --------------------------------------------------------------------------------------------------
 
+    def totals(self, X: Array, W: Array) -> Array:
+        """Sums of products, without a bias: int32 [..., filters]."""
+        raise NotImplementedError(type(self).__name__)
+
     def quantised(self, totals: Array, scale: Array | None, bias: Array | None) -> Array:
         """As N-EUREKA stores totals [..., filters]."""
         if scale is None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.graph import Node
-from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
@@ -17,21 +16,20 @@ from tilewright.targets.hwpe.conv import WINDOW, NeurekaConv
 from tilewright.targets.hwpe.encoding import TAPS, depthwise_words, pointwise_words, window_words
 from tilewright.targets.hwpe.gathered import NeurekaGathered
 from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE
-from tilewright.targets.hwpe.kernels import Variant
 from tilewright.targets.hwpe.op import BY_NPU
-from tilewright.targets.hwpe.results import named, results
+from tilewright.targets.hwpe.results import results
 from tilewright.targets.hwpe.sums import Sums
+from tilewright.targets.hwpe.taken import Taken, taken
 
 MOST_STRIDE = 2
-CORES = 8
-"""That finish results."""
 COLD = 700.0
 """Cycles to fetch the code that gathers, which hardly two layers of a network share."""
 OPTIMISM = 1.1
 """Gathering takes so many times what is predicted: it shares the DMA and the banks of L1."""
 
 
-def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
+def window_offer(graph: Graph, node: Node, conv: Conv, sums: Sums) -> Offer:
+    shapes = graph.operand_shapes(node)
     kernel = conv.taps(shapes)
     mode = _mode(conv, kernel, sums)
     padding = _used_padding(conv, shapes)
@@ -41,46 +39,23 @@ def window_offer(node: Node, conv: Conv, shapes: Shapes, sums: Sums) -> Offer:
     if unsupported_reason and mode == DEPTHWISE:
         raise Refusal(unsupported_reason)
     if unsupported_reason:
-        return _gathered(node, conv, kernel, padding, sums).named
-    taken = _window_offer(node, conv, kernel, mode, padding, sums)
-    if mode != DENSE or taken.op.made == BY_NPU:
-        return taken.named
-    gathered = _gathered(node, conv, kernel, padding, sums)
-    is_faster = OPTIMISM * (COLD + gathered.cycles(shapes)) < taken.cycles(shapes)
-    return (gathered if is_faster else taken).named
+        return _gathered(graph, node, conv, kernel, padding, sums).named
+    windows = _windows(graph, node, conv, kernel, mode, padding, sums)
+    if mode != DENSE or windows.op.made == BY_NPU:
+        return windows.named
+    gathered = _gathered(graph, node, conv, kernel, padding, sums)
+    is_faster = OPTIMISM * (COLD + gathered.cycles) < windows.cycles
+    return (gathered if is_faster else windows).named
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """One way to take a convolution."""
-
-    node: Node
-    op: NeurekaConv
-    x_dtype: str
-    constants: Mapping[str, Array]
-
-    @property
-    def named(self) -> Offer:
-        return named(self.node, self.node.operands()["X"], self.op, self.constants)
-
-    def cycles(self, shapes: Shapes) -> float:
-        """Of the layer as a whole, with its weights in the weight memory."""
-        types = {name: type_of(array) for name, array in self.constants.items()}
-        types["X"] = TensorType(self.x_dtype, shapes["X"])
-        (types["Y"],) = self.op.infer(types)
-        extents = self.op.extents({name: kind.shape for name, kind in types.items()})
-        found = Variant(type(self.op), True, self.op.made != BY_NPU).cycles(self.op, types, extents, CORES)
-        return found.cores + found.submitting + found.engine
-
-
-def _window_offer(node: Node, conv: Conv, kernel: Shape, mode: int, padding: Shape, sums: Sums) -> _Taken:
+def _windows(graph: Graph, node: Node, conv: Conv, kernel: Shape, mode: int, padding: Shape, sums: Sums) -> Taken:
     plain = NeurekaConv(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
     )  # fmt: skip
     thinned = mode != POINTWISE and set(conv.strides) != {1}
     op, constants = results(sums, plain, _biases(plain, sums), thinned)
-    return _Taken(node, op, sums.x_dtype, {"W": _words(op, sums), **constants})
+    return _taken(graph, node, sums, op, {"W": _words(op, sums), **constants})
 
 
 def _mode(conv: Conv, kernel: Shape, sums: Sums) -> int:
@@ -113,7 +88,11 @@ def _unsupported_reason(conv: Conv, kernel: Shape, mode: int, padding: Shape) ->
     return ""
 
 
-def _gathered(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> _Taken:
+def _taken(graph: Graph, node: Node, sums: Sums, op: NeurekaConv, constants: Mapping[str, Array]) -> Taken:
+    return taken(graph, node, node.operands()["X"], graph.operand_shapes(node)["X"], sums, op, constants)
+
+
+def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> Taken:
     plain = NeurekaGathered(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
@@ -121,7 +100,7 @@ def _gathered(node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums)
     op, constants = results(sums, plain, [sums.bias_without([])])
     codes = sums.codes.transpose(0, 2, 1)
     words = pointwise_words(codes.reshape(len(codes), -1))
-    return _Taken(node, op, sums.x_dtype, {"W": words, **constants})
+    return _taken(graph, node, sums, op, {"W": words, **constants})
 
 
 def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:

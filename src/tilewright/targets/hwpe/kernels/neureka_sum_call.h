@@ -22,7 +22,7 @@ static void tw_sum_submit(tw_sum_job *j, int32_t first, int32_t rows, int32_t pi
   j->registers[16] = rows << 16 | last;
   j->registers[17] = (rows + 2) << 16 | last;
   j->registers[19] = 1 << 16 | tiles;
-  tw_neureka_job(j->registers, j->a, j->w, j->scale, j->bias, j->y);
+  tw_neureka_job(j->registers, j->a, j->w, j->scale, 0, j->bias, j->y);
 }
 
 /* Some elements of each row: whole pixels, then what is left. */
