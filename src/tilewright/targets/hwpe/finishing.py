@@ -27,7 +27,7 @@ ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 8
 ONE_HALVES = {**ONE, HIGH: 13.0}
 BY_WORDS = 0.63
 """Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
-PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0}
+PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0, SCALED: 30.0}
 """A filter of the only pixel."""
 TURN, REST_PAIR = 45.0, 6.5
 """A run of them, where windows take turns; a filter's products with two words of the row."""
@@ -41,7 +41,7 @@ FEW_BYTES = 16
 WORD_OF_LINES, PIXEL_OF_LINES = 4.3, 22.0
 """A word of both lines; a pixel where they are not all kept."""
 APART, APART_WINDOW, APART_WORD, APART_ROW, APART_TAP = 200.0, 430.0, 4.0, 14.0, 14.0
-"""A result for which they differ, of a window in one piece or of several taps; its words, rows and taps of a channel."""
+"""A result for which they differ, of a window in one piece or of several taps; words, rows and taps of a channel."""
 UNEVEN = 1.4
 """The core with most of them has so many standard deviations more than the mean."""
 

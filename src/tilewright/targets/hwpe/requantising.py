@@ -15,9 +15,13 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array, limits, narrowest
+from tilewright.passes.numerics.brackets import one_line
+from tilewright.passes.numerics.native import Given
 
 MOST_SHIFT = 31
 INT32 = limits("int32")
+SAMPLE = 4
+"""Filters that are looked at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ def plain(totals: Totals) -> Scaling:
 def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> Scaling | str:
     """`mul` and `add` have a value for each filter; a text says why N-EUREKA cannot."""
     if requant.has_exponents:
-        return f"it is requantised with the rounding {requant.rounding}, and a shift for each filter"
+        return _proven(requant, totals, mul, add)
     if requant.shift > MOST_SHIFT:
         return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
     if requant.rounding not in UP and requant.shift:
@@ -65,6 +69,22 @@ def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
         return f"products of up to 2^{reach.bit_length() - 1} do not fit its 32 bits"
     dtype = narrowest(0, int(factor.max()), ("uint8", "uint16", "int32")) or "int32"
     return Scaling(factor.astype(dtype), summand.astype(np.int32), requant.shift)
+
+
+def _proven(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> Scaling | str:
+    """One of TensorFlow Lite's, where a line is the same for all totals."""
+    given = Given(requant, mul, add, totals.low + totals.bias, totals.high + totals.bias)
+    found = one_line(_some(given), totals.bias[:SAMPLE]) and one_line(given, totals.bias)
+    if found is None:
+        return f"no scale with one shift gives all results of the rounding {requant.rounding}"
+    scale, summand, shift = found
+    return Scaling(scale.astype(np.uint16), (summand + totals.bias * scale).astype(np.int32), shift)
+
+
+def _some(given: Given) -> Given:
+    """The first filters: mostly they have no such line already."""
+    add = None if given.add is None else given.add[:SAMPLE]
+    return Given(given.requant, given.mul[:SAMPLE], add, given.low[:SAMPLE], given.high[:SAMPLE])
 
 
 def _largest(values: Array) -> int:

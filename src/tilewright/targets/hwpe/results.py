@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
 from tilewright.target.target import Offer
-from tilewright.targets.hwpe.finish import EXACT, HIGH, TIES, chosen_finish, without_idle
+from tilewright.targets.hwpe.finish import EXACT, HIGH, SCALED, TIES, chosen_finish, without_idle
 from tilewright.targets.hwpe.jobs import LANES
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.hwpe.requantising import INT32, Scaling, plain, scaling
@@ -20,7 +20,7 @@ from tilewright.targets.hwpe.sums import Sums
 
 ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int16", "int32")
-BARE = (HIGH, EXACT, TIES)
+BARE = (HIGH, EXACT, TIES, SCALED)
 """Finishes whose cores have a loop for one pixel."""
 AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
 

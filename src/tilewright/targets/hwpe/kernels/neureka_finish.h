@@ -211,7 +211,7 @@ static inline void tw_finish_totals(tw_finishing *k) {
 /* Filters are all that there is to share, and a core's are neighbours: nothing is set up for four of them at a time. */
 static inline int tw_is_one_row(const tw_neureka_finished_params *p) {
   const int is_single = p->images == 1 && p->rows == 1 && p->columns == 1 && !(p->over_right | p->over_bottom);
-  return is_single && (p->mode == TW_FINISH_HIGH || p->mode == TW_FINISH_TIES || p->mode == TW_FINISH_EXACT);
+  return is_single && p->mode != TW_FINISH_PLAIN && p->mode != TW_FINISH_NARROW && p->mode != TW_FINISH_TOP;
 }
 
 /* What a core has of the only pixel. Totals are made larger; then a bias, where there is one, is added. */
@@ -300,6 +300,17 @@ static inline void tw_finish_pixel_ties(const tw_neureka_finished_params *params
 #endif
 }
 
+/* Each filter has its own shift. */
+static inline void tw_finish_pixel_scaled(const tw_neureka_finished_params *p, const tw_pixel_share *s,
+                                          const int32_t *exponent) {
+  const int32_t less = p->bound, summand = p->summand, halves = p->shift, top = p->top, low = p->low, up = p->up;
+  for (int32_t i = 0; i < s->count; i++) {
+    const int32_t total = tw_pixel_total(s, up, i), right = -exponent[i];
+    const int32_t high = (int32_t)((int64_t)total * s->mul[i] >> 32) - ((total >> 31) & less);
+    s->y[i] = (TW_Y)(tw_x_clipu((high + summand + (halves << right)) >> (right + 1), top) + low);
+  }
+}
+
 /* Some neighbouring results. */
 static __attribute__((noinline)) void tw_finish_part(const tw_finishing *k, const int32_t *totals, int32_t first,
                                                      int32_t count) {
@@ -310,6 +321,8 @@ static __attribute__((noinline)) void tw_finish_part(const tw_finishing *k, cons
     tw_finish_pixel_ties(p, &s);
   } else if (p->mode == TW_FINISH_HIGH) {
     tw_finish_pixel_high(p, &s);
+  } else if (TW_IS_SCALED(p)) {
+    tw_finish_pixel_scaled(p, &s, k->add + first);
   } else {
     for (int32_t i = 0; i < count; i++) {
       s.y[i] = (TW_Y)tw_finish_wide(p, tw_pixel_total(&s, p->up, i), s.mul[i], k->add ? k->add[first + i] : 0);

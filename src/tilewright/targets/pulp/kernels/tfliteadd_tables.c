@@ -1,5 +1,5 @@
-/* The sum of two tensors of bytes as TensorFlow Lite has it; broadcast; all cores together. What becomes of each operand
- * stands in a table; both roundings of the sum are one (neureka/finish.py says why). */
+/* The sum of two tensors of bytes as TensorFlow Lite has it; broadcast; all cores together. What becomes of one operand
+ * stands in a table, or of both; then both roundings of the sum are one (neureka/finish.py says why). */
 #include "tfliteadd_tables.h"
 
 #ifndef TW_NAME
@@ -23,11 +23,21 @@ static inline int32_t add(const tables *t, int32_t a, int32_t b, int even) {
   return tw_x_clipu(tw_x_addn(high, (uint32_t)t->summand, (uint32_t)t->shift), t->top);
 }
 
+static inline int32_t add_once(const tables *t, int32_t a, int32_t b, int even) {
+  (void)even;
+  return tw_x_clipu(tw_x_mac(t->first[a], b, t->mul) >> t->shift, t->top);
+}
+
 TW_BYTE_BINARY_ROW(row_of, tables, add, 0)
+TW_BYTE_BINARY_ROW(row_of_once, tables, add_once, 0)
 
 void TW_NAME(const tw_tfliteadd_tables_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
   const tw_tfliteadd_tables_params *const p = params;
   const tables t = {p->first + 128 * ((TW_A)-1 < 0), p->second + 128 * ((TW_B)-1 < 0), p->mul, p->less, p->summand,
                     p->shift, p->top, p->low};
-  TW_BINARY_ROWS(row_of, &t, &p->loops, a, b, y);
+  if (p->once) {
+    TW_BINARY_ROWS(row_of_once, &t, &p->loops, a, b, y);
+  } else {
+    TW_BINARY_ROWS(row_of, &t, &p->loops, a, b, y);
+  }
 }

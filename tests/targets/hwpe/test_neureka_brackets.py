@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.targets.siracusa.machine import SIRACUSA
-from tests.targets.siracusa.neureka_layers import Layer, layer, operands
-from tests.targets.siracusa.random_cases import CORES, Draw
+from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.hwpe.neureka_layers import Layer, layer, operands
+from tests.targets.pulp.random_cases import CORES, Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import Array
@@ -117,10 +117,13 @@ def test_the_lines_are_on_either_side(draw_layer: Callable[[Draw], Layer]) -> No
         offer = each.offer
         op, (x, w, scale, bias, _, shifts, _) = offer.op, operands(offer, each.image)
         assert isinstance(op, Bracketed)
-        assert scale is not None and bias is not None and shifts is not None
+        assert scale is not None
+        assert bias is not None
+        assert shifts is not None
         values = [(op.totals(x, w) * scale[i].astype(np.int64) + bias[i]) >> shifts for i in (0, 1)]
         assert all(np.abs(value << shifts).max() < 1 << 31 for value in values)
         limits = np.iinfo(each.expected.dtype)
         lower, upper = (np.clip(value, limits.min, limits.max) for value in values)
-        assert np.all(lower <= each.expected) and np.all(each.expected <= upper)
+        assert np.all(lower <= each.expected)
+        assert np.all(each.expected <= upper)
         assert np.mean(lower != upper) < 0.2
