@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
 from tests.targets.hwpe.neureka_layers import Layer, layer, operands
+from tests.targets.pulp.machine import SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.tflite_rounding import factors
