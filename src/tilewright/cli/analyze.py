@@ -40,6 +40,7 @@ def analyze(
     """
     from tilewright import pipeline
     from tilewright.analysis.costs import analysis_of
+    from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.analysis.explain import explain as explained
 
     if target == AUTO:
@@ -53,7 +54,8 @@ def analyze(
         progress("planning memory")
         until_schedule = pipeline.STAGES.index("schedule") + 1
         *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), until_schedule)
-    found, reasons = analysis_of(schedule), explained(mapped, schedule) if explain else []
+        found = with_rounding_note(analysis_of(schedule), graph, settings)
+    reasons = explained(mapped, schedule) if explain else []
     if as_json:
         shown = {"explanations": [one.as_dict() for one in reasons]} if explain else {}
         print_json({"status": "ok", **found.as_dict(), **shown})

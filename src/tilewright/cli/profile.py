@@ -48,6 +48,7 @@ def profile(
 def _profile(
     program: Program, inputs: Path | None, per_tile: bool, trace: Path | None, map_file: Path | None, as_json: bool
 ) -> None:
+    from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.profiling.lines import tile_lines
     from tilewright.profiling.trace import write_trace
     from tilewright.report.memory_map import svg
@@ -58,7 +59,7 @@ def _profile(
             _written(trace, lambda path: write_trace(path, found), "--trace")
         if map_file is not None and str(map_file) != "-":
             _written(map_file, lambda path: path.write_text(svg(maps, found.profile.network)), "--map")
-    notes = program.analysis.notes
+    notes = with_rounding_note(program.analysis, program.graph, program.settings).notes
     if as_json:
         memory = [one.as_dict() for one in maps]
         print_json({"status": "ok", **found.profile.as_dict(per_tile), "memory": memory, "notes": list(notes)})

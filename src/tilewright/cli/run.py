@@ -48,6 +48,7 @@ def run(
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or in simulation, and compare its outputs with the reference."""
     from tilewright import pipeline
+    from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.program import compile_model
 
     settings, options = planning.settings(), binding.options()
@@ -63,11 +64,12 @@ def run(
         check = program.check(
             inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
         )
+        progress("predicting")
+        found = with_rounding_note(program.analysis, program.graph, settings)
     if as_json:
-        found = program.analysis
         print_json({**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
     else:
-        _print_check(program.analysis, check, "the reference" if expect is None else str(expect))
+        _print_check(found, check, "the reference" if expect is None else str(expect))
     return AGREES if check.agrees else DISAGREES
 
 
