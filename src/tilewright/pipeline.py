@@ -17,6 +17,7 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.attach import with_own_kernels
 from tilewright.passes import Pass, apply
+from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD
 from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -35,7 +36,6 @@ from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
-from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
 from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.order import interleaved
@@ -61,7 +61,7 @@ PASSES = (
     FUSE_REQUANT,
     FOLD_ZERO_POINTS,
     DROP_ZERO_BIASES,
-    SUMS_OF_BYTES,
+    COLLAPSE_TFLITE_ADD,
     TABULATE,
     SEPARATE_OUTPUTS,
 )

@@ -41,6 +41,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply, nothing
 from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
+from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD, one_rounding
 from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
@@ -58,6 +59,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.int8_to_uint8 import INT8_TO_UINT8
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
@@ -68,9 +70,7 @@ from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
-from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES, one_rounding
 from tilewright.passes.tabulate import TABULATE
-from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
 pytestmark = pytest.mark.fast
@@ -290,13 +290,13 @@ CASES = [
     (native_requantisations(tflite=True), quantised_add, "and nothing is said of it"),
     (CONVOLVE, transposed_convolution, "could be a convolution"),
     (fuse_attention(lambda op, types: True), attention, "ends an attention that one operator could compute"),
-    (UNSIGNED_IMAGES, padded_image, "which could be uint8"),
+    (INT8_TO_UINT8, padded_image, "which could be uint8"),
     (PACK_WEIGHTS, narrow_weights, "has weights of at most 4 bits in bytes"),
     (QUANTISE, quantised_sum, "makes of integers, and no note says why"),
     (ABSORB_TRANSPOSES, transposed_factor, "transposes for products alone"),
     (CHANNELS_SECOND, few_bytes_many_products, "would save "),
     (SHORTEN_CONSTANTS, halves, "has values that float16 holds"),
-    (SUMS_OF_BYTES, thrice_rounded, "rounds three times"),
+    (COLLAPSE_TFLITE_ADD, thrice_rounded, "rounds three times"),
     (FUSE_PATTERNS, written_out_sigmoid, "nodes that one Sigmoid could be"),
     (fuse_activations(lambda activation, op: True), activated_product, "is the activation of"),
     (splitting_constants(600), large_constant, "reads a constant of more than 600 bytes"),

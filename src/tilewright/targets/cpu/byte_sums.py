@@ -16,7 +16,7 @@ from tilewright.ir.types import Array, limits
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
-from tilewright.passes.sums_of_bytes import Reach, same_sum
+from tilewright.passes.collapse_tflite_add import Reach, same_sum
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Offer
 from tilewright.targets.generic.quantised import BYTE

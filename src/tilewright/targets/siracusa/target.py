@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST
+from tilewright.passes.int8_to_uint8 import INT8_TO_UINT8
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
-from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
 from tilewright.sim.platforms.siracusa import SIRACUSA
 from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
@@ -39,7 +39,7 @@ TARGET = Target(
     summary="8 RISC-V cores with XpulpV2 and an NPU around 256 KiB of L1, 2 MiB of L2, HyperRAM; on the virtual SoC",
     engines=(replace(CLUSTER, peak=PEAK), NEUREKA),
     passes=(
-        UNSIGNED_IMAGES, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE,
+        INT8_TO_UINT8, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE,
         FUSE_MASKED_SOFTMAX, FUSE_MASKED_ATTENTION, JOIN_IN_PLACE,
     ),
     numerics="hardware",

@@ -11,7 +11,7 @@ from tilewright.ir.types import TensorType, limits
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import apply
-from tilewright.passes.sums_of_bytes import SUMS_OF_BYTES
+from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD
 
 
 def graph_of(op: TfliteAdd, a: str, b: str) -> Graph:
@@ -26,7 +26,7 @@ def test_every_sum_is_the_same() -> None:
     for seed in range(30):
         op, (left, right) = scaled_add(Draw(seed))
         a, b = left.dtype.name, right.dtype.name
-        found = apply(graph_of(op, a, b), (SUMS_OF_BYTES,)).nodes[0].op
+        found = apply(graph_of(op, a, b), (COLLAPSE_TFLITE_ADD,)).nodes[0].op
         replaced += isinstance(found, QLinearAdd)
         x, y = np.meshgrid(*(np.arange(*limits(d)).astype(d) for d in (a, b)))
         np.testing.assert_array_equal(found.numpy(x, y), op.numpy(x, y))
@@ -36,4 +36,4 @@ def test_every_sum_is_the_same() -> None:
 def test_wider_integers_stay_as_they_are() -> None:
     op, _ = scaled_add(Draw(3))
     wide = TfliteAdd(15, op.first, op.second, op.mul, op.exponent, op.requant)
-    assert isinstance(apply(graph_of(wide, "int16", "int8"), (SUMS_OF_BYTES,)).nodes[0].op, TfliteAdd)
+    assert isinstance(apply(graph_of(wide, "int16", "int8"), (COLLAPSE_TFLITE_ADD,)).nodes[0].op, TfliteAdd)

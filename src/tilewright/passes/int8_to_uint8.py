@@ -180,4 +180,4 @@ def padded_with_zeros(graph: Graph) -> Iterator[Complaint]:
         yield graph.producers[tensor].where, "gives int8 to a padded convolution or a sum, which could be uint8"
 
 
-UNSIGNED_IMAGES = Pass("unsigned images", run, ensures=padded_with_zeros)
+INT8_TO_UINT8 = Pass("unsigned images", run, ensures=padded_with_zeros)

@@ -16,7 +16,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.transpose import Transpose
-from tilewright.passes.unsigned_images import UNSIGNED_IMAGES
+from tilewright.passes.int8_to_uint8 import INT8_TO_UINT8
 
 RECTIFIED = full_range(9, "int8", -128)
 
@@ -38,7 +38,7 @@ def image() -> tuple[Small, str]:
 
 def test_a_chain() -> None:
     small, x = image()
-    assert types(changed_by(small.graph(conv(small, conv(small, x))), UNSIGNED_IMAGES)) == {"uint8"}
+    assert types(changed_by(small.graph(conv(small, conv(small, x))), INT8_TO_UINT8)) == {"uint8"}
 
 
 def test_what_moves_and_adds() -> None:
@@ -47,7 +47,7 @@ def test_what_moves_and_adds() -> None:
     joined = small.add(Concat(axis=1), x, y)
     total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", -128)), conv(small, joined), x)
     mean = small.add(QLinearReduceMean((2, 3), True, -128, 1000, full_range(10, "int8", 3, Rounding.HALF_EVEN)), total)
-    graph = changed_by(small.graph(conv(small, total), mean), UNSIGNED_IMAGES)
+    graph = changed_by(small.graph(conv(small, total), mean), INT8_TO_UINT8)
     assert {graph.types[name].dtype for name in (x, y, joined, total)} == {"uint8"}
 
 
@@ -63,7 +63,7 @@ def test_what_is_added_to_an_image() -> None:
     small, x = image()
     added = plain_conv(small, x)
     total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", -128)), added, x)
-    graph = changed_by(small.graph(conv(small, total)), UNSIGNED_IMAGES)
+    graph = changed_by(small.graph(conv(small, total)), INT8_TO_UINT8)
     assert {graph.types[name].dtype for name in (x, added, total)} == {"uint8"}
 
 
@@ -74,14 +74,14 @@ def test_what_is_added_and_stays(case: str) -> None:
     other = plain_conv(small, x) if case == "signed sums" else x
     total = small.add(QLinearAdd(300, 200, 5, full_range(9, "int8", 3)), added, other)
     outputs = [total] if case == "signed sums" else [total, small.add(Abs(), added)]
-    graph = changed_by(small.graph(*outputs), UNSIGNED_IMAGES)
+    graph = changed_by(small.graph(*outputs), INT8_TO_UINT8)
     assert graph.types[added].dtype == "int8"
 
 
 def test_transposed() -> None:
     small, x = image()
     turned = small.add(Transpose((0, 1, 3, 2)), x)
-    assert types(changed_by(small.graph(conv(small, turned)), UNSIGNED_IMAGES)) == {"uint8"}
+    assert types(changed_by(small.graph(conv(small, turned)), INT8_TO_UINT8)) == {"uint8"}
 
 
 @pytest.mark.parametrize("case", ["output", "reader", "no padding", "another zero"])
@@ -91,11 +91,11 @@ def test_what_stays(case: str) -> None:
     outputs = [conv(small, x, padding, zero)]
     outputs += [x] if case == "output" else [small.add(Abs(), x)] if case == "reader" else []
     graph = small.graph(*outputs)
-    assert changed_by(graph, UNSIGNED_IMAGES) is graph
+    assert changed_by(graph, INT8_TO_UINT8) is graph
 
 
 def test_the_images_of_the_caller_stay() -> None:
     small = Small()
     graph = small.graph(conv(small, small.input("x", 1, 3, 6, 6)))
-    assert changed_by(graph, UNSIGNED_IMAGES) is graph
+    assert changed_by(graph, INT8_TO_UINT8) is graph
     assert np.all(graph.types["x"].dtype == "int8")

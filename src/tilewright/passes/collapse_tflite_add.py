@@ -134,4 +134,4 @@ def one_rounding(graph: Graph) -> Iterator[Complaint]:
             yield node.where, "rounds three times where once would give the same"
 
 
-SUMS_OF_BYTES = Pass("sums of bytes with one rounding", run, ensures=one_rounding)
+COLLAPSE_TFLITE_ADD = Pass("sums of bytes with one rounding", run, ensures=one_rounding)
