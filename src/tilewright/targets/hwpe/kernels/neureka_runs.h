@@ -152,10 +152,13 @@ static inline void tw_run_top(const tw_neureka_finished_params *p, const tw_run 
 
 /* Each filter has its own shift: too many for a register each of bias and signs besides, which pass through u. */
 #define TW_A_RUN_EDGE(i) "lw %[u], 4*" i "(%[bias])\nadd %[t" i "], %[t" i "], %[u]\n"
-#define TW_A_RUN_SIGNED(i) "srai %[u], %[t" i "], 31\n" TW_A_RUN_MULH(i) TW_A_R(TW_E_MAC, TW_A_TOTAL(i), "%[u]", "%[less]")
+/* A high word is negative where its total is. */
+#define TW_A_RUN_LESS(i) "srai %[u], %[t" i "], 31\n" TW_A_R(TW_E_MAC, TW_A_TOTAL(i), "%[u]", "%[less]")
+#define TW_A_ALL_MULH TW_A_FOUR(TW_A_RUN_MULH)
+#define TW_A_ALL_SIGNED TW_A_FOUR(TW_A_RUN_MULH) TW_A_FOUR(TW_A_RUN_LESS)
 #define TW_A_RUN_SHIFT(i) TW_A_R(TW_E_ADDN, TW_A_TOTAL(i), "%[a" i "]", "%[s" i "]")
-#define TW_A_SCALED(PRODUCT) \
-  TW_A_FOUR(PRODUCT) TW_A_FOUR(TW_A_RUN_SHIFT) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
+#define TW_A_SCALED(PRODUCTS) \
+  PRODUCTS TW_A_FOUR(TW_A_RUN_SHIFT) TW_A_FOUR(TW_A_RUN_CLIP) TW_A_RUN_STORE TW_A_END
 
 #define TW_RUN_SCALED_OPERANDS                                                                                         \
   [m0] "r"(m0), [m1] "r"(m1), [m2] "r"(m2), [m3] "r"(m3), [top] "r"(top), [low] "r"(low), [from_step] "r"(from_step), \
@@ -174,14 +177,14 @@ static inline void tw_run_scaled(const tw_neureka_finished_params *p, const tw_r
   const int32_t *const bias = r->bias;
   if (bias == 0 && less == 0) {
     TW_RUN_ROWS {
-      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 20) TW_A_RUN_LOAD TW_A_SCALED(TW_A_RUN_MULH)
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 20) TW_A_RUN_LOAD TW_A_SCALED(TW_A_ALL_MULH)
                        : TW_RUN_TOTALS
                        : TW_RUN_SCALED_OPERANDS
                        : "memory");
     }
   } else if (bias == 0) {
     TW_RUN_ROWS {
-      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_SCALED(TW_A_RUN_SIGNED)
+      __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 28) TW_A_RUN_LOAD TW_A_SCALED(TW_A_ALL_SIGNED)
                        : TW_RUN_TOTALS, [u] "=&r"(u)
                        : TW_RUN_SCALED_OPERANDS, [less] "r"(less)
                        : "memory");
@@ -189,7 +192,7 @@ static inline void tw_run_scaled(const tw_neureka_finished_params *p, const tw_r
   } else {
     TW_RUN_ROWS {
       __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 36) TW_A_RUN_LOAD TW_A_FOUR(TW_A_RUN_EDGE)
-                           TW_A_SCALED(TW_A_RUN_SIGNED)
+                           TW_A_SCALED(TW_A_ALL_SIGNED)
                        : TW_RUN_TOTALS, [u] "=&r"(u)
                        : TW_RUN_SCALED_OPERANDS, [less] "r"(less), [bias] "r"(bias)
                        : "memory");
