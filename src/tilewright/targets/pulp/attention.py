@@ -13,6 +13,7 @@ from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise import CORES
+from tilewright.targets.pulp.sizes import by_cores
 
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
 
@@ -94,11 +95,6 @@ def turns(types: Types) -> bool:
 MANY = 4
 
 
-def working_memory(op: Op, types: Types) -> int:
-    batch, keys, groups, width = types["V"].shape
-    return CORES * own_bytes(types) + turns(types) * batch * groups * width * -(-keys // 4) * 4
-
-
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
     """The call, rows, scores, those of 16 bits, words of keys, rows of four values, their words, scores of long keys
     (more than a word)."""
@@ -114,7 +110,7 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
 KERNELS = (
     Kernel(
         QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
-        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, working_memory, unsupported_reason, cooperative=True,
-        unsplit_loops=frozenset("rsde"), features=features,
+        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, by_cores("tw_attention_dots_scratch"),
+        unsupported_reason, cooperative=True, unsplit_loops=frozenset("rsde"), features=features,
     ),
 )  # fmt: skip

@@ -26,6 +26,7 @@ from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
+from tilewright.targets.pulp.sizes import by_cores
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
 SHORT = NARROW | {"int16", "uint16"}
@@ -141,11 +142,6 @@ def repeated_unsupported(op: Op, types: Types) -> str | None:
     return tables_unsupported(op, types)
 
 
-def piece_starts(op: Op, types: Types) -> int:
-    """A pointer for each element of a core's piece."""
-    return CORES * (PIECE + 1) * 4
-
-
 # ---- products and sums of quantised tensors ---------------------------------------------------------------------
 
 
@@ -243,7 +239,7 @@ KERNELS = (
         {"X": SHORT, "zero": SHORT}, unsupported_reason=several_scales, cooperative=True, header="dequantizelinear.h",
     ),
     Kernel(
-        RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, piece_starts,
+        RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, by_cores("tw_repeated_scratch"),
         repeated_unsupported, cooperative=True, features=repeated_features, header="requantizedadd_tables.h",
     ),
     Kernel(

@@ -21,14 +21,15 @@ from tilewright.targets.pulp.conv_features import (
     gathered_at_once,
     pool_features,
 )
-from tilewright.targets.pulp.conv_strips import Strips, is_pointwise, padded_bytes, strips_of, words_of
+from tilewright.targets.pulp.conv_strips import Strips, padded_bytes, strips_of
 from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features
-from tilewright.targets.pulp.depthwise_planes import CORES, Planes, pitch_of
+from tilewright.targets.pulp.depthwise_planes import Planes, pitch_of
 from tilewright.targets.pulp.product_features import (
     few_quantised_rows_features,
     float_product_features,
     product_features,
 )
+from tilewright.targets.pulp.sizes import by_cores, in_c
 from tilewright.targets.pulp.small_products import KERNELS as SMALL_PRODUCTS
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
@@ -36,16 +37,6 @@ PRODUCTS = BYTE_OR_TOTAL | {"int16"}
 
 
 # ---- matrix products --------------------------------------------------------------------------------------------
-
-
-def packed_bytes(op: Op, types: Types) -> int:
-    """Copies of the operands that do not lie row by row along the sum; a_is_packed() and b_is_packed() in C."""
-    p = cast("dict[str, int]", params_of(op, types))
-    rows, inner, columns = p["rows"], p["inner"], p["columns"]
-    pack_a = inner < 4 or p["a_column"] != 1 or (rows > 1 and p["a_row"] != inner)
-    pack_b = inner < 4 or p["b_row"] != 1 or (columns > 1 and p["b_column"] != inner)
-    batches = math.prod(cast("list[int]", params_of(op, types)["size"]))
-    return batches * max(inner, 4) * (pack_a * rows + pack_b * columns)
 
 
 def matvec_unsupported(op: Op, types: Types) -> str | None:
@@ -67,9 +58,6 @@ def wide_result_is_plain(op: Op, types: Types) -> str | None:
 
 
 # ---- convolutions -----------------------------------------------------------------------------------------------
-
-COLUMNS_BYTES = 80
-"""sizeof(tw_columns): what is prepared for four filters."""
 
 
 def filter_length(op: Op, types: Types) -> int:
@@ -100,19 +88,6 @@ def conv_dots_params(op: Op, types: Types) -> Params:
     return {**params_of(op, types), "chunk": chunk, "strips": int(strips is not None), "padded": int(padded)}
 
 
-def conv_dots_scratch(op: Op, types: Types) -> int:
-    conv = cast(Conv, op)
-    filters, length = types["W"].shape[0], filter_length(op, types)
-    columns = COLUMNS_BYTES * conv.groups * words_of(filters // conv.groups)
-    if is_pointwise(conv, math.prod(conv.spatial(types["W"].shape)), length):
-        return columns
-    if strips := conv_strips(op, types):
-        return columns + strips.filled_bytes + CORES * strips.bytes(strips.pixels)
-    filled = filters * 4 * words_of(length) if length % 4 else 0
-    gathered = CORES * gathered_pixels(op, types) * 4 * words_of(length)
-    return columns + filled + gathered + conv_padded(op, types)
-
-
 def conv_dots_unsupported(op: Op, types: Types) -> str | None:
     conv = cast(Conv, op)
     if not conv.channels_last:
@@ -134,12 +109,6 @@ def depthwise_planes(op: Op, types: Types) -> Planes:
 
 def depthwise_params(op: Op, types: Types) -> Params:
     return {**params_of(op, types), "chunk": depthwise_planes(op, types).rows}
-
-
-def depthwise_scratch(op: Op, types: Types) -> int:
-    p, planes = cast("dict[str, int]", params_of(op, types)), depthwise_planes(op, types)
-    taps = 16 * -(-p["kernel_w"] // 4) * p["kernel_h"]
-    return CORES * (4 * planes.pitch * planes.input_rows(planes.rows) + taps)
 
 
 def depthwise_unsupported(op: Op, types: Types) -> str | None:
@@ -174,24 +143,19 @@ def float_conv_unsupported(op: Op, types: Types) -> str | None:
     return channels_second(op, types)
 
 
-def float_rows(op: Op, types: Types) -> int:
-    """A row of zeros as long as a filter's, and room for four more for each core."""
-    return 4 * math.prod(types["W"].shape[-2:]) * (1 + 4 * CORES)
-
-
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
 KERNELS = (
     Kernel(
-        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, depthwise_scratch, depthwise_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4}, min_tile={"g": 4},
-        features=depthwise_features, header="conv.h",
+        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, by_cores("tw_depthwise_dots_scratch"),
+        depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4},
+        min_tile={"g": 4}, features=depthwise_features, header="conv.h",
     ),
     Kernel(
-        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, conv_dots_scratch, conv_dots_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, min_tile={"f": 4},
-        features=conv_features, header="conv.h",
+        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, by_cores("tw_conv_dots_scratch"),
+        conv_dots_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
+        min_tile={"f": 4}, features=conv_features, header="conv.h",
     ),
     *SMALL_PRODUCTS,
     Kernel(
@@ -201,8 +165,9 @@ KERNELS = (
     ),
     Kernel(
         MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        scratch=packed_bytes, unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY, cooperative=True,
-        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features, header="matmul.h",
+        scratch=in_c("tw_matmul_dots_scratch"), unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY,
+        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features,
+        header="matmul.h",
     ),
     Kernel(
         MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
@@ -219,8 +184,9 @@ KERNELS = (
         header="conv.h", features=float_depthwise_features, activations=(Relu,),
     ),
     Kernel(
-        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {}, scratch=float_rows,
-        unsupported_reason=float_conv_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}),
-        multiples={"f": 4}, features=float_conv_features, header="conv.h", activations=(Relu,),
+        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
+        scratch=by_cores("tw_conv_blocks_scratch"), unsupported_reason=float_conv_unsupported, cooperative=True,
+        unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, features=float_conv_features, header="conv.h",
+        activations=(Relu,),
     ),
 )  # fmt: skip

@@ -22,13 +22,13 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp import masked_softmax
 from tilewright.targets.pulp.attention_operator import MaskedAttention
 from tilewright.targets.pulp.dialect import shares
-from tilewright.targets.pulp.elementwise import CORES
 from tilewright.targets.pulp.elementwise_features import is_high
 from tilewright.targets.pulp.masked_softmax_features import SHAPES, USUAL_DISTANCE
 from tilewright.targets.pulp.masked_softmax_features import features as masked_softmax_features
 from tilewright.targets.pulp.masked_softmax_features import samples as shares_samples
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
-from tilewright.targets.pulp.score_tables import ENTRIES, clipped_scores, course, unmasked_scores
+from tilewright.targets.pulp.score_tables import clipped_scores, course, unmasked_scores
+from tilewright.targets.pulp.sizes import by_cores
 
 TOGETHER = 16
 """TW_HEADS: rows of scores that a core has at a time."""
@@ -108,14 +108,6 @@ def mask_words(types: Types) -> int:
     return words if prod(types["A"].shape[:-2]) > FEW_HEADS else min(words, FEW_WORDS)
 
 
-def working_memory(op: Op, types: Types) -> int:
-    """Values stored anew, a table of scores, and for each core what it has of a mask and rows of some heads."""
-    columns, heads = types["B"].shape[-2], prod(types["A"].shape[:-2])
-    words = -(-columns // 4)
-    own = OWN + 12 * mask_words(types) + 4 * words * min(TOGETHER, heads)
-    return 4 * words * heads * types["V"].shape[-1] + ENTRIES + CORES * own
-
-
 QUAD_ROWS = 4
 """Rows that are taken together, and bytes of a row that is one word."""
 QUADS = 6
@@ -150,20 +142,6 @@ SHORT_ROW = 255
 
 MOST_FACTOR = 4096
 """Tables grow with it."""
-
-
-def table_bytes(factor: int) -> int:
-    """reach_of() and table_words() in C."""
-    reach = ((abs(factor) * 128 * SHORT_ROW + (1 << 15)) >> 16) + 1
-    return (2 * reach + 4) // 4 * 4
-
-
-def quads_memory(op: Op, types: Types) -> int:
-    """Values stored anew, masks of rows, tables of scores, masked or not, and for each core some quads."""
-    (*heads, rows, _), columns = types["A"].shape, types["B"].shape[-2]
-    own = OWN_QUADS + QUAD_ROWS * QUADS * (columns + 4)
-    tables = 2 * table_bytes(score_factor(cast(MaskedAttention, op).shares, types["M"].dtype))
-    return WIDEST * columns * prod(heads) + QUAD_MASK * -(-rows // QUAD_ROWS) + tables + CORES * own
 
 
 def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -207,13 +185,14 @@ ROWS_STACK = 352
 
 KERNELS = (
     Kernel(
-        MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params, quads_memory,
-        quads_unsupported, cooperative=True, unsplit_loops=frozenset("kne"), multiples={"m": QUAD_ROWS},
-        min_tile={"m": QUAD_ROWS}, header="masked_attention.h", features=quads_features, stack=ROWS_STACK,
+        MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
+        by_cores("tw_masked_quads_scratch"), quads_unsupported, cooperative=True, unsplit_loops=frozenset("kne"),
+        multiples={"m": QUAD_ROWS}, min_tile={"m": QUAD_ROWS}, header="masked_attention.h", features=quads_features,
+        stack=ROWS_STACK,
     ),
     Kernel(
         MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
-        working_memory, unsupported_reason, cooperative=True, unsplit_loops=frozenset("kne"), features=features,
-        samples=samples,
+        by_cores("tw_masked_attention_scratch"), unsupported_reason, cooperative=True, unsplit_loops=frozenset("kne"),
+        features=features, samples=samples,
     ),
 )  # fmt: skip

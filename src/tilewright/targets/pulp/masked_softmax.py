@@ -15,10 +15,10 @@ from tilewright.ops._linear import NARROW
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp import masked_softmax_tables
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
-from tilewright.targets.pulp.elementwise import CORES
 from tilewright.targets.pulp.masked_softmax_features import features, samples
 from tilewright.targets.pulp.masked_softmax_operator import BYTE, MaskedSoftmax, score_requant
-from tilewright.targets.pulp.score_tables import ENTRIES, course, masks, scoring, unmasked_scores
+from tilewright.targets.pulp.score_tables import course, masks, scoring, unmasked_scores
+from tilewright.targets.pulp.sizes import by_cores
 
 MOST_COLUMNS = 512
 LONG = 32
@@ -65,15 +65,11 @@ def clipping_unsupported(op: Op, types: Types) -> str | None:
     return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
-def working_memory(op: Op, types: Types) -> int:
-    """A table of scores, and for each core the largest ones of some heads and three words for four columns."""
-    return ENTRIES + CORES * (36 + 12 * (types["B"].shape[-2] // 4))
-
-
 KERNELS = (
     Kernel(
-        MaskedSoftmax, "masked_softmax.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, working_memory,
-        unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
+        MaskedSoftmax, "masked_softmax.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
+        by_cores("tw_masked_softmax_scratch"), unsupported_reason, cooperative=True,
+        unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
     ),
     *masked_softmax_tables.KERNELS,
 )  # fmt: skip

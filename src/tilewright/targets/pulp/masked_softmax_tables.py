@@ -13,9 +13,10 @@ from tilewright.ops._linear import NARROW
 from tilewright.requant.requant32 import Requant32
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.dialect import share_tables, softmax_unsupported
-from tilewright.targets.pulp.elementwise import CORES, AddTables, add_tables
+from tilewright.targets.pulp.elementwise import AddTables, add_tables
 from tilewright.targets.pulp.masked_softmax_features import dense_features
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
+from tilewright.targets.pulp.sizes import by_cores
 
 LENGTH = 4
 """Of the rows that are multiplied: one word."""
@@ -55,14 +56,10 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
     return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
-def starts(op: Op, types: Types) -> int:
-    """A pointer for each column, for each core."""
-    return CORES * 4 * (types["B"].shape[-2] + 1)
-
-
 KERNELS = (
     Kernel(
-        MaskedSoftmax, "masked_softmax_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params, starts,
-        unsupported_reason, cooperative=True, unsplit_loops=frozenset({"k", "n"}), features=dense_features,
+        MaskedSoftmax, "masked_softmax_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
+        by_cores("tw_masked_softmax_tables_scratch"), unsupported_reason, cooperative=True,
+        unsplit_loops=frozenset({"k", "n"}), features=dense_features,
     ),
 )  # fmt: skip

@@ -26,6 +26,7 @@ from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import channels_last
+from tilewright.targets.pulp.sizes import by_cores
 
 BYTE = 255
 """How far from its zero point a byte may be."""
@@ -107,10 +108,6 @@ def one_row(op: Op, types: Types) -> str | None:
     return None if types["X"].elements == shape[op.axis] else "it looks along several rows"
 
 
-def found_bytes(op: Op, types: Types) -> int:
-    return 8 * CORES
-
-
 def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
     """The call, and the elements that one core looks at."""
     return 1.0, math.prod(extents.values()) / cores
@@ -119,7 +116,8 @@ def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
 KERNELS = (
     Kernel(
         ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
-        scratch=found_bytes, unsupported_reason=one_row, cooperative=True, features=row_features, header="extreme.h",
+        scratch=by_cores("tw_argmax_row_scratch"), unsupported_reason=one_row, cooperative=True, features=row_features,
+        header="extreme.h",
     ),
     columns(ReduceMax, "reducemax_columns.c"),
     columns(ReduceMean, "reducemean_columns.c"),

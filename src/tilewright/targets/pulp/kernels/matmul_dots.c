@@ -19,7 +19,7 @@
 #include "cluster.h"
 #include "columns.h"
 #include "dots.h"
-#include "matmul.h"
+#include "matmul_dots_sizes.h"
 #include "pack8.h"
 #include "requant_words.h"
 
@@ -42,14 +42,6 @@ typedef struct {
 } work;
 
 /* ---- operands ---- */
-
-static int a_is_packed(const tw_matmul_params *p) {
-  return p->inner < 4 || p->a_column != 1 || (p->rows > 1 && p->a_row != p->inner);
-}
-
-static int b_is_packed(const tw_matmul_params *p) {
-  return p->inner < 4 || p->b_row != 1 || (p->columns > 1 && p->b_column != p->inner);
-}
 
 static int32_t batches(const tw_matmul_params *p) {
   int32_t count = 1;
@@ -89,7 +81,7 @@ static TW_COMPACT void pack_rows(const uint8_t *from, int32_t across, int32_t al
 /* Operands, where they need it: each core takes whole matrices if there are enough of them, else some rows of each. */
 static TW_COMPACT void pack(const tw_matmul_params *p, const TW_A *a, const TW_B *b, int32_t count, int32_t length,
                             uint8_t *to) {
-  const int pack_a = a_is_packed(p), pack_b = b_is_packed(p), by_rows = count < TW_CORES;
+  const int pack_a = tw_a_is_packed(p), pack_b = tw_b_is_packed(p), by_rows = count < TW_CORES;
   const tw_share all = {0, count}, all_rows = {0, p->rows}, all_columns = {0, p->columns};
   const tw_share mine = by_rows ? all : tw_share_of(count);
   const tw_share rows = by_rows ? tw_share_in_blocks(p->rows, 4) : all_rows;
@@ -370,7 +362,7 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
   work k;
   k.p = p, k.mul = mul, k.add = add;
   set_work(&k, p, width);
-  const int pack_a = a_is_packed(p), pack_b = b_is_packed(p);
+  const int pack_a = tw_a_is_packed(p), pack_b = tw_b_is_packed(p);
   const int32_t a_size = p->rows * k.length, b_size = p->columns * k.length;
   const int32_t packed = (pack_a ? a_size : 0) + (pack_b ? b_size : 0);
   if (packed) pack(p, a, b, count, k.length, scratch);
