@@ -41,6 +41,7 @@ def side_by_side() -> ModelProto:
     return model(nodes, {"x": (64, 64), "z": (64, 64)}, ["y"])
 
 
+@pytest.mark.asks_c
 @fast
 def test_work_at_the_peak_rate_layer_after_layer() -> None:
     """Four floats in a cycle, by eight cores that share four units, and by four cores alike; one by one core."""
@@ -51,6 +52,7 @@ def test_work_at_the_peak_rate_layer_after_layer() -> None:
     assert machine_bound(schedule_of(product("a", "y"), "rv32")).cycles == two
 
 
+@pytest.mark.asks_c
 @fast
 def test_what_needs_nothing_of_each_other_is_still_the_work_of_one_engine() -> None:
     least = machine_bound(schedule_of(side_by_side(), "quad"))
@@ -77,6 +79,7 @@ def test_weights_come_over_links() -> None:
     assert (far.cycles, "udma" in far.limit) == (4 * 256 * 512, True)
 
 
+@pytest.mark.asks_c
 @fast
 def test_without_peak_rates_there_is_no_bound() -> None:
     least = machine_bound(schedule_of(product("y"), "generic"))

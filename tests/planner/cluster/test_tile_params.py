@@ -80,6 +80,7 @@ def depthwise(size: int) -> TileGrid:
     return TileGrid(op, types, ("Y",), (Cut("g", 33, size),))
 
 
+@pytest.mark.asks_c
 def test_the_smaller_tile_needs_more_working_memory() -> None:
     kernel, grid = next(kernel for kernel in KERNELS if kernel.stem == "depthwise_dots"), depthwise(20)
     first, last = (kernel.scratch_bytes(grid.local_op({"g": g}), grid.local_types({"g": g})) for g in (0, 1))
