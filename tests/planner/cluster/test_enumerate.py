@@ -17,7 +17,7 @@ from tilewright.planner.cluster.grids import PARTS, grids
 from tilewright.planner.cluster.layer_cycles import _period
 from tilewright.planner.cluster.layer_homes import homes_of
 from tilewright.planner.cluster.lifetimes import steps_of
-from tilewright.planner.cluster.sketches import MOST_CUTS, most_variants, sketches, written_out
+from tilewright.planner.cluster.sketches import MOST_CUTS, materialise, most_variants, sketches
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.target.settings import Settings
 
@@ -60,7 +60,7 @@ def test_options_take_what_their_sketches_say(made: object, l1: int) -> None:
         for sketch in (s for count in range(3) for s in sketches(layer, count, homes_of(layer), limits)):
             grid = sketch.facts.grid
             params = layer.params_bytes * most_variants(grid)
-            option = written_out(layer, sketch, params, sketch.facts.scratch, limits.memories)
+            option = materialise(layer, sketch, params, sketch.facts.scratch, limits.memories)
             assert (option.bytes, option.prefetch_bytes) == (sketch.bytes, sketch.prefetch_bytes)
             assert option.can_stay_in_flight == sketch.can_stay_in_flight
             assert set(option.grid.cuts) == set(grid.cuts)

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from tilewright.ir.graph import Graph, Node
 from tilewright.planner.cluster.grids import smallest_grid
 from tilewright.planner.cluster.layer_homes import Homes, homes_of
-from tilewright.planner.cluster.sketches import Sketch, all_sketches, holds_tiles, written_out
+from tilewright.planner.cluster.sketches import TilingCandidate, all_sketches, holds_tiles, materialise
 from tilewright.planner.cluster.tile_params import kinds, most_scratch
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
 from tilewright.planner.cluster.untiled_options import can_be_copied_by_dma, dma_copy, in_l2, is_in_place
@@ -40,7 +40,7 @@ def layer_of(
 def options(layer: Layer, limits: Limits) -> list[TilingOption]:
     """The options worth considering: none is both larger and slower than another with the same homes."""
     homes = homes_of(layer)
-    found: dict[Homes, list[TilingOption | Sketch]] = {home: [] for home in homes}
+    found: dict[Homes, list[TilingOption | TilingCandidate]] = {home: [] for home in homes}
     for home, one in _considered(layer, homes, limits):
         found[home].append(one)
     settle = _Settling(layer, limits)
@@ -53,7 +53,9 @@ def has_options(layer: Layer, limits: Limits) -> bool:
     return any(settle(one) for _, one in _considered(layer, homes_of(layer), limits))
 
 
-def _considered(layer: Layer, homes: Sequence[Homes], limits: Limits) -> Iterator[tuple[Homes, TilingOption | Sketch]]:
+def _considered(
+    layer: Layer, homes: Sequence[Homes], limits: Limits
+) -> Iterator[tuple[Homes, TilingOption | TilingCandidate]]:
     whole = layer.whole
     # Kernels see their operands whole and dense where they lie, which cores must reach.
     if not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside):
@@ -74,13 +76,13 @@ class _Settling:
         self.layer, self.limits = layer, limits
         self.known: dict[tuple[Cut, ...], tuple[int, int]] = {}
 
-    def __call__(self, sketch: TilingOption | Sketch) -> TilingOption | None:
+    def __call__(self, sketch: TilingOption | TilingCandidate) -> TilingOption | None:
         if isinstance(sketch, TilingOption):
             return sketch
         structs, scratch = self.needs(sketch.facts.grid)
         if not structs:
             return None
-        exact = written_out(self.layer, sketch, self.layer.params_bytes * structs, scratch, self.limits.memories)
+        exact = materialise(self.layer, sketch, self.layer.params_bytes * structs, scratch, self.limits.memories)
         return exact if exact.bytes <= self.limits.l1_bytes else None
 
     def needs(self, grid: TileGrid) -> tuple[int, int]:

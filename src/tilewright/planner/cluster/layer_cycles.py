@@ -19,7 +19,7 @@ from tilewright.tiling.dma_shapes import cost
 from tilewright.tiling.tiles import Cut, TileGrid
 
 
-class Part(NamedTuple):
+class OperandTile(NamedTuple):
     """What a grid makes of an operand or result, wherever it lives."""
 
     name: str
@@ -46,11 +46,11 @@ class Order(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class GridInfo:
     """What is true of a grid, whichever of its loops is the outer one."""
 
     grid: TileGrid
-    parts: tuple[Part, ...]
+    parts: tuple[OperandTile, ...]
     scratch: int
     timeline: CycleEstimate
     """What the kernel's calls take."""
@@ -74,18 +74,18 @@ class Facts:
         return tuple(found.values())
 
 
-class Parts:
+class OperandTiles:
     """Of a layer's operands and results, for any of its grids: each depends only on the cuts of its own loops."""
 
     def __init__(self, layer: Layer) -> None:
         self.tensors = {**layer.node.operands(), **layer.node.results()}
         self.names = tuple(layer.types)
-        self.known: dict[object, Part] = {}
+        self.known: dict[object, OperandTile] = {}
 
-    def of(self, grid: TileGrid) -> tuple[Part, ...]:
+    def of(self, grid: TileGrid) -> tuple[OperandTile, ...]:
         return tuple([self._one(grid, name) for name in self.names])
 
-    def _one(self, grid: TileGrid, name: str) -> Part:
+    def _one(self, grid: TileGrid, name: str) -> OperandTile:
         loops = grid.geometry.loops[name]
         key = name, tuple([(cut.loop, cut.size) for cut in grid.cuts if cut.loop in loops]), not grid.cuts
         if key not in self.known:
@@ -93,18 +93,18 @@ class Parts:
         return self.known[key]
 
 
-def facts_of(layer: Layer, grid: TileGrid, parts: tuple[Part, ...], limits: Limits) -> Facts:
+def grid_info(layer: Layer, grid: TileGrid, parts: tuple[OperandTile, ...], limits: Limits) -> GridInfo:
     scratch = scratch_of(layer.kernel, grid, {cut.loop: 0 for cut in grid.cuts})
     estimate = grid_cycles(limits.costs, layer.kernel, grid, limits.cores)
     takes_turns = not (layer.kernel.cooperative or layer.kernel.offloaded)
     workers = min(limits.cores, grid.tiles)
     busiest = busiest_core_cycles(limits.costs, layer.kernel, grid, workers) if takes_turns else 0.0
-    return Facts(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel), busiest)
+    return GridInfo(grid, parts, scratch, estimate, cold_cycles(limits.costs, layer.kernel), busiest)
 
 
-def _part(grid: TileGrid, name: str, tensor: str) -> Part:
+def _part(grid: TileGrid, name: str, tensor: str) -> OperandTile:
     commands, runs, size = cost(grid, name)
-    return Part(name, tensor, size, grid.is_contiguous(name), bool(grid.loops_of(name)), commands, runs)
+    return OperandTile(name, tensor, size, grid.is_contiguous(name), bool(grid.loops_of(name)), commands, runs)
 
 
 def _period(cuts: Sequence[Cut], loops: frozenset[str]) -> int:
@@ -117,13 +117,13 @@ class Stream(NamedTuple):
 
     position: int
     """Among all of the layer's."""
-    part: Part
+    part: OperandTile
     is_result: bool
     is_ready: bool
     l3: bool
 
 
-class Manner(NamedTuple):
+class ExecMode(NamedTuple):
     """How the tiles of a layer are worked on."""
 
     kernel: Kernel
@@ -135,7 +135,7 @@ class Manner(NamedTuple):
 
 
 def predicted(
-    facts: Facts, streams: Sequence[Stream], periods: Sequence[int], manner: Manner, limits: Limits
+    facts: GridInfo, streams: Sequence[Stream], periods: Sequence[int], manner: ExecMode, limits: Limits
 ) -> tuple[float, float]:
     """Cycles of the kernel's calls, and of the whole layer."""
     costs, dma, tiles, workers = limits.costs, limits.memories.dma, facts.tiles, manner.workers
@@ -174,7 +174,7 @@ def predicted(
     return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
 
 
-def _waits(manner: Manner, tiles: int, costs: Costs, ends: tuple[float, float], moved: tuple[float, float]) -> float:
+def _waits(manner: ExecMode, tiles: int, costs: Costs, ends: tuple[float, float], moved: tuple[float, float]) -> float:
     """Latencies of what is loaded and stored: of the first and the last tile, or of all of them. Cores with tiles of
     their own wait at each, with two buffers too."""
     rounds = -(-tiles // manner.workers)
@@ -189,7 +189,7 @@ def _asked(tiles: int, streams: Sequence[Stream], periods: Sequence[int]) -> int
     return tiles * len({stream.is_result for stream in streams if stream.is_result or periods[stream.position]})
 
 
-def _is_ahead(facts: Facts, streams: Sequence[Stream], manner: Manner) -> bool:
+def _is_ahead(facts: GridInfo, streams: Sequence[Stream], manner: ExecMode) -> bool:
     """Whether jobs are described while the layer before is still at work: nothing else has to be done between."""
     is_moved = any(stream.is_result or not stream.is_ready for stream in streams)
     return manner.kernel.can_preprogram and facts.tiles == 1 and not is_moved
@@ -200,7 +200,7 @@ def _described_ahead(timeline: CycleEstimate) -> CycleEstimate:
 
 
 def _with_l3(
-    tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: Manner, udma: Link | None, total: float
+    tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode, udma: Link | None, total: float
 ) -> float:
     """The same with transfers between L2 and L3: one after the other, and at the same time as all else but for the
     first part and the last, if there are buffers for it."""
@@ -223,7 +223,7 @@ def _l3_rate(stream: Stream, udma: Link) -> float:
     return udma.write if stream.is_result else udma.read
 
 
-def _l3_turns(tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: Manner) -> Iterator[int]:
+def _l3_turns(tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode) -> Iterator[int]:
     """How often a part of each comes or goes."""
     for stream in moving:
         period = periods[stream.position]

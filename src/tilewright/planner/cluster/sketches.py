@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.planner.cluster.grids import grids
-from tilewright.planner.cluster.layer_cycles import Facts, Manner, Order, Part, Parts, Stream, facts_of, predicted
+from tilewright.planner.cluster.layer_cycles import (
+    ExecMode,
+    GridInfo,
+    OperandTile,
+    OperandTiles,
+    Order,
+    Stream,
+    grid_info,
+    predicted,
+)
 from tilewright.planner.cluster.layer_homes import IN_L2, Homes
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
 from tilewright.target.kernel import Kernel
@@ -22,13 +31,13 @@ ENOUGH = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class TilingCandidate:
     """An option before it is written out: what it takes, and what it was made from."""
 
-    facts: Facts
+    facts: GridInfo
     order: Order
     home: Homes
-    manner: Manner
+    manner: ExecMode
     kernel_cycles: float
     cycles: float
     bytes: int
@@ -36,7 +45,7 @@ class Sketch:
     can_stay_in_flight: bool
 
 
-def all_sketches(layer: Layer, homes: Sequence[Homes], limits: Limits) -> Iterator[Sketch]:
+def all_sketches(layer: Layer, homes: Sequence[Homes], limits: Limits) -> Iterator[TilingCandidate]:
     """With more cuts only where fewer leave cores without a tile, or little to choose from."""
     wanted = limits.cores if _mode(layer.kernel) == "per_core" else 1
     for count in range(MOST_CUTS + 1):
@@ -49,16 +58,16 @@ def all_sketches(layer: Layer, homes: Sequence[Homes], limits: Limits) -> Iterat
             break
 
 
-def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -> Iterator[Sketch]:
+def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -> Iterator[TilingCandidate]:
     """Of every grid with so many cuts and of every choice of homes, those that fit L1 but for parameter structs: how
     many there are of these is known only when it is settled."""
-    closest, known = Homes(layer.movable), Parts(layer)
+    closest, known = Homes(layer.movable), OperandTiles(layer)
     for grid in grids(layer, count):
         parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
         if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.l1)) > limits.l1_bytes:
             continue
-        facts = facts_of(layer, grid, parts, limits)
+        facts = grid_info(layer, grid, parts, limits)
         for home in homes:
             streams = _streams(layer, parts, home)
             for double in _bufferings(single.mode, facts.tiles, home, limits):
@@ -71,15 +80,15 @@ def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -
 
 def holds_tiles(layer: Layer, grid: TileGrid, limits: Limits) -> bool:
     """Whether L1 holds tiles of a grid, with one buffer for each operand and activations in L2."""
-    parts = Parts(layer).of(grid)
-    facts, manner = facts_of(layer, grid, parts, limits), _manner(layer, grid, False, limits)
+    parts = OperandTiles(layer).of(grid)
+    facts, manner = grid_info(layer, grid, parts, limits), _manner(layer, grid, False, limits)
     found = _sketch(layer, facts, IN_L2, _streams(layer, parts, IN_L2), manner, limits)
     return found is not None and found.bytes <= limits.l1_bytes
 
 
 def _sketch(
-    layer: Layer, facts: Facts, home: Homes, streams: Sequence[Stream], manner: Manner, limits: Limits
-) -> Sketch | None:
+    layer: Layer, facts: GridInfo, home: Homes, streams: Sequence[Stream], manner: ExecMode, limits: Limits
+) -> TilingCandidate | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
     l1 = limits.memories.l1
     scratch = l1.whole(facts.scratch) * _scratches(manner)
@@ -94,10 +103,10 @@ def _sketch(
     params = l1.whole(layer.params_bytes * most_variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = prefetched + params + later + scratch
-    return Sketch(facts, order, home, manner, computing, cycles, needed, prefetched + params, stays)
+    return TilingCandidate(facts, order, home, manner, computing, cycles, needed, prefetched + params, stays)
 
 
-def _is_rare(facts: Facts, order: Order, name: str) -> bool:
+def _is_rare(facts: GridInfo, order: Order, name: str) -> bool:
     """Whether an operand stays for more than one tile."""
     return any(part.name == name and period > 1 for part, period in zip(facts.parts, order.periods, strict=True))
 
@@ -118,25 +127,25 @@ def _held(layer: Layer, streams: Sequence[Stream]) -> list[str]:
     ]
 
 
-def _manner(layer: Layer, grid: TileGrid, double: bool, limits: Limits) -> Manner:
+def _manner(layer: Layer, grid: TileGrid, double: bool, limits: Limits) -> ExecMode:
     mode = _mode(layer.kernel)
-    return Manner(layer.kernel, mode, double, min(limits.cores, grid.tiles) if mode == "per_core" else 1)
+    return ExecMode(layer.kernel, mode, double, min(limits.cores, grid.tiles) if mode == "per_core" else 1)
 
 
 def _mode(kernel: Kernel) -> str:
     return "offload" if kernel.offloaded else "cooperative" if kernel.cooperative else "per_core"
 
 
-def _scratches(manner: Manner) -> int:
+def _scratches(manner: ExecMode) -> int:
     """Working memories: what an accelerator reads and cores finish must not be written over by the next tile."""
     return 2 if manner.kernel.offloaded and manner.double else manner.workers
 
 
-def _is_streamed(layer: Layer, part: Part, home: Homes) -> bool:
+def _is_streamed(layer: Layer, part: OperandTile, home: Homes) -> bool:
     return part.name not in layer.kernel.resident and not (layer.owners[part.name] in home.l1 and part.contiguous)
 
 
-def _streams(layer: Layer, parts: Sequence[Part], home: Homes) -> list[Stream]:
+def _streams(layer: Layer, parts: Sequence[OperandTile], home: Homes) -> list[Stream]:
     return [
         Stream(
             position, part, part.name in layer.result_set, part.name in layer.ready, layer.owners[part.name] in home.l3
@@ -146,13 +155,13 @@ def _streams(layer: Layer, parts: Sequence[Part], home: Homes) -> list[Stream]:
     ]
 
 
-def _buffers(is_ready: bool, part: Part, manner: Manner) -> int:
+def _buffers(is_ready: bool, part: OperandTile, manner: ExecMode) -> int:
     # What is ready and all tiles share is fetched once for all cores.
     own = manner.workers if part.moves or not is_ready else 1
     return 2 * own if manner.double and part.moves and part.name != manner.held else own
 
 
-def _streamed_bytes(streams: Sequence[Stream], manner: Manner, l1: Memory) -> tuple[int, int]:
+def _streamed_bytes(streams: Sequence[Stream], manner: ExecMode, l1: Memory) -> tuple[int, int]:
     """Bytes of buffers that may be prefetched, before the layer's turn, and of the others."""
     prefetched = later = 0
     for _, part, _, is_ready, _ in streams:
@@ -166,7 +175,7 @@ def most_variants(grid: TileGrid) -> int:
     return math.prod(min(cut.count, 3) for cut in grid.cuts)
 
 
-def written_out(layer: Layer, sketch: Sketch, params: int, scratch: int, memories: Hierarchy) -> TilingOption:
+def materialise(layer: Layer, sketch: TilingCandidate, params: int, scratch: int, memories: Hierarchy) -> TilingOption:
     facts, home, manner, kernel = sketch.facts, sketch.home, sketch.manner, layer.kernel
     grid = facts.grid.in_tiles(sketch.order.cuts)
     pairs = zip(facts.parts, sketch.order.periods, strict=True)
@@ -179,7 +188,7 @@ def written_out(layer: Layer, sketch: Sketch, params: int, scratch: int, memorie
     )  # fmt: skip
 
 
-def _operand(layer: Layer, part: Part, period: int, home: Homes, manner: Manner) -> Operand:
+def _operand(layer: Layer, part: OperandTile, period: int, home: Homes, manner: ExecMode) -> Operand:
     name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.l3
     is_ready = name in layer.ready
     return Operand(
