@@ -161,7 +161,7 @@ REFUSED = {
     "N-EUREKA adds two int8 or two uint8 tensors": summed(NATIVE, ONES, ONES.astype(np.uint8)),
     "one of them negative": summed(replace(NATIVE, mul_a=-3), ONES, ONES),
     "which are not 8-bit factors times a common one": summed(replace(NATIVE, mul_a=1001), ONES, ONES),
-    "halves are rounded to even": summed(
+    "halves are rounded half_even": summed(
         replace(NATIVE, requant=Requant(9, "int8", -128, 127, 3, "half_even")), ONES, ONES
     ),
     "results are clipped to 0 and 100": summed(
