@@ -7,6 +7,7 @@ a row of bytes in that order. Loops along which it is packed are not cut.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -122,12 +123,15 @@ class Packed(Op):
 
 def packed_kind(kind: type[Op]) -> type[Packed]:
     """The subclass for an operator: always the same."""
-    if kind not in _KINDS:
-        _KINDS[kind] = _new_kind(kind)
-    return _KINDS[kind]
+    with _LOCK:
+        if kind not in _KINDS:
+            _KINDS[kind] = _new_kind(kind)
+        return _KINDS[kind]
 
 
 _KINDS: dict[type[Op], type[Packed]] = {}
+_LOCK = threading.Lock()
+"""Two threads that made a subclass each would have operators that are never equal."""
 
 
 def _new_kind(kind: type[Op]) -> type[Packed]:

@@ -123,7 +123,7 @@ class Walk:
 # ---- several processes --------------------------------------------------------------------------------------------
 
 _WORK: list[Any] = []
-"""What a process was started for: graphs and samples are shared with it as they are in memory, not copied."""
+"""Of a process that was started for it: graphs and samples are shared with it as they are in memory, not copied."""
 
 
 def over_samples(
@@ -136,9 +136,9 @@ def over_samples(
     workers = min(processes or os.cpu_count() or 1, 8, max(1, total // FEWEST_TO_SHARE))
     if workers == 1 or "fork" not in multiprocessing.get_all_start_methods():
         return _alone(samples, begin, see, what, progress, step, total)
-    counter = multiprocessing.get_context("fork").Value("i", 0)
-    _WORK[:] = [samples, begin, see, counter]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _undisturbed) as pool:
+    fork = multiprocessing.get_context("fork")
+    counter = fork.Value("i", 0)
+    with ProcessPoolExecutor(workers, fork, _begun, (samples, begin, see, counter)) as pool:
         parts: list[Future[Found]] = [pool.submit(_part, number * step, workers * step) for number in range(workers)]
         try:
             while _are_working(parts):
@@ -147,7 +147,6 @@ def over_samples(
         except BaseException:
             counter.value = STOPPED
             raise
-    _WORK.clear()
     for other in others:
         found.merge(other)
     progress(what, total, total)
@@ -164,8 +163,9 @@ STOPPED = -(2**30)
 """Where so few samples are done, nobody waits for the rest."""
 
 
-def _undisturbed() -> None:
+def _begun(*work: Any) -> None:
     """An interrupt is for the process that waits for the others; it tells them. Nor do they disturb each other."""
+    _WORK[:] = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_thread()
 
