@@ -135,13 +135,14 @@ def made_by_one_program(cases: Sequence[Taken], target: Target) -> list[tuple[Ar
     choices = {node.key: Choice(target.engines[0], kernel, node) for node, kernel in chosen}
     schedule = quickly(make_schedule(allocate(Mapped(graph, target, choices))))
     files, writer = folder.files(schedule, "cases"), ArenaWriter(schedule, "cases")
-    program = BoardProgram(writer, files, None) if target.simulated else HostProgram(schedule, files, writer, None)
+    on_board = target.name == VECTORS
+    program = BoardProgram(writer, files, None) if on_board else HostProgram(schedule, files, writer, None)
     ran = program.run(feeds).outputs
     return [tuple(ran[output] for output in node.outputs) for node in graph.nodes]
 
 
 def made(cases: Sequence[Taken], target: Target) -> list[tuple[Array, ...]]:
-    if not target.simulated or target.name == VECTORS:
+    if target.name in (*HOSTS, VECTORS):
         return made_by_one_program(cases, target)
     groups = [cases[start : start + TOGETHER] for start in range(0, len(cases), TOGETHER)]
     return [one.results for group in groups for one in kernel_bench.measure(group, target, 4, any_cores=True)]
