@@ -16,7 +16,8 @@ from tests.support.models import small
 KILLED = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
-from tilewright import {module}
+from tilewright import pipeline
+from tilewright.planner import planners
 original = {module}.{function}
 def killed(*arguments):
     os.kill(os.getpid(), signal.{signal})
@@ -30,7 +31,7 @@ main(["compile", sys.argv[1], "-o", sys.argv[2]])
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
-    ("module", "function", "written"), [("pipeline", "allocate", False), ("pipeline", "save", True)]
+    ("module", "function", "written"), [("planners", "allocate", False), ("pipeline", "save", True)]
 )
 def test_a_signal_leaves_a_whole_folder_or_none(
     tmp_path: Path, name: str, module: str, function: str, written: bool

@@ -84,8 +84,8 @@ from pathlib import Path
 from tests.support.points_made_up import COMMAND, study
 from tilewright.cli import explore as command
 from tilewright.cli.main import main
-from tilewright.exploring import worker, reading, explore
-slot.COMMAND = COMMAND
+from tilewright.exploring import explore, worker
+worker.COMMAND = COMMAND
 explore.read_study = lambda path: study(Path(path), "waits", axis=tuple(range(1, 21)))
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 main(["explore", *sys.argv[1:]])
