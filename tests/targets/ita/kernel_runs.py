@@ -19,7 +19,7 @@ from tilewright.target.kernel import Kernel
 from tilewright.targets import ita, quad
 
 KERNELS = Path(ita.__file__).parent / "kernels"
-INCLUDES = (KERNELS, KERNELS.parents[2] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")
+INCLUDES = (KERNELS, KERNELS.parents[1] / "cluster" / "kernels", Path(quad.__file__).parent / "kernels")
 TCDM = 0x1000_0000
 VARIABLES = 0x1_D800
 """Where those of the program begin: in front of them is room for operands."""
