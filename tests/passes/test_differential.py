@@ -22,7 +22,7 @@ from tests.support import models, states
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
-from tests.targets.pulp import test_masked_attention, test_masked_shares
+from tests.targets.pulp import test_masked_attention, test_masked_softmax
 from tilewright import pipeline
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
@@ -96,7 +96,7 @@ def compile_all() -> None:
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
-    compiled(iter([test_masked_shares.attention(), test_masked_attention.mixed()]), "siracusa")
+    compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")
 
 
 def short_factors() -> Graph:
