@@ -14,7 +14,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.op import Params
 from tilewright.ir.types import TensorType
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.in_c import InC, SizesInC
+from tilewright.target.in_c import HeadersInC, InC
 from tilewright.targets.generic.sizes import in_c
 
 HEADER = """\
@@ -35,24 +35,24 @@ GIVEN: Params = {
 }
 
 
-def written(folder: Path, text: str) -> SizesInC:
+def written(folder: Path, text: str) -> HeadersInC:
     folder.mkdir(exist_ok=True)
     (folder / "own_sizes.h").write_text(f"#include <stdint.h>\n{text}")
-    return SizesInC(folder)
+    return HeadersInC(folder)
 
 
 def test_parameters_are_what_c_reads(tmp_path: Path) -> None:
-    asked = written(tmp_path, HEADER)("seen", "X", (8,))
+    asked = written(tmp_path, HEADER)("seen", 8)
     wanted = -1 + 30 + (1 << 40) + 3 + 65535 + 2 * 8
     assert asked(GIVEN, {"X": TensorType("int16", (1,))}) == wanted
 
 
 def test_what_is_missing_is_our_fault(tmp_path: Path) -> None:
     sizes = written(tmp_path, HEADER)
-    with pytest.raises(InternalError, match=r"is in no \*_sizes.h"):
+    with pytest.raises(InternalError, match=r"is in no \*_sizes.h or \*_work.h"):
         sizes("unseen")({}, {})
-    with pytest.raises(InternalError, match="is given 1 numbers"):
-        sizes("seen", "", (8,))({}, {})
+    with pytest.raises(InternalError, match="is given 0 numbers"):
+        sizes("seen")({}, {})
 
 
 def test_functions_take_the_structs_of_their_kernels() -> None:
@@ -61,14 +61,14 @@ def test_functions_take_the_structs_of_their_kernels() -> None:
     assert len(asked) > 10
     for function, struct in asked:
         assert function.struct == struct, function.name
-        function.sizes.function(function.name)
-        assert len(function.element_bytes) + len(function.numbers) == function.sizes.find(function.name).more
+        function.headers.function(function.name)
+        function.arguments({}, None)
 
 
 FORMULA = "{ return 4 * tw_panel_elements(p); }"
 
 
-def largest_scratch(asked: SizesInC, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+def largest_scratch(asked: HeadersInC, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Bytes of working memory of the network's convolution, and of its arena, where the planner asks these."""
     monkeypatch.setattr(in_c, "__dict__", {"folders": asked.folders})
     schedule = tw.compile(residual(), target="generic").compiled.schedule
@@ -78,13 +78,13 @@ def largest_scratch(asked: SizesInC, monkeypatch: pytest.MonkeyPatch) -> tuple[i
 
 
 def test_a_formula_that_is_changed_in_c_is_planned_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bytes_before, arena_before = largest_scratch(SizesInC(*in_c.folders), monkeypatch)
+    bytes_before, arena_before = largest_scratch(HeadersInC(*in_c.folders), monkeypatch)
     folder = tmp_path / "kernels"
     shutil.copytree(in_c.folders[0], folder)
     header = folder / "conv_sizes.h"
     text = header.read_text()
     assert text.count(FORMULA) == 1
     header.write_text(text.replace(FORMULA, FORMULA.replace("4 *", "7 * 4 *")))
-    bytes_after, arena_after = largest_scratch(SizesInC(folder), monkeypatch)
+    bytes_after, arena_after = largest_scratch(HeadersInC(folder), monkeypatch)
     assert bytes_after == 7 * bytes_before > 0
     assert arena_after >= arena_before + 6 * bytes_before

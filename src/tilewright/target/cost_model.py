@@ -93,6 +93,8 @@ def predict(coefficients: Sequence[float], found: Sequence[float]) -> float:
 
 def features(kernel: Kernel, op: Op, types: Types, work: Work, cores: int) -> tuple[float, ...]:
     """What the cycles of a call are a weighted sum of."""
+    if kernel.work is not None and work.extents:
+        return kernel.work.units(kernel.params, op, types, work.extents, cores)
     if kernel.features is not None and work.extents:
         return kernel.features(op, types, work.extents, cores)
     return plain_features(kernel, op, types, work, cores)

@@ -11,7 +11,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import roundings_of
 from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array
-from tilewright.target.in_c import InC
+from tilewright.target.in_c import InC, WorkInC
 from tilewright.target.params import Types as Types
 from tilewright.target.params import params_of
 
@@ -95,7 +95,9 @@ class Kernel:
     stack: int = 0
     """Bytes of stack that a call needs; 0 where the target's table of measured stacks says it."""
     features: Features | None = None
-    """What the cycles of a call grow with; by default rows, points of the loop nest and elements of the results."""
+    work: WorkInC | None = None
+    """What says the units of work that the cycles of a call are a weighted sum of: a function in C beside it. Without
+    one they are rows, points of the loop nest and elements of the results."""
     activations: tuple[type[Op], ...] = ()
     """Those that it applies to its results where the operator has one."""
     header: str = ""

@@ -2,79 +2,65 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import cast
 
-from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
 from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import pair
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m import halves_samples
 from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
 from tilewright.targets.cortex_m.paired import ELEMENTS, WIDE, PairedConv, paired_conv
-from tilewright.targets.cortex_m.paired_features import (
-    conv_features,
-    halves_features,
-    product_features,
-    window_features,
-)
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
-from tilewright.targets.cortex_m.paired_sizes import (
-    band_bytes,
-    halves_band,
-    halves_rows,
-    is_flat,
-    panel_bytes,
-    rows_at_a_time,
-    window_band,
-    window_rows,
-)
-from tilewright.targets.cortex_m.windows import WindowConv, window_conv
+from tilewright.targets.cortex_m.sizes import pairs_in_c
+from tilewright.targets.cortex_m.windows import TWO_ROWS, WindowConv, window_conv
 from tilewright.targets.generic.linear import TOTALS, in_place_of_planes
 from tilewright.targets.microcontroller import linear
-from tilewright.targets.microcontroller.features import PIXELS, ROWS, WORD
 
 Paired = PairedConv | PairedMatMul
+PIXELS = 4
+"""TW_PANEL_PIXELS in C."""
+RESULTS_AT_A_TIME = 2560
+"""Bytes of a depthwise convolution's results: the band of their rows is copied."""
 
 
-def conv_params(op: Op, types: Types) -> Params:
-    fields = params_of(op, types)
-    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": rows_at_a_time(op, types)}}
+# ---- rows of results from one band ----------------------------------------------------------------------------------
 
 
-def conv_scratch(op: Op, types: Types) -> int:
-    """The panel; behind it the offsets of taps and the band."""
-    found = instance(op, PairedConv)
-    taps = found.taps({"X": types["X"].shape})
-    if is_flat(found):
-        return panel_bytes(taps) // (1 if math.prod(types["Y"].shape[2:]) >= PIXELS else PIXELS)
-    return panel_bytes(taps) + WORD * taps + band_bytes(found, types)
+def rows_at_a_time(types: Types) -> int:
+    """Several, where rows have pixels left over that are multiplied one by one."""
+    height, width = pair(types["Y"].shape[2:] or (1, 1))
+    return min(height, {1: PIXELS, 2: PIXELS // 2}.get(width % PIXELS, 1))
 
 
-def product_scratch(op: Op, types: Types) -> int:
-    """The panel, and results of some rows before they are put in order."""
-    inner, columns = types["A"].shape[-1], instance(op, PairedMatMul).columns
-    has_rows = types["A"].elements >= ROWS * inner
-    return panel_bytes(inner) + ROWS * columns * BYTES[types["Y"].dtype] if has_rows else WORD * (-(-inner // 2))
+def window_rows(types: Types) -> int:
+    """Whole images, or an even number."""
+    height, width = types["Y"].shape[2:]
+    return min(height, max(TWO_ROWS, RESULTS_AT_A_TIME // max(width, 1) // TWO_ROWS * TWO_ROWS))
 
 
-def window_params(op: Op, types: Types) -> Params:
-    fields = params_of(op, types)
-    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": window_rows(op, types)}}
+def halves_rows(types: Types) -> int:
+    """Of 16-bit results."""
+    height, width = pair(types["Y"].shape[2:])
+    return max(1, min(height, RESULTS_AT_A_TIME // BYTES[WIDE] // max(width, 1)))
 
 
-def halves_params(op: Op, types: Types) -> Params:
-    fields = params_of(op, types)
-    return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": halves_rows(types)}}
+def chunked(rows: Callable[[Types], int]) -> Callable[[Op, Types], Params]:
+    """The fields of a convolution in pairs with so many rows of results at a time."""
+
+    def params(op: Op, types: Types) -> Params:
+        fields = params_of(op, types)
+        return {**fields, "conv": {**cast(Params, fields["conv"]), "chunk": rows(types)}}
+
+    return params
 
 
-def halves_scratch(op: Op, types: Types) -> int:
-    """The band, which is read by words."""
-    return BYTES[WIDE] * halves_band(op, types) + 2 * WORD
+# ---- kernels --------------------------------------------------------------------------------------------------------
 
 
 def forms(graph: Graph, node: Node) -> list[Offer]:
@@ -92,32 +78,31 @@ def not_joined(op: Op, types: Types) -> str | None:
     return None if cast(Paired, op).way.is_apart else "pairs of its filters share accumulators"
 
 
-CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}
-PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}
+CONV = "X W:int8 -> Y", {"X": ELEMENTS, "Y": TOTALS}, chunked(rows_at_a_time), pairs_in_c("tw_conv_pairs_scratch")
+PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}, params_of, pairs_in_c("tw_matmul_pairs_scratch")
+CONV_WORK = pairs_in_c.work("tw_conv_pairs_work")
 
 KERNELS = (
+    Kernel(PairedConv, "conv_pairs.c", *CONV, unsupported_reason=not_apart, work=CONV_WORK),
     Kernel(
-        PairedConv, "conv_pairs.c", *CONV, conv_params, conv_scratch, unsupported_reason=not_apart,
-        features=conv_features,
+        PairedConv, "conv_pairs_apart.c", *CONV, unsupported_reason=not_joined, header="conv_pairs.h", work=CONV_WORK,
+        samples=lambda: halves_samples.conv_samples(paired_conv),
+    ),
+    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, unsupported_reason=not_apart),
+    Kernel(
+        PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, unsupported_reason=not_joined, header="matmul_pairs.h",
+        work=pairs_in_c.work("tw_matmul_pairs_work"), samples=lambda: halves_samples.product_samples(paired_product),
     ),
     Kernel(
-        PairedConv, "conv_pairs_apart.c", *CONV, conv_params, conv_scratch, unsupported_reason=not_joined,
-        header="conv_pairs.h", features=conv_features, samples=lambda: halves_samples.conv_samples(paired_conv),
-    ),
-    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, scratch=product_scratch, unsupported_reason=not_apart),
-    Kernel(
-        PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, scratch=product_scratch, unsupported_reason=not_joined,
-        header="matmul_pairs.h", features=product_features,
-        samples=lambda: halves_samples.product_samples(paired_product),
+        WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, chunked(window_rows),
+        pairs_in_c("tw_depthwise_windows_scratch"), header="conv_pairs.h",
+        in_place=lambda op, types: in_place_of_planes(window_rows(types), types),
+        work=pairs_in_c.work("tw_depthwise_windows_work"),
     ),
     Kernel(
-        WindowConv, "depthwise_windows.c", "X W:int8 -> Y", {"X": NARROW, "Y": NARROW}, window_params,
-        window_band, header="conv_pairs.h",
-        in_place=lambda op, types: in_place_of_planes(window_rows(op, types), types), features=window_features,
-    ),
-    Kernel(
-        HalvesConv, "depthwise_halves.c", "X W:int8 -> Y", {"X": frozenset({WIDE}), "Y": TOTALS}, halves_params,
-        halves_scratch, header="conv_pairs.h", features=halves_features,
+        HalvesConv, "depthwise_halves.c", "X W:int8 -> Y", {"X": frozenset({WIDE}), "Y": TOTALS}, chunked(halves_rows),
+        pairs_in_c("tw_depthwise_halves_scratch"), header="conv_pairs.h",
+        work=pairs_in_c.work("tw_depthwise_halves_work"),
         samples=lambda: halves_samples.depthwise_samples(halves_conv),
         in_place=lambda op, types: in_place_of_planes(halves_rows(types), types),
     ),

@@ -18,6 +18,7 @@ from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it
 from tilewright.target.constant_layer import WIDE
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.cortex_m.sizes import vectors_in_c
 from tilewright.targets.cortex_m.vector_elements import all_fit
 from tilewright.targets.cortex_m.vector_forms import (
     ELEMENTS,
@@ -32,6 +33,7 @@ from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATM
 
 STRIP_BYTES, STRIP_PIXELS = 2048, 16
 """Of windows that are gathered at a time: at least one."""
+WINDOW_BYTES = vectors_in_c("tw_window_bytes")
 PANEL_BYTES, FEWEST_ROWS = 4096, 4
 """Of products of what is computed: columns that are laid out at a time, and rows that they pay for."""
 MACS_PER_BYTE = 4
@@ -62,36 +64,12 @@ def is_flat(op: VectorConv) -> bool:
     return math.prod(op.kernel) == 1 and set(op.conv.strides) == {1} and not any(op.conv.padding)
 
 
-def window_bytes(op: VectorConv, types: Types) -> int:
-    """Of one pixel, as whole vectors."""
-    taps = math.prod(op.kernel) * types["X"].shape[-1] // op.conv.groups
-    return -(-taps // op.vector) * VECTOR
-
-
 def strip_pixels(op: VectorConv, types: Types) -> int:
-    return 0 if is_flat(op) else max(1, min(STRIP_PIXELS, STRIP_BYTES // window_bytes(op, types)))
+    return 0 if is_flat(op) else max(1, min(STRIP_PIXELS, STRIP_BYTES // WINDOW_BYTES(params_of(op, types), types)))
 
 
 def conv_params(op: Op, types: Types) -> Params:
     return {**params_of(op, types), "strip": strip_pixels(instance(op, VectorConv), types)}
-
-
-def conv_scratch(op: Op, types: Types) -> int:
-    """Windows, and what is written behind the last one."""
-    conv = instance(op, VectorConv)
-    return 0 if is_flat(conv) else strip_pixels(conv, types) * window_bytes(conv, types) + VECTOR
-
-
-def nothing(op: Op, types: Types) -> int:
-    """The function has the argument all the same: rows are multiplied where they are."""
-    return 0
-
-
-def depthwise_scratch(op: Op, types: Types) -> int:
-    """Where the taps are, inside and at a border, and a row of zeros."""
-    found = instance(op, VectorDepthwise)
-    taps = math.prod(found.kernel)
-    return 4 * 2 * (taps + taps % 2) + -(-found.filters // found.vector) * VECTOR
 
 
 def panel_columns(op: Op, types: Types) -> int:
@@ -104,12 +82,6 @@ def panel_columns(op: Op, types: Types) -> int:
 
 def product_params(op: Op, types: Types) -> Params:
     return {"product": params_of(op, types), "columns": panel_columns(op, types)}
-
-
-def product_scratch(op: Op, types: Types) -> int:
-    """Starts of totals, a row, and the panel."""
-    vectors, columns = -(-cast(int, params_of(op, types)["inner"]) // VECTOR), panel_columns(op, types)
-    return 4 * columns + VECTOR * vectors * (1 + columns)
 
 
 def product_unsupported(op: Op, types: Types) -> str | None:
@@ -127,15 +99,18 @@ def product_unsupported(op: Op, types: Types) -> str | None:
 
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
 TYPES = {"X": ELEMENTS, "Y": TOTALS}
+CONV_SCRATCH = vectors_in_c("tw_conv_mve_scratch")
 
 KERNELS = (
     Kernel(
-        MatMul, "matmul_mve.c", INTEGER_MATMUL, NARROW_MATMUL, product_params, product_scratch, product_unsupported,
+        MatMul, "matmul_mve.c", INTEGER_MATMUL, NARROW_MATMUL, product_params,
+        vectors_in_c("tw_matmul_mve_scratch"), product_unsupported,
         header="matmul_mve.h",
     ),
+    Kernel(VectorConv, "conv_mve.c", SIGNATURE, TYPES, conv_params, CONV_SCRATCH, header="conv_mve.h"),
+    Kernel(VectorProduct, "conv_mve.c", SIGNATURE, TYPES, scratch=CONV_SCRATCH, header="conv_mve.h"),
     Kernel(
-        VectorConv, "conv_mve.c", SIGNATURE, TYPES, conv_params, conv_scratch, header="conv_mve.h",
+        VectorDepthwise, "depthwise_mve.c", SIGNATURE, TYPES, scratch=vectors_in_c("tw_depthwise_mve_scratch"),
+        header="conv_mve.h",
     ),
-    Kernel(VectorProduct, "conv_mve.c", SIGNATURE, TYPES, scratch=nothing, header="conv_mve.h"),
-    Kernel(VectorDepthwise, "depthwise_mve.c", SIGNATURE, TYPES, scratch=depthwise_scratch, header="conv_mve.h"),
 )  # fmt: skip

@@ -215,11 +215,11 @@ BEST = (
 KERNELS = (
     *BEST,
     Kernel(
-        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, in_c("tw_depthwise_scratch", "X"), not_depthwise,
+        Conv, "depthwise_f32.c", FLOAT_CONV, {}, depthwise_params, in_c("tw_depthwise_scratch"), not_depthwise,
         header="conv.h", activations=ACTIVATIONS, in_place=depthwise_in_place,
     ),
     Kernel(
-        Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, in_c("tw_depthwise_scratch", "X"),
+        Conv, "depthwise_int8.c", INTEGER_CONV, NARROW_CONV, depthwise_params, in_c("tw_depthwise_scratch"),
         not_depthwise, header="conv.h", in_place=depthwise_in_place,
     ),
     Kernel(
@@ -236,12 +236,12 @@ KERNELS = (
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y", dict.fromkeys("XWBY", FLOAT),
-        scratch=in_c("tw_window_scratch", "X W"), unsupported_reason=channels_last, header="conv.h",
+        scratch=in_c("tw_window_scratch"), unsupported_reason=channels_last, header="conv.h",
         activations=ACTIVATIONS,
     ),
     Kernel(
         Conv, "conv_channels_last.c", "X W B mul:int32 add:int32 -> Y",
-        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=in_c("tw_window_scratch", "X W"),
+        {"X": SUMMED, "W": SUMMED, "B": frozenset({"int32"}), "Y": TOTALS}, scratch=in_c("tw_window_scratch"),
         unsupported_reason=channels_last, header="conv.h",
     ),
     Kernel(

@@ -82,7 +82,7 @@ KERNELS = (
     Kernel(
         QLinearAttention, "qlinearattention.c", "Q K V table:int32 position:int32 -> Y",
         {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER},
-        scratch=in_c("tw_qlinearattention_scratch", "K"), features=attention_features,
+        scratch=in_c("tw_qlinearattention_scratch"), features=attention_features,
     ),
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},

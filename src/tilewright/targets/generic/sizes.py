@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.target.in_c import SizesInC
+from tilewright.target.in_c import HeadersInC
 
 KERNELS = Path(__file__).parent / "kernels"
-in_c = SizesInC(KERNELS)
+in_c = HeadersInC(KERNELS)

@@ -6,17 +6,15 @@ there is padding, and weights have none.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import instance
 from tilewright.ir.affine import whole
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Op
+from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import Packing
@@ -107,13 +105,3 @@ def without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:
     while not inputs[-1]:
         inputs = inputs[:-1]
     return inputs
-
-
-def plain_conv(op: Op) -> Conv:
-    return instance(op, BlockedConv).conv
-
-
-def taps(op: Op, types: Mapping[str, TensorType]) -> int:
-    """Products in a total."""
-    found = instance(op, BlockedConv)
-    return types["X"].shape[1] // found.conv.groups * math.prod(found.kernel)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.target.in_c import InC, SizesInC
+from tilewright.target.in_c import HeadersInC, InC
 from tilewright.targets.generic.sizes import KERNELS
 
 CORES = 8
 """At most; each has working memory of its own."""
 _FOLDER = Path(__file__).parent
-_in_c = SizesInC(_FOLDER / "kernels", _FOLDER.parent / "cluster" / "kernels", KERNELS)
+_in_c = HeadersInC(_FOLDER / "kernels", _FOLDER.parent / "cluster" / "kernels", KERNELS)
 
 
 def in_c(name: str) -> InC:
@@ -20,4 +20,4 @@ def in_c(name: str) -> InC:
 
 def by_cores(name: str) -> InC:
     """A function of the parameters and the number of cores."""
-    return _in_c(name, numbers=(CORES,))
+    return _in_c(name, CORES)

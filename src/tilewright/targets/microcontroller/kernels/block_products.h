@@ -9,13 +9,11 @@
 #include <stdint.h>
 
 #include "always.h"
+#include "filter_block.h"
 
 #ifndef TW_FILTER
 #define TW_FILTER int8_t
 #endif
-
-/* Filters in a block: their weights lie side by side, tap by tap. */
-#define TW_BLOCK 4
 
 /* total += w * x, for each total and its x. */
 #ifdef __riscv_mul

@@ -4,20 +4,12 @@
 #define TW_BYTE_SUMS_H
 
 #include "binary_kernel.h"
+#include "byte_sums_sizes.h"
 #include "requant_row.h"
 
-#define TW_BYTES 256
 /* The smallest byte of each operand: the first entry of its table. */
 #define TW_LEAST_A ((TW_A)-1 < 0 ? -128 : 0)
 #define TW_LEAST_B ((TW_B)-1 < 0 ? -128 : 0)
-/* For fewer sums than this, making the tables takes longer than they save. */
-#define TW_WORTH_TABLES (2 * TW_BYTES)
-
-static inline int32_t tw_sums_of(const tw_binary_params *loops) {
-  int32_t length = 1;
-  for (int32_t axis = 0; axis < loops->rank; axis++) length *= loops->size[axis];
-  return length;
-}
 
 /* The way without tables, by a function of an element of each. */
 #define TW_DEFINE_PLAIN_SUMS(params_kind, sum_of)                                                             \

@@ -147,18 +147,13 @@ static void load_band(const tw_conv_params *p, const TW_X *x, int32_t out_y, int
   }
 }
 
-static int is_flat(const tw_conv_params *p) {
-  return p->kernel_h == 1 && p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->in_h == p->out_h &&
-         p->in_w == p->out_w;
-}
-
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = params;
-  const int32_t channels = p->in_channels, filters = p->out_channels, taps = channels * p->kernel_h * p->kernel_w;
+  const int32_t channels = p->in_channels, filters = p->out_channels, taps = tw_taps(p);
   const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
   const int32_t pitch = tw_band_pitch(p);
-  TW_X *const panel = scratch, *const band = panel + 4 * taps + tw_band_lead(p);
+  TW_X *const panel = scratch, *const band = panel + TW_PANEL_PIXELS * taps + tw_band_lead(p);
   /* Whoever puts filters into blocks makes sure that totals are small. */
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += channels * p->in_h * p->in_w) {
@@ -166,7 +161,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const
     const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
                      add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
                      p->out_h * p->out_w, way};
-    if (is_flat(p)) {
+    if (tw_is_flat(p)) {
       flat(&m, x);
       continue;
     }

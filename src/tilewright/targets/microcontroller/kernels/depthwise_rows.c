@@ -174,7 +174,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *w, const i
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w) {
     for (int32_t out_y = 0; out_y < p->out_h; out_y += p->chunk) {
       const int32_t rows = tw_min(p->chunk, p->out_h - out_y);
-      const int32_t in_rows = (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+      const int32_t in_rows = tw_band_rows(p, rows);
       const int32_t in_y = out_y * p->stride_h - p->pad_top;
       /* Padding of whole images is the same for all channels. */
       if (is_whole && n > 0) {

@@ -8,7 +8,7 @@
 
 #define TW_X TW_A
 
-#include "matmul_blocked.h"
+#include "matmul_blocked_sizes.h"
 
 #include "block_products.h"
 #include "requant_row.h"
@@ -67,7 +67,7 @@ void TW_NAME(const tw_matmul_blocked_params *params, const TW_A *a, const int8_t
   const tw_matmul_blocked_params *const p = params;
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, p->columns, 1);
   int32_t row = 0;
-  for (; row + 4 <= p->rows; row += 4, a += 4 * p->inner, y += 4 * p->columns) {
+  for (; row + TW_PANEL_ROWS <= p->rows; row += TW_PANEL_ROWS, a += TW_PANEL_ROWS * p->inner, y += TW_PANEL_ROWS * p->columns) {
     interleave(a, p->inner, scratch);
     four_rows(p, way, scratch, w, c, mul, add, y);
   }

@@ -10,13 +10,10 @@
 #define TW_X TW_A
 #define TW_FILTER TW_B
 
-#include "matmul.h"
+#include "matmul_blocked_sizes.h"
 
 #include "block_products.h"
 #include "requant_row.h"
-
-/* Of b, interleaved. */
-#define PANEL_BYTES 4096
 
 /* The current matrices, and some columns of b. */
 typedef struct {
@@ -124,23 +121,17 @@ static void on_rows(const product *m, const TW_A *a, int32_t row, int32_t rows) 
   }
 }
 
-/* Whole blocks, as many as the bytes for them hold, but one at least. */
-static int32_t columns_at_a_time(const tw_matmul_params *p) {
-  const int32_t all = (p->columns + TW_BLOCK - 1) & -TW_BLOCK, held = PANEL_BYTES / tw_max(p->inner, 1) & -TW_BLOCK;
-  return tw_max(TW_BLOCK, tw_min(all, held));
-}
-
 void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_matmul_params *const p = params;
-  const int32_t chunk = columns_at_a_time(p);
+  const int32_t chunk = tw_columns_at_a_time(p);
   int32_t *const start = scratch;
   TW_A *const panel = (TW_A *)(start + chunk);
   tw_batch at = {{0}, 0, 0, 0, 0};
   if (tw_batch_is_empty(p)) return;
   do {
     for (int32_t first = 0; first < p->columns; first += chunk) {
-      product m = {p, c ? c + at.c : c, mul, add, y + at.y, (TW_B *)(panel + 4 * p->inner), start, panel, first,
+      product m = {p, c ? c + at.c : c, mul, add, y + at.y, (TW_B *)(panel + TW_PANEL_ROWS * p->inner), start, panel, first,
                    tw_min(chunk, p->columns - first), TW_ANY_WAY};
       prepare_columns(&m, b + at.b);
       int32_t row = 0;

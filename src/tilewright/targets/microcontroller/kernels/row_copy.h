@@ -2,18 +2,7 @@
 #ifndef TW_ROW_COPY_H
 #define TW_ROW_COPY_H
 
-#include "conv.h"
-
-/* Elements of a row that all columns of a result read. */
-static inline int32_t tw_band_width(const tw_conv_params *p) {
-  return (p->out_w - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1;
-}
-
-/* From one row of a band to the next: whole words. */
-static inline int32_t tw_band_pitch(const tw_conv_params *p) { return (tw_band_width(p) + 3) & ~3; }
-
-/* Elements before a band that begins at a word, after which the first element of the image begins at one too. */
-static inline int32_t tw_band_lead(const tw_conv_params *p) { return -p->pad_left & 3; }
+#include "conv_blocked_sizes.h"
 
 static inline void tw_fill(TW_X *to, int32_t count, TW_X value) {
   for (int32_t i = 0; i < count; i++) to[i] = value;

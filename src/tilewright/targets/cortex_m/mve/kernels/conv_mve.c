@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "conv_mve.h"
+#include "conv_mve_sizes.h"
 #include "vectors_mve.h"
 
 /* Windows of some pixels, and where their results go. */

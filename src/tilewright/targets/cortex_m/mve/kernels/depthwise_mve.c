@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "conv_mve.h"
+#include "conv_mve_sizes.h"
 #include "depthwise_layer_mve.h"
 #include "vectors_mve.h"
 
@@ -68,7 +68,7 @@ TW_APART void row_any(const layer *k, const TW_X *x, int32_t top, TW_Y *y) { one
 void TW_NAME(const tw_conv_mve_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
-  const int32_t taps = p->kernel_h * p->kernel_w, channels = p->groups, pairs = (taps + 1) / 2;
+  const int32_t taps = p->kernel_h * p->kernel_w, channels = p->groups, pairs = tw_tap_pairs(p);
   int32_t *const inside = scratch, *const border = inside + 2 * pairs;
   TW_X *const zeros = (TW_X *)(border + 2 * pairs);
   const layer k = {p, w, b, mul, add, taps, pairs, channels, inside, border, zeros,

@@ -13,7 +13,7 @@
 
 #include "dots_mve.h"
 #include "elements_mve.h"
-#include "matmul_mve.h"
+#include "matmul_mve_sizes.h"
 
 #define TW_FLIP(type) ((type)-1 < (type)0 ? 0 : 0x80)
 
@@ -107,7 +107,7 @@ static void one_product(const work *k, int32_t most, const TW_A *a, const TW_B *
 void TW_NAME(const tw_matmul_mve_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_matmul_params *const p = &params->product;
-  const int32_t chunks = (p->inner + TW_VECTOR - 1) / TW_VECTOR;
+  const int32_t chunks = tw_row_vectors(p);
   int32_t *const start = scratch;
   int8_t *const row = (int8_t *)(start + params->columns);
   const work k = {p, mul, add, chunks, p->a_zero - TW_FLIP(TW_A), p->b_zero - TW_FLIP(TW_B), row,

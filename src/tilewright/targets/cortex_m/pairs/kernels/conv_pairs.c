@@ -10,7 +10,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "conv_pairs.h"
+#include "conv_pairs_sizes.h"
 #include "pair_products.h"
 #include "pair_results.h"
 #include "rolled.h"
@@ -192,16 +192,11 @@ static __attribute__((noinline)) void move_rows(const band *b, int32_t from, int
   TW_ROLLED for (; left > 0; left -= 4, x += 4, to += 4) __builtin_memcpy(to, x, 4);
 }
 
-/* Rows of the image that some rows of results read. */
-static int32_t rows_of_band(const tw_conv_params *p, int32_t rows) {
-  return (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
-}
-
 static void by_bands(tw_layer *layer, const tw_conv_pairs_params *params, const band *b, const TW_X *x, TW_Y *y) {
   const tw_conv_params *const p = &params->conv;
   for (int32_t out_y = 0, has = 0; out_y < p->out_h; out_y += p->chunk) {
     const int32_t rows = tw_min(p->chunk, p->out_h - out_y), first = out_y * p->stride_h - p->pad_top;
-    const int32_t wanted = rows_of_band(p, rows);
+    const int32_t wanted = tw_band_rows(p, rows);
     const int32_t kept = tw_max(has - p->chunk * p->stride_h, 0);
     if (kept) move_rows(b, has - kept, kept);
     for (has = kept; has < wanted; has++) {
@@ -216,33 +211,26 @@ static void by_bands(tw_layer *layer, const tw_conv_pairs_params *params, const 
   }
 }
 
-static int is_flat(const tw_conv_pairs_params *params) {
-  const tw_conv_params *const p = &params->conv;
-  return p->kernel_h == 1 && p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->in_h == p->out_h &&
-         p->in_w == p->out_w && !params->image_last;
-}
-
 void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
-  const int32_t taps = p->in_channels * p->kernel_h * p->kernel_w, steps = (taps + 1) / 2;
+  const int32_t taps = tw_taps(p), steps = tw_panel_steps(taps);
   const int32_t pairs = (p->out_channels + 1) / 2, plane = p->out_h * p->out_w, last = params->image_last;
   uint32_t *const panel = scratch;
-  int32_t *const offsets = (int32_t *)(panel + 4 * steps);
-  const int32_t width = tw_band_width(p), pitch = last ? 1 : tw_band_pitch(p);
-  const int32_t row = last ? (width * p->in_channels + 3) & ~3 : pitch * p->in_channels;
+  int32_t *const offsets = (int32_t *)(panel + TW_PANEL_PIXELS * steps);
+  const int32_t pitch = last ? 1 : tw_band_pitch(p), row = tw_pairs_row(params);
   const int has_words = p->dilation_w == 1 && (last || p->in_channels == 1);
   const band b = {(TW_X *)(offsets + taps) + (last ? 0 : tw_band_lead(p)), pitch, row, last ? p->in_channels : 1,
                   offsets, taps, has_words ? p->kernel_w * p->in_channels / 4 : 0};
-  if (!is_flat(params)) {
+  if (!tw_has_no_band(params)) {
     place_taps(p, &b, last);
-    tw_fill_words(b.rows, rows_of_band(p, p->chunk) * row, (TW_X)p->x_zero);
+    tw_fill_words(b.rows, tw_band_rows(p, p->chunk) * row, (TW_X)p->x_zero);
   }
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {
     const int32_t group = n % p->groups;
     tw_layer layer = tw_layer_of(panel, steps, p->out_channels, plane, w + group * pairs * tw_pair_bytes(steps),
                                  params->way);
     TW_Y *const to = y + n * p->out_channels * plane;
-    if (is_flat(params)) {
+    if (tw_has_no_band(params)) {
       flat(&layer, p, x, to);
     } else {
       by_bands(&layer, params, &b, x, to);

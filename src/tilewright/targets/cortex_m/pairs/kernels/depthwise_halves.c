@@ -11,7 +11,7 @@
 #endif
 
 #include "always.h"
-#include "conv_pairs.h"
+#include "conv_pairs_sizes.h"
 #include "requant_row.h"
 #include "row_copy.h"
 #include "ways.h"
@@ -214,16 +214,16 @@ static void load_rows(const tw_conv_params *p, const TW_X *x, int32_t in_y, int3
 void TW_NAME(const tw_conv_pairs_params *params, const TW_X *x, const int8_t *w, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
   const int32_t twos = (p->kernel_w + 1) / 2, filters = p->out_channels, pitch = tw_band_pitch(p);
-  const int32_t words = TW_FILTER_WORDS + p->kernel_h * twos, reach = (p->kernel_h - 1) * p->dilation_h + 1;
+  const int32_t words = TW_FILTER_WORDS + p->kernel_h * twos;
   const int is_whole = p->chunk >= p->out_h;
   TW_X *const band = scratch;
   const row_function windows_on = rows_by(p, params->way);
-  if (is_whole) tw_fill_words(band, ((p->out_h - 1) * p->stride_h + reach) * pitch, (TW_X)p->x_zero);
+  if (is_whole) tw_fill_words(band, tw_band_rows(p, p->out_h) * pitch, (TW_X)p->x_zero);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_h * p->in_w) {
     const int32_t *const first = (const int32_t *)(const void *)w + n % p->groups * filters * words;
     for (int32_t out_y = 0; out_y < p->out_h; out_y += p->chunk) {
       const int32_t rows = tw_min(p->chunk, p->out_h - out_y), in_y = out_y * p->stride_h - p->pad_top;
-      load_rows(p, x, in_y, (rows - 1) * p->stride_h + reach, pitch, band, is_whole);
+      load_rows(p, x, in_y, tw_band_rows(p, rows), pitch, band, is_whole);
       windows all = {first, band, p->dilation_h * pitch, p->kernel_h, twos, p};
       for (int32_t f = 0; f < filters; f++, all.filter += words) {
         TW_Y *const to = y + ((n * filters + f) * p->out_h + out_y) * p->out_w;

@@ -7,7 +7,7 @@
 #endif
 
 #include "always.h"
-#include "conv_pairs.h"
+#include "conv_pairs_sizes.h"
 #include "row_copy.h"
 #include "word_copy.h"
 #include "window_rows.h"
@@ -28,7 +28,7 @@ TW_ALWAYS void on_channel(tw_windows_function windows, tw_windows *all, int32_t 
 static void by_images(const tw_conv_pairs_params *params, const TW_X *x, const int32_t *filters, TW_Y *y, TW_X *band) {
   const tw_conv_params *const p = &params->conv;
   const int32_t pitch = tw_band_pitch(p), plane = p->out_h * p->out_w, in_w = p->in_w, image = p->in_h * in_w;
-  const int32_t in_rows = (p->out_h - 1) * p->stride_h + 3, per_group = p->out_channels;
+  const int32_t in_rows = tw_band_rows(p, p->out_h), per_group = p->out_channels;
   const int32_t rows = tw_min(p->in_h, in_rows - p->pad_top), columns = tw_min(in_w, pitch - p->pad_left);
   const tw_windows_function windows = tw_windows_by(params->way, p->stride_w);
   TW_X *const inside = band + p->pad_top * pitch + p->pad_left;
@@ -54,7 +54,7 @@ static void by_rows(const tw_conv_pairs_params *params, const TW_X *x, const int
       /* Two rows at the least: some may be computed twice. */
       const int32_t first = tw_min(out_y, p->out_h - 2), rows = tw_min(p->chunk, p->out_h - first);
       tw_windows all = {band, pitch, y + first * p->out_w, p->out_w, rows, own};
-      load_rows(p, x, first * p->stride_h - p->pad_top, (rows - 1) * p->stride_h + 3, pitch, band);
+      load_rows(p, x, first * p->stride_h - p->pad_top, tw_band_rows(p, rows), pitch, band);
       on_channel(windows, &all, per_group, plane);
     }
   }

@@ -8,7 +8,7 @@
 
 #define TW_X TW_A
 
-#include "matmul_pairs.h"
+#include "matmul_pairs_sizes.h"
 
 #include "pair_results.h"
 #include "widen.h"
@@ -35,7 +35,7 @@ void TW_NAME(const tw_matmul_pairs_params *params, const TW_A *a, const int8_t *
   const tw_matmul_pairs_params *const p = params;
   const int32_t steps = (p->inner + 1) / 2;
   uint32_t *const panel = scratch;
-  TW_Y *const columns_first = (TW_Y *)(void *)(panel + 4 * steps);
+  TW_Y *const columns_first = (TW_Y *)(void *)(panel + TW_PANEL_ROWS * steps);
   tw_layer layer = tw_layer_of(panel, steps, p->columns, 4, w, p->way);
   int32_t row = 0;
   for (; row + 4 <= p->rows; row += 4, a += 4 * p->inner, y += 4 * p->columns) {

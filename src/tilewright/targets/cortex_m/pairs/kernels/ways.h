@@ -2,10 +2,8 @@
 #ifndef TW_WAYS_H
 #define TW_WAYS_H
 
+#include "result_ways.h"
 #include "type_names.h"
-
-/* How totals become results: TW_BY_TOTALS leaves them in memory as they are. */
-enum { TW_BY_TOTALS, TW_BY_UP, TW_BY_TWICE, TW_BY_HIGH, TW_BY_LOW, TW_BY_ONE, TW_BY_POSITIVE };
 
 /* TW_BY_ONE: shifts of results of the first and of the second filter of a pair. */
 enum { TW_ONE_FIRST_SHIFT = 14, TW_ONE_SECOND_SHIFT = 10 };

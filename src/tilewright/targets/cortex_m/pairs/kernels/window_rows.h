@@ -15,7 +15,6 @@
 /* Of a filter, words: 00 02, 10 12, 20 22, 01 11, the shift and 21; what totals begin with, factor, addend. */
 enum { TW_WINDOW_WORDS = 8 };
 enum { TW_SAME_SHIFT = 10 };
-enum { TW_WINDOWS_OWN, TW_WINDOWS_SAME, TW_WINDOWS_TWICE };
 
 /* A channel's results. The assembly knows the order of the fields. */
 typedef struct {

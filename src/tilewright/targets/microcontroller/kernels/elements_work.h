@@ -1,0 +1,37 @@
+/* Units of work of requantisations and of sums of quantised tensors. */
+#ifndef TW_ELEMENTS_WORK_H
+#define TW_ELEMENTS_WORK_H
+
+#include "byte_sums_sizes.h"
+#include "requantshift.h"
+#include "units_of_work.h"
+
+/* Whether a total becomes a result by the upper word, by a short shift or in two steps. */
+static inline int tw_is_short(const tw_requant *r) {
+  if (TW_IS_TFLITE(r)) return r->rounding == TW_DOUBLE;
+  return r->shift > 32 || r->rounding == TW_HALF_UP;
+}
+
+/* The call; tables, where they are worth it; rows; sums with and without them, the former by the last rounding. */
+static inline int64_t tw_sums_work(const tw_binary_params *loops, const tw_requant *last, double *units) {
+  const int64_t sums = tw_sums_of(loops), rows = loops->rank ? sums / tw_max(loops->size[loops->rank - 1], 1) : 1;
+  const int tables = sums >= TW_WORTH_TABLES, is_short = tw_is_short(last);
+  TW_UNITS(1, tables, rows, sums * (tables && is_short), sums * (tables && !is_short), sums * !tables);
+}
+
+static inline int64_t tw_tfliteadd_bytes_work(const tw_tfliteadd_params *p, double *units) {
+  return tw_sums_work(&p->loops, &p->requant, units);
+}
+
+static inline int64_t tw_requantizedadd_bytes_work(const tw_requantizedadd_params *p, double *units) {
+  return tw_sums_work(&p->loops, &p->out.requant, units);
+}
+
+/* The call; rows of a channel; results of short shifts, and all others. */
+static inline int64_t tw_requantshift_rows_work(const tw_requantshift_params *p, double *units) {
+  const int64_t rows = (int64_t)p->outer * p->requant.channels, results = rows * p->inner;
+  const int near = p->requant.rounding == TW_HALF_UP && p->requant.shift > 0 && p->requant.shift < 32;
+  TW_UNITS(1, rows, results * near, results * !near);
+}
+
+#endif
