@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.targets.pulp.machine import NEUREKA
 from tests.targets.pulp.random_cases import Draw
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
@@ -16,7 +17,6 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case
 from tilewright.target.target import Offer
-from tilewright.targets.hwpe import ENGINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Layer:
 
     @property
     def offer(self) -> Offer:
-        assert ENGINE.offer is not None
-        return ENGINE.offer(self.graph, self.node)
+        assert NEUREKA.offer is not None
+        return NEUREKA.offer(self.graph, self.node)
 
     def cases(self, skew: int = 0) -> list[Case]:
         """The offer with each kernel that takes it."""
         offer = self.offer
         arrays = operands(offer, self.image)
-        tried = [Case(kernel, offer.op, arrays, skew) for kernel in ENGINE.kernels if kernel.op is type(offer.op)]
+        tried = [Case(kernel, offer.op, arrays, skew) for kernel in NEUREKA.kernels if kernel.op is type(offer.op)]
         return [case for case in tried if case.kernel.unsupported_reason(case.op, case.types) is None]
 
 

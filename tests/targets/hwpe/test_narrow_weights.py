@@ -8,16 +8,14 @@ import pytest
 from tests.targets.hwpe.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
 from tests.targets.hwpe.neureka_layers import Layer, offered, operands
 from tests.targets.hwpe.test_neureka import check_cycles
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import CLUSTER, NEUREKA, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.calibration.measuring import case_features
 from tilewright.run.kernel_bench import check
 from tilewright.target.cost_model import predict
-from tilewright.targets.hwpe import ENGINE as NPU
 from tilewright.targets.hwpe.row import NeurekaRow
 from tilewright.tiling.windows import evaluate_tiled
 
-CLUSTER = SIRACUSA.engines[0]
 BITS = (2, 3, 4, 5, 6, 7)
 PACKED = (2, 3, 4)
 any_bits = pytest.mark.parametrize("bits", BITS)
@@ -31,7 +29,7 @@ def drawn(bits: int, count: int) -> list[Layer]:
 def test_forms_mean_what_the_graph_means(bits: int) -> None:
     found = 0
     for one in offered(drawn(bits, 40)):
-        for offer in (*forms_of(NPU, one), *forms_of(CLUSTER, one)):
+        for offer in (*forms_of(NEUREKA, one), *forms_of(CLUSTER, one)):
             arrays = operands(offer, one.image)
             np.testing.assert_array_equal(offer.op.numpy(*arrays), one.expected, str(offer.op))
             found += 1
@@ -41,7 +39,7 @@ def test_forms_mean_what_the_graph_means(bits: int) -> None:
 @any_bits
 def test_tiles_of_forms_are_parts_of_the_whole(bits: int) -> None:
     for seed, one in enumerate(offered(drawn(bits, 12))):
-        for offer in (*forms_of(NPU, one), *forms_of(CLUSTER, one)):
+        for offer in (*forms_of(NEUREKA, one), *forms_of(CLUSTER, one)):
             arrays, draw = operands(offer, one.image), Draw(seed)
             shapes = {name: array.shape for name, array in offer.op.bind(arrays).items()}
             tile = {loop: draw.size(extent) for loop, extent in offer.op.extents(shapes).items()}
@@ -51,7 +49,9 @@ def test_tiles_of_forms_are_parts_of_the_whole(bits: int) -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels_of_the_npu(cores: int) -> None:
-    found = [case for bits in BITS for i, one in enumerate(offered(drawn(bits, 4))) for case in cases(NPU, one, i % 4)]
+    found = [
+        case for bits in BITS for i, one in enumerate(offered(drawn(bits, 4))) for case in cases(NEUREKA, one, i % 4)
+    ]
     assert {type(case.op) for case in found} == {NeurekaRow}
     found = share(found, cores)
     for case, measured in zip(found, check(found, SIRACUSA, cores), strict=True):

@@ -11,7 +11,7 @@ import pytest
 from tests.targets.hwpe.narrow_layers import cases, forms_of
 from tests.targets.hwpe.neureka_layers import Layer, layer, operands
 from tests.targets.hwpe.test_neureka import check_cycles
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import NEUREKA, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright import pipeline
 from tilewright.ir.requant import full_range
@@ -20,7 +20,6 @@ from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.run.kernel_bench import check
 from tilewright.target.settings import Settings
-from tilewright.targets.hwpe import ENGINE as NPU
 from tilewright.targets.hwpe.columns import NeurekaColumns
 from tilewright.targets.hwpe.cycles import job_cycles
 from tilewright.targets.hwpe.linear import NeurekaLinear
@@ -48,7 +47,7 @@ def test_forms_mean_what_the_graph_means() -> None:
     kinds = set()
     for seed in range(40):
         one = drawn(seed)
-        for offer in forms_of(NPU, one):
+        for offer in forms_of(NEUREKA, one):
             np.testing.assert_array_equal(offer.op.numpy(*operands(offer, one.image)), one.expected, str(offer.op))
             kinds.add((type(offer.op), getattr(offer.op, "shared", 1), getattr(offer.op, "rest", 0)))
     assert {(NeurekaColumns, 9, rest) for rest in (0, 4, 8)} < kinds
@@ -58,7 +57,7 @@ def test_forms_mean_what_the_graph_means() -> None:
 def test_tiles_of_forms_are_parts_of_the_whole() -> None:
     for seed in range(20):
         one, draw = drawn(seed), Draw(seed)
-        for offer in forms_of(NPU, one):
+        for offer in forms_of(NEUREKA, one):
             arrays = operands(offer, one.image)
             shapes = {name: array.shape for name, array in offer.op.bind(arrays).items()}
             tile = {loop: draw.size(extent) for loop, extent in offer.op.extents(shapes).items()}
@@ -68,7 +67,7 @@ def test_tiles_of_forms_are_parts_of_the_whole() -> None:
 
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels(cores: int) -> None:
-    found = [case for seed in range(20) for case in cases(NPU, drawn(seed), seed % 4)]
+    found = [case for seed in range(20) for case in cases(NEUREKA, drawn(seed), seed % 4)]
     assert {case.kernel.stem for case in found} >= {"neureka_resident_columns", "neureka_streamed_columns"}
     found = share(found, cores)
     for case, measured in zip(found, check(found, SIRACUSA, cores), strict=True):
@@ -78,10 +77,10 @@ def test_kernels(cores: int) -> None:
 def test_jobs_are_shorter() -> None:
     """A row of 64 takes N-EUREKA half of the time."""
     one = drawn(CHANNELS.index(64))
-    (form,) = forms_of(NPU, one)
+    (form,) = forms_of(NEUREKA, one)
     took = [
         sum(job_cycles(job) for job in case.op.jobs(case.types, resident=True))
-        for case in (one.cases()[0], cases(NPU, one)[0])
+        for case in (one.cases()[0], cases(NEUREKA, one)[0])
         if isinstance(case.op, NeurekaLinear)
     ]
     assert isinstance(form.op, NeurekaColumns)

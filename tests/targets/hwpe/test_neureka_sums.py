@@ -10,7 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.networks import ROOT, needs_networks
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import NEUREKA, SIRACUSA
 from tests.targets.pulp.random_cases import Draw
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph
@@ -21,7 +21,6 @@ from tilewright.passes.numerics.sums import native_sum
 from tilewright.run import kernel_bench
 from tilewright.run.kernel_bench import Case, CasePlaces, check
 from tilewright.target.target import Offer, Target
-from tilewright.targets.hwpe import ENGINE
 from tilewright.targets.hwpe.cycles import job_cycles
 from tilewright.targets.hwpe.encoding import WIDE
 from tilewright.targets.hwpe.sum import NeurekaSum
@@ -55,8 +54,8 @@ def drawn(seed: int) -> tuple[Graph, list[Array]]:
 
 
 def offered(graph: Graph) -> Offer:
-    assert ENGINE.offer is not None
-    return ENGINE.offer(graph, graph.nodes[0])
+    assert NEUREKA.offer is not None
+    return NEUREKA.offer(graph, graph.nodes[0])
 
 
 def operands(graph: Graph, arrays: list[Array]) -> tuple[Offer, list[Array | None]]:
@@ -114,7 +113,7 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, moved: Callable[[CasePlaces], 
     cases = []
     for seed in range(8):
         offer, arrays = operands(*drawn(seed))
-        cases += [Case(kernel, offer.op, arrays) for kernel in ENGINE.kernels if kernel.op is NeurekaSum]
+        cases += [Case(kernel, offer.op, arrays) for kernel in NEUREKA.kernels if kernel.op is NeurekaSum]
     check(cases, SIRACUSA, 8)
 
 
@@ -128,7 +127,7 @@ def test_a_tensor_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(kernel_bench, "_layout", placed)
     offer, arrays = operands(graph, [x, x])
-    check([Case(kernel, offer.op, arrays) for kernel in ENGINE.kernels if kernel.op is NeurekaSum], SIRACUSA, 8)
+    check([Case(kernel, offer.op, arrays) for kernel in NEUREKA.kernels if kernel.op is NeurekaSum], SIRACUSA, 8)
 
 
 @pytest.mark.parametrize("resident", [True, False])
@@ -142,7 +141,7 @@ def test_neighbours_take_what_is_predicted(monkeypatch: pytest.MonkeyPatch, resi
 
     monkeypatch.setattr(kernel_bench, "_layout", placed)
     offer, arrays = operands(*drawn(6))
-    kernels = [one for one in ENGINE.kernels if one.op is NeurekaSum and bool(one.resident) == resident]
+    kernels = [one for one in NEUREKA.kernels if one.op is NeurekaSum and bool(one.resident) == resident]
     (case,) = [Case(kernel, offer.op, arrays) for kernel in kernels]
     (measured,) = check([case], SIRACUSA, 8)
     assert isinstance(offer.op, NeurekaSum)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tilewright.ops.argmax import ArgMax
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp.reductions import KERNELS
 
 KERNEL = next(kernel for kernel in KERNELS if kernel.op is ArgMax)
 

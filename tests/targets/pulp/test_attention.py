@@ -15,9 +15,9 @@ from tilewright.ir.types import Array
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp.attention import KERNELS, upper_half
+from tilewright.targets.pulp.attention import kernels, upper_half
 
-(KERNEL,) = KERNELS
+(KERNEL,) = kernels(SIRACUSA.agents.cores)
 
 
 def case(seed: int) -> Case:

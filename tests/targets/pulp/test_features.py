@@ -44,7 +44,7 @@ def depthwise(height: int, width: int, channels: int) -> tuple[Conv, Types, dict
 def test_every_feature_has_a_coefficient() -> None:
     known, types = SIRACUSA.costs.kernels, types_of(8, 8, 16, 16, 1)
     assert len(conv_features(SAME, types, extents_of(SAME, types), 8)) == len(known["conv_dots"])
-    assert len(depthwise_features(*depthwise(8, 8, 16), 8)) == len(known["depthwise_dots"])
+    assert len(depthwise_features(*depthwise(8, 8, 16), 8, all_cores=8)) == len(known["depthwise_dots"])
     rows = {"X": TensorType("int8", (25, 64)), "Y": TensorType("int8", (1, 64))}
     assert len(column_features(ReduceMax((0,)), rows, {"d0": 25, "d1": 64}, 8)) == len(known["reducemax_columns"])
 
@@ -58,20 +58,21 @@ def test_a_tile_of_one_group_is_a_convolution_without_groups() -> None:
 @pytest.mark.parametrize("size", [(25, 5, 64), (24, 24, 16), (3, 3, 48), (48, 48, 8)])
 def test_planes_are_those_of_the_kernel(size: tuple[int, int, int]) -> None:
     op, types, extents = depthwise(*size)
-    assert planes_of(op, types, extents) == depthwise_planes(op, types)
+    assert planes_of(op, types, extents, 8) == depthwise_planes(op, types, 8)
 
 
 def test_pieces_are_made_for_all_cores_also_where_fewer_compute() -> None:
     op, types, extents = depthwise(8, 8, 16)
     pieces = 8  # four quads of channels in two strips
-    assert [depthwise_features(op, types, extents, cores)[2] for cores in (1, 4, 8)] == [pieces, pieces // 4, 1]
+    found = [depthwise_features(op, types, extents, cores, all_cores=8)[2] for cores in (1, 4, 8)]
+    assert found == [pieces, pieces // 4, 1]
 
 
 def test_requantisation_as_hardware_does_it_is_not_looked_at() -> None:
     op, types, extents = depthwise(8, 8, 16)
     native = replace(op, requant=replace(TO_BYTES, rounding=Rounding.NATIVE))
-    assert depthwise_features(op, types, extents, 8)[3] == 1
-    assert depthwise_features(native, types, extents, 8)[3] == 0
+    assert depthwise_features(op, types, extents, 8, all_cores=8)[3] == 1
+    assert depthwise_features(native, types, extents, 8, all_cores=8)[3] == 0
 
 
 def test_every_strip_beyond_the_image_costs_more() -> None:

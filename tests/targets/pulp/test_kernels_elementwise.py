@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
@@ -31,7 +31,6 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp import dialect, elementwise, linear
 
 Made = tuple[Op, list[Array | None]]
 
@@ -39,7 +38,7 @@ Made = tuple[Op, list[Array | None]]
 def case(source: str, seed: int) -> Case | None:
     """None where the kernel objects."""
     op, arrays = MAKERS[source](Draw(seed))
-    kernel = next(k for k in (*elementwise.KERNELS, *dialect.KERNELS, *linear.KERNELS) if k.source == source)
+    kernel = next(k for k in KERNELS if k.source == source)
     made = Case(kernel, op, arrays, skew=seed % 4)
     return made if kernel.unsupported_reason(op, made.types) is None else None
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp.linear import KERNELS
 
 
 def matmul(seed: int) -> Case:

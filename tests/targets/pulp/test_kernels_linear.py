@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
@@ -13,7 +13,6 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.pulp.linear import KERNELS
 
 
 def kernel(source: str) -> Kernel:

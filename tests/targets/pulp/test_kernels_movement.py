@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
@@ -26,7 +26,6 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp import movement, reductions
 
 Made = tuple[Op, list[Array | None]]
 
@@ -34,7 +33,7 @@ Made = tuple[Op, list[Array | None]]
 def case(source: str, seed: int) -> Case | None:
     """None where the kernel objects."""
     op, arrays = MAKERS[source](Draw(seed))
-    kernel = next(k for k in (*movement.KERNELS, *reductions.KERNELS) if k.source == source and k.op is type(op))
+    kernel = next(k for k in KERNELS if k.source == source and k.op is type(op))
     made = Case(kernel, op, arrays, skew=seed % 4)
     return made if kernel.unsupported_reason(op, made.types) is None else None
 

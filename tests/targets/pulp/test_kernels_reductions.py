@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.types import Array
 from tilewright.ops._windows import reach
@@ -15,10 +15,9 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.run.kernel_bench import Case, check, measure
 from tilewright.target.kernel import Kernel
-from tilewright.targets.pulp import reductions
 
 TOLERANCE = 1e-6
-FLOATS = [kernel for kernel in reductions.KERNELS if kernel.stem.endswith("_floats")]
+FLOATS = [kernel for kernel in KERNELS if kernel.stem.endswith("_floats")]
 REDUCTIONS = [kernel for kernel in FLOATS if kernel.header == "reduce.h"]
 POOLS = {kernel.op: kernel for kernel in FLOATS if kernel.header == "pool.h"}
 

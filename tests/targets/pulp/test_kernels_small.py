@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.pulp.small_products import KERNELS, row_params
+from tilewright.targets.pulp.small_products import row_params
 
 
 def kernel(source: str) -> Kernel:
@@ -120,8 +120,8 @@ def test_unsupported_reasons() -> None:
 
 
 def test_rows_are_parted_where_cores_would_idle() -> None:
-    assert [row_params(16, strips)["parts"] for strips in (1, 2, 3, 8, 64)] == [8, 4, 8, 1, 1]
-    assert row_params(3, 1) == {"parts": 3, "part_rows": 1}
-    assert row_params(9, 1) == {"parts": 5, "part_rows": 2}
-    assert row_params(64, 4, 4) == {"parts": 2, "part_rows": 32}
-    assert row_params(18, 1, 4) == {"parts": 5, "part_rows": 4}
+    assert [row_params(16, strips, 8)["parts"] for strips in (1, 2, 3, 8, 64)] == [8, 4, 8, 1, 1]
+    assert row_params(3, 1, 8) == {"parts": 3, "part_rows": 1}
+    assert row_params(9, 1, 8) == {"parts": 5, "part_rows": 2}
+    assert row_params(64, 4, 8, 4) == {"parts": 2, "part_rows": 32}
+    assert row_params(18, 1, 8, 4) == {"parts": 5, "part_rows": 4}

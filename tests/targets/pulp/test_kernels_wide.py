@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.errors import Refusal
 from tilewright.ir.op import Op
@@ -26,7 +26,7 @@ from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.requant.high_word import HighWord, high_word
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
-from tilewright.targets.pulp import linear, packed, wide_rows
+from tilewright.targets.pulp import packed, wide_rows
 
 Made = tuple[Op, list[Array | None]]
 SEEDS = 60
@@ -167,7 +167,7 @@ def wide_product(source: str, seed: int) -> Case | None:
         mul = (mul & -(2**24)).astype(np.int32)
     shift = 28 + draw.size(8)
     op = MatMul(trans_b=True, a_zero=draw.zero(a.dtype.name), requant=requant(draw, shift, "int16"))
-    kernel = next(kernel for kernel in linear.KERNELS if kernel.source == source)
+    kernel = next(kernel for kernel in KERNELS if kernel.source == source)
     return case(kernel, (op, [a, b, bias, mul]), 0)
 
 

@@ -26,10 +26,10 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.pulp.attention_operator import MaskedAttention
 from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_ATTENTION, FUSE_MASKED_SOFTMAX
-from tilewright.targets.pulp.masked_attention import KERNELS, ROWS_STACK, most_of_row
+from tilewright.targets.pulp.masked_attention import ROWS_STACK, kernels, most_of_row
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
-QUADS, KERNEL = KERNELS
+QUADS, KERNEL = kernels(SIRACUSA.agents.cores)
 
 
 def case(seed: int) -> Case:

@@ -21,11 +21,11 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.run.kernel_bench import Case, check
 from tilewright.targets.pulp.dialect import exponentials
 from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_SOFTMAX
-from tilewright.targets.pulp.masked_softmax import KERNELS
+from tilewright.targets.pulp.masked_softmax import kernels
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax, score_requant
 from tilewright.targets.pulp.score_tables import clipped_scores, course, masks
 
-CLIPPING, TABLES = KERNELS
+CLIPPING, TABLES = kernels(SIRACUSA.agents.cores)
 TO_BYTES = full_range(16, "int8")
 PLAIN_SUM = Scaling(65536, 0, TO_BYTES)
 SOFTMAXES = ((4, 5, 13), (8, 11, 66), (12, 16, 128), (19, 25, 334), (63, 85, 3770), (200, 270, 30_000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilewright.target.target import Engine
 from tilewright.targets.hwpe.kernels import KERNELS
 from tilewright.targets.hwpe.offers import offer
@@ -9,4 +11,8 @@ from tilewright.targets.hwpe.peak import PEAK
 from tilewright.targets.hwpe.sum_kernels import KERNELS as SUM_KERNELS
 from tilewright.targets.hwpe.windowed import windowed_forms
 
-ENGINE = Engine("neureka", (*KERNELS, *SUM_KERNELS), offer, windowed_forms, peak=PEAK)
+
+def neureka(cores: int) -> Engine:
+    """Beside so many cores."""
+    offers, forms = partial(offer, cores=cores), partial(windowed_forms, cores=cores)
+    return Engine("neureka", (*KERNELS, *SUM_KERNELS), offers, forms, peak=PEAK)

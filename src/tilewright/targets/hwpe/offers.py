@@ -26,11 +26,12 @@ from tilewright.targets.hwpe.window_offers import window_offer
 BYTES8 = ("int8", "uint8")
 
 
-def offer(graph: Graph, node: Node) -> Offer:
+def offer(graph: Graph, node: Node, cores: int) -> Offer:
+    """With so many cores that finish what it leaves to them."""
     if isinstance(node.op, Conv):
-        return _conv_offer(graph, node, node.op)
+        return _conv_offer(graph, node, node.op, cores)
     if isinstance(node.op, MatMul):
-        return _matmul_offer(graph, node, node.op)
+        return _matmul_offer(graph, node, node.op, cores)
     if isinstance(node.op, QLinearAdd):
         return sum_offer(graph, node, node.op)
     raise Refusal("N-EUREKA computes convolutions, products with constant matrices and additions of two tensors only")
@@ -39,11 +40,11 @@ def offer(graph: Graph, node: Node) -> Offer:
 # ---- convolutions ---------------------------------------------------------------------------------------------------
 
 
-def _conv_offer(graph: Graph, node: Node, op: Conv) -> Offer:
+def _conv_offer(graph: Graph, node: Node, op: Conv, cores: int) -> Offer:
     sums = _conv_sums(graph, node, op)
     if _is_linear(op, graph.operand_shapes(node)):
-        return _linear_offer(graph, node, node.operands()["X"], sums)
-    return window_offer(graph, node, op, sums)
+        return _linear_offer(graph, node, node.operands()["X"], sums, cores)
+    return window_offer(graph, node, op, sums, cores)
 
 
 def _conv_sums(graph: Graph, node: Node, op: Conv) -> Sums:
@@ -67,10 +68,10 @@ def _is_linear(op: Conv, shapes: Shapes) -> bool:
 # ---- matrix products ------------------------------------------------------------------------------------------------
 
 
-def _matmul_offer(graph: Graph, node: Node, op: MatMul) -> Offer:
+def _matmul_offer(graph: Graph, node: Node, op: MatMul, cores: int) -> Offer:
     sums, heads = _matmul_sums(graph, node, op)
     x = node.operands()["A"]
-    return _linear_offer(graph, node, x, sums) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
+    return _linear_offer(graph, node, x, sums, cores) if heads == 1 else _heads_offer(graph, node, x, sums, heads)
 
 
 def _matmul_sums(graph: Graph, node: Node, op: MatMul) -> tuple[Sums, int]:
@@ -147,12 +148,12 @@ def linear_sums(graph: Graph, node: Node) -> Sums | None:
     return sums if heads == 1 else None
 
 
-def _linear_offer(graph: Graph, node: Node, x: str, sums: Sums) -> Offer:
+def _linear_offer(graph: Graph, node: Node, x: str, sums: Sums, cores: int) -> Offer:
     op, constants = results(sums, NeurekaLinear(sums.bits, sums.offset, sums.dtype), [sums.bias_without([])])
     if math.prod(graph.types[x].shape[:-1]) == 1:
         op, constants = bare(op, constants)
     words = pointwise_words(sums.codes[:, :, 0])
-    return taken(graph, node, x, graph.types[x].shape, sums, op, {"W": words, **constants}).named
+    return taken(graph, node, x, graph.types[x].shape, sums, op, {"W": words, **constants}, cores).named
 
 
 def _constants(graph: Graph, node: Node, image: str, names: tuple[str, ...]) -> dict[str, Array]:

@@ -14,8 +14,6 @@ from tilewright.targets.hwpe.op import BY_NPU, Neureka
 from tilewright.targets.hwpe.results import named
 from tilewright.targets.hwpe.sums import Sums
 
-CORES = 8
-"""That finish results."""
 MOST_CONSTANTS = 1 << 19
 """Bytes of all constants of a network up to which weights are kept in plain bytes besides, in L2."""
 
@@ -29,6 +27,8 @@ class Taken:
     x_type: TensorType
     op: Neureka
     constants: Mapping[str, Array]
+    cores: int
+    """That finish results."""
 
     @property
     def named(self) -> Offer:
@@ -40,18 +40,18 @@ class Taken:
         types = {name: type_of(array) for name, array in self.constants.items()} | {"X": self.x_type}
         (types["Y"],) = self.op.infer(types)
         extents = self.op.extents({name: kind.shape for name, kind in types.items()})
-        found = Variant(type(self.op), True, self.op.made != BY_NPU).cycles(self.op, types, extents, CORES)
+        found = Variant(type(self.op), True, self.op.made != BY_NPU).cycles(self.op, types, extents, self.cores)
         return found.cores + found.submitting + found.engine
 
 
 def taken(
-    graph: Graph, node: Node, x: str, shape: Shape, sums: Sums, op: Neureka, constants: Mapping[str, Array]
-) -> Taken:
+    graph: Graph, node: Node, x: str, shape: Shape, sums: Sums, op: Neureka, constants: Mapping[str, Array], cores: int,
+) -> Taken:  # fmt: skip
     """The layer as it is, or with the requantisation between two lines where that is quicker."""
     kind = TensorType(sums.x_dtype, shape)
-    plain = Taken(node, x, kind, op, constants)
+    plain = Taken(node, x, kind, op, constants, cores)
     found = bracketed(sums, op, constants) if _has_room(graph) else None
-    lines = Taken(node, x, kind, *found) if found is not None else None
+    lines = Taken(node, x, kind, *found, cores) if found is not None else None
     return lines if lines is not None and is_quicker(lines, plain) else plain
 
 

@@ -28,7 +28,7 @@ OPTIMISM = 1.1
 """Gathering takes so many times what is predicted: it shares the DMA and the banks of L1."""
 
 
-def window_offer(graph: Graph, node: Node, conv: Conv, sums: Sums) -> Offer:
+def window_offer(graph: Graph, node: Node, conv: Conv, sums: Sums, cores: int) -> Offer:
     shapes = graph.operand_shapes(node)
     kernel = conv.taps(shapes)
     mode = _mode(conv, kernel, sums)
@@ -39,23 +39,25 @@ def window_offer(graph: Graph, node: Node, conv: Conv, sums: Sums) -> Offer:
     if unsupported_reason and mode == DEPTHWISE:
         raise Refusal(unsupported_reason)
     if unsupported_reason:
-        return _gathered(graph, node, conv, kernel, padding, sums).named
-    windows = _windows(graph, node, conv, kernel, mode, padding, sums)
+        return _gathered(graph, node, conv, kernel, padding, sums, cores).named
+    windows = _windows(graph, node, conv, kernel, mode, padding, sums, cores)
     if mode != DENSE or windows.op.made == BY_NPU:
         return windows.named
-    gathered = _gathered(graph, node, conv, kernel, padding, sums)
+    gathered = _gathered(graph, node, conv, kernel, padding, sums, cores)
     is_faster = OPTIMISM * (COLD + gathered.cycles) < windows.cycles
     return (gathered if is_faster else windows).named
 
 
-def _windows(graph: Graph, node: Node, conv: Conv, kernel: Shape, mode: int, padding: Shape, sums: Sums) -> Taken:
+def _windows(
+    graph: Graph, node: Node, conv: Conv, kernel: Shape, mode: int, padding: Shape, sums: Sums, cores: int
+) -> Taken:
     plain = NeurekaConv(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel, mode=mode,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
     )  # fmt: skip
     thinned = mode != POINTWISE and set(conv.strides) != {1}
     op, constants = results(sums, plain, _biases(plain, sums), thinned)
-    return _taken(graph, node, sums, op, {"W": _words(op, sums), **constants})
+    return _taken(graph, node, sums, op, {"W": _words(op, sums), **constants}, cores)
 
 
 def _mode(conv: Conv, kernel: Shape, sums: Sums) -> int:
@@ -88,11 +90,11 @@ def _unsupported_reason(conv: Conv, kernel: Shape, mode: int, padding: Shape) ->
     return ""
 
 
-def _taken(graph: Graph, node: Node, sums: Sums, op: NeurekaConv, constants: Mapping[str, Array]) -> Taken:
-    return taken(graph, node, node.operands()["X"], graph.operand_shapes(node)["X"], sums, op, constants)
+def _taken(graph: Graph, node: Node, sums: Sums, op: NeurekaConv, constants: Mapping[str, Array], cores: int) -> Taken:
+    return taken(graph, node, node.operands()["X"], graph.operand_shapes(node)["X"], sums, op, constants, cores)
 
 
-def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums) -> Taken:
+def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums, cores: int) -> Taken:
     plain = NeurekaGathered(
         strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
         bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
@@ -100,7 +102,7 @@ def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shap
     op, constants = results(sums, plain, [sums.bias_without([])])
     codes = sums.codes.transpose(0, 2, 1)
     words = pointwise_words(codes.reshape(len(codes), -1))
-    return _taken(graph, node, sums, op, {"W": words, **constants})
+    return _taken(graph, node, sums, op, {"W": words, **constants}, cores)
 
 
 def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:

@@ -34,14 +34,14 @@ LEAST_SAVED = 1024
 """Cycles by which another form for one row has to be faster."""
 MOST_REST = 16
 """Channels that are left to the cores, in whole words."""
-CORES, FINISHED, REST = 8, 17.0, 3.5
+FINISHED, REST = 17.0, 3.5
 """Cycles of one of the cores for a result, and for each word of the rest."""
 BY_ROWS = (1, 0)
 AnyLinear = TypeVar("AnyLinear", bound=NeurekaLinear)
 
 
-def windowed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
-    """Of a node that N-EUREKA takes."""
+def windowed_forms(graph: Graph, node: Node, cores: int) -> Sequence[Offer]:
+    """Of a node that N-EUREKA takes, with so many cores that finish results."""
     rows = math.prod(graph.types[node.inputs[0]].shape[:-1])
     is_narrow = _is_narrow(graph, node)
     if rows > MOST_ROWS or not (is_narrow or rows == 1):
@@ -49,7 +49,7 @@ def windowed_forms(graph: Graph, node: Node) -> Sequence[Offer]:
     sums = linear_sums(graph, node)
     if sums is None:
         return ()
-    forms = _Forms(graph, node, sums)
+    forms = _Forms(graph, node, sums, cores)
     narrow = [forms.by_rows()] if is_narrow and forms.is_narrow() else []
     return (*narrow, *(forms.fastest(not narrow) if rows == 1 else ()))
 
@@ -62,8 +62,8 @@ def _is_narrow(graph: Graph, node: Node) -> bool:
 class _Forms:
     """Of one node."""
 
-    def __init__(self, graph: Graph, node: Node, sums: Sums) -> None:
-        self.graph, self.node, self.sums, self.codes = graph, node, sums, RowCodes(sums)
+    def __init__(self, graph: Graph, node: Node, sums: Sums, cores: int) -> None:
+        self.cores, self.graph, self.node, self.sums, self.codes = cores, graph, node, sums, RowCodes(sums)
         self.x, self.y = graph.types[node.inputs[0]], graph.types[node.key]
         self.channels = self.x.shape[-1]
 
@@ -120,7 +120,7 @@ class _Forms:
         """Of N-EUREKA or of the cores, whoever takes longer."""
         columns = len(self.sums.stored)
         op = NeurekaColumns(self.codes.bits, columns=columns, shared=shared, rest=rest)
-        cores = (FINISHED + REST * rest / 4) * columns / CORES
+        cores = (FINISHED + REST * rest / 4) * columns / self.cores
         return max(float(self._job(op, math.ceil(columns / shared), self._bytes(shared, rest))), cores)
 
     def _job(self, op: NeurekaLinear, filters: int, words: int) -> int:

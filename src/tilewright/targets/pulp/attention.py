@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -12,19 +13,18 @@ from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.elementwise import CORES
 from tilewright.targets.pulp.sizes import by_cores
 
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
 
 
-def params(op: Op, types: Types) -> Params:
+def params(op: Op, types: Types, cores: int) -> Params:
     fused = cast(QLinearAttention, op)
     largest_value = 255 * 255 * types["K"].shape[1]
     score, mix = upper_half(fused.score, largest_product(types)), upper_half(fused.mix, largest_value)
     is_upper = score is not None and mix is not None
     return {
-        "exact": params_of(op, types), "together": together(types), "own_bytes": own_bytes(types),
+        "exact": params_of(op, types), "together": together(types, cores), "own_bytes": own_bytes(types, cores),
         "turns": int(turns(types)), "is_upper": int(is_upper),
         "score": from_zero(score) if score else NOT_UPPER,
         "mix": dict(mix) if mix else NOT_UPPER,
@@ -73,17 +73,17 @@ TOGETHER, ROOM, ROW = 8, 2048, 56
 """TW_TOGETHER: rows that a core takes at a time at most; bytes of scores that it does so for; bytes of own_row."""
 
 
-def together(types: Types) -> int:
+def together(types: Types, cores: int) -> int:
     """Rows that a core takes at a time: as many as it has, but their scores take room."""
     (batch, queries, heads, _), keys = types["Q"].shape, types["K"].shape[1]
-    return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, CORES)))
+    return max(1, min(TOGETHER, ROOM // (4 * keys), up(batch * queries * heads, cores)))
 
 
-def own_bytes(types: Types) -> int:
+def own_bytes(types: Types, cores: int) -> int:
     """For each core some rows of scores, and queries of 16 bits where keys have them."""
     wide = 2 * types["Q"].shape[3] if types["K"].dtype == "int16" else 0
     keys = -(-types["K"].shape[1] // 2) * 8
-    return together(types) * (keys + wide + ROW) + 16
+    return together(types, cores) * (keys + wide + ROW) + 16
 
 
 def turns(types: Types) -> bool:
@@ -107,10 +107,13 @@ def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float,
     return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4, longer
 
 
-KERNELS = (
-    Kernel(
-        QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
-        {"K": frozenset({"int8", "int16"}), "V": NARROW}, params, by_cores("tw_attention_dots_scratch"),
-        unsupported_reason, cooperative=True, unsplit_loops=frozenset("rsde"), features=features,
-    ),
-)  # fmt: skip
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
+            {"K": frozenset({"int8", "int16"}), "V": NARROW}, partial(params, cores=cores),
+            by_cores("tw_attention_dots_scratch", cores), unsupported_reason, cooperative=True,
+            unsplit_loops=frozenset("rsde"), features=features,
+        ),
+    )  # fmt: skip

@@ -17,12 +17,12 @@ LEAST_DOWN = 5
 """Rows of results from which on planes are walked down: TW_LEAST_DOWN of depthwise_down.h."""
 
 
-def planes_of(conv: Conv, types: Types, extents: Extents) -> Planes:
+def planes_of(conv: Conv, types: Types, extents: Extents, cores: int) -> Planes:
     stride, dilation = (values[0] if len(values) > 1 else 1 for values in (conv.strides, conv.dilations))
     before = conv.padding[len(conv.strides) - 1]
     pitch = pitch_of(extents.get("x", 1), conv.strides[-1], extents.get("s", 1), before + row_of(conv, types, extents))
     reach = (extents.get("r", 1) - 1) * dilation + 1
-    return Planes(extents["n"] * up(extents["g"], 4), extents.get("y", 1), stride, reach, pitch)
+    return Planes(extents["n"] * up(extents["g"], 4), extents.get("y", 1), stride, reach, pitch, cores)
 
 
 def row_of(conv: Conv, types: Types, extents: Extents) -> int:
@@ -31,13 +31,13 @@ def row_of(conv: Conv, types: Types, extents: Extents) -> int:
     return types["X"].shape[-2] if width == types["Y"].shape[-2] else width * conv.strides[-1]
 
 
-def depthwise_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+def depthwise_features(op: Op, types: Types, extents: Extents, cores: int, *, all_cores: int) -> tuple[float, ...]:
     """The call, words that planes are filled with; pieces of four channels, those whose requantisation is looked at,
     and of their input four pixels at a time and those left of them; turns of outer loops, pairs of results and results
     alone, and the same of planes that are walked down; where filters are not of three rows the rows and words of taps;
     results that are requantised in 64 bits, and by the high words of products."""
     conv = cast(Conv, op)
-    planes, taps, width = planes_of(conv, types, extents), extents.get("s", 1), extents.get("x", 1)
+    planes, taps, width = planes_of(conv, types, extents, all_cores), extents.get("s", 1), extents.get("x", 1)
     strips = up(planes.height, planes.rows)
     own = up(planes.quads * strips, cores)
     # The last strip may be a short one: a core does not have more than all there is.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CORES = 8
-"""At most; each has working memory of its own, and pieces of work are made for all of them."""
 PLANE_BYTES = 2048
 """Of input rows of four channels at a time, for each core."""
 
@@ -24,6 +22,8 @@ class Planes:
     """Rows of a window, with those that it leaves out."""
     pitch: int
     """Bytes from row to row of a plane."""
+    cores: int
+    """That pieces of work are made for: all that there are, however many of them compute."""
 
     def input_rows(self, rows: int) -> int:
         """That so many rows of results need."""
@@ -32,9 +32,9 @@ class Planes:
     @property
     def rows(self) -> int:
         """Of results at a time: few enough for the planes and for all cores to have some, but not fewer than needed."""
-        counts = range(1, self.height + 1)
-        strips = next((n for n in counts if n * self.quads % CORES == 0 or n * self.quads >= 4 * CORES), self.height)
-        rows = -(-self.height // strips)
+        counted = ((strips, strips * self.quads) for strips in range(1, self.height + 1))
+        fair = (strips for strips, pieces in counted if pieces % self.cores == 0 or pieces >= 4 * self.cores)
+        rows = -(-self.height // next(fair, self.height))
         while rows > 1 and 4 * self.pitch * self.input_rows(rows) > PLANE_BYTES:
             rows -= 1
         return max(rows, 1)

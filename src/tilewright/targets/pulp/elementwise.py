@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 import numpy as np
@@ -69,7 +69,6 @@ MANY = 32
 """Elements for which tables are worth their transfer."""
 PIECE = 64
 """TW_PIECE in C."""
-CORES = 8
 
 
 @dataclass(frozen=True)
@@ -133,12 +132,12 @@ def looked_up(op: Op, types: Types) -> object:
     return found and found.plain
 
 
-def repeated_unsupported(op: Op, types: Types) -> str | None:
+def repeated_unsupported(op: Op, types: Types, cores: int) -> str | None:
     loops = cast("dict[str, tuple[int, ...]]", params_of(op, types)["loops"])
     if loops["stride_a"][-1:] != (1,) or loops["stride_b"] != (0, 1):
         return "it is not its second operand that is repeated as a whole"
-    if types["B"].elements < CORES * PIECE:
-        return f"rows of {types['B'].elements}; {CORES * PIECE} are needed for all cores to have a piece"
+    if types["B"].elements < cores * PIECE:
+        return f"rows of {types['B'].elements}; {cores * PIECE} are needed for all cores to have a piece"
     return tables_unsupported(op, types)
 
 
@@ -229,37 +228,43 @@ def several_scales(op: Op, types: Types) -> str | None:
     return None if types["scale"].elements == 1 else "there is more than one scale"
 
 
-KERNELS = (
-    Kernel(
-        QuantizeLinear, "quantizelinear_products.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
-        unsupported_reason=several_scales, cooperative=True, header="quantizelinear.h",
-    ),
-    Kernel(
-        DequantizeLinear, "dequantizelinear_shared.c", "X scale:float32 zero -> Y:float32",
-        {"X": SHORT, "zero": SHORT}, unsupported_reason=several_scales, cooperative=True, header="dequantizelinear.h",
-    ),
-    Kernel(
-        RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params, by_cores("tw_repeated_scratch"),
-        repeated_unsupported, cooperative=True, features=repeated_features, header="requantizedadd_tables.h",
-    ),
-    Kernel(
-        RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params,
-        unsupported_reason=tables_unsupported, cooperative=True, features=tables_features, planning_key=looked_up,
-    ),
-    Kernel(
-        RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params, unsupported_reason=add_unsupported,
-        roundings=UP_OR_EVEN, cooperative=True, features=binary_features,
-    ),
-    Kernel(
-        QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params, unsupported_reason=product_unsupported,
-        roundings=UP_OR_EVEN, cooperative=True, features=binary_features, planning_key=without_factor,
-    ),
-    Kernel(
-        QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,
-        cooperative=True, features=binary_features,
-    ),
-    Kernel(
-        Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
-        unsupported_reason=several_tables, cooperative=True, header="lookup.h",
-    ),
-)  # fmt: skip
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            QuantizeLinear, "quantizelinear_products.c", "X:float32 scale:float32 zero -> Y",
+            {"zero": NARROW, "Y": NARROW}, unsupported_reason=several_scales, cooperative=True,
+            header="quantizelinear.h",
+        ),
+        Kernel(
+            DequantizeLinear, "dequantizelinear_shared.c", "X scale:float32 zero -> Y:float32",
+            {"X": SHORT, "zero": SHORT}, unsupported_reason=several_scales, cooperative=True,
+            header="dequantizelinear.h",
+        ),
+        Kernel(
+            RequantizedAdd, "requantizedadd_repeated.c", "A B -> Y", BYTES2, tables_params,
+            by_cores("tw_repeated_scratch", cores), partial(repeated_unsupported, cores=cores), cooperative=True,
+            features=repeated_features, header="requantizedadd_tables.h",
+        ),
+        Kernel(
+            RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", BYTES2, tables_params,
+            unsupported_reason=tables_unsupported, cooperative=True, features=tables_features, planning_key=looked_up,
+        ),
+        Kernel(
+            RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", BYTES2, add_params,
+            unsupported_reason=add_unsupported, roundings=UP_OR_EVEN, cooperative=True, features=binary_features,
+        ),
+        Kernel(
+            QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params,
+            unsupported_reason=product_unsupported, roundings=UP_OR_EVEN, cooperative=True, features=binary_features,
+            planning_key=without_factor,
+        ),
+        Kernel(
+            QLinearAdd, "qlinearadd_bytes.c", "A B -> Y", BYTES2, sum_params, unsupported_reason=sum_unsupported,
+            cooperative=True, features=binary_features,
+        ),
+        Kernel(
+            Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
+            unsupported_reason=several_tables, cooperative=True, header="lookup.h",
+        ),
+    )  # fmt: skip

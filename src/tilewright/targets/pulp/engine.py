@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.target.peak import Peak
 from tilewright.target.target import Engine
 from tilewright.targets.generic import target as generic
 from tilewright.targets.pulp import (
@@ -24,25 +25,27 @@ from tilewright.targets.pulp import (
     wide_rows,
 )
 
-KERNELS = (
-    *linear.KERNELS,
-    *argmax_matmul.KERNELS,
-    *packed.KERNELS,
-    *sum_dots.KERNELS,
-    *elementwise.KERNELS,
-    *wide_rows.KERNELS,
-    *tflite_sums.KERNELS,
-    *dialect.KERNELS,
-    *attention.KERNELS,
-    *quantised_softmax.KERNELS,
-    *masked_softmax.KERNELS,
-    *masked_attention.KERNELS,
-    *arithmetic.KERNELS,
-    *functions.KERNELS,
-    *movement.KERNELS,
-    *reductions.KERNELS,
-    *recurrent.KERNELS,
-    *generic.KERNELS,
-)
 
-ENGINE = Engine("cluster", KERNELS, forms=packed.packed_forms)
+def cluster(cores: int, peak: Peak) -> Engine:
+    """Of so many cores, with what one of them does in a cycle at best."""
+    kernels = (
+        *linear.kernels(cores),
+        *argmax_matmul.KERNELS,
+        *packed.KERNELS,
+        *sum_dots.KERNELS,
+        *elementwise.kernels(cores),
+        *wide_rows.KERNELS,
+        *tflite_sums.KERNELS,
+        *dialect.KERNELS,
+        *attention.kernels(cores),
+        *quantised_softmax.KERNELS,
+        *masked_softmax.kernels(cores),
+        *masked_attention.kernels(cores),
+        *arithmetic.KERNELS,
+        *functions.KERNELS,
+        *movement.KERNELS,
+        *reductions.kernels(cores),
+        *recurrent.KERNELS,
+        *generic.KERNELS,
+    )
+    return Engine("cluster", kernels, forms=packed.packed_forms, peak=peak)

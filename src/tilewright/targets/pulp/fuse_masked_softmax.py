@@ -16,9 +16,8 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.targets.pulp import masked_attention, masked_softmax
 from tilewright.targets.pulp.attention_operator import MaskedAttention
-from tilewright.targets.pulp.masked_attention import KERNELS as ATTENTION
-from tilewright.targets.pulp.masked_softmax import KERNELS
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 
@@ -55,7 +54,7 @@ def _shares(graph: Graph, node: Node) -> tuple[MaskedSoftmax, list[str]] | None:
     inputs = [*product.inputs[:2], masking.inputs[1]]
     types = {name: graph.types[tensor] for name, tensor in zip("ABM", inputs, strict=True)}
     types["Y"] = graph.types[node.key]
-    return None if all(kernel.unsupported_reason(op, types) for kernel in KERNELS) else (op, inputs)
+    return None if all(reason(op, types) for reason in masked_softmax.REASONS) else (op, inputs)
 
 
 def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | None:
@@ -75,7 +74,7 @@ def _attention(graph: Graph, node: Node) -> tuple[MaskedAttention, list[str]] | 
     types["Y"] = graph.types[node.key]
     if types["V"].dtype != "int8" or types["V"].shape[:-1] != types["B"].shape[:-1]:
         return None
-    return None if all(kernel.unsupported_reason(op, types) for kernel in ATTENTION) else (op, inputs)
+    return None if all(reason(op, types) for reason in masked_attention.REASONS) else (op, inputs)
 
 
 def _made_by(graph: Graph, node: Node, kind: type) -> Node | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -30,7 +31,7 @@ from tilewright.targets.pulp.product_features import (
     product_features,
 )
 from tilewright.targets.pulp.sizes import by_cores, in_c
-from tilewright.targets.pulp.small_products import KERNELS as SMALL_PRODUCTS
+from tilewright.targets.pulp.small_products import kernels as small_products
 
 BYTE_OR_TOTAL = frozenset({"int8", "uint8", "int32"})
 PRODUCTS = BYTE_OR_TOTAL | {"int16"}
@@ -100,15 +101,15 @@ def conv_dots_unsupported(op: Op, types: Types) -> str | None:
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
 
 
-def depthwise_planes(op: Op, types: Types) -> Planes:
+def depthwise_planes(op: Op, types: Types, cores: int) -> Planes:
     p = cast("dict[str, int]", params_of(op, types))
     quads, reach = p["batch"] * -(-p["groups"] // 4), (p["kernel_h"] - 1) * p["dilation_h"] + 1
     pitch = pitch_of(p["out_w"], p["stride_w"], p["kernel_w"], p["pad_left"] + p["in_w"])
-    return Planes(quads, p["out_h"], p["stride_h"], reach, pitch)
+    return Planes(quads, p["out_h"], p["stride_h"], reach, pitch, cores)
 
 
-def depthwise_params(op: Op, types: Types) -> Params:
-    return {**params_of(op, types), "chunk": depthwise_planes(op, types).rows}
+def depthwise_params(op: Op, types: Types, cores: int) -> Params:
+    return {**params_of(op, types), "chunk": depthwise_planes(op, types, cores).rows}
 
 
 def depthwise_unsupported(op: Op, types: Types) -> str | None:
@@ -146,47 +147,51 @@ def float_conv_unsupported(op: Op, types: Types) -> str | None:
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
-KERNELS = (
-    Kernel(
-        Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, depthwise_params, by_cores("tw_depthwise_dots_scratch"),
-        depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4},
-        min_tile={"g": 4}, features=depthwise_features, header="conv.h",
-    ),
-    Kernel(
-        Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, by_cores("tw_conv_dots_scratch"),
-        conv_dots_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
-        min_tile={"f": 4}, features=conv_features, header="conv.h",
-    ),
-    *SMALL_PRODUCTS,
-    Kernel(
-        MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        unsupported_reason=matvec_unsupported, roundings=NOT_AWAY, cooperative=True, unsplit_loops=frozenset({"k"}),
-        multiples={"n": 4}, min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
-    ),
-    Kernel(
-        MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
-        scratch=in_c("tw_matmul_dots_scratch"), unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features,
-        header="matmul.h",
-    ),
-    Kernel(
-        MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
-        cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h", features=pool_features,
-    ),
-    Kernel(
-        MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
-        unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features, header="matmul.h",
-        activations=(Relu,),
-    ),
-    Kernel(
-        Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
-        unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
-        header="conv.h", features=float_depthwise_features, activations=(Relu,),
-    ),
-    Kernel(
-        Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
-        scratch=by_cores("tw_conv_blocks_scratch"), unsupported_reason=float_conv_unsupported, cooperative=True,
-        unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, features=float_conv_features, header="conv.h",
-        activations=(Relu,),
-    ),
-)  # fmt: skip
+
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, partial(depthwise_params, cores=cores),
+            by_cores("tw_depthwise_dots_scratch", cores), depthwise_unsupported, cooperative=True,
+            unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4}, min_tile={"g": 4},
+            features=partial(depthwise_features, all_cores=cores), header="conv.h",
+        ),
+        Kernel(
+            Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, by_cores("tw_conv_dots_scratch", cores),
+            conv_dots_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
+            min_tile={"f": 4}, features=conv_features, header="conv.h",
+        ),
+        *small_products(cores),
+        Kernel(
+            MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
+            unsupported_reason=matvec_unsupported, roundings=NOT_AWAY, cooperative=True, unsplit_loops=frozenset({"k"}),
+            multiples={"n": 4}, min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
+        ),
+        Kernel(
+            MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
+            scratch=in_c("tw_matmul_dots_scratch"), unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY,
+            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features,
+            header="matmul.h",
+        ),
+        Kernel(
+            MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
+            cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h", features=pool_features,
+        ),
+        Kernel(
+            MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
+            unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features,
+            header="matmul.h", activations=(Relu,),
+        ),
+        Kernel(
+            Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
+            unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
+            header="conv.h", features=float_depthwise_features, activations=(Relu,),
+        ),
+        Kernel(
+            Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
+            scratch=by_cores("tw_conv_blocks_scratch", cores), unsupported_reason=float_conv_unsupported,
+            cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
+            features=float_conv_features, header="conv.h", activations=(Relu,),
+        ),
+    )  # fmt: skip

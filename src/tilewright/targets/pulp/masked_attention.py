@@ -183,16 +183,23 @@ def samples() -> Iterator[tuple[Op, list[Array | None]]]:
 ROWS_STACK = 352
 """Of masked_attention.c, which takes the place of the faster one where L1 is small: there must be room for both."""
 
-KERNELS = (
-    Kernel(
-        MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
-        by_cores("tw_masked_quads_scratch"), quads_unsupported, cooperative=True, unsplit_loops=frozenset("kne"),
-        multiples={"m": QUAD_ROWS}, min_tile={"m": QUAD_ROWS}, header="masked_attention.h", features=quads_features,
-        stack=ROWS_STACK,
-    ),
-    Kernel(
-        MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
-        by_cores("tw_masked_attention_scratch"), unsupported_reason, cooperative=True, unsplit_loops=frozenset("kne"),
-        features=features, samples=samples,
-    ),
-)  # fmt: skip
+
+REASONS = (quads_unsupported, unsupported_reason)
+"""Why each of the kernels does not take an operator."""
+
+
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            MaskedAttention, "masked_quads.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
+            by_cores("tw_masked_quads_scratch", cores), quads_unsupported, cooperative=True,
+            unsplit_loops=frozenset("kne"), multiples={"m": QUAD_ROWS}, min_tile={"m": QUAD_ROWS},
+            header="masked_attention.h", features=quads_features, stack=ROWS_STACK,
+        ),
+        Kernel(
+            MaskedAttention, "masked_attention.c", "A:int8 B:int8 M V:int8 -> Y:int8", {"M": NARROW}, params,
+            by_cores("tw_masked_attention_scratch", cores), unsupported_reason, cooperative=True,
+            unsplit_loops=frozenset("kne"), features=features, samples=samples,
+        ),
+    )  # fmt: skip

@@ -65,11 +65,17 @@ def clipping_unsupported(op: Op, types: Types) -> str | None:
     return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
-KERNELS = (
-    Kernel(
-        MaskedSoftmax, "masked_softmax.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
-        by_cores("tw_masked_softmax_scratch"), unsupported_reason, cooperative=True,
-        unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
-    ),
-    *masked_softmax_tables.KERNELS,
-)  # fmt: skip
+REASONS = (unsupported_reason, masked_softmax_tables.unsupported_reason)
+"""Why each of the kernels does not take an operator."""
+
+
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            MaskedSoftmax, "masked_softmax.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
+            by_cores("tw_masked_softmax_scratch", cores), unsupported_reason, cooperative=True,
+            unsplit_loops=frozenset({"k", "n"}), features=features, samples=samples,
+        ),
+        *masked_softmax_tables.kernels(cores),
+    )  # fmt: skip

@@ -56,10 +56,12 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
     return softmax_unsupported(fused.softmax, {"X": TensorType(masked, types["Y"].shape)})
 
 
-KERNELS = (
-    Kernel(
-        MaskedSoftmax, "masked_softmax_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
-        by_cores("tw_masked_softmax_tables_scratch"), unsupported_reason, cooperative=True,
-        unsplit_loops=frozenset({"k", "n"}), features=dense_features,
-    ),
-)  # fmt: skip
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            MaskedSoftmax, "masked_softmax_tables.c", "A:int8 B:int8 M -> Y", {"M": NARROW, "Y": NARROW}, params,
+            by_cores("tw_masked_softmax_tables_scratch", cores), unsupported_reason, cooperative=True,
+            unsplit_loops=frozenset({"k", "n"}), features=dense_features,
+        ),
+    )  # fmt: skip

@@ -97,10 +97,6 @@ def float_pool(op: type[Op], source: str) -> Kernel:
     )  # fmt: skip
 
 
-CORES = 8
-"""At most; each leaves what it found in the working memory."""
-
-
 def one_row(op: Op, types: Types) -> str | None:
     op, shape = instance(op, Extreme), types["X"].shape
     if op.select_last_index:
@@ -113,25 +109,27 @@ def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -
     return 1.0, math.prod(extents.values()) / cores
 
 
-KERNELS = (
-    Kernel(
-        ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
-        scratch=by_cores("tw_argmax_row_scratch"), unsupported_reason=one_row, cooperative=True, features=row_features,
-        header="extreme.h",
-    ),
-    columns(ReduceMax, "reducemax_columns.c"),
-    columns(ReduceMean, "reducemean_columns.c"),
-    replace(columns(QLinearReduceMean, "qlinearreducemean_columns.c", ""), params=mean_params),
-    Kernel(
-        QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
-        unsupported_reason=channels_last, cooperative=True, header="qlinearaveragepool.h",
-    ),
-    floats(ReduceL2, "reducel2_floats.c"),
-    floats(ReduceMax, "reducemax_floats.c"),
-    floats(ReduceMean, "reducemean_floats.c"),
-    floats(ReduceMin, "reducemin_floats.c"),
-    floats(ReduceSum, "reducesum_floats.c"),
-    floats(ReduceSumSquare, "reducesumsquare_floats.c"),
-    float_pool(AveragePool, "averagepool_floats.c"),
-    float_pool(MaxPool, "maxpool_floats.c"),
-)  # fmt: skip
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
+            scratch=by_cores("tw_argmax_row_scratch", cores), unsupported_reason=one_row, cooperative=True,
+            features=row_features, header="extreme.h",
+        ),
+        columns(ReduceMax, "reducemax_columns.c"),
+        columns(ReduceMean, "reducemean_columns.c"),
+        replace(columns(QLinearReduceMean, "qlinearreducemean_columns.c", ""), params=mean_params),
+        Kernel(
+            QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
+            unsupported_reason=channels_last, cooperative=True, header="qlinearaveragepool.h",
+        ),
+        floats(ReduceL2, "reducel2_floats.c"),
+        floats(ReduceMax, "reducemax_floats.c"),
+        floats(ReduceMean, "reducemean_floats.c"),
+        floats(ReduceMin, "reducemin_floats.c"),
+        floats(ReduceSum, "reducesum_floats.c"),
+        floats(ReduceSumSquare, "reducesumsquare_floats.c"),
+        float_pool(AveragePool, "averagepool_floats.c"),
+        float_pool(MaxPool, "maxpool_floats.c"),
+    )  # fmt: skip

@@ -7,8 +7,6 @@ from pathlib import Path
 from tilewright.target.in_c import HeadersInC, InC
 from tilewright.targets.generic.sizes import KERNELS
 
-CORES = 8
-"""At most; each has working memory of its own."""
 _FOLDER = Path(__file__).parent
 _in_c = HeadersInC(_FOLDER / "kernels", _FOLDER.parent / "cluster" / "kernels", KERNELS)
 
@@ -18,6 +16,6 @@ def in_c(name: str) -> InC:
     return _in_c(name)
 
 
-def by_cores(name: str) -> InC:
-    """A function of the parameters and the number of cores."""
-    return _in_c(name, CORES)
+def by_cores(name: str, cores: int) -> InC:
+    """A function of the parameters and the number of cores, each of which has working memory of its own."""
+    return _in_c(name, cores)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -21,14 +22,12 @@ from tilewright.targets.pulp.product_features import (
     word_row_features,
 )
 
-CORES = 8
-"""At most."""
 LARGEST_SHIFT = 20
 LARGEST_SUMMAND = 2**28
 """TW_SMALL_LARGEST in C."""
 
 
-def small_params(op: Op, types: Types) -> Params:
+def small_params(op: Op, types: Types, cores: int) -> Params:
     """tw_small_matmul_params: one loop over matrices, and what follows from the requantisation's type."""
     p = cast("dict[str, int]", params_of(op, types))
     requant = cast(Requant, cast(MatMul, op).requant)
@@ -38,7 +37,7 @@ def small_params(op: Op, types: Types) -> Params:
     return {
         **batch,
         **{name: p[name] for name in same},
-        **row_params(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4)),
+        **row_params(p["rows"], cast(int, batch["batches"]) * -(-p["columns"] // 4), cores),
         "offset": offset,
         "saturates_beyond": ((requant.high - requant.low + 2) << requant.shift) + abs(offset),
         "safe_mul": (2**31 - 1 - abs(offset) - LARGEST_SUMMAND) // largest_total(types, p["inner"]),
@@ -51,10 +50,10 @@ def batch_params(p: Params) -> Params:
     return {"batches": math.prod(sizes), **{name: stride[0] if stride else 0 for name, stride in strides.items()}}
 
 
-def row_params(rows: int, strips: int, block: int = 1) -> Params:
+def row_params(rows: int, strips: int, cores: int, block: int = 1) -> Params:
     """How each strip's rows are dealt out: in few parts, but all cores shall have something to do."""
     blocks = max(-(-rows // block), 1)
-    fair = (parts for parts in range(1, blocks + 1) if strips * parts % CORES == 0 or strips * parts >= 4 * CORES)
+    fair = (parts for parts in range(1, blocks + 1) if strips * parts % cores == 0 or strips * parts >= 4 * cores)
     part_rows = block * -(-blocks // next(fair, blocks))
     return {"parts": max(-(-rows // part_rows), 1), "part_rows": part_rows}
 
@@ -95,11 +94,11 @@ def gemm_k4_unsupported(op: Op, types: Types) -> str | None:
     return words_unsupported(op, types)
 
 
-def gemv_k4_unsupported(op: Op, types: Types) -> str | None:
+def gemv_k4_unsupported(op: Op, types: Types, cores: int) -> str | None:
     p = cast("dict[str, int]", params_of(op, types))
     rows = math.prod(cast("list[int]", params_of(op, types)["size"])) * p["rows"]
-    if p["rows"] >= 4 or rows < CORES:
-        return f"{p['rows']} rows on a matrix and {rows} in all; less than four and at least {CORES} are needed"
+    if p["rows"] >= 4 or rows < cores:
+        return f"{p['rows']} rows on a matrix and {rows} in all; less than four and at least {cores} are needed"
     if p["b_row"] != 1 or p["b_column"] != 4:
         return "columns are no neighbouring words"
     return words_unsupported(op, types)
@@ -136,10 +135,10 @@ def gemm_b_rowmajor_unsupported(op: Op, types: Types) -> str | None:
     return across_unsupported(op, types) if p["a_row"] == p["inner"] else "its rows are not contiguous"
 
 
-def across_params(op: Op, types: Types) -> Params:
+def across_params(op: Op, types: Types, cores: int) -> Params:
     """Rows are dealt out in blocks of four."""
-    p = cast("dict[str, int]", small_params(op, types))
-    return {**p, **row_params(p["rows"], p["batches"] * -(-p["columns"] // 4), 4)}
+    p = cast("dict[str, int]", small_params(op, types, cores))
+    return {**p, **row_params(p["rows"], p["batches"] * -(-p["columns"] // 4), cores, 4)}
 
 
 def alike_unsupported(op: Op, types: Types) -> str | None:
@@ -155,47 +154,52 @@ ALIKE_BYTES = 60
 """sizeof(tw_alike)."""
 
 
-def own_alike(op: Op, types: Types) -> int:
-    return CORES * ALIKE_BYTES
+def own_alike(op: Op, types: Types, cores: int) -> int:
+    return cores * ALIKE_BYTES
 
 
-def own_columns(op: Op, types: Types) -> int:
+def own_columns(op: Op, types: Types, cores: int) -> int:
     """Four columns for each core."""
-    return CORES * 4 * cast(int, params_of(op, types)["inner"])
+    return cores * 4 * cast(int, params_of(op, types)["inner"])
 
 
 SIGNATURE = "A B C:int32 mul:int32 add:int32 -> Y"
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
-KERNELS = (
-    Kernel(
-        MatMul, "gemv_k4.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemv_k4_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
-        features=word_row_features, header="small_matmul.h",
-    ),
-    Kernel(
-        MatMul, "gemm_k4.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemm_k4_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"m": 4, "n": 4},
-        features=word_features, header="small_matmul.h",
-    ),
-    Kernel(
-        MatMul, "matvec_strips.c", SIGNATURE, BYTES, small_params, unsupported_reason=matvec_strips_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
-        features=few_rows_features, header="small_matmul.h",
-    ),
-    Kernel(
-        MatMul, "gemv_b_rowmajor.c", SIGNATURE, BYTES, small_params, unsupported_reason=gemv_b_rowmajor_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
-        features=few_rows_features, header="small_matmul.h",
-    ),
-    Kernel(
-        MatMul, "gemm_b_rowmajor.c", SIGNATURE, BYTES, across_params, own_columns, gemm_b_rowmajor_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4},
-        features=across_features, header="small_matmul.h",
-    ),
-    Kernel(
-        MatMul, "gemm_uniform_requant.c", SIGNATURE, BYTES, across_params, own_alike, alike_unsupported,
-        cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, min_tile={"m": 4, "n": 4},
-        features=alike_features, header="small_matmul.h",
-    ),
-)  # fmt: skip
+
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    dealt_out, in_blocks = partial(small_params, cores=cores), partial(across_params, cores=cores)
+    return (
+        Kernel(
+            MatMul, "gemv_k4.c", SIGNATURE, BYTES, dealt_out,
+            unsupported_reason=partial(gemv_k4_unsupported, cores=cores), cooperative=True,
+            unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4}, features=word_row_features,
+            header="small_matmul.h",
+        ),
+        Kernel(
+            MatMul, "gemm_k4.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=gemm_k4_unsupported,
+            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"m": 4, "n": 4},
+            features=word_features, header="small_matmul.h",
+        ),
+        Kernel(
+            MatMul, "matvec_strips.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=matvec_strips_unsupported,
+            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
+            features=few_rows_features, header="small_matmul.h",
+        ),
+        Kernel(
+            MatMul, "gemv_b_rowmajor.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=gemv_b_rowmajor_unsupported,
+            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
+            features=few_rows_features, header="small_matmul.h",
+        ),
+        Kernel(
+            MatMul, "gemm_b_rowmajor.c", SIGNATURE, BYTES, in_blocks, partial(own_columns, cores=cores),
+            gemm_b_rowmajor_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
+            min_tile={"m": 4, "n": 4}, features=across_features, header="small_matmul.h",
+        ),
+        Kernel(
+            MatMul, "gemm_uniform_requant.c", SIGNATURE, BYTES, in_blocks, partial(own_alike, cores=cores),
+            alike_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
+            min_tile={"m": 4, "n": 4}, features=alike_features, header="small_matmul.h",
+        ),
+    )  # fmt: skip
