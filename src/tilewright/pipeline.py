@@ -133,7 +133,7 @@ def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     known = targets.find(name)
     check_options(known, settings)
-    plain = _with_threads(_for_processor(known, settings.processor), settings)
+    plain = _with_threads(_for_processor(known, settings.cpu), settings)
     driving = check_drives(plain) if settings.accelerators else plain
     found = with_own_kernels(with_accelerators(driving, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
@@ -154,9 +154,8 @@ def _with_threads(target: Target, settings: Settings) -> Target:
         raise CompileError(
             f"--threads {threads}", f"is not 1 to {MOST_THREADS}", "use at most as many as the machine has cores"
         )
-    return replace(
-        target, threads=threads, pins_threads=settings.pins_threads, libraries=(*target.libraries, "pthread")
-    )
+    agents = replace(target.agents, threads=threads, pins_threads=settings.pins_threads)
+    return replace(target, agents=agents, libraries=(*target.libraries, "pthread"))
 
 
 def stage(graph: Graph, target_name: str, wanted: str, name: str = "", settings: Settings = DEFAULT) -> Any:

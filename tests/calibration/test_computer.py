@@ -67,7 +67,7 @@ def test_time_is_predicted_where_costs_are_known() -> None:
     known = Costs({kernel.stem: (1000.0, 0.0, 0.0, 0.0, 1.0) for kernel in CPU.engines[0].kernels}, layer=0.0)
     assert analysis_of(scheduled(replace(CPU, costs=Costs()))).predicted_seconds is None
     alone = analysis_of(scheduled(replace(CPU, costs=known)))
-    together = analysis_of(scheduled(replace(CPU, costs=known, threads=2)))
+    together = analysis_of(scheduled(replace(CPU, costs=known, agents=replace(CPU.agents, threads=2))))
     assert alone.predicted_seconds == pytest.approx(2 * (1000 + 512 * 64) * 1e-9)
     assert together.predicted_seconds == pytest.approx(2 * (1000 + 256 * 64) * 1e-9)
     assert together.as_dict()["predicted_seconds"] == together.predicted_seconds

@@ -10,7 +10,7 @@ from tilewright import pipeline
 from tilewright.target.settings import Settings
 
 MACHINES = {
-    "cpu": Settings(processor="x86-64-v3", threads=2),
+    "cpu": Settings(cpu="x86-64-v3", threads=2),
     "cortex-m4": Settings(),
     "rv32": Settings(),
     "quad": Settings(l1=1600),

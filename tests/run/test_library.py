@@ -176,7 +176,7 @@ def test_processors() -> None:
     with pytest.raises(CompileError, match="this machine is"):
         check_runs_here(foreign)
     with pytest.raises(CompileError, match="is for target cpu, not for generic"):
-        program("generic", Settings(processor="v3"))
+        program("generic", Settings(cpu="v3"))
 
 
 def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_folder_builds_for_the_processor() -> None:
-    text = program(settings=Settings(processor="x86-64-v3")).files["CMakeLists.txt"]
+    text = program(settings=Settings(cpu="x86-64-v3")).files["CMakeLists.txt"]
     assert "add_library(net_network\n" in text
     assert "-O3 -march=x86-64-v3" in text
 

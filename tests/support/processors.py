@@ -8,4 +8,4 @@ from tilewright.target.target import Target
 
 def processor_of(target: Target) -> str:
     """Whose code it is; empty where any will do, or where it is for no computer."""
-    return target.runner.processor if isinstance(target.runner, HostProcess) else ""
+    return target.runner.cpu if isinstance(target.runner, HostProcess) else ""

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.fast
 SOME = {
     "cores": 2, "l1": 4096, "l2": 70000, "home": "L3", "buffering": "single", "time_limit": 1.0,
     "weight_memory": False, "memories": (("l1", 4096),), "placed": (("a", "cpu"),), "code_in_l1": True,
-    "packed_weights": True, "accelerators": ("folder",), "processor": "x86-64-v3", "threads": 2, "pins_threads": True,
+    "packed_weights": True, "accelerators": ("folder",), "cpu": "x86-64-v3", "threads": 2, "pins_threads": True,
     "kernels": ("folder",), "isa": "rv32imc", "clock_mhz": 50.0, "optimise": "ram", "emulator": "qemu", "stack": 4096,
     "copied_weights": 4096, "pinned": (("0", "L2"),),
 }  # fmt: skip
@@ -63,7 +63,7 @@ def test_who_has_not(name: str, target: str) -> None:
 
 def test_keywords_are_fields_or_options() -> None:
     made = with_options(DEFAULT, {"cores": 2, "cpu": "native", "memory": {"l1": 4096}, "engines": "a,b", "pin": None})
-    assert made == Settings(cores=2, processor="native", memories=(("l1", 4096),), engines=("a", "b"))
+    assert made == Settings(cores=2, cpu="native", memories=(("l1", 4096),), engines=("a", "b"))
 
 
 def test_folders_come_on_top() -> None:

@@ -15,7 +15,7 @@ def in_forms(target: Target, found: Iterable[Sample]) -> Iterator[Sample]:
     """What engines make of samples whose operands but for the first are constants. Where links bring tiles, samples of
     forms are the target's own."""
     forms = [engine.forms for engine in target.engines if engine.forms is not None]
-    if target.links or not forms:
+    if target.is_tiled or not forms:
         return
     for sample in found:
         graph = _graph(sample)

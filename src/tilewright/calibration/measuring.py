@@ -184,7 +184,7 @@ def calibration(target: Target, progress: Callable[[str], None]) -> Calibration:
     found = cases(target, samples(target))
     progress(f"measuring {len(found)} samples")
     kernels = tuple(fits(timings(target, found)))
-    if not target.links:
+    if not target.agents.has_runtime:
         return Calibration(kernels, OF_A_BOARD, OF_A_BOARD)
     progress("measuring layers and tiles")
     usual = overheads(target)

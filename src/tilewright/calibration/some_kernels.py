@@ -53,7 +53,7 @@ def some_kernels(target: Target, stems: Sequence[str], progress: Callable[[str],
     progress(f"measuring {len(measured)} samples")
     made = tuple(fits(timings(target, measured)))
     progress("measuring stacks")
-    return SomeKernels(tuple(stems), made, kernel_stacks(target, kernels) if target.links else {})
+    return SomeKernels(tuple(stems), made, kernel_stacks(target, kernels) if target.agents.has_runtime else {})
 
 
 def _found(target: Target, stems: Sequence[str]) -> list[Kernel]:

@@ -76,7 +76,7 @@ def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> i
     with progress_display() as progress:
         progress("reading the model")
         graph = pipeline.import_model(model, **binding.options())
-        names = [planning.board] if planning.board else candidate_names()
+        names = [planning.board_name] if planning.board_name else candidate_names()
         found = ranked(graph, planning.settings(), _told(names, progress))
     if as_json:
         print_json({"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})

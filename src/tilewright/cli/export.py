@@ -55,7 +55,7 @@ def export(
 ) -> int:  # fmt: skip
     """Write a network as a standard ONNX file, or as a firmware project with its C."""
     if kind == ONNX:
-        if target or name or planning.settings() != DEFAULT or planning.board:
+        if target or name or planning.settings() != DEFAULT or planning.board_name:
             raise CompileError(
                 "--as onnx",
                 "has no target, board or other compile options",

@@ -92,7 +92,7 @@ class Planning:
     """What commands that plan let a user ask of the target: the options of `Settings`, as they stand there."""
 
     asked: Settings
-    board: str = ""
+    board_name: str = ""
 
     names: ClassVar[tuple[str, ...]] = SETTINGS
     """Of the options that a command has."""
@@ -115,7 +115,7 @@ class Planning:
 
     def target(self, named: str) -> str:
         """What is compiled for: the target that is named, or the board's."""
-        return target_of(named, self.board)
+        return target_of(named, self.board_name)
 
     def settings(self) -> Settings:
         return self.asked

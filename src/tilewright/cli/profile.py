@@ -33,7 +33,7 @@ def profile(
     """Run a network in simulation and show where the cycles go. Profiling does not change the cycles."""
     from tilewright.program import compile_model
 
-    if not target and not planning.board:
+    if not target and not planning.board_name:
         raise CompileError("profile", "--target or --board is missing", "`tilewright targets` lists them")
     settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:

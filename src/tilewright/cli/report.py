@@ -85,7 +85,7 @@ def _report_model(
     from tilewright.report.page.plotly_library import plotly_script
     from tilewright.report.page.write_report import write_report
 
-    if not target and not planning.board:
+    if not target and not planning.board_name:
         raise _no_target(model)
     plotly_script()  # before anything is computed: it may be missing
     settings, target = planning.settings(), planning.target(target)

@@ -50,7 +50,8 @@ def _reset(writer: Writer) -> str:
 
 
 def _start_threads(writer: Writer) -> str:
-    return f"  if ({writer.name}_start_threads(0) != 0) return 1;\n" if writer.schedule.target.threads > 1 else ""
+    several = writer.schedule.target.agents.threads > 1
+    return f"  if ({writer.name}_start_threads(0) != 0) return 1;\n" if several else ""
 
 
 def _buffer(writer: Writer, name: str) -> str:
@@ -76,10 +77,10 @@ def depends(names: Collection[str]) -> str:
 
 def cmake(writer: Writer, names: Collection[str], math: bool) -> str:
     target, library = writer.schedule.target, f"{writer.name}_network"
-    processor = host_process(target.runner).processor
+    processor = host_process(target.runner).cpu
     flags = (*processor_flags(processor, False), *target.definitions) if processor else ()
     more = external_kernels.cmake_lines(target, writer.kernels, names)
-    more += _pool(library) if target.threads > 1 else ""
+    more += _pool(library) if target.agents.threads > 1 else ""
     return cmake_of(writer.name, library, symbols([writer]), names, math, flags=flags, more=more)
 
 

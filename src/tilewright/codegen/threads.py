@@ -15,12 +15,12 @@ FUNCTIONS = ("tw_parallel", "tw_start_pool", "tw_stop_pool")
 
 
 def functions(schedule: Schedule) -> Sequence[str]:
-    return FUNCTIONS if schedule.target.threads > 1 else ()
+    return FUNCTIONS if schedule.target.agents.threads > 1 else ()
 
 
 def files(schedule: Schedule) -> dict[str, str]:
     """The pool, beside the kernels; nothing where one thread computes all."""
-    if schedule.target.threads < 2:
+    if schedule.target.agents.threads < 2:
         return {}
     return {f"kernels/{name}": schedule.target.runtime_file(name).read_text(encoding="utf-8") for name in FILES}
 

@@ -107,4 +107,4 @@ TILES, ARENA = TilePlanner(), ArenaPlanner()
 
 
 def planner_of(target: Target) -> Planner:
-    return TILES if target.links else ARENA
+    return TILES if target.is_tiled else ARENA

@@ -30,7 +30,7 @@ def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profi
     )
     total = sum(layer.predicted for layer in layers)
     profile = Profile(
-        schedule.graph.name, schedule.target.name, schedule.target.threads, marks[-1], total, layers, None,
+        schedule.graph.name, schedule.target.name, schedule.target.agents.threads, marks[-1], total, layers, None,
         unit=NANOSECONDS,
     )  # fmt: skip
     return Profiled(profile, Timeline({CORE: tuple(Start(mark, {}) for mark in marks)}, (), (), ()))

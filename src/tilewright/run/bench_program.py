@@ -78,7 +78,7 @@ def _surroundings(target: Target) -> dict[str, str]:
     """The runtime, and what boots a measurement."""
     boot = {name: target.bench_file(name) for name in ("boot.S", "link.ld", "bench.h")}
     texts = {name: path.read_text() for name, path in boot.items()}
-    runtime = cluster_program.files(target) if target.links else board_program.runtime_files(target)
+    runtime = cluster_program.files(target) if target.agents.has_runtime else board_program.runtime_files(target)
     stacks = f"tw_bench_stacks = {stack_bytes(target)};\ntw_bench_variables = {VARIABLES};\n"
     own = {path.name: path.read_text() for path in (CALLS, CORES, ANY_CORES)}
     return texts | runtime | own | {"stacks.ld": stacks, f"kernels/{PREFIX_FILE}": ""}
@@ -97,7 +97,7 @@ def _has_runtime_jobs(calls: Sequence[BenchCall], target: Target) -> bool:
 def _main(calls: Sequence[BenchCall], target: Target) -> str:
     instances = list({call.instance.function: call.instance for call in calls}.values())
     headers = sorted({instance.kernel.params_header for instance in instances})
-    together = "cluster.h" if target.links else "platform.h"
+    together = "cluster.h" if target.agents.has_runtime else "platform.h"
     lines = ["#include <math.h>", *(f'#include "{name}"' for name in (together, "bench.h", "bytes.h", *headers))]
     lines += [instance.prototype() for instance in instances]
     for i, call in enumerate(calls):

@@ -73,13 +73,13 @@ class HostNetwork:
 
 def processor_of(target: Target) -> str:
     """Of the computer that a target's code is built for here: this one, where any will do."""
-    return host_process(target.runner).processor or NATIVE
+    return host_process(target.runner).cpu or NATIVE
 
 
 def check_machine(target: Target) -> None:
     """An error where this machine has not what the target's code asks of it."""
     check_runs_here(processor_of(target))
-    check_threads_here(target.threads)
+    check_threads_here(target.agents.threads)
 
 
 class HostPrograms:
@@ -210,8 +210,8 @@ def _call(number: int, writer: Writer) -> str:
     """call.h: what the harness needs to know of one network."""
     graph = writer.schedule.graph
     outputs, target = list(dict.fromkeys(graph.outputs)), writer.schedule.target
-    started = f"{writer.name}_start_threads({int(target.pins_threads)})"
-    start = f"static int tw_start_threads_{number}(void) {{ return {started}; }}\n" if target.threads > 1 else ""
+    started = f"{writer.name}_start_threads({int(target.agents.pins_threads)})"
+    start = f"static int tw_start_threads_{number}(void) {{ return {started}; }}\n" if target.agents.threads > 1 else ""
     arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
     arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
     return f"""\
@@ -227,7 +227,7 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
     tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
-    {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.threads > 1 else "0, 0"}}};
+    {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.agents.threads > 1 else "0, 0"}}};
 """
 
 

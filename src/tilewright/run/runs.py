@@ -95,7 +95,7 @@ class HostRuns(Runs):
     def _taken(self, ran: HostRun) -> OnComputer:
         target = self.schedule.target
         library = self.builds.library().path.stat().st_size if target.runner.unit else None
-        return OnComputer(ran.fastest, target.threads, ran.resident_bytes, library)
+        return OnComputer(ran.fastest, target.agents.threads, ran.resident_bytes, library)
 
     def elf(self, feeds: Feeds) -> Path:
         raise CompileError("--elf", f"{self._where} runs on this machine", "choose a target with a virtual SoC")

@@ -38,6 +38,10 @@ class Agents:
     """The instructions that the compiler may use and a core has; empty where the compiler's flags alone say it."""
     measured_isa: str = ""
     """The instructions with which the target's costs were measured, if not `isa`."""
+    threads: int = 1
+    """Of a computer: those that compute a layer together."""
+    pins_threads: bool = False
+    """Whether each of them stays on one processor, where a network runs here."""
     has_vectors: bool = False
     """Whether products of vectors are faster than products that are compared one by one."""
 
@@ -45,6 +49,11 @@ class Agents:
     def moves_apart(self) -> bool:
         """Whether the core that moves data computes nothing."""
         return self.dma_core >= self.cores
+
+    @property
+    def has_runtime(self) -> bool:
+        """Whether a runtime brings tiles, wakes cores and counts their stacks."""
+        return self.state > 0
 
     @property
     def runtime_waits(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import InternalError
+from tilewright.target.caches import Caches
 
 CORES = "cores"
 """The cores of a cluster, among those that reach a memory."""
@@ -46,6 +47,8 @@ class Memory:
 
     base_offset: int = 0
     """Bytes of the platform's memory that lie before it and are for something else."""
+    caches: Caches | None = None
+    """What a computer keeps data in that is needed again."""
 
     @property
     def placement(self) -> int:

@@ -66,12 +66,12 @@ class Runner(ABC):
 class HostProcess(Runner):
     """A program, or a library, of the computer that Tilewright runs on."""
 
-    processor: str = ""
-    """Whose code it is; empty where the C is to suit any."""
+    cpu: str = ""
+    """The processor whose code it is; empty where the C is to suit any."""
 
     @property
     def unit(self) -> str:
-        return NANOSECONDS if self.processor else ""
+        return NANOSECONDS if self.cpu else ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster"
 
 def has_sizes(target: Target) -> bool:
     """Whether its memories have sizes of their own, of which less or more may be asked for."""
-    return bool(target.links) or any(memory.holds for memory in target.memories)
+    return target.is_tiled or any(memory.holds for memory in target.memories)
 
 
 def may_have_code_in_l1(target: Target) -> bool:
@@ -34,18 +34,18 @@ def may_have_code_in_l1(target: Target) -> bool:
 NO_CLUSTER = "target {target} has no cluster whose cores, tiles or buffering could be set"
 ANOTHER = "leave the options out, or choose a target with a cluster"
 ANY = Machines(lambda target: True, "")
-TILED = Machines(lambda target: bool(target.links), NO_CLUSTER, ANOTHER, CLUSTER)
+TILED = Machines(lambda target: target.is_tiled, NO_CLUSTER, ANOTHER, CLUSTER)
 PLANNED = Machines(has_sizes, NO_CLUSTER, ANOTHER, CLUSTER)
 SIZED = Machines(has_sizes, "target {target} has no memory whose size could be set: the caller provides it", ANOTHER)
 WITH_CODE_IN_L1 = Machines(
     may_have_code_in_l1, "target {target} runs no code from L1", "leave the option out", CLUSTER
 )  # fmt: skip
 PACKING = Machines(
-    lambda target: not target.links, "packs weights by itself where that saves cycles", "leave --pack-weights out",
+    lambda target: not target.is_tiled, "packs weights by itself where that saves cycles", "leave --pack-weights out",
     BOARD, where="target {target}",
 )  # fmt: skip
 WHOLE_LAYERS = Machines(
-    lambda target: not target.links, "target {target} has a cluster, which computes in tiles anyway",
+    lambda target: not target.is_tiled, "target {target} has a cluster, which computes in tiles anyway",
     "leave it out, or give less memory: --memory NAME=BYTES", BOARD,
 )  # fmt: skip
 KNOWN_CORE = Machines(
@@ -63,7 +63,7 @@ SIMULATED = Machines(
     "choose one on the virtual SoC: `tilewright targets` lists them", where="target {target}",
 )  # fmt: skip
 UNWEIGHED = Machines(
-    lambda target: not target.links, "chooses kernels by measured cycles, which those of --kernels do not have",
+    lambda target: not target.is_tiled, "chooses kernels by measured cycles, which those of --kernels do not have",
     "choose a target without a cluster: generic, rv32 or a Cortex-M", where="target {target}",
 )  # fmt: skip
 
@@ -129,7 +129,7 @@ class Settings:
         "An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.", SIMULATED,
         metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
     )  # fmt: skip
-    processor: str = option(
+    cpu: str = option(
         "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76 and others.", COMPUTERS,
         metavar="NAME",
     )  # fmt: skip

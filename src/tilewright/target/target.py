@@ -14,7 +14,6 @@ from tilewright.passes import Pass
 from tilewright.sim.platform import Platform
 from tilewright.sim.simulator import Simulator
 from tilewright.target.agents import Agents
-from tilewright.target.caches import Caches
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
@@ -89,7 +88,7 @@ class Target:
     bases: tuple[Path, ...] = ()
     """Folders whose kernels and runtime it also uses; the first that has a file counts."""
     links: tuple[Link, ...] = ()
-    """Where there are some, layers are cut into tiles, which are moved along them."""
+    """Between memories; see `is_tiled`."""
     agents: Agents = field(default_factory=Agents)
     runner: Runner = field(default_factory=HostProcess)
     flags: tuple[str, ...] = ()
@@ -103,12 +102,6 @@ class Target:
 
     for_processor: Callable[[str], Target] | None = None
     """The same for another processor, where it is for computers."""
-    threads: int = 1
-    """Of a computer: those that compute a layer together."""
-    caches: Caches | None = None
-    """Of a computer: what the plan keeps data in that is needed again."""
-    pins_threads: bool = False
-    """Whether each of them stays on one processor, where a network runs here."""
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
@@ -152,14 +145,20 @@ class Target:
         return virtual_soc(self.runner, f"target {self.name}").chip
 
     @property
+    def is_tiled(self) -> bool:
+        """Whether links bring what cores work on: layers are cut into tiles, and a plan weighs kernels, forms of
+        weights and engines by what they and the transfers take."""
+        return bool(self.links)
+
+    @property
     def work_memory(self) -> Memory:
         """Where kernels compute: that of the tiles, or the one that has the arena."""
-        return self.hierarchy.l1 if self.links else self.memories[0]
+        return self.hierarchy.l1 if self.is_tiled else self.memories[0]
 
     @property
     def home_memory(self) -> Memory:
         """Where tensors live, inputs and outputs too: the one that tiles are cut out of, or that of the arena."""
-        return self.hierarchy.l2 if self.links else self.memories[0]
+        return self.hierarchy.l2 if self.is_tiled else self.memories[0]
 
     def on_platform(self, platform: Platform, state: int) -> Target:
         """The same on another chip, with so many bytes more for variables of the runtime."""

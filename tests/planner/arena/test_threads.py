@@ -49,7 +49,8 @@ def mixed() -> Graph:
 
 
 def scheduled(graph: Graph, threads: int) -> Schedule:
-    target = replace(targets.find("cpu"), threads=threads)
+    cpu = targets.find("cpu")
+    target = replace(cpu, agents=replace(cpu.agents, threads=threads))
     return check_threads(make_schedule(allocate(map_nodes(graph, target))))
 
 

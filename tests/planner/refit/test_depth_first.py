@@ -42,7 +42,15 @@ def block(side: int = 24, channels: int = 32) -> Graph:
 
 def with_cache(size: int, beyond: float = 5.0) -> Target:
     found = Caches((Cache(1, 1024, 0.0), Cache(2, size, beyond)))
-    return replace(targets.find("cpu"), caches=found)
+    return having(targets.find("cpu"), found)
+
+
+def with_threads(target: Target, threads: int) -> Target:
+    return replace(target, agents=replace(target.agents, threads=threads))
+
+
+def having(target: Target, caches: Caches | None) -> Target:
+    return replace(target, memories=(replace(target.work_memory, caches=caches),))
 
 
 def test_what_is_between_them_stays_in_the_cache() -> None:
@@ -65,8 +73,8 @@ def test_what_is_between_them_stays_in_the_cache() -> None:
         (block(), with_cache(1 << 20)),
         (block(), with_cache(64 * 1024, beyond=0.001)),
         (block(channels=16), with_cache(32 * 1024)),
-        (block(), replace(with_cache(64 * 1024), threads=2)),
-        (block(), replace(with_cache(64 * 1024), caches=None)),
+        (block(), with_threads(with_cache(64 * 1024), 2)),
+        (block(), having(with_cache(64 * 1024), None)),
     ],
     ids=["all of it fits", "memory is fast", "pixels are read in order", "two threads", "nothing is known of caches"],
 )

@@ -75,7 +75,7 @@ def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pyte
     if processor.startswith(LIKE):
         vectors, processor = vectors_of(processor.removeprefix(LIKE)), NATIVE
         patch.setattr(target, "vectors_of", lambda name: vectors)
-    settings = Settings(processor=processor)
+    settings = Settings(cpu=processor)
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "", settings))
     wanted, stepped = evaluate(compiled.quantised, feeds), interpret(compiled.schedule, feeds)
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule

@@ -217,7 +217,7 @@ def attention(random: Generator, queries: int, keys: int, groups: int, repeat: i
 
 
 def check(graph: Graph, feeds: dict[str, Array], is_quick: bool = False) -> None:
-    compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(processor=NATIVE)))
+    compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(cpu=NATIVE)))
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule
     program = HostProgram(schedule, compiled.files, ArenaWriter(schedule, "net"), None)
     ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)

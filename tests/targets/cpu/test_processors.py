@@ -39,7 +39,7 @@ def inputs(path: Path) -> dict[str, Array]:
 
 
 def compiled(path: Path, processor: str) -> Program:
-    return compile_model(path, target="cpu", settings=Settings(processor=processor))
+    return compile_model(path, target="cpu", settings=Settings(cpu=processor))
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def _sharing(mapped: Mapped) -> Pieces:
     computed = [(node, mapped.choice(node).kernel) for node in graph.nodes if not node.op.view]
     allowed = {node.key: kernel.in_place(node.op, graph.all_types(node)) for node, kernel in computed}
     views = view_owners(graph)
-    found = pieces(graph, views) if mapped.target.caches is not None else Pieces(views)
+    found = pieces(graph, views) if mapped.target.work_memory.caches is not None else Pieces(views)
     moved = in_place_owners(graph, dict(found.owners), found.made_inside, allowed, found.around)
     return replace(found, owners=moved)
 

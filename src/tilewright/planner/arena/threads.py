@@ -43,7 +43,7 @@ class Share:
 
 def shares_of(mapped: Mapped, owners: Owners) -> dict[str, tuple[Share, ...]]:
     """Node key -> the shares of those layers that are split."""
-    if mapped.target.threads < 2:
+    if mapped.target.agents.threads < 2:
         return {}
     found = {}
     for node in mapped.graph.nodes:
@@ -57,7 +57,7 @@ def _shares(mapped: Mapped, node: Node, owners: Owners) -> tuple[Share, ...]:
     if not _is_worth_it(mapped.graph, node) or not _may_be_split(mapped, node, kernel):
         return ()
     grid = TileGrid(node.op, types, tuple(node.results()))
-    candidates = [tuple(_cut(grid.in_tiles((cut,)))) for cut in _cuts(kernel, grid, mapped.target.threads)]
+    candidates = [tuple(_cut(grid.in_tiles((cut,)))) for cut in _cuts(kernel, grid, mapped.target.agents.threads)]
     fitting = [shares for shares in candidates if shares and _fits(kernel, node, shares, owners)]
     # The loops come outermost first: of equally even ones, the outermost.
     return min(fitting, key=lambda shares: _largest(node, shares), default=())

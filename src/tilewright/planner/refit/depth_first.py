@@ -70,11 +70,12 @@ def depth_first(graph: Graph, target: Target) -> Graph:
 
 def fused_layers(graph: Graph, target: Target) -> list[Fused]:
     """Groups that have no layer in common and save most together."""
-    if target.caches is None or target.threads > 1:
+    caches = target.work_memory.caches
+    if caches is None or target.agents.threads > 1:
         return []
     best: list[tuple[float, list[Fused]]] = [(0.0, [])]
     ending: dict[int, list[Fused]] = {}
-    for fused in _candidates(graph, target.caches):
+    for fused in _candidates(graph, caches):
         ending.setdefault(fused.behind, []).append(fused)
     for behind in range(1, len(graph.nodes) + 1):
         options = [best[-1]]

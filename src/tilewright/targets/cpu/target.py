@@ -43,9 +43,8 @@ def for_processor(name: str) -> Target:
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
         agents=Agents(has_vectors=True),
         runner=HostProcess(name),
-        caches=caches_of(name),
         for_processor=for_processor,
-        memories=(Memory("arena", None, CACHE_LINE),),
+        memories=(Memory("arena", None, CACHE_LINE, caches=caches_of(name)),),
         costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
     )
 
