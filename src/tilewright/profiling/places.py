@@ -24,7 +24,7 @@ ENGINE_WAIT = "tw_npu_wait"
 COMMIT = "tw_npu_commit"
 """Where it submits a job."""
 CALLERS = (
-    "tw_fork", "tw_serve", "tw_begin", "tw_finish", "tw_wait_prefetch", "tw_wait_layer", "tw_submit_meanwhile",
+    "tw_fork", "tw_serve", "tw_wait_prefetch", "tw_wait_layer", "tw_submit_meanwhile",
     "tw_serve_requests", "begin", "meanwhile", "all_layers", "dma_core", "workers", "behind_layers_dma_core",
     "behind_layers_workers",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from tilewright.target.settings import Settings
 
 PAINT = 0xA5
 CALLERS = ("tw_serve", "all_layers", "dma_core", "layer_0_dma_core", "tw_submit_meanwhile", "layer_0_run")
-HOOK = ("tw_npu_room", "meanwhile", "begin", "tw_begin", "layer_0_load")
+HOOK = ("tw_npu_room", "meanwhile", "begin", "layer_0_load")
 
 
 def product() -> Program:

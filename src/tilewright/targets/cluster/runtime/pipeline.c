@@ -9,17 +9,6 @@
 /* Transfers that were started for layers before their turn, by the layer's number: only the DMA core uses these. */
 static uint32_t fetched[TW_PREFETCH_SLOTS] TW_STATE;
 
-uint32_t tw_begin(tw_tile *transfers, int tile, int turn) {
-  const uint32_t id = tw_dma_begin();
-  transfers(tile, turn);
-  return id;
-}
-
-uint32_t tw_finish(uint32_t id) {
-  tw_dma_wait(id);
-  return TW_DMA_NONE;
-}
-
 void tw_prefetch_begin(int layer) { fetched[layer % TW_PREFETCH_SLOTS] = tw_dma_begin(); }
 
 void tw_wait_prefetch(int layer) {

@@ -16,17 +16,6 @@ static struct {
   tw_fetch *volatile work;
 } state TW_STATE;
 
-uint32_t tw_begin(tw_tile *transfers, int tile, int turn) {
-  const uint32_t id = tw_dma_begin();
-  transfers(tile, turn);
-  return id;
-}
-
-uint32_t tw_finish(uint32_t id) {
-  tw_dma_wait(id);
-  return TW_DMA_NONE;
-}
-
 void tw_wait_prefetch(int layer) {
   if (!tw_is_dma_core()) return;
   uint32_t *const id = &state.fetched[layer % TW_PREFETCH_SLOTS];

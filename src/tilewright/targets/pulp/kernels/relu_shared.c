@@ -1,7 +1,7 @@
 /* y = max(x, 0); NaN stays NaN; all cores together */
 #include "alone.h"
-#include "cluster.h"
 #include "four_elements.h"
+#include "share_of_run.h"
 #include "unary.h"
 
 static inline TW_Y relu(TW_X x) {
@@ -13,6 +13,6 @@ static inline TW_Y relu(TW_X x) {
 }
 
 void TW_NAME(const tw_unary_params *params, const TW_X *x, TW_Y *y) {
-  const tw_share share = tw_share_of(params->count);
+  const tw_share share = tw_share_of_run(params->count, sizeof(TW_Y));
   TW_FOUR_ELEMENTS(relu, x, y, share);
 }

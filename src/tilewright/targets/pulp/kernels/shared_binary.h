@@ -5,6 +5,7 @@
 
 #include "alone.h"
 #include "binary.h"
+#include "share_of_run.h"
 #include "walk_from.h"
 #include "wrapping.h"
 
@@ -36,7 +37,7 @@ static __attribute__((noinline)) void tw_row(const TW_A *a, int32_t step_a, cons
 
 /* Without broadcasting, or with a single element, there is one row. */
 static inline void tw_one_row(const tw_binary_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
-  const tw_share part = tw_share_of(params->size[0]);
+  const tw_share part = tw_share_of_run(params->size[0], sizeof(TW_Y));
   const int32_t step_a = params->stride_a[0], step_b = params->stride_b[0];
   tw_row(a + part.first * step_a, step_a, b + part.first * step_b, step_b, y + part.first, part.end - part.first);
 }
