@@ -26,11 +26,11 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Complaint, Numbers, Pass
-from tilewright.passes.numerics.lossless import lossless
-from tilewright.passes.numerics.native import Given, Native, native, stays_in_words
-from tilewright.passes.numerics.saturated import saturated
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
+from tilewright.requant.approximate import ApproxRequant, lossless, native, saturated
+from tilewright.requant.lines import stays_in_words
+from tilewright.requant.spec import RequantSpec
 
 EXACT, HARDWARE = "exact", "hardware"
 NUMERICS = (EXACT, HARDWARE)
@@ -76,8 +76,8 @@ def within_words(graph: Graph) -> Iterator[Complaint]:
         op = node.op
         if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != Rounding.NATIVE:
             continue
-        given = _totals(graph, node)
-        if given is not None and not np.all(stays_in_words(given)):
+        spec = _totals(graph, node)
+        if spec is not None and not np.all(stays_in_words(spec)):
             yield node.where, "has totals that leave 32 bits while they are requantised"
 
 
@@ -101,8 +101,8 @@ LOSSLESS = Pass("lossless native requantisations", run_lossless, ensures=within_
 
 
 def _replaced_lossless(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    given = _given(graph, node, tflite=False)
-    chosen = None if given is None else lossless(given)
+    spec = _spec(graph, node, tflite=False)
+    chosen = None if spec is None else lossless(spec)
     return None if chosen is None else _with_native(graph, chosen, node, builder)
 
 
@@ -111,17 +111,17 @@ def _replaced(
 ) -> Mapping[str, str] | None:
     if isinstance(node.op, QLinearAdd | TfliteAdd):
         return _replaced_sum(graph, tflite, found, node, builder)
-    given = _given(graph, node, tflite)
-    if given is None:
+    spec = _spec(graph, node, tflite)
+    if spec is None:
         return None
-    chosen = lossless(given) or _chosen(given)
+    chosen = lossless(spec) or _chosen(spec)
     found.append(_record(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
     return _with_native(graph, chosen, node, builder)
 
 
-def _with_native(graph: Graph, chosen: Native, node: Node, builder: Builder) -> Mapping[str, str]:
+def _with_native(graph: Graph, chosen: ApproxRequant, node: Node, builder: Builder) -> Mapping[str, str]:
     op: Conv | MatMul = node.op if isinstance(node.op, Conv) else instance(node.op, MatMul)
     inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
     if chosen.bias is not None:
@@ -135,12 +135,12 @@ def _with_native(graph: Graph, chosen: Native, node: Node, builder: Builder) -> 
     return {node.key: result}
 
 
-def _chosen(given: Given) -> Native | None:
+def _chosen(spec: RequantSpec) -> ApproxRequant | None:
     """In 32 bits as N-EUREKA does it; where that would differ too often, with totals that are clipped first."""
-    found = native(given)
+    found = native(spec)
     if found is not None and found.expected <= MOST_EXPECTED:
         return found
-    return saturated(given) or found
+    return saturated(spec) or found
 
 
 def _replaced_sum(
@@ -163,7 +163,7 @@ def _is_open(requant: Requant, tflite: bool) -> bool:
     return requant.rounding == Rounding.HALF_EVEN or (tflite and requant.has_exponents)
 
 
-def _record(node: Node, chosen: Native | NativeSum | None) -> NumericsRecord:
+def _record(node: Node, chosen: ApproxRequant | NativeSum | None) -> NumericsRecord:
     if chosen is None:
         return NumericsRecord(node.key, node.name, False, 0.0, 0.0)
     return NumericsRecord(node.key, node.name, chosen.expected <= MOST_EXPECTED, chosen.share, chosen.expected)
@@ -174,7 +174,7 @@ def _as_before(values: Array, shape: tuple[int, ...]) -> Array:
     return values.astype(np.int32).reshape(*(1,) * (len(shape) - 1), -1)
 
 
-def _given(graph: Graph, node: Node, tflite: bool) -> Given | None:
+def _spec(graph: Graph, node: Node, tflite: bool) -> RequantSpec | None:
     """The requantisation of a layer with constant weights, if there is one to replace."""
     requant = node.op.requant if isinstance(node.op, Conv | MatMul) else None
     return None if requant is None or not _is_open(requant, tflite) else _totals(graph, node)
@@ -186,7 +186,7 @@ def _could_be_native(graph: Graph, node: Node) -> bool:
     return _totals(graph, node) is not None
 
 
-def _totals(graph: Graph, node: Node) -> Given | None:
+def _totals(graph: Graph, node: Node) -> RequantSpec | None:
     """Of a layer of bytes with constant weights, and how they are requantised."""
     op = node.op
     if not isinstance(op, Conv | MatMul) or op.requant is None or graph.types[node.inputs[0]].dtype not in NARROW:
@@ -200,7 +200,7 @@ def _totals(graph: Graph, node: Node) -> Given | None:
         return None
     low, high = _ends(graph, node, weights)
     bias, mul, add = _bias(graph, node, len(weights)), values["mul"], values.get("add")
-    return None if mul is None else Given(op.requant, mul, add, low + bias, high + bias)
+    return None if mul is None else RequantSpec(op.requant, mul, add, low + bias, high + bias)
 
 
 def _bias_name(node: Node) -> str:

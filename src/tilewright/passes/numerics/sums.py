@@ -19,7 +19,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
-from tilewright.passes.numerics.native import NEAR
+from tilewright.requant.spec import NEAR
 
 MOST = 255
 """Of a factor, which is an unsigned byte."""

@@ -17,10 +17,10 @@ import numpy as np
 from tilewright.ir.requant import fixed_point, full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
-from tilewright.passes.numerics.lossless import same_results
-from tilewright.passes.numerics.native import MOST_FACTOR, MOST_SHIFT, Given
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.weights import nearest
+from tilewright.requant.lines import MOST_FACTOR, MOST_SHIFT, same_results
+from tilewright.requant.spec import RequantSpec
 
 NEAR = tuple(range(-3, 5))
 """Whole numbers around the factor, of which the one with the least error is taken."""
@@ -131,8 +131,8 @@ class _Search:
         short = np.clip(self.middle + step, 1, MOST_FACTOR)
         requant = full_range(self.fine, self.layer.ends.result.dtype, self.layer.ends.result.zero, Rounding.HALF_EVEN)
         mul = np.rint(self.layer.ends.factors(self.scales(short)) * 2.0**self.fine).astype(np.int64)
-        given = Given(requant, mul, None, self.low, self.high)
-        return np.where(same_results(given, short, self.shift), short, 0)
+        spec = RequantSpec(requant, mul, None, self.low, self.high)
+        return np.where(same_results(spec, short, self.shift), short, 0)
 
     def scales(self, short: Array) -> Array:
         return self.layer.ends.scales(np.maximum(short, 1) * 2.0**-self.shift)

@@ -15,7 +15,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
-from tilewright.passes.numerics.native import Given, least_totals
+from tilewright.requant.spec import RequantSpec
 from tilewright.targets.cortex_m.ways import Filters
 
 FACTOR_BITS = 31
@@ -167,7 +167,7 @@ def _first_totals(requant: Requant, filters: Filters) -> Array | None:
     left = np.maximum(_add(filters), 0) if requant.has_exponents else np.zeros(1, np.int64)
     if ((filters.largest << np.minimum(left, UPPER)) >> FACTOR_BITS).any():
         return None  # Totals leave 32 bits, so that results do not grow with them.
-    return least_totals(Given(requant, filters.mul, filters.add, filters.least, filters.most))
+    return RequantSpec(requant, filters.mul, filters.add, filters.least, filters.most).steps
 
 
 def _offsets(requant: Requant, filters: Filters, first: Array, found: OneProduct) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """Operators whose requantisation N-EUREKA does twice, from below and from above; the cores do it where the two differ.
 
-Where both results are the same, they are the layer's: `passes/numerics/brackets.py` finds the lines and proves it. For
+Where both results are the same, they are the layer's: `requant/brackets.py` finds the lines and proves it. For
 the others the cores sum up the products again, from the image and from weights in plain bytes.
 """
 
@@ -19,8 +19,8 @@ from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._windows import pair
-from tilewright.passes.numerics.brackets import Brackets, brackets
-from tilewright.passes.numerics.native import Given
+from tilewright.requant.brackets import Brackets, brackets
+from tilewright.requant.spec import RequantSpec
 from tilewright.targets.hwpe.conv import EDGELESS, NeurekaConv
 from tilewright.targets.hwpe.finish import SCALED, Finish
 from tilewright.targets.hwpe.gathered import NeurekaGathered
@@ -167,7 +167,7 @@ def _brackets(sums: Sums) -> Brackets | None:
         return None
     totals = sums.totals
     ends = totals.low + totals.bias, totals.high + totals.bias
-    return brackets(Given(sums.requant, sums.mul, sums.add, *ends), totals.bias)
+    return brackets(RequantSpec(sums.requant, sums.mul, sums.add, *ends), totals.bias)
 
 
 def _constants(sums: Sums, found: Brackets, finished: Mapping[str, Array]) -> dict[str, Array]:

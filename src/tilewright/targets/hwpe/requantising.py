@@ -15,13 +15,12 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array, limits, narrowest
-from tilewright.passes.numerics.brackets import one_line
-from tilewright.passes.numerics.native import Given
+from tilewright.requant.brackets import one_line
+from tilewright.requant.spec import INT32, RequantSpec
 
 MOST_SHIFT = 31
-INT32 = limits("int32")
 SAMPLE = 4
-"""Filters that are looked at first."""
+"""Filters that are looked at first: mostly they have no such line already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +72,12 @@ def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
 
 def _proven(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> Scaling | str:
     """One of TensorFlow Lite's, where a line is the same for all totals."""
-    given = Given(requant, mul, add, totals.low + totals.bias, totals.high + totals.bias)
-    found = one_line(_some(given), totals.bias[:SAMPLE]) and one_line(given, totals.bias)
+    spec = RequantSpec(requant, mul, add, totals.low + totals.bias, totals.high + totals.bias)
+    found = one_line(spec.part(slice(SAMPLE)), totals.bias[:SAMPLE]) and one_line(spec, totals.bias)
     if found is None:
         return f"no scale with one shift gives all results of the rounding {requant.rounding}"
     scale, summand, shift = found
     return Scaling(scale.astype(np.uint16), (summand + totals.bias * scale).astype(np.int32), shift)
-
-
-def _some(given: Given) -> Given:
-    """The first filters: mostly they have no such line already."""
-    add = None if given.add is None else given.add[:SAMPLE]
-    return Given(given.requant, given.mul[:SAMPLE], add, given.low[:SAMPLE], given.high[:SAMPLE])
 
 
 def _largest(values: Array) -> int:

@@ -11,11 +11,12 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array
+from tilewright.requant.spec import INT32
 from tilewright.target.target import Offer
 from tilewright.targets.hwpe.finish import EXACT, HIGH, SCALED, TIES, chosen_finish, without_idle
 from tilewright.targets.hwpe.jobs import LANES
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
-from tilewright.targets.hwpe.requantising import INT32, Scaling, plain, scaling
+from tilewright.targets.hwpe.requantising import Scaling, plain, scaling
 from tilewright.targets.hwpe.sums import Sums
 
 ONES = 0x01010101

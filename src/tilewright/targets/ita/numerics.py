@@ -31,8 +31,8 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
-from tilewright.passes.numerics.native import NEAR
 from tilewright.passes.rewriting import rewrite
+from tilewright.requant.spec import NEAR
 from tilewright.targets.ita.arithmetic import SOFTMAX, Activation, Scale, Softmax
 from tilewright.targets.ita.attention import ItaSoftmax
 from tilewright.targets.ita.gelu import ItaGelu, curve_of, gelu_fit

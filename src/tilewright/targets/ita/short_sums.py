@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.rounding import Rounding
 from tilewright.ops.qlinearadd import QLinearAdd
-from tilewright.passes.numerics.native import NEAR
+from tilewright.requant.spec import NEAR
 from tilewright.targets.ita.requantising import nearest
 from tilewright.targets.ita.sums import MOST_WEIGHT
 

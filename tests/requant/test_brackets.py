@@ -11,15 +11,15 @@ from tests.support.examples import examples
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import Array, limits
-from tilewright.passes.numerics.brackets import Brackets, brackets, is_monotone, one_line
-from tilewright.passes.numerics.native import Given
+from tilewright.requant.brackets import Brackets, brackets, one_line
+from tilewright.requant.spec import RequantSpec
 
 pytestmark = pytest.mark.fast
 ROUNDINGS = ("double", "double_up", "single", "float")
 
 
 @st.composite
-def wanted(draw: st.DrawFn) -> Given:
+def wanted(draw: st.DrawFn) -> RequantSpec:
     """A few filters with totals that are few enough to look at each."""
     rounding, dtype = draw(st.sampled_from(ROUNDINGS)), draw(st.sampled_from(["int8", "uint8"]))
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -28,10 +28,10 @@ def wanted(draw: st.DrawFn) -> Given:
     low = random.integers(-20_000, 10_000, filters)
     high = low + random.integers(0, 20_000, filters)
     requant = full_range(0, dtype, zero, rounding)
-    return Given(requant, mul.astype(np.int64), None if add is None else add.astype(np.int64), low, high)
+    return RequantSpec(requant, mul.astype(np.int64), None if add is None else add.astype(np.int64), low, high)
 
 
-def every_total(given: Given, filter_: int) -> tuple[Array, Array]:
+def every_total(given: RequantSpec, filter_: int) -> tuple[Array, Array]:
     totals = np.arange(given.low[filter_], given.high[filter_] + 1)
     add = None if given.add is None else given.add[filter_]
     return totals, given.requant(totals, given.mul[filter_], add).astype(np.int64)
@@ -45,7 +45,7 @@ def line(requant: Requant, totals: Array, mul: int, summand: int, shift: int) ->
 
 @drawn(wanted())
 @examples(200)
-def test_no_result_is_outside(given: Given) -> None:
+def test_no_result_is_outside(given: RequantSpec) -> None:
     found = brackets(given, np.zeros(len(given.mul), np.int64))
     assert found is not None
     for i in range(len(given.mul)):
@@ -62,7 +62,7 @@ def lines_of(found: Brackets, side: int, i: int) -> tuple[int, int, int]:
 
 @drawn(wanted())
 @examples(200)
-def test_one_line_is_the_requantisation(given: Given) -> None:
+def test_one_line_is_the_requantisation(given: RequantSpec) -> None:
     found = one_line(given, np.zeros(len(given.mul), np.int64))
     if found is None:
         return
@@ -71,10 +71,10 @@ def test_one_line_is_the_requantisation(given: Given) -> None:
         assert np.array_equal(line(given.requant, totals, int(found[0][i]), int(found[1][i]), found[2]), results)
 
 
-def simple(scale: float, low: int, high: int, rounding: str = "double", zero: int = 0) -> Given:
+def simple(scale: float, low: int, high: int, rounding: str = "double", zero: int = 0) -> RequantSpec:
     mul, add = factors(np.array([scale]), rounding)
     ends = np.array([low]), np.array([high])
-    return Given(
+    return RequantSpec(
         full_range(0, "int8", zero, rounding),
         mul.astype(np.int64),
         None if add is None else add.astype(np.int64),
@@ -95,15 +95,17 @@ def test_a_tie_away_from_zero_below_it_has_no_line() -> None:
 
 def test_totals_that_wrap_around_are_refused() -> None:
     """With a scale of 4, totals are shifted to the left in 32 bits first."""
-    assert is_monotone(simple(4.0, -1000, 1000))
-    assert not is_monotone(simple(4.0, -(1 << 30), 1 << 30))
+    assert simple(4.0, -1000, 1000).is_monotone
+    assert not simple(4.0, -(1 << 30), 1 << 30).is_monotone
     assert brackets(simple(4.0, -(1 << 30), 1 << 30), np.zeros(1, np.int64)) is None
 
 
 def test_narrower_clips_and_wider_results_are_refused() -> None:
     given = simple(1 / 100, -2000, 2000)
     for requant in (Requant(0, "int8", 0, 127, 0, "double"), Requant(0, "int16", -32768, 32767, 0, "double")):
-        assert brackets(Given(requant, given.mul, given.add, given.low, given.high), np.zeros(1, np.int64)) is None
+        assert (
+            brackets(RequantSpec(requant, given.mul, given.add, given.low, given.high), np.zeros(1, np.int64)) is None
+        )
 
 
 def test_an_offset_that_leaves_32_bits_is_seen() -> None:

@@ -9,10 +9,11 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import limits
-from tilewright.passes.numerics.native import Given, native
+from tilewright.requant.approximate import native
+from tilewright.requant.spec import RequantSpec
 
 
-def given(seed: int, filters: int = 5) -> Given:
+def given(seed: int, filters: int = 5) -> RequantSpec:
     """Totals that reach from well inside the results to several times what saturates them."""
     random = np.random.default_rng(seed)
     dtype = str(random.choice(["int8", "uint8"]))
@@ -30,7 +31,7 @@ def given(seed: int, filters: int = 5) -> Given:
         mul, add = np.rint(slope * 2.0**shift).astype(np.int64), random.integers(-(2**20), 2**20, filters)
         requant = Requant(shift, dtype, low, high, zero, "half_even")
     wide = None if add is None else add.astype(np.int64)
-    return Given(requant, mul.astype(np.int64), wide, -reach[0].astype(np.int64), reach[1].astype(np.int64))
+    return RequantSpec(requant, mul.astype(np.int64), wide, -reach[0].astype(np.int64), reach[1].astype(np.int64))
 
 
 @pytest.mark.one_in(4)
@@ -90,18 +91,19 @@ def test_a_closer_line_is_not_overlooked() -> None:
 
 def test_factors_that_turn_results_around_stay_exact() -> None:
     want = given(3)
-    turned = Given(Requant(36, "int8", -128, 127, 0, "half_even"), -np.abs(want.mul), None, want.low, want.high)
+    turned = RequantSpec(Requant(36, "int8", -128, 127, 0, "half_even"), -np.abs(want.mul), None, want.low, want.high)
     assert native(turned) is None
 
 
 def test_wide_results_stay_exact() -> None:
     want = given(3)
     assert (
-        native(Given(Requant(36, "int16", -32768, 32767, 0, "half_even"), want.mul, None, want.low, want.high)) is None
+        native(RequantSpec(Requant(36, "int16", -32768, 32767, 0, "half_even"), want.mul, None, want.low, want.high))
+        is None
     )
 
 
 def test_results_of_one_value_stay_exact() -> None:
     """As of a Clip whose limits are equal."""
     want = given(3)
-    assert native(Given(Requant(36, "int8", 5, 5, 0, "half_even"), want.mul, None, want.low, want.high)) is None
+    assert native(RequantSpec(Requant(36, "int8", 5, 5, 0, "half_even"), want.mul, None, want.low, want.high)) is None

@@ -7,13 +7,13 @@ import numpy as np
 from tilewright.ir.requant import full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
-from tilewright.passes.numerics.lossless import lossless
-from tilewright.passes.numerics.native import Given
+from tilewright.requant.approximate import lossless
+from tilewright.requant.spec import RequantSpec
 
 
-def given(mul: Array, shift: int, reach: int, zero: int = -128) -> Given:
+def given(mul: Array, shift: int, reach: int, zero: int = -128) -> RequantSpec:
     ends = np.full(len(mul), reach, np.int64)
-    return Given(full_range(shift, "int8", zero, "half_even"), mul.astype(np.int64), None, -ends, ends)
+    return RequantSpec(full_range(shift, "int8", zero, "half_even"), mul.astype(np.int64), None, -ends, ends)
 
 
 def test_short_factors_are_the_same_for_every_total() -> None:

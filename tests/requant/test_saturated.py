@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.passes.numerics.test_native import given
-from tilewright.passes.numerics.native import native
-from tilewright.passes.numerics.saturated import saturated
+from tests.requant.test_native import given
+from tilewright.requant.approximate import native, saturated
 from tilewright.targets.hwpe.finish import TOP, chosen_finish
 
 
