@@ -17,12 +17,14 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.snitch.sizes import in_c
 
 BYTES = 256
 FEWEST = 512
 """Elements for which tables are worth making."""
 CALL, ENTRY, ELEMENT = 400, 72, 11
 """Cycles: of a call, of an entry of a table, and of an element on one core."""
+TABLES = in_c("tw_requantizedadd_tables_scratch")
 
 
 def narrowed(op: Op, types: Types) -> RequantizedAdd:
@@ -48,29 +50,18 @@ def unsupported_reason(op: Op, types: Types) -> str | None:
     return f"it has less than {FEWEST} elements" if types["Y"].elements < FEWEST else None
 
 
-def _sums(op: Op, types: Types) -> int:
-    """How many values the sum of both summands may have."""
-    added = narrowed(op, types)
-    return sum(one.requant.high - one.requant.low for one in (added.first, added.second)) + 1
-
-
 def narrowed_params(op: Op, types: Types) -> Params:
     return params_of(narrowed(op, types), types)
 
 
-def scratch_bytes(op: Op, types: Types) -> int:
-    """Of the three tables."""
-    return 2 * BYTES + _sums(op, types)
-
-
 def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     own = -(-math.prod(extents[f"d{i}"] for i in range(len(types["Y"].shape))) // cores)
-    return CycleEstimate(cores=CALL + ENTRY * (2 * BYTES + _sums(op, types)) / cores + ELEMENT * own)
+    return CycleEstimate(cores=CALL + ENTRY * TABLES(narrowed_params(op, types), types) / cores + ELEMENT * own)
 
 
 KERNELS = (
     Kernel(
         RequantizedAdd, "requantizedadd_tables.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
-        narrowed_params, scratch_bytes, unsupported_reason, cooperative=True, header="requantizedadd.h", cycles=cycles,
+        narrowed_params, TABLES, unsupported_reason, cooperative=True, header="requantizedadd.h", cycles=cycles,
     ),
 )  # fmt: skip

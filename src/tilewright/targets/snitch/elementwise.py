@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op
@@ -12,6 +10,7 @@ from tilewright.ops.mul import Mul
 from tilewright.ops.sub import Sub
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.snitch.sizes import in_c
 
 LOOPS = 3
 """That rows may be nested in, at most."""
@@ -32,15 +31,11 @@ def streams_unsupported(op: Op, types: Types) -> str | None:
     return None
 
 
-def streams_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call, and pairs of elements of one core."""
-    return 1.0, math.prod(extents.values()) / (2 * cores)
-
-
 def streams(op: type[Op], source: str) -> Kernel:
     return Kernel(
         op, source, "A:float32 B:float32 -> Y:float32", {}, unsupported_reason=streams_unsupported, cooperative=True,
-        features=streams_features, header="binary.h", multiples=dict.fromkeys((f"d{axis}" for axis in range(8)), 2),
+        work=in_c.work("tw_binary_streams_work"), header="binary.h",
+        multiples=dict.fromkeys((f"d{axis}" for axis in range(8)), 2),
     )  # fmt: skip
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 
 from tilewright.ir.op import Op
 from tilewright.ops._elementwise import FLOATS
@@ -15,28 +13,22 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
-from tilewright.target.kernel import Kernel, Types
+from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.elementwise import variant
+from tilewright.targets.snitch.sizes import in_c
 
-BLOCK = 16
-"""TW_BLOCK in C."""
-
-
-def block_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call, and blocks of one core."""
-    blocks = -(-prod(extents.values()) // BLOCK)
-    return 1.0, float(-(-blocks // cores))
+WORK = in_c.work("tw_function_work")
 
 
 def function(op: type[Op], source: str) -> Kernel:
     return Kernel(
-        op, source, "X:float32 -> Y:float32", {}, cooperative=True, features=block_features, header="unary.h"
+        op, source, "X:float32 -> Y:float32", {}, cooperative=True, work=WORK, header="unary.h"
     )  # fmt: skip
 
 
 def gelu(source: str, approximate: str) -> Kernel:
     found = variant("Gelu", source, "approximate", approximate, "X -> Y", FLOATS)
-    return replace(found, signature="X:float32 -> Y:float32", dtypes={}, cooperative=True, features=block_features)
+    return replace(found, signature="X:float32 -> Y:float32", dtypes={}, cooperative=True, work=WORK)
 
 
 KERNELS = (

@@ -11,9 +11,8 @@ from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.targets.snitch.sizes import by_cores
 
-CORES = 8
-"""At most; each has a row of its own in working memory."""
 LONGEST = 1024
 """Elements of a row: their number, times a byte, times a root's inverse, stays below 2**53."""
 MOST_SHIFT = 44
@@ -45,12 +44,6 @@ def _length(norm: QLinearRowNorm, types: Types) -> int:
     return math.prod(types["X"].shape[norm.axis :])
 
 
-def norm_bytes(op: Op, types: Types) -> int:
-    """Doubles: factors and summands, and for each core a row and two blocks of eight, with one between cores."""
-    length = _length(instance(op, QLinearRowNorm), types)
-    return 8 * (2 * length + CORES * (length + 2 * 8 + 1))
-
-
 def norm_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     axis = instance(op, QLinearRowNorm).axis
     sizes = [extents[f"d{i}"] for i in range(len(types["X"].shape))]
@@ -66,7 +59,8 @@ def norm_axis(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         QLinearRowNorm, "qlinearrownorm_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=norm_bytes, unsupported_reason=norm_unsupported, roundings=UP_OR_EVEN, cooperative=True,
+        scratch=by_cores("tw_qlinearrownorm_doubles_scratch"), unsupported_reason=norm_unsupported,
+        roundings=UP_OR_EVEN, cooperative=True,
         header="qlinearrownorm.h", cycles=norm_cycles, planning_key=norm_axis,
     ),
 )  # fmt: skip

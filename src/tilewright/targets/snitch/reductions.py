@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ops._reduction import Reduction
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.snitch.sizes import in_c
 
 LOOPS = 3
 """That may be reduced beside the pairs of a run or of neighbours."""
@@ -34,23 +32,10 @@ def reduce_unsupported(op: Op, types: Types) -> str | None:
     return "rows begin between two multiples of 8 bytes" if sum(step % 2 for step in strides) > 1 else None
 
 
-def reduce_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; groups of results of one core, and pairs that these are made of."""
-    reduced = prod(extents.get(f"d{axis}", 1) for axis in cast(Reduction, op).axes)
-    results = prod(extents.values()) // max(reduced, 1)
-    p = loops_of(op, types)
-    if not p["kept_stride"] or p["kept_stride"][-1] != 1:
-        own = -(-results // cores)
-        return 1.0, 0.0, 0.0, float(own), own * reduced / 2
-    groups = -(-results // min(16, p["kept_size"][-1]))
-    own = -(-groups // cores)
-    return 1.0, float(own), own * reduced * max(min(16, p["kept_size"][-1]) / 2, 4), 0.0, 0.0
-
-
 def sums(op: type[Op], source: str) -> Kernel:
     return Kernel(
         op, source, "X:float32 -> Y:float32", {}, unsupported_reason=reduce_unsupported, cooperative=True,
-        features=reduce_features, header="reduce.h",
+        work=in_c.work("tw_reduce_streams_work"), header="reduce.h",
     )  # fmt: skip
 
 

@@ -11,9 +11,10 @@ from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.targets.snitch.sizes import by_cores
 
-CORES, RUN, BLOCK = 8, 128, 8
-"""Cores at most; elements that each takes at a time, and those that go side by side."""
+RUN = 128
+"""TW_DOUBLES_RUN in C."""
 LEAST_SHIFT = 9
 """Products of bytes and factors of 31 bits stay within a word after it."""
 CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
@@ -23,11 +24,6 @@ CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
 def unsupported_reason(op: Op, types: Types) -> str | None:
     is_small = instance(op, RequantShift).requant.shift < LEAST_SHIFT
     return f"shifts by less than {LEAST_SHIFT} bits" if is_small else None
-
-
-def scratch_bytes(op: Op, types: Types) -> int:
-    """Doubles: factors and summands, and for each core a run of elements and two blocks, with one between cores."""
-    return 8 * (2 * types["mul"].elements + CORES * (RUN + 2 * BLOCK + 1))
 
 
 def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
@@ -48,7 +44,8 @@ def axis_of(op: Op, types: Types) -> object:
 KERNELS = (
     Kernel(
         RequantShift, "requantshift_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
-        scratch=scratch_bytes, unsupported_reason=unsupported_reason, roundings=UP_OR_EVEN, cooperative=True,
+        scratch=by_cores("tw_requantshift_doubles_scratch"), unsupported_reason=unsupported_reason,
+        roundings=UP_OR_EVEN, cooperative=True,
         header="requantshift.h", cycles=cycles, planning_key=axis_of,
     ),
 )  # fmt: skip

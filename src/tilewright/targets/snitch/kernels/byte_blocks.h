@@ -3,11 +3,12 @@
 #ifndef TW_BYTE_BLOCKS_H
 #define TW_BYTE_BLOCKS_H
 
+#include "doubles_sizes.h"
 #include "exact_doubles.h"
 #include "requant.h"
 #include "streams.h"
 
-#define BLOCK 8
+#define BLOCK TW_DOUBLES_BLOCK
 
 /* A byte that is stored as this one of the bytes of 4096.0 is added to it. */
 #define BASE 4096.0
@@ -23,7 +24,7 @@ typedef struct {
 
 /* `shared` factors and as many summands; `length` elements of each core, which begin in different banks. */
 static inline tables tables_in(double *scratch, int32_t shared, int32_t length) {
-  double *const own = scratch + 2 * shared + tw_core() * (length + 2 * BLOCK + 1);
+  double *const own = scratch + 2 * shared + tw_core() * tw_own_doubles(length);
   const tables t = {scratch, scratch + shared, own, own + length};
   return t;
 }

@@ -23,7 +23,7 @@ typedef struct {
 } tw_byte_rooms;
 
 static TW_COMPACT tw_byte_rooms tw_byte_rooms_in(float *scratch, int32_t rows, int32_t inner, int32_t columns, int32_t largest) {
-  const int32_t safe = TW_LARGEST_TOTAL / largest, width = (columns + 1) & ~1;
+  const int32_t safe = TW_LARGEST_TOTAL / largest, width = tw_even(columns);
   tw_byte_rooms r = {.left = scratch, .right = scratch + 256, .origins = scratch + 512, .width = width, .inner = inner, .group = inner};
   r.b = r.origins + width;
   r.sums = r.b + inner * width;

@@ -6,15 +6,10 @@
 #include "cluster.h"
 #include "narrow_words.h"
 #include "requant.h"
+#include "stream_sums_sizes.h"
 #include "tw.h"
 
 #define TW_ORIGIN_BITS 0x4b400000 /* of 1.5 * 2^23 */
-#define TW_LARGEST_TOTAL 4194303
-
-/* How far an element can be from its zero. */
-static inline int32_t tw_further(int32_t is_signed, int32_t zero) {
-  return is_signed ? tw_max(127 - zero, zero + 128) : tw_max(255 - zero, zero);
-}
 
 static TW_COMPACT void tw_fill_table(float *table, int32_t is_signed, int32_t zero) {
   const tw_share bytes = tw_share_of(256);

@@ -72,8 +72,8 @@ static void finish(const work *w, const tw_sums *k, const int32_t *bias, const i
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *filters, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = params;
-  const int32_t pixels = p->out_h * p->out_w, inner = p->in_channels * p->kernel_h * p->kernel_w;
-  const int32_t largest = tw_further(X_IS_SIGNED, p->x_zero) * tw_further(W_IS_SIGNED, p->w_zero);
+  const int32_t pixels = p->out_h * p->out_w, inner = tw_conv_inner(p);
+  const int32_t largest = (int32_t)tw_largest_of_conv(p, X_IS_SIGNED, W_IS_SIGNED);
   const work w = {p, tw_byte_rooms_in(scratch, pixels, inner, p->out_channels, largest)};
   const tw_byte_rooms *const r = &w.rooms;
   tw_sums k = {.p = &w, .b_row = r->width, .begin = r->origins, .y = r->sums, .y_row = r->width};

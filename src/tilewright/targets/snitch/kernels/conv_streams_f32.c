@@ -50,8 +50,8 @@ static void place(const tw_conv_params *p, const tw_sums *k, uint32_t *y) {
 
 void TW_NAME(const tw_conv_params *params, const float *x, const float *filters, const float *b, float *y, void *scratch) {
   const tw_conv_params *const p = params;
-  const int32_t pixels = p->out_h * p->out_w, inner = p->in_channels * p->kernel_h * p->kernel_w;
-  const int32_t width = (p->out_channels + 1) & ~1;
+  const int32_t pixels = p->out_h * p->out_w, inner = tw_conv_inner(p);
+  const int32_t width = tw_even(p->out_channels);
   float *const begin = scratch, *const turned = begin + width, *const sums = turned + inner * width;
   turn_filters(p, inner, (const uint32_t *)filters, (const uint32_t *)b, (uint32_t *)begin, width);
   tw_sums k = {.p = p, .b = turned, .b_row = width, .begin = begin, .y = sums, .y_row = width, .inner = inner,

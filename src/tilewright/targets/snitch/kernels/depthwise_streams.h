@@ -9,6 +9,7 @@
 
 #include "cluster.h"
 #include "conv.h"
+#include "depthwise_sizes.h"
 #include "streams.h"
 #include "tw.h"
 
@@ -24,16 +25,10 @@ typedef struct {
   int32_t is_positive;
 } tw_planes;
 
-/* Input rows that some rows of results read. */
-static inline int32_t tw_rows_read(const tw_conv_params *p, int32_t rows) {
-  return (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
-}
-
 /* `p->chunk` rows of results are taken at a time. */
 static inline tw_planes tw_planes_in(const tw_conv_params *p, const uint32_t *table, uint32_t *scratch) {
-  const int32_t pitch = (p->out_w - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1;
-  const int32_t taps = p->kernel_h * p->kernel_w, image = tw_rows_read(p, p->chunk) * pitch, sums = p->chunk * p->out_w;
-  uint32_t *const own = scratch + tw_core() * 2 * (image + taps + sums);
+  const int32_t pitch = tw_columns_read(p), taps = p->kernel_h * p->kernel_w, image = tw_image_words(p, p->chunk);
+  uint32_t *const own = scratch + tw_core() * tw_depthwise_words(p);
   const tw_planes planes = {p, table, own, own + 2 * image, own + 2 * (image + taps), taps, pitch, p->activation.kind};
   return planes;
 }
@@ -157,7 +152,7 @@ typedef struct {
 } tw_pieces;
 
 static inline tw_pieces tw_pieces_of(const tw_conv_params *p) {
-  const int32_t pairs = (p->groups * p->out_channels + 1) >> 1, bands = (p->out_h + p->chunk - 1) / p->chunk;
+  const int32_t pairs = tw_filter_pairs(p), bands = (p->out_h + p->chunk - 1) / p->chunk;
   const tw_share share = tw_share_of(p->batch * pairs * bands);
   const tw_pieces pieces = {share.first, share.end, bands, pairs};
   return pieces;

@@ -8,9 +8,8 @@
 #ifndef TW_FUNCTION_BLOCKS_H
 #define TW_FUNCTION_BLOCKS_H
 
+#include "rows_sizes.h"
 #include "streams.h"
-
-enum { TW_BLOCK = 16 };
 
 #define TW_X_GROUP "f8"
 #define TW_Z_GROUP "f16"

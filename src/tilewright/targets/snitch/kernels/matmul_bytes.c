@@ -10,7 +10,7 @@
 
 #include "byte_sums.h"
 
-enum { A_IS_SIGNED = (TW_A)-1 < 0, B_IS_SIGNED = (TW_B)-1 < 0, COPYING = 10 };
+enum { A_IS_SIGNED = (TW_A)-1 < 0, B_IS_SIGNED = (TW_B)-1 < 0 };
 
 typedef struct {
   const tw_matmul_params *p;
@@ -69,11 +69,11 @@ void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_matmul_params *const p = params;
   if (tw_batch_is_empty(p)) return;
-  const int32_t largest = tw_further(A_IS_SIGNED, p->a_zero) * tw_further(B_IS_SIGNED, p->b_zero);
+  const int32_t largest = (int32_t)tw_largest_of_product(p, A_IS_SIGNED, B_IS_SIGNED);
   const work w = {p, tw_byte_rooms_in(scratch, p->rows, tw_max(p->inner, TW_LEAST), p->columns, largest)};
   const tw_byte_rooms *const r = &w.rooms;
   tw_sums k = {.p = &w, .b_row = r->width, .begin = r->origins, .y = r->sums, .y_row = r->width};
-  tw_sums_cut(&k, p->rows, r->width, COPYING);
+  tw_sums_cut(&k, p->rows, r->width, TW_BYTE_COPYING);
   tw_fill_table(r->left, A_IS_SIGNED, p->a_zero);
   tw_fill_table(r->right, B_IS_SIGNED, p->b_zero);
   tw_fill_origins(r);

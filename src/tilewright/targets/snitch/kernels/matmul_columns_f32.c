@@ -31,7 +31,7 @@ void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, con
   tw_sums k = {.p = p, .b_row = p->b_row, .begin_row = p->c_row, .y_row = p->y_row, .inner = p->inner,
                .is_positive = p->activation.kind};
   tw_sums_copies(&k, p->inner, scratch);
-  tw_sums_cut(&k, p->rows, p->columns, 6);
+  tw_sums_cut(&k, p->rows, p->columns, TW_FLOAT_COPYING);
   tw_batch batch = {{0}, 0, 0, 0, 0};
   do {
     k.a = a + batch.a;

@@ -9,9 +9,6 @@
 #include "float_copies.h"
 #include "stream_sums.h"
 
-/* Small matrices are taken by one core each, if there are enough of them. */
-enum { COPYING = 6, MANY = 8, SMALL = 1024 };
-
 typedef struct {
   const tw_matmul_params *p;
   float *turned, *sums;
@@ -81,7 +78,7 @@ static void all_together(const work *w, tw_sums *k, const float *a, const float 
   const tw_matmul_params *const p = w->p;
   tw_batch batch = {{0}, 0, 0, 0, 0};
   int32_t last = -1;
-  tw_sums_cut(k, p->rows, w->width, COPYING);
+  tw_sums_cut(k, p->rows, w->width, TW_FLOAT_COPYING);
   do {
     if (batch.b != last) {
       if (last >= 0) tw_barrier();
@@ -111,10 +108,9 @@ static void one_each(const work *w, tw_sums *k, int32_t matrices, const float *a
 void TW_NAME(const tw_matmul_params *params, const float *a, const float *b, const float *c, float *y, void *scratch) {
   const tw_matmul_params *const p = params;
   if (tw_batch_is_empty(p)) return;
-  const int32_t width = (p->columns + 1) & ~1, inner = tw_max(p->inner, TW_LEAST), elements = (inner + p->rows) * width;
-  int32_t matrices = 1;
-  for (int32_t axis = 0; axis < p->rank; axis++) matrices *= p->size[axis];
-  const int is_one_each = matrices >= MANY && elements <= SMALL;
+  const int32_t width = tw_even(p->columns), inner = tw_max(p->inner, TW_LEAST), elements = (inner + p->rows) * width;
+  const int32_t matrices = (int32_t)tw_matrices(p);
+  const int is_one_each = tw_is_one_each(matrices, elements);
   float *const turned = (float *)scratch + (is_one_each ? tw_core() * elements : 0), *const sums = turned + inner * width;
   const work w = {p, turned, sums, width};
   tw_sums k = {.p = &w, .b = turned, .b_row = width, .begin_row = p->c_row, .y = sums, .y_row = width, .inner = inner};

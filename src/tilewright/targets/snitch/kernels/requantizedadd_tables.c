@@ -10,6 +10,7 @@
 #endif
 
 #include "cluster.h"
+#include "doubles_sizes.h"
 
 /* Summands count from the lowest one. */
 typedef struct {
@@ -19,8 +20,8 @@ typedef struct {
 
 static void fill(const tables *t, const tw_requantizedadd_params *p) {
   const tw_scaling first = p->first, second = p->second, out = p->out;
-  const int32_t lowest = first.requant.low + second.requant.low, highest = first.requant.high + second.requant.high;
-  const tw_share bytes = tw_share_of(256), sums = tw_share_of(highest - lowest + 1);
+  const int32_t lowest = first.requant.low + second.requant.low;
+  const tw_share bytes = tw_share_of(256), sums = tw_share_of(tw_sum_values(p));
   for (int32_t i = bytes.first; i < bytes.end; i++) {
     t->first[i] = (uint8_t)(tw_scale(&first, (TW_A)i) - first.requant.low);
     t->second[i] = (uint8_t)(tw_scale(&second, (TW_B)i) - second.requant.low);

@@ -16,7 +16,7 @@
   TW_ALL_EIGHT("x7", "fadd.d f8, f8, ft7")
 #include "byte_blocks.h"
 
-#define RUN 128 /* elements that a core takes at a time */
+#define RUN TW_DOUBLES_RUN
 
 /* Halves go up where they would go to the even neighbour otherwise: by less than the smallest difference. */
 static void fill(const tables *t, const tw_requant *r, const int32_t *mul, const int32_t *add) {

@@ -55,7 +55,7 @@ void TW_NAME(const tw_softmax_params *params, const float *x, float *y, void *sc
   const int32_t rows = params->outer * inner;
   const tw_share share = tw_share_of(rows);
   const int in_place = inner == 1 && (length & 1) == 0 && tw_can_stream(x, y, y);
-  float *const work = (float *)scratch + (rows < TW_CORES ? share.first : tw_core()) * ((length + 1) & ~1);
+  float *const work = (float *)scratch + (rows < TW_CORES ? share.first : tw_core()) * tw_whole_pairs(length);
   tw_room room;
   if (length == 0 || share.first >= share.end) return;
   tw_room_begin(&room);

@@ -10,11 +10,9 @@
 #define TW_STREAM_SUMS_H
 
 #include "cluster.h"
+#include "stream_sums_sizes.h"
 #include "streams.h"
 #include "tw.h"
-
-#define TW_LEAST 4 /* products of a sum: shorter ones are filled up with zeros */
-#define TW_COPIES 64 /* of elements of a row of a, at the most: what is summed at a time */
 
 typedef struct {
   const void *p;       /* the kernel's parameters, for the copy */
@@ -202,29 +200,6 @@ static void tw_sum_up(const tw_sums *k) {
   tw_streams_off();
 }
 
-/* Cycles for each product of the sums of a row, roughly: small blocks wait for their own sums. */
-static int32_t tw_steps_of(int32_t columns) {
-  const int32_t pairs = (columns + 1) >> 1, small = (pairs >> 2 & 1) + (pairs >> 1 & 1) + (pairs & 1);
-  return (pairs & ~7) + 6 * small;
-}
-
-static int32_t tw_parted(int32_t count, int32_t parts) { return (count + parts - 1) / parts; }
-
-/* In how many parts columns are cut; rows in so many that each core has one part of both. The fewest steps, and where that is
- * equal many parts: cores that read the same columns of b get in each other's way. */
-static int32_t tw_column_parts(int32_t rows, int32_t columns, int32_t copying) {
-  int32_t found = 1, fewest = 0x7fffffff;
-#pragma clang loop unroll(full)
-  for (int32_t parts = 1; parts <= TW_CORES; parts++) {
-    if (TW_CORES % parts || (parts > 2 && parts != 4 && parts != TW_CORES)) continue;
-    const int32_t steps = tw_parted(rows, TW_CORES / parts) * tw_max(tw_steps_of(tw_parted(columns, parts)), copying);
-    if (steps > fewest) continue;
-    fewest = steps;
-    found = parts;
-  }
-  return found;
-}
-
 static inline tw_share tw_part_of(int32_t count, int32_t unit, uint32_t number, uint32_t parts) {
   const uint32_t units = (uint32_t)(count + unit - 1) / (uint32_t)unit;
   const int32_t first = (int32_t)(units * number / parts) * unit, end = (int32_t)(units * (number + 1) / parts) * unit;
@@ -235,13 +210,13 @@ static inline tw_share tw_part_of(int32_t count, int32_t unit, uint32_t number, 
 static inline __attribute__((always_inline)) void cut(tw_sums *k, int32_t rows, int32_t columns, uint32_t parts) {
   const uint32_t core = (uint32_t)tw_core();
   k->rows = tw_part_of(rows, 1, core / parts, TW_CORES / parts);
-  k->columns = tw_part_of(columns, columns >= (int32_t)(16 * parts) ? 16 : 2, core % parts, parts);
+  k->columns = tw_part_of(columns, tw_column_unit(columns, (int32_t)parts), core % parts, parts);
 }
 
 /* This core's part of all rows and columns; `copying` is cycles for each element of a that is copied. Division takes long, but
  * not by a constant. */
 static void tw_sums_cut(tw_sums *k, int32_t rows, int32_t columns, int32_t copying) {
-  switch (tw_column_parts(rows, columns, copying)) {
+  switch (tw_column_parts(rows, columns, copying, TW_CORES)) {
     case 1: cut(k, rows, columns, 1); break;
     case 2: cut(k, rows, columns, 2); break;
     case 4: cut(k, rows, columns, 4); break;
@@ -254,7 +229,7 @@ static void tw_sums_cut(tw_sums *k, int32_t rows, int32_t columns, int32_t copyi
 static inline void tw_sums_copies(tw_sums *k, int32_t longest, void *scratch) {
   const int32_t runs = (k->inner + TW_COPIES - 1) / TW_COPIES;
   k->length = runs == 1 ? k->inner : (k->inner + runs - 1) / runs;
-  k->copies = (uint64_t *)scratch + tw_core() * 4 * tw_min(longest, TW_COPIES);
+  k->copies = (uint64_t *)scratch + tw_core() * tw_copied_pairs(longest);
 }
 
 #endif
