@@ -93,7 +93,7 @@ static void gather_all(const tw_conv_params *p, const uint8_t *x, int32_t first,
 /* Filters of a group; and what their sums begin with. */
 static void fill_filters(const tw_conv_params *p, const uint8_t *w, const int32_t *bias, int32_t filter, int32_t inner,
                          int32_t *start, uint32_t *to) {
-  const int32_t words = (inner + 3) / 4;
+  const int32_t words = tw_panel_words(inner);
   const int32_t x_zero = TW_FLIPPED_ZERO(TW_X, p->x_zero), w_zero = TW_FLIPPED_ZERO(TW_W, p->w_zero);
   const tw_share mine = tw_share_of(tw_panels_of(p->out_channels) * TW_PANEL);
   for (int32_t row = mine.first; row < mine.end; row++) {
@@ -112,7 +112,7 @@ static void fill_filters(const tw_conv_params *p, const uint8_t *w, const int32_
 /* `chunk` is how many panels of windows are gathered at a time. */
 void TW_NAME(const tw_conv_params *p, const TW_X *x, const TW_W *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
-  const int32_t inner = p->kernel_h * p->kernel_w * p->in_channels, words = (inner + 3) / 4;
+  const int32_t inner = p->kernel_h * p->kernel_w * p->in_channels, words = tw_window_words(p);
   const int32_t w_panels = tw_panels_of(p->out_channels), pixels = p->batch * p->out_h * p->out_w;
   const int32_t chunk = p->chunk * TW_PANEL, filters = p->groups * p->out_channels;
   uint32_t *const w_place = scratch, *const x_place = w_place + w_panels * TW_PANEL * words;

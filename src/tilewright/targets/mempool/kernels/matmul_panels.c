@@ -26,7 +26,7 @@ static tw_batch find_batch(const tw_matmul_params *p, int32_t number) {
 
 /* Rows of all matrices, which are dealt out to all cores: element e of row i of a matrix is from[i * across + e * along]. */
 static void fill_a(const tw_matmul_params *p, const uint8_t *from, int32_t matrices, int32_t *sums, uint32_t *to) {
-  const int32_t rows = p->rows, padded = tw_panels_of(rows) * TW_PANEL, words = (p->inner + 3) / 4;
+  const int32_t rows = p->rows, padded = tw_panels_of(rows) * TW_PANEL, words = tw_panel_words(p->inner);
   const tw_share mine = tw_share_of(matrices * padded);
   for (int32_t one = mine.first; one < mine.end; one++) {
     const int32_t matrix = matrices == 1 ? 0 : one / padded, row = one - matrix * padded;
@@ -42,7 +42,7 @@ static void fill_a(const tw_matmul_params *p, const uint8_t *from, int32_t matri
 
 /* Columns; and what their sums begin with. */
 static void fill_b(const tw_matmul_params *p, const uint8_t *from, const int32_t *c, int32_t matrices, int32_t *start, uint32_t *to) {
-  const int32_t columns = p->columns, padded = tw_panels_of(columns) * TW_PANEL, words = (p->inner + 3) / 4;
+  const int32_t columns = p->columns, padded = tw_panels_of(columns) * TW_PANEL, words = tw_panel_words(p->inner);
   const int32_t a_zero = TW_FLIPPED_ZERO(TW_A, p->a_zero), b_zero = TW_FLIPPED_ZERO(TW_B, p->b_zero);
   const tw_share mine = tw_share_of(matrices * padded);
   for (int32_t one = mine.first; one < mine.end; one++) {
@@ -61,7 +61,7 @@ static void fill_b(const tw_matmul_params *p, const uint8_t *from, const int32_t
 }
 
 static tw_product product_of(const tw_matmul_params *p, const int32_t *mul, const int32_t *add) {
-  tw_product k = {.words = (p->inner + 3) / 4, .rows = p->rows, .columns = p->columns, .mul = mul, .add = add,
+  tw_product k = {.words = tw_panel_words(p->inner), .rows = p->rows, .columns = p->columns, .mul = mul, .add = add,
                   .mul_column = p->mul_column, .add_column = p->add_column, .mul_row = p->mul_row, .add_row = p->add_row,
                   .more_row = p->c_row, .more_column = p->c_column, .b_zero = TW_FLIPPED_ZERO(TW_B, p->b_zero),
                   .requantised = p->requantised, .requant = p->requant, .y_row = p->y_row, .y_column = p->y_column};
@@ -70,8 +70,7 @@ static tw_product product_of(const tw_matmul_params *p, const int32_t *mul, cons
 
 void TW_NAME(const tw_matmul_params *p, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
-  int32_t matrices = 1;
-  for (int32_t axis = 0; axis < p->rank; axis++) matrices *= p->size[axis];
+  const int32_t matrices = tw_matrices(p);
   tw_product k = product_of(p, mul, add);
   const int32_t words = k.words, a_panels = tw_panels_of(p->rows), b_panels = tw_panels_of(p->columns);
   const int32_t a_rows = matrices * a_panels * TW_PANEL, b_rows = matrices * b_panels * TW_PANEL;
@@ -82,7 +81,7 @@ void TW_NAME(const tw_matmul_params *p, const TW_A *a, const TW_B *b, const int3
   fill_a(p, (const uint8_t *)a, matrices, k.b_zero ? sums : 0, a_place);
   fill_b(p, (const uint8_t *)b, c, matrices, start, b_place);
   tw_barrier();
-  const int32_t blocks = a_panels * b_panels, parts = matrices == 1 ? tw_parts(blocks, words) : 1;
+  const int32_t blocks = a_panels * b_panels, parts = matrices == 1 ? tw_parts_of(blocks, words, TW_CORES) : 1;
   const tw_share mine = tw_share_of(matrices * blocks);
   for (int32_t matrix = parts > 1 ? 0 : mine.first / blocks; matrix < matrices; matrix++) {
     const tw_batch at = find_batch(p, matrix);

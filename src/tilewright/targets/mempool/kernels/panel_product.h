@@ -8,8 +8,6 @@
 #include "requant_words.h"
 #include "shifted_word.h"
 
-#define TW_SHORTEST_PART 8 /* words of a sum that are worth a core */
-
 #define TW_INLINE static inline __attribute__((always_inline))
 
 /* What differs from row to row is the caller's: a factor, a summand, something that is added to each total. */
@@ -137,11 +135,6 @@ static void tw_whole_blocks(const tw_product *product, int32_t first, int32_t en
   }
 }
 
-/* Into how many parts sums are cut, so that all cores have something to do. */
-static inline int32_t tw_parts(int32_t blocks, int32_t words) {
-  return 2 * blocks > TW_CORES ? 1 : tw_max(1, tw_min(TW_CORES / tw_max(blocks, 1), words / TW_SHORTEST_PART));
-}
-
 /* This core's part of the sums of a block, then its part of the sums of parts. */
 static void tw_cut_blocks(const tw_product *p, int32_t parts) {
   static const int32_t zeros[TW_PANEL] = {0, 0, 0, 0};
@@ -169,7 +162,7 @@ static void tw_cut_blocks(const tw_product *p, int32_t parts) {
 
 /* All blocks, of one matrix. */
 static inline void tw_blocks(const tw_product *p) {
-  const int32_t blocks = tw_panels_of(p->rows) * tw_panels_of(p->columns), parts = tw_parts(blocks, p->words);
+  const int32_t blocks = tw_panels_of(p->rows) * tw_panels_of(p->columns), parts = tw_parts_of(blocks, p->words, TW_CORES);
   const tw_share mine = tw_share_of(blocks);
   if (parts > 1) {
     tw_cut_blocks(p, parts);

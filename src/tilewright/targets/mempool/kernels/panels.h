@@ -6,19 +6,16 @@
 #define TW_PANELS_H
 
 #include "cluster.h"
+#include "panels_sizes.h"
 #include "tw.h"
 #include "xpulp.h"
 
-#define TW_PANEL 4 /* rows of a panel */
-#define TW_BLOCK 16 /* sums of a block */
 #define TW_ONES 0x01010101u
 #define TW_SIGNS 0x80808080u
 
 /* What turns bytes of a type into signed ones, and the integer that then stands for zero. */
 #define TW_FLIP(type) ((type)-1 < 0 ? 0 : TW_SIGNS)
-#define TW_FLIPPED_ZERO(type, zero) ((type)-1 < 0 ? (zero) : (zero) - 128)
-
-static inline int32_t tw_panels_of(int32_t rows) { return (rows + TW_PANEL - 1) / TW_PANEL; }
+#define TW_FLIPPED_ZERO(type, zero) tw_flipped_zero((type)-1 < 0, zero)
 
 /* ---- sums of products ---- */
 
