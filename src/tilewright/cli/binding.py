@@ -63,6 +63,14 @@ States = Annotated[
     ),
 ]  # fmt: skip
 
+CheckExport = Annotated[
+    bool,
+    typer.Option(
+        "--check-export/--no-check-export", rich_help_panel=MODEL,
+        help="Compare a framework's model (.pt2, .keras, SavedModel) with what the framework itself computes.",
+    ),
+]  # fmt: skip
+
 SIZES = re.compile(r"\d{1,10}([,x]\d{1,10})*")
 WORDS = {"true": 1.0, "false": 0.0}
 
@@ -77,6 +85,7 @@ class Binding:
     bind: Values = None
     state: States = None
     tflite_rounding: TfliteRounding = ""
+    check_export: CheckExport = True
 
     def options(self) -> dict[str, Any]:
         """As `pipeline.import_model` takes it."""
@@ -85,6 +94,7 @@ class Binding:
             "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
             "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
             "states": pairs("--state", self.state), "tflite_rounding": self.tflite_rounding,
+            "checks_export": self.check_export,
         }  # fmt: skip
 
 

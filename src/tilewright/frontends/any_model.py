@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.frontends.frameworks import to_onnx
+from tilewright.frontends.export_check import check_export
+from tilewright.frontends.frameworks import exported
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.ir.arrays import Given, arrays_of
 from tilewright.ir.graph import Graph
@@ -15,8 +16,9 @@ from tilewright.ir.graph import Graph
 TFLITE_MAGIC, TFLITE_MAGIC_AT = b"TFL3", 4
 
 
-def load(model: Any, example_inputs: Given | None = None, **said: Any) -> Graph:
-    """The typed graph of a model: an ONNX or TensorFlow Lite file, its bytes, a loaded one, or a framework's."""
+def load(model: Any, example_inputs: Given | None = None, checks_export: bool = True, **said: Any) -> Graph:
+    """The typed graph of a model: an ONNX or TensorFlow Lite file, its bytes, a loaded one, or a framework's, which is
+    held to what the framework computes."""
     given = {} if example_inputs is None else arrays_of(example_inputs, "input")
     options = ModelOptions(example_inputs=given, **said)
     if is_tflite(model):
@@ -28,7 +30,11 @@ def load(model: Any, example_inputs: Given | None = None, **said: Any) -> Graph:
         raise CompileError(where, "is for TensorFlow Lite files, and the model is none", "leave the option out")
     from tilewright.frontends.onnx import importer as onnx
 
-    return onnx.load(to_onnx(model, example_inputs), options)
+    found = exported(model, example_inputs)
+    graph = onnx.load(found.proto, options)
+    if checks_export:
+        check_export(graph, found)
+    return graph
 
 
 def is_tflite(model: Any) -> bool:

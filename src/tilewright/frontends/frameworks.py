@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.frontends.exported import Exported
 from tilewright.ir.arrays import Given
 
 SUFFIXES = {".pt2": "torch", ".keras": "keras", ".h5": "keras", ".pt": "torch", ".pth": "torch"}
@@ -52,13 +53,13 @@ def _packages(kind: type) -> Iterator[str]:
     return (base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
-def to_onnx(model: Any, example_inputs: Given | None) -> Any:
+def exported(model: Any, example_inputs: Given | None) -> Exported:
     """The model as an ONNX one; what is no framework's stays as it is."""
     framework = framework_of(model)
     if framework is None:
-        return _known(model)
+        return Exported(_known(model), "")
     reader = importlib.import_module(f"tilewright.frontends.{READERS[framework]}")
-    export: Callable[[Any, Given | None], Any] = reader.to_onnx
+    export: Callable[[Any, Given | None], Exported] = reader.exported
     return export(model, example_inputs)
 
 

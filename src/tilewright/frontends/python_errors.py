@@ -17,6 +17,8 @@ OURS = str(Path(__file__).parents[1])
 NUMPY = str(Path(np.__file__).parent)
 LONGEST = 300
 """Characters of a reason; frameworks go on with pages of advice."""
+LONGEST_LINE = 80
+"""Characters of a line of the user's that are shown."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -38,7 +40,9 @@ def user_line(error: BaseException, *frameworks: ModuleType) -> str:
 
 
 def described(file: str, line: int, text: str) -> str:
-    return f"{Path(file).name}:{line}" + (f" `{text.strip()}`" if text.strip() else "")
+    code = text.strip()
+    short = code if len(code) <= LONGEST_LINE else f"{code[: LONGEST_LINE - 3]}..."
+    return f"{Path(file).name}:{line}" + (f" `{short}`" if short else "")
 
 
 def raised_in(error: BaseException, folders: Sequence[str]) -> bool:

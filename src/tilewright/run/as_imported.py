@@ -25,6 +25,9 @@ from tilewright.run.compare import NARROW, Agreement, compare, steps_of
 from tilewright.run.rounding import Floors
 
 Arrays = Mapping[str, Array]
+TIE = 1e-4
+"""Steps by which a number may be off the middle between two integers, either of which then is the nearest: averages of
+two elements are ties half of the time."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,9 @@ class _Walk:
         differing = int(np.count_nonzero(value != made))
         most = max(FEW, share * value.size)
         if isinstance(node.op, QuantizeLinear):
-            far = _distance_from_real(node.op, operands, value)
-            return Held(name, far, 0.5 + steps, differing, most, value.size, True)
+            far = _distances_from_real(node.op, operands, value)
+            differing = int(np.count_nonzero((value != made) & (far > 0.5 + TIE)))
+            return Held(name, float(far.max(initial=0.0)), 0.5 + steps, differing, most, value.size, True)
         if value.dtype.kind == "f":
             floor = Floors(self.model, lambda: self.local, False)
             one = compare(name, value, made.astype(value.dtype), self.definition.tolerance, 0.0, floor)
@@ -189,14 +193,14 @@ class _Walk:
         return self.double[tensor]
 
 
-def _distance_from_real(op: QuantizeLinear, operands: Sequence[Array], found: Array) -> float:
+def _distances_from_real(op: QuantizeLinear, operands: Sequence[Array], found: Array) -> Array:
     """From integers to the real numbers that they stand for, in steps: at most 0.5 where each is the nearest."""
     x, scale, zero = operands
     low, high = limits(zero.dtype.name)
     with np.errstate(all="ignore"):
         real = x.astype(np.float64) / op.along(scale, x.ndim).astype(np.float64)
         real = np.clip(np.where(np.isnan(real), -np.inf, real + op.along(zero, x.ndim)), low, high)
-    return float(np.abs(found - real).max(initial=0.0))
+    return np.abs(found - real)
 
 
 # ---- one or several calls ------------------------------------------------------------------------------------------

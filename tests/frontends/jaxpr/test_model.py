@@ -150,7 +150,7 @@ def test_functions(name: str) -> None:
 
 
 def kinds(function: Callable[..., Any], *inputs: Any) -> list[str]:
-    return [node.op_type for node in jax_model.to_onnx(function, inputs).graph.node]
+    return [node.op_type for node in jax_model.exported(function, inputs).proto.graph.node]
 
 
 def test_sorting_becomes_topk() -> None:
@@ -159,7 +159,7 @@ def test_sorting_becomes_topk() -> None:
     def ordered(x: Any) -> Any:
         return jnp.sort(x, 1), jnp.argsort(x, -1), *lax.top_k(x, 2)
 
-    proto = jax_model.to_onnx(ordered, (X,))
+    proto = jax_model.exported(ordered, (X,)).proto
     found = ort.InferenceSession(proto.SerializeToString()).run(None, {"x": X})
     for one, other in zip(found, ordered(X), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -247,7 +247,7 @@ def test_all_primitives_without_a_rule_are_named_with_their_lines() -> None:
 
     with pytest.raises(tw.CompileError) as error:
         tw.compile(unusual, (randn(8),))
-    assert "erf_inv at test_jax.py" in str(error.value)
+    assert "erf_inv at test_model.py" in str(error.value)
     assert "primitive cumsum of complex numbers is not supported" in str(error.value)
 
 

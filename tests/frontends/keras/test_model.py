@@ -116,7 +116,7 @@ def test_recurrent_layers_are_operators(name: str) -> None:
     keras.utils.set_random_seed(1)
     sequence, x = keras.Input((7, 4), name="sequence"), randn(2, 7, 4)
     model = keras.Model(sequence, RECURRENT[name]()(sequence))
-    proto = keras_model.to_onnx(model, (x,))
+    proto = keras_model.exported(model, (x,)).proto
     kinds = {node.op_type for node in proto.graph.node}
     assert kinds & {"LSTM", "GRU", "RNN"}
     assert not kinds & {"Loop", "Scan", "PyFunc"}
@@ -132,7 +132,7 @@ def test_initial_states_are_operands() -> None:
     inputs = [keras.Input((7, 4), name="x"), keras.Input((5,), name="h"), keras.Input((5,), name="c")]
     model = keras.Model(inputs, layers.LSTM(5)(inputs[0], initial_state=inputs[1:]))
     given = {"x": randn(1, 7, 4), "h": randn(1, 5), "c": randn(1, 5) + 1}
-    proto = keras_model.to_onnx(model, given)
+    proto = keras_model.exported(model, given).proto
     close(ort.InferenceSession(proto.SerializeToString()).run(None, given)[0], model(list(given.values())))
 
 
@@ -140,7 +140,7 @@ def test_layers_compute_as_before_afterwards() -> None:
     sequence = keras.Input((7, 4))
     model = keras.Model(sequence, layers.LSTM(3)(sequence))
     before = model(randn(1, 7, 4))
-    keras_model.to_onnx(model, None)
+    keras_model.exported(model, None)
     close(model(randn(1, 7, 4)), before)
 
 
@@ -157,8 +157,8 @@ def test_masks_states_and_unknown_sizes_are_refused() -> None:
         (stateful, "keeps its state between calls"),
     ):
         with pytest.raises(tw.CompileError, match=what):
-            keras_model.to_onnx(model, None)
-    assert keras_model.to_onnx(open_ended, (randn(1, 9, 4),)).graph.input[0].name == "sequence"
+            keras_model.exported(model, None)
+    assert keras_model.exported(open_ended, (randn(1, 9, 4),)).proto.graph.input[0].name == "sequence"
 
 
 def test_tensors_from_outside_are_constants() -> None:

@@ -124,7 +124,7 @@ def test_training_mode_is_refused(x: Any) -> None:
 def test_ways_that_depend_on_values_are_refused_with_the_line(x: Any) -> None:
     with pytest.raises(tw.CompileError, match="data-dependent") as error:
         tw.compile(Branching().eval(), (x,))
-    assert "test_torch.py" in error.value.where
+    assert "test_model.py" in error.value.where
     assert "`if x.sum() > 0:`" in error.value.where
     assert "torch.where" in error.value.hint
     assert "\n" not in error.value.what
@@ -314,3 +314,58 @@ def test_lstms_with_projections_are_refused() -> None:
     with pytest.raises(tw.CompileError, match="Sequential, 1: is an LSTM with proj_size=2") as error:
         tw.compile(module, (torch.ones(3, 1, 4),))
     assert "LSTMCell" in error.value.hint
+
+
+class Pools(nn.Module):
+    def __init__(self, *sizes: Any, **how: Any) -> None:
+        super().__init__()
+        self.sizes, self.how = sizes, how
+
+    def forward(self, x: Any) -> Any:
+        return nn.functional.avg_pool2d(x, *self.sizes, **self.how)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        Pools(2, divisor_override=3), Pools(3, 2, 1, divisor_override=5, ceil_mode=True),
+        Pools(3, 2, 1, divisor_override=5, ceil_mode=True, count_include_pad=False),
+        Pools((2, 3), (1, 2), 1, divisor_override=1), Pools(4, 3, 2, divisor_override=-2, ceil_mode=True),
+    ],
+)  # fmt: skip
+def test_pools_with_a_divisor_of_their_own(pool: Any) -> None:
+    x = torch.randn(2, 3, 7, 5)
+    found = tw.compile(pool.eval(), (x,)).check((x,)).result.outputs["output"]
+    close(found, pool(x))
+
+
+def test_what_the_exporter_drops_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.frontends.torch import operations
+
+    monkeypatch.setattr(operations, "written_out", lambda exported: exported)
+    x = torch.randn(1, 3, 8, 8)
+    module = nn.Sequential(nn.Conv2d(3, 8, 3), Pools(2, divisor_override=3), nn.Flatten()).eval()
+    with pytest.raises(tw.CompileError) as error:
+        tw.compile(module, (x,))
+    assert "avg_pool2d(x, *self.sizes, **self.how)`, aten.avg_pool2d.default: is exported wrongly" in str(error.value)
+    program = tw.compile(module, (x,), check_export=False)
+    assert program.check((x,)).agrees
+
+
+def test_complex_results_are_pairs_of_floats() -> None:
+    class Spectrum(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.fft.fft(x)
+
+    x = torch.randn(4, 8)
+    found = tw.compile(Spectrum().eval(), (x,)).check((x,)).result.outputs["output"]
+    close(found, torch.view_as_real(torch.fft.fft(x)))
+
+
+def test_a_module_stays_as_it_was(module: Any, x: Any) -> None:
+    learns = [parameter.requires_grad for parameter in module.parameters()]
+    before = torch.random.get_rng_state()
+    tw.compile(module, (x,))
+    assert [parameter.requires_grad for parameter in module.parameters()] == learns
+    assert torch.is_grad_enabled()
+    assert torch.equal(torch.random.get_rng_state(), before)

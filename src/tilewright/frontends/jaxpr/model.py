@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import numpy_helper
 
 from tilewright.errors import CompileError
+from tilewright.frontends.exported import Exported, Own, Step
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.onnx import states
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.result_names import result_name, walk
 from tilewright.ir.arrays import Given, read_npz
+from tilewright.ir.types import Array
+
+if TYPE_CHECKING:
+    from tilewright.frontends.jaxpr.reader import Made
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Traceable:
     """Of a module whose calls may change weights: those whose changes last. Its function gives (results, weights)."""
 
 
-def to_onnx(model: Any, example_inputs: Given | None) -> Any:
+def exported(model: Any, example_inputs: Given | None) -> Exported:
     """The ONNX model of a function or a module."""
     require("jax", "jax")
     if example_inputs is None:
@@ -58,14 +63,34 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
     paths, _ = jax.tree_util.tree_flatten_with_path(shapes if traceable.keeps is None else shapes[0])
     names = [em.free(result_name([_key(entry) for entry in path])) for path, _ in paths]
     before = {i: em.input(traceable.names[i], weights[i].shape, weights[i].dtype) for i in changed}
-    found = read(em, jaxpr, [*(before.get(i, weight) for i, weight in enumerate(weights)), *inputs])
+    found, steps = read(em, jaxpr, [*(before.get(i, weight) for i, weight in enumerate(weights)), *inputs])
     made = [em.full(result, tuple(var.aval.shape)) for result, var in zip(found, jaxpr.jaxpr.outvars, strict=True)]
     for name, result in zip(names, made, strict=False):
         em.output(result, name)
     after = {i: em.free(f"{traceable.names[i]}.next") for i in changed}
     for i in changed:
         em.output(made[len(names) + i], after[i])
-    return _with_states(em.model(traceable.title), {before[i].name: (weights[i], after[i]) for i in changed})
+    proto = _with_states(em.model(traceable.title), {before[i].name: (weights[i], after[i]) for i in changed})
+    given = [*weights, *jax.tree_util.tree_leaves(arguments)]
+    called = {tensor.name: value for tensor, value in zip(inputs, given[len(weights) :], strict=True)}
+    return Exported(proto, traceable.title, lambda: _own(jaxpr, given, called, len(names), steps))
+
+
+def _own(closed: Any, given: Sequence[Any], called: Mapping[str, Any], results: int, steps: Sequence[Made]) -> Own:
+    """What JAX computes: the results, and what each equation makes of the operands that it has there."""
+    import jax
+
+    arrays = {name: np.asarray(value) for name, value in called.items()}
+
+    def computed(wanted: Sequence[Any]) -> list[Array]:
+        whole = closed.jaxpr.replace(outvars=list(wanted), debug_info=closed.jaxpr.debug_info.with_unknown_names())
+        return [np.asarray(value) for value in jax.core.eval_jaxpr(whole, closed.consts, *given)]
+
+    def on_the_way() -> Iterator[Step]:
+        values = computed([step.var for step in steps])
+        return (Step(made.tensor.name, value, made.place) for made, value in zip(steps, values, strict=True))
+
+    return Own(arrays, computed(closed.jaxpr.outvars[:results]), on_the_way)
 
 
 def _with_states(proto: Any, found: Mapping[str, tuple[Any, str]]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -26,8 +27,17 @@ BROADCASTS = frozenset({"broadcast_in_dim"})
 """Not computed now: a bias would become as large as what it is added to."""
 
 
-def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
-    """The results of a jaxpr on these operands, or everything that stands in the way."""
+@dataclass(frozen=True)
+class Made:
+    """A result of an equation that is not inside another."""
+
+    var: Any
+    tensor: Tensor
+    place: str
+
+
+def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> tuple[list[Value], list[Made]]:
+    """The results of a jaxpr on these operands and what its equations make, or everything that stands in the way."""
     reader = _Reader()
     try:
         found = reader.inline(em, closed, operands)
@@ -36,7 +46,7 @@ def read(em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
         raise
     if any(isinstance(value, Complex) or value.dtype.kind == "c" for value in found):
         raise CompileError("result", "is complex", "return jnp.real and jnp.imag of it, or jnp.abs")
-    return found
+    return found, reader.made
 
 
 class _Unknown(Exception):
@@ -49,6 +59,7 @@ class _Reader:
         self.control = Control(self.inline)
         self.around: list[Equation] = []
         """The equations whose functions are being read, the innermost last."""
+        self.made: list[Made] = []
 
     def inline(self, em: Emitter, closed: Any, operands: Sequence[Value]) -> list[Value]:
         """The results of a closed jaxpr, its equations in order."""
@@ -76,6 +87,9 @@ class _Reader:
             self.around.append(equation)
             found = self._results(em, equation, operands)
             values.update(zip(equation.outvars, found, strict=True))
+            if depth == 0:
+                place, pairs = _place([equation]), zip(equation.outvars, found, strict=True)
+                self.made += [Made(var, value, place) for var, value in pairs if isinstance(value, Tensor)]
         except _Unknown:
             pass
         except Refusal as refusal:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import CompileError
+from tilewright.frontends.exported import Exported, Own
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.keras import recurrent as keras_recurrent
 from tilewright.frontends.keras import tensorflow_graphs
@@ -38,7 +39,7 @@ class Source:
     layers: list[Any]
 
 
-def to_onnx(model: Any, example_inputs: Given | None) -> Any:
+def exported(model: Any, example_inputs: Given | None) -> Exported:
     """The ONNX model of a Keras model, a tf.function or a SavedModel, its nodes named as the layers are."""
     require("tensorflow", "tensorflow", "tf2onnx", "keras")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -48,7 +49,23 @@ def to_onnx(model: Any, example_inputs: Given | None) -> Any:
         proto, results = _converted(source, specs)
     proto.graph.name = source.title
     scopes = [_scope(node.name, [layer.name for layer in source.layers]) for node in proto.graph.node]
-    return renaming.renamed(proto, scopes, results)
+    return Exported(renaming.renamed(proto, scopes, results), source.title, lambda: _own(source, specs, example_inputs))
+
+
+def _own(source: Source, specs: Sequence[Any], example_inputs: Given | None) -> Own:
+    """What TensorFlow computes of the example inputs, or of numbers at random."""
+    import tensorflow as tf
+
+    if example_inputs is None:
+        chance = np.random.default_rng(0)
+        arrays = [chance.uniform(0, 1, spec.shape).astype(spec.dtype.as_numpy_dtype) for spec in specs]
+    else:
+        held = _in_order(source, arrays_of(example_inputs, "input")).values()
+        arrays = [np.asarray(array, spec.dtype.as_numpy_dtype) for array, spec in zip(held, specs, strict=True)]
+    with silence(), silence_library():
+        results = named_results(source.function(*map(tf.constant, arrays)))
+    inputs = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+    return Own(inputs, [np.asarray(value) for _, value in results])
 
 
 # ---- what is compiled -------------------------------------------------------------------------------------------

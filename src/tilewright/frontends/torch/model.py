@@ -4,40 +4,57 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.frontends.exported import Exported
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import named_results
 from tilewright.frontends.torch import names as torch_names
 from tilewright.frontends.torch import operations as torch_operations
+from tilewright.frontends.torch import own as torch_own
 from tilewright.frontends.torch import states as torch_states
 from tilewright.ir.arrays import Given, read_npz
 
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
 
 
-def to_onnx(model: Any, example_inputs: Given | None) -> Any:
+def exported(model: Any, example_inputs: Given | None) -> Exported:
     """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are."""
     require("torch", "torch", "onnxscript")
     model = Path(model) if isinstance(model, str) else model
     with silence():
-        exported = _exported(model, example_inputs)
-        program = _converted(exported)
+        traced = _exported(model, example_inputs)
+        program = _converted(traced)
         buffers = torch_states.changed(program.exported_program)
-        proto = _with_states(model, exported, buffers) if buffers else _named(program, output_names(exported))
-    proto.graph.name = model.stem if isinstance(model, Path) else type(model).__name__
-    return proto
+        made = _with_states(model, traced, buffers) if buffers else _named(program, output_names(traced))
+    title = model.stem if isinstance(model, Path) else type(model).__name__
+    made.proto.graph.name = title
+    return Exported(made.proto, title, torch_own.of(model, traced, made.program, made.tensors))
 
 
-def _named(program: Any, outputs: list[str], inside: str = "") -> Any:
-    return torch_names.renamed(program.model_proto, outputs, inside)
+@dataclass(frozen=True)
+class _Made:
+    """An ONNX model with names of the module's, and the program that it is of."""
+
+    proto: Any
+    program: Any
+    tensors: Mapping[str, str]
+    """Of the program's nodes, by their names: the tensors that they make."""
 
 
-def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> Any:
+def _named(program: Any, outputs: list[str], inside: str = "") -> _Made:
+    before = [name for node in program.model_proto.graph.node for name in node.output]
+    proto = torch_names.renamed(program.model_proto, outputs, inside)
+    after = [name for node in proto.graph.node for name in node.output]
+    return _Made(proto, program.exported_program, dict(zip(before, after, strict=True)))
+
+
+def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> _Made:
     """A program that changes buffers, exported again with what becomes of them."""
     import torch
 
@@ -46,8 +63,9 @@ def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> Any:
     values = torch_states.values_of(module, buffers)
     whole = _traced_with(torch_states.opened(module, buffers), positional, {**named, **values})
     names = [*output_names(exported), *(f"{buffer}.next" for buffer in buffers)]
-    proto = _named(_converted(whole), names, "module")
-    return torch_states.declared(proto, dict(zip(buffers, *values.values(), strict=True)))
+    made = _named(_converted(whole), names, "module")
+    proto = torch_states.declared(made.proto, dict(zip(buffers, *values.values(), strict=True)))
+    return replace(made, proto=proto)
 
 
 def _exported(model: Any, example_inputs: Given | None) -> Any:
@@ -135,7 +153,8 @@ def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, A
     import torch
 
     try:
-        return torch.export.export(module, positional, dict(named))
+        with torch.no_grad():  # some views of parameters that may learn cannot be exported
+            return torch.export.export(module, positional, dict(named))
     except Exception as error:
         if is_ours(error):
             raise

@@ -38,8 +38,11 @@ def blamed(exported: Any, text: str) -> str:
     """The module and the line of the node that an error names as '%node', if it does."""
     found = re.search(r"%(\w+)", text)
     node = next((node for node in exported.graph.nodes if found and node.name.startswith(found[1])), None)
-    if node is None:
-        return ""
+    return "" if node is None else place_of(node)
+
+
+def place_of(node: Any) -> str:
+    """The module that a node of a program is part of, the user's line, and what it computes."""
     frames = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(.*)', node.meta.get("stack_trace") or "")
     own = [frame for frame in frames if "site-packages" not in frame[0]]
     scope = next(reversed([path for path, _ in node.meta.get("nn_module_stack", {}).values()] or [""]))

@@ -1,4 +1,4 @@
-"""Operations of PyTorch that its ONNX exporter lacks, written with others that it has."""
+"""Operations of PyTorch that its ONNX exporter lacks or gets wrong, written with others that it has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import Any
 def written_out(exported: Any) -> Any:
     """The program without these operations; itself where it has none of them."""
     known = _decompositions()
-    if not any(node.target in known for node in exported.graph.nodes):
+    if not any(node.target in known and _is_lacking(node) for node in exported.graph.nodes):
         return exported
     return exported.run_decompositions(known)
+
+
+DIVISOR = 6
+"""Where `avg_pool2d` has its argument `divisor_override`, which the exporter drops."""
+
+
+def _is_lacking(node: Any) -> bool:
+    import torch
+
+    return node.target is not torch.ops.aten.avg_pool2d.default or len(node.args) > DIVISOR
 
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:
@@ -23,6 +33,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.median.dim: _median, aten.median.default: _median_of_all,
         aten.adaptive_max_pool1d.default: _adaptive_maxima_of_rows,
         aten.adaptive_max_pool2d.default: _adaptive_maxima, aten.searchsorted.Tensor: _places,
+        aten.avg_pool2d.default: _divided_sums,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
     }  # fmt: skip
 
@@ -87,6 +98,33 @@ def _products_so_far(x: Any, dim: int, *, dtype: Any = None) -> Any:
         before = torch.cat([torch.ones_like(x.narrow(dim, 0, shift)), x.narrow(dim, 0, size - shift)], dim)
         x, shift = x * before, 2 * shift
     return x
+
+
+def _divided_sums(
+    x: Any, window: list[int], stride: list[int] = (), padding: list[int] = (0,), ceil_mode: bool = False,  # type: ignore[assignment]
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    """Sums of windows over a divisor: averages of whole windows, as many of them as PyTorch has."""
+    import torch
+
+    if divisor_override is None:
+        return NotImplemented
+    sizes, steps, pads = (_pair(of) for of in (window, stride or window, padding))
+    pooled = torch.nn.functional.avg_pool2d(
+        x[:1, :1] if x.dim() == 4 else x[:1], window, stride or None, padding, ceil_mode
+    )
+    before_and_behind: list[int] = []
+    for axis in (1, 0):
+        windows, size = pooled.shape[axis - 2], x.shape[axis - 2]
+        before_and_behind += [pads[axis], max(0, (windows - 1) * steps[axis] + sizes[axis] - size - pads[axis])]
+    whole = torch.nn.functional.pad(x, before_and_behind)
+    averages = torch.nn.functional.avg_pool2d(whole, sizes, steps)
+    averages = averages[..., : pooled.shape[-2], : pooled.shape[-1]]
+    return averages * (sizes[0] * sizes[1] / divisor_override)
+
+
+def _pair(given: Any) -> list[int]:
+    return list(given) * 2 if len(given) == 1 else list(given)
 
 
 def _adaptive_maxima(x: Any, size: list[int]) -> Any:

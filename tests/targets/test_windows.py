@@ -1,0 +1,56 @@
+"""Windows larger than their images, on this machine between guard pages; `python -m benchmarks.windows` tries more."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.guarded_call import call
+from benchmarks.windows import Report, run
+
+from tilewright.ir.types import Array
+from tilewright.run.library import LoadedNetwork
+
+
+@pytest.mark.parametrize("target", ["cpu", "generic"])
+def test_windows_in_the_padding_on_this_machine(target: str) -> None:
+    report = Report()
+    run(7, 24, target, report)
+    assert report.wrong == []
+    assert report.refused == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", ["siracusa", "snitch", "minpool", "quad", "cortex-m4", "cortex-m55", "rv32"])
+def test_windows_in_the_padding_on_other_machines(target: str) -> None:
+    report = Report()
+    run(7, 12, target, report)
+    assert report.wrong == []
+
+
+class Careless(LoadedNetwork):
+    """In place of a network: sums some elements, from before or to behind those of its input, and of the arena."""
+
+    def __init__(self, first: int, stop: int, arena: int = 0) -> None:
+        self._arena = np.zeros(64, np.uint8)
+        self.first, self.count, self.arena = first, stop - first, arena
+
+    def __call__(self, *inputs: Array, out: Any = None, **named: Array) -> None:
+        values = (ctypes.c_float * self.count).from_address(inputs[0].ctypes.data + 4 * self.first)
+        out[0][...] = sum(values) + self._arena[0] * self.arena
+
+
+@pytest.mark.parametrize(
+    ("network", "problem"),
+    [
+        (Careless(0, 5), ""), (Careless(0, 6), "SIGSEGV, arrays before a guard page"),
+        (Careless(-1, 5), "SIGSEGV, arrays behind a guard page"),
+        (Careless(0, 5, arena=1), "depend on what lies in the arena"),
+    ],
+)  # fmt: skip
+def test_what_lies_beside_an_array_is_not_read(network: LoadedNetwork, problem: str) -> None:
+    found = call(network, [np.ones(5, np.float32)], [np.zeros(1, np.float32)])
+    assert problem in found
+    assert bool(found) == bool(problem)
