@@ -167,9 +167,9 @@ class _Walk:
         differing = int(np.count_nonzero(value != made))
         most = max(FEW, share * value.size)
         if isinstance(node.op, QuantizeLinear):
-            far = _distances_from_real(node.op, operands, value)
-            differing = int(np.count_nonzero((value != made) & (far > 0.5 + TIE)))
-            return Held(name, float(far.max(initial=0.0)), 0.5 + steps, differing, most, value.size, True)
+            apart = _distances_from_real(node.op, operands, value)
+            differing = int(np.count_nonzero((value != made) & (apart > 0.5 + TIE)))
+            return Held(name, float(apart.max(initial=0.0)), 0.5 + steps, differing, most, value.size, True)
         if value.dtype.kind == "f":
             floor = Floors(self.model, lambda: self.local, False)
             one = compare(name, value, made.astype(value.dtype), self.definition.tolerance, 0.0, floor)
