@@ -335,7 +335,7 @@ def compile_model(
     progress("reading the model")
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
     said |= {"states": states or {}}
-    said |= {"tflite_rounding": tflite_rounding, "checks_export": check_export}
+    said |= {"tflite_rounding": tflite_rounding, "check_export": check_export}
     graph = pipeline.import_model(model, example_inputs, **said)
     report = None
     if quantise is not None:

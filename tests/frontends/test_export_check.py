@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tilewright.errors import CompileError
-from tilewright.frontends.export_check import check_export
+from tilewright.frontends.export_check import compare_with_framework
 from tilewright.frontends.exported import Exported, Own, Step
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.onnx import importer
@@ -32,12 +32,12 @@ def exported(result: Array, *steps: Step) -> Exported:
 
 
 def test_rounding_is_no_difference() -> None:
-    check_export(graph(), exported(RESULT * np.float32(1.0002)))
+    compare_with_framework(graph(), exported(RESULT * np.float32(1.0002)))
 
 
 def test_an_output_that_differs_is_named_with_both_numbers() -> None:
     with pytest.raises(CompileError) as error:
-        check_export(graph(), exported(RESULT * 0.75))
+        compare_with_framework(graph(), exported(RESULT * 0.75))
     assert "Small, output 'y': is exported wrongly: element [2, 3] is 4, the framework computes 3" in str(error.value)
     assert "check_export=False" in str(error.value)
 
@@ -45,26 +45,26 @@ def test_an_output_that_differs_is_named_with_both_numbers() -> None:
 def test_the_first_step_that_differs_is_blamed() -> None:
     steps = Step("twice", TWICE * 0.75, "block.0, add"), Step("y", RESULT * 0.75, "block.1, relu")
     with pytest.raises(CompileError, match=r"block\.0, add"):
-        check_export(graph(), exported(RESULT * 0.75, *steps))
+        compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
 
 
 def test_a_step_is_computed_from_the_framework_s_own_tensors() -> None:
     """The first step is right within rounding, the second one is wrong."""
     steps = Step("twice", TWICE, "block.0, add"), Step("y", RESULT * 0.75, "block.1, relu")
     with pytest.raises(CompileError, match=r"block\.1, relu"):
-        check_export(graph(), exported(RESULT * 0.75, *steps))
+        compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
 
 
 def test_what_no_step_has_made_wrong_is_rounding() -> None:
     steps = Step("twice", TWICE, "add"), Step("y", RESULT, "relu")
-    check_export(graph(), exported(RESULT * 0.75, *steps))
+    compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
 
 
 @pytest.mark.parametrize("result", [RESULT[:2], np.where(X > 1, np.nan, RESULT), np.full_like(RESULT, np.inf)])
 def test_shapes_and_what_is_no_number_count(result: Array) -> None:
     with pytest.raises(CompileError, match="is exported wrongly"):
-        check_export(graph(), exported(result))
+        compare_with_framework(graph(), exported(result))
 
 
 def test_without_a_framework_nothing_is_compared() -> None:
-    check_export(graph(), Exported(None, "Small"))
+    compare_with_framework(graph(), Exported(None, "Small"))

@@ -94,7 +94,7 @@ class Binding:
             "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
             "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
             "states": pairs("--state", self.state), "tflite_rounding": self.tflite_rounding,
-            "checks_export": self.check_export,
+            "check_export": self.check_export,
         }  # fmt: skip
 
 

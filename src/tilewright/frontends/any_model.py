@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
-from tilewright.frontends.export_check import check_export
+from tilewright.frontends.export_check import compare_with_framework
 from tilewright.frontends.frameworks import exported
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.ir.arrays import Given, arrays_of
@@ -16,7 +16,7 @@ from tilewright.ir.graph import Graph
 TFLITE_MAGIC, TFLITE_MAGIC_AT = b"TFL3", 4
 
 
-def load(model: Any, example_inputs: Given | None = None, checks_export: bool = True, **said: Any) -> Graph:
+def load(model: Any, example_inputs: Given | None = None, check_export: bool = True, **said: Any) -> Graph:
     """The typed graph of a model: an ONNX or TensorFlow Lite file, its bytes, a loaded one, or a framework's, which is
     held to what the framework computes."""
     given = {} if example_inputs is None else arrays_of(example_inputs, "input")
@@ -32,8 +32,8 @@ def load(model: Any, example_inputs: Given | None = None, checks_export: bool = 
 
     found = exported(model, example_inputs)
     graph = onnx.load(found.proto, options)
-    if checks_export:
-        check_export(graph, found)
+    if check_export:
+        compare_with_framework(graph, found)
     return graph
 
 

@@ -28,7 +28,7 @@ MOST_MACS = 2 * 10**10
 HINT = "compute it by other operations; with check_export=False (--no-check-export) it is compiled as exported"
 
 
-def check_export(graph: Graph, exported: Exported) -> None:
+def compare_with_framework(graph: Graph, exported: Exported) -> None:
     """Raises `CompileError` where the graph computes something else than the framework does."""
     if exported.own is None or sum(graph.macs(node) for node in graph.nodes) > MOST_MACS:
         return
