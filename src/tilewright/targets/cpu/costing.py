@@ -1,14 +1,12 @@
-"""What the time of kernels for vectors grows with, and operators to measure that with, as networks have them."""
+"""Operators to measure kernels for vectors with, as networks have them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
 
-from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.requant import full_range
@@ -20,12 +18,10 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.passes.ranges.quantised_range import QuantisedRange
 from tilewright.passes.ranges.symmetric_range import SymmetricRange
-from tilewright.target.kernel import Types
 from tilewright.target.processors import Vectors
 from tilewright.targets.cpu import float_offers, followed
 from tilewright.targets.cpu.byte_sums import ByteSum
 from tilewright.targets.cpu.concat_slices import ConcatSlices
-from tilewright.targets.cpu.float_forms import FloatForm
 from tilewright.targets.cpu.packed_forms import (
     ComputedProduct,
     PackedConvolution,
@@ -64,45 +60,6 @@ COMPUTED = ((6, 1, 48, 257), (6, 1, 257, 48), (4, 128, 32, 128), (4, 128, 128, 3
 """Batch, rows, length, columns."""
 CACHES = ((6, 256, 48), (4, 128, 32), (2, 16, 16))
 COUNTS = (64, 2048, 16384, 150528)
-
-# ---- features -------------------------------------------------------------------------------------------------------
-
-
-def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; products of several pixels and of one, which waits for weights; results that are near, and others;
-    elements of an image that may be copied."""
-    form = op.form if isinstance(op, PackedProduct | ScaledProduct) else cast(PackedForm, op)
-    points, results = float(math.prod(extents.values())), float(types["Y"].elements)
-    is_single = types["Y"].elements == types["Y"].shape[-1]
-    is_near, is_copied = form.way.is_near, any(form.conv.padding)
-    return (
-        1.0, 0.0 if is_single else points, points if is_single else 0.0, results if is_near else 0.0,
-        0.0 if is_near else results, float(types["X"].elements) if is_copied else 0.0,
-    )  # fmt: skip
-
-
-def float_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; products of several pixels and of one; results; elements of an image that may be copied."""
-    points, is_single = float(math.prod(extents.values())), types["Y"].elements == types["Y"].shape[-1]
-    is_copied = isinstance(op, FloatForm) and any(op.conv.padding)
-    return (
-        1.0, 0.0 if is_single else points, points if is_single else 0.0, float(types["Y"].elements),
-        float(types["X"].elements) if is_copied else 0.0,
-    )  # fmt: skip
-
-
-def computed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; products of several rows and of one; the second operand, which is packed or read; results."""
-    points, is_single = float(math.prod(extents.values())), types["Y"].elements == types["Y"].shape[-1]
-    is_near = instance(op, ComputedProduct).way.is_near
-    results = float(types["Y"].elements)
-    return (
-        1.0, 0.0 if is_single else points, float(types["B"].elements), results if is_near else 0.0,
-        0.0 if is_near else results,
-    )  # fmt: skip
-
-
-# ---- samples --------------------------------------------------------------------------------------------------------
 
 
 def values(dtype: str, *shape: int) -> Array:

@@ -171,14 +171,6 @@ def number(fields: Params, name: str) -> int:
     return instance(fields[name], int)
 
 
-def panel_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
-    """Where windows begin, and the copy with padding."""
-    fields = params_of(op, types)
-    windows = number(fields, "rows") * number(fields, "out_w")
-    pixels = number(fields, "band_h") * number(fields, "band_w") if fields["padded"] else 0
-    return 8 * windows + 4 * pixels * number(fields, "groups") * number(fields, "in_channels")
-
-
 @dataclass(frozen=True)
 class TapConv(FloatForm):
     """One filter for each channel; all channels of a tap side by side."""
@@ -222,12 +214,6 @@ def _columns_inside(fields: Params) -> tuple[int, int]:
     spanned = reach(number(fields, "kernel_w"), number(fields, "dilation_w"))
     first = min(-(-before // stride), results)
     return first, max(first, min((number(fields, "in_w") + before - spanned) // stride + 1, results))
-
-
-def tap_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
-    """Where rows of a window begin, and a row of zeros."""
-    fields = params_of(op, types)
-    return 8 * number(fields, "kernel_h") + 4 * number(fields, "in_w") * number(fields, "channels")
 
 
 @dataclass(frozen=True)

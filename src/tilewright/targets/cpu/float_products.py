@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,13 +17,11 @@ from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.target.processors import Dot, Vectors
-from tilewright.targets.cpu.packed_forms import up
+from tilewright.targets.cpu.sizes import in_c
 from tilewright.targets.generic.linear import FLOAT_MATMUL, scattered
 
 NIBBLES = 32
 """Weights that are multiplied at a time."""
-MOST_TILE = 10
-"""Rows of a tile on any processor."""
 
 
 def _unsupported_reason(op: Op, types: Types) -> str | None:
@@ -53,14 +49,10 @@ def nibble_samples() -> Iterator[tuple[Op, list[Array | None]]]:
         yield MatMulNBits(inner, 4, NIBBLES), [a.astype(np.float32), weights, scales.astype(np.float32)]
 
 
-def _nibble_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call, and products."""
-    return 1.0, float(math.prod(extents.values()) * instance(op, MatMulNBits).inner)
-
-
 NIBBLE_PRODUCT = Kernel(
     MatMulNBits, "matmul_nibbles.c", "A:float32 B:uint8 scales:float32 zeros:uint8 -> Y:float32", {},
-    unsupported_reason=_not_nibbles, header="matmul_nbits.h", features=_nibble_features, samples=nibble_samples,
+    unsupported_reason=_not_nibbles, header="matmul_nbits.h", work=in_c.work("tw_matmul_nibbles_work"),
+    samples=nibble_samples,
 )  # fmt: skip
 """For Arm's vectors."""
 
@@ -68,20 +60,10 @@ NIBBLE_PRODUCT = Kernel(
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     panel = vectors.bytes // 2
 
-    def product_scratch(op: Op, types: Types) -> int:
-        """Zeros, and a panel."""
-        return 4 * panel * (1 + cast(int, params_of(op, types)["inner"]))
-
-    def attention_scratch(op: Op, types: Types) -> int:
-        """Zeros, scores of some queries, keys and values as panels."""
-        keys, length, width = types["K"].shape[1], types["K"].shape[-1], types["V"].shape[-1]
-        pitch = up(keys, panel)
-        return 4 * (panel + pitch * (MOST_TILE + length) + keys * up(width, panel))
-
     return (
         *((NIBBLE_PRODUCT,) if vectors.dot in (Dot.SDOT, Dot.SMMLA) else ()),
         Kernel(
-            MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=product_scratch,
+            MatMul, "matmul_computed.c", FLOAT_MATMUL, {}, scratch=in_c("tw_matmul_computed_scratch", panel),
             unsupported_reason=_unsupported_reason, header="matmul.h", activations=ACTIVATIONS,
         ),
         Kernel(
@@ -89,6 +71,6 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         ),
         Kernel(
             FusedAttention, "attention_panels.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-            scratch=attention_scratch, header="fusedattention.h",
+            scratch=in_c("tw_attention_panels_scratch", panel), header="fusedattention.h",
         ),
     )  # fmt: skip

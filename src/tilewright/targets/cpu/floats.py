@@ -16,10 +16,11 @@ from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_offers, float_products, movement
 from tilewright.targets.cpu.concat_slices import READ_SLICES
-from tilewright.targets.cpu.costing import float_features, float_samples
-from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv, panel_scratch, tap_scratch
+from tilewright.targets.cpu.costing import float_samples
+from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
-from tilewright.targets.cpu.winograd import WinogradConv, winograd_scratch
+from tilewright.targets.cpu.sizes import in_c
+from tilewright.targets.cpu.winograd import WinogradConv
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
@@ -40,20 +41,20 @@ LAYOUTS: tuple[Pass, ...] = (
 SIGNATURE = "X:float32 W:float32 B:float32 -> Y:float32"
 KERNELS = (
     Kernel(
-        PanelConv, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
-        activations=ACTIVATIONS, features=float_features,
+        PanelConv, "conv_panels.c", SIGNATURE, {}, scratch=in_c("tw_conv_panels_scratch"), header="conv_panels.h",
+        activations=ACTIVATIONS, work=in_c.work("tw_conv_panels_work"),
     ),
     Kernel(
-        TapConv, "depthwise_channels.c", SIGNATURE, {}, scratch=tap_scratch, header="depthwise_channels.h",
-        activations=ACTIVATIONS,
+        TapConv, "depthwise_channels.c", SIGNATURE, {}, scratch=in_c("tw_depthwise_channels_scratch"),
+        header="depthwise_channels.h", activations=ACTIVATIONS,
     ),
     Kernel(
-        PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=panel_scratch, header="conv_panels.h",
-        activations=ACTIVATIONS, features=float_features,
+        PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=in_c("tw_conv_panels_scratch"), header="conv_panels.h",
+        activations=ACTIVATIONS, work=in_c.work("tw_conv_panels_work"),
     ),
     Kernel(
-        WinogradConv, "winograd.c", SIGNATURE, {}, scratch=winograd_scratch, header="winograd.h",
-        activations=ACTIVATIONS, features=float_features,
+        WinogradConv, "winograd.c", SIGNATURE, {}, scratch=in_c("tw_winograd_scratch"), header="winograd.h",
+        activations=ACTIVATIONS, work=in_c.work("tw_winograd_work"),
     ),
     *movement.KERNELS,
 )  # fmt: skip

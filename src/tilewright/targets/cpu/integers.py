@@ -12,7 +12,6 @@ from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._linear import NARROW
-from tilewright.ops._windows import reach
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.relu import Relu
@@ -38,9 +37,7 @@ from tilewright.targets.cpu import (
 )
 from tilewright.targets.cpu.byte_differences import BYTE_DIFFERENCES
 from tilewright.targets.cpu.costing import (
-    computed_features,
     computed_samples,
-    packed_features,
     packed_samples,
     quantised_concat_samples,
     range_samples,
@@ -55,7 +52,6 @@ from tilewright.targets.cpu.packed_forms import (
     PackedConvolution,
     PackedDepthwise,
     PackedProduct,
-    tap_fours,
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
@@ -63,6 +59,7 @@ from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 from tilewright.targets.cpu.scaled_products import scaled_pass
+from tilewright.targets.cpu.sizes import in_c
 from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATMUL, TOTALS
 
 MACS_PER_BYTE = 4
@@ -71,15 +68,10 @@ STRIP_PIXELS = (64, 256)
 """At least and at most: pixels that meet a block of filters while both are in the nearest cache."""
 STRIP_BYTES = 16384
 """That such pixels read for the first time."""
-MOST_ROWS = 8
-"""TW_ROWS in C at the most."""
 BAND_BYTES = 32768
 """Of rows of an image that are read again for every block of channels."""
 PANEL_BYTES = 65536
 """Of columns that are packed at a time."""
-POINTER = 8
-SPARE = 16
-"""Bytes behind what is copied in whole vectors."""
 
 
 def _worth(of: frozenset[str], graph: Graph, node: Node) -> int:
@@ -169,27 +161,6 @@ def scaled_params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
-def scaled_scratch(op: Op, types: Types) -> int:
-    """What totals begin with, scales and biases, of whole blocks; and what the convolution needs."""
-    return 3 * 4 * types["sums"].elements + conv_scratch(op, types)
-
-
-def padded_bytes(op: PackedConvolution, types: Types) -> int:
-    """Of the image with its padding, as far as windows reach."""
-    conv, outs = op.conv, types["Y"].shape[1:-1]
-    walk = zip(outs, conv.strides, op.kernel, conv.dilations, strict=True)
-    sides = [(out - 1) * stride + reach(taps, dilation) for out, stride, taps, dilation in walk]
-    return math.prod(sides) * types["X"].shape[-1]
-
-
-def conv_scratch(op: Op, types: Types) -> int:
-    """Where the windows of a strip are; windows and the image, if they are copied, with bytes to spare."""
-    form, image = conv_of(op, types)
-    window, pixels = window_bytes(form, image), up(strip_pixels(form, image), MOST_ROWS)
-    windows = pixels * window + SPARE if window else 0
-    return POINTER * pixels + windows + (padded_bytes(form, image) + SPARE if is_padded(form, image) else 0)
-
-
 def band_rows(op: Op, types: Types) -> int:
     """Rows of results that all channels of a block are computed of before the next: what they read stays near."""
     width, channels = types["X"].shape[-2:]
@@ -199,12 +170,6 @@ def band_rows(op: Op, types: Types) -> int:
 
 def depthwise_params(op: Op, types: Types) -> Params:
     return {**params_of(op, types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
-
-
-def depthwise_scratch(op: Op, types: Types) -> int:
-    """Where the taps of a pixel are, and a pixel outside."""
-    form = instance(op, PackedDepthwise)
-    return POINTER * tap_fours(form.kernel).size + form.filters
 
 
 def panel_columns(op: Op, types: Types, columns: int) -> int:
@@ -219,12 +184,6 @@ def product_params(columns: int, op: Op, types: Types) -> Params:
         "product": params_of(op, types), "way": int(instance(op, ComputedProduct).way),
         "columns": panel_columns(op, types, columns),
     }  # fmt: skip
-
-
-def product_scratch(columns: int, op: Op, types: Types) -> int:
-    """Starts, factors and summands of the columns, ones, copied rows, and the panel."""
-    inner, wide = up(cast(int, params_of(op, types)["inner"]), FOUR), panel_columns(op, types, columns)
-    return 3 * 4 * wide + inner * (1 + MOST_ROWS + wide)
 
 
 def product_unsupported(op: Op, types: Types) -> str | None:
@@ -261,10 +220,10 @@ PACKED = (
             signature,
             types,
             conv_params,
-            conv_scratch,
+            in_c("tw_conv_dot_scratch"),
             unsupported_reason,
             header="conv_dot.h",
-            features=packed_features,
+            work=in_c.work("tw_conv_dot_work"),
         )
         for op in (PackedConvolution, PackedProduct)
         for source, signature, types, unsupported_reason in (
@@ -279,9 +238,9 @@ PACKED = (
         SIGNATURE,
         TYPES,
         depthwise_params,
-        depthwise_scratch,
+        in_c("tw_depthwise_dot_scratch"),
         header="conv_dot.h",
-        features=packed_features,
+        work=in_c.work("tw_conv_dot_work"),
     ),
 )
 
@@ -292,9 +251,9 @@ SCALED = Kernel(
     "X W:int8 sums:int32 scale:float32 zero row_scale:float32 bias:float32 -> Y:float32",
     {"X": NARROW, "zero": NARROW},
     scaled_params,
-    scaled_scratch,
+    in_c("tw_conv_dot_scaled_scratch"),
     activations=(Relu, Clip),
-    features=packed_features,
+    work=in_c.work("tw_conv_dot_scaled_work"),
 )
 
 
@@ -327,7 +286,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         ),
         Kernel(
             ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
-            partial(product_scratch, columns), product_unsupported, header="matmul_dot.h",
-            features=computed_features, samples=computed_samples,
+            in_c("tw_matmul_dot_scratch"), product_unsupported, header="matmul_dot.h",
+            work=in_c.work("tw_matmul_dot_work"), samples=computed_samples,
         ),
     )  # fmt: skip

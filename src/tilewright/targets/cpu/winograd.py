@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.op import Op, Params
+from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
@@ -79,10 +79,3 @@ def _tiles_at_a_time(fields: Params) -> int:
     tile = 4 * PLACES * (number(fields, "in_channels") + number(fields, "out_channels"))
     most = min(MOST_TILES, max(8, BLOCK_BYTES // tile // 8 * 8))
     return -(-count // -(-count // most))
-
-
-def winograd_scratch(op: Op, types: Mapping[str, TensorType]) -> int:
-    """Zeros, a result beside the image, transformed pixels and sums."""
-    fields = params_of(op, types)
-    channels, filters = number(fields, "in_channels"), number(fields, "out_channels")
-    return 4 * (max(channels, 32) + filters + PLACES * number(fields, "tiles") * (channels + filters))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.target.in_c import HeadersInC
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.ita.attention import ItaAttend, ItaHead, ItaSoftmax
 from tilewright.targets.ita.cycles import (
@@ -17,13 +19,14 @@ from tilewright.targets.ita.cycles import (
     job_cycles,
     product_cycles,
 )
-from tilewright.targets.ita.layout import SIDE, TILE_BYTES
+from tilewright.targets.ita.layout import SIDE
 from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.ita.op import MOST_TILES
 from tilewright.targets.ita.sums import ItaSum
 from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 
 BYTES8 = frozenset({"int8", "uint8"})
+in_c = HeadersInC(Path(__file__).parent / "kernels")
 CALL, LAYER, FORGETTING = 235, 30, 170
 """Cycles around the jobs of a call, on the virtual Snitch cluster: until ITA has the first of them and since it has
 ended the last; more for each layer behind the first; more for each that it has to be cleared after."""
@@ -64,10 +67,6 @@ def _feed_forward_fits(op: Op, types: Types) -> str | None:
     return _fits(types["X"].shape[-3], types["V"].shape[0])
 
 
-def _feed_forward_scratch(op: Op, types: Types) -> int:
-    return types["X"].shape[-4] * types["V"].shape[0] * TILE_BYTES
-
-
 def _feed_forward_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     batch, rows, e, f = _batch(types, extents, "X"), extents["r"], types["X"].shape[-3], types["V"].shape[0]
     return _estimate(batch * (product_cycles(rows * f, e) + product_cycles(rows * e, f)), batch)
@@ -89,11 +88,6 @@ def _attend_fits(op: Op, types: Types) -> str | None:
     return _fits(types["K"].shape[-4], instance(op, ItaAttend).width)
 
 
-def _attend_scratch(op: Op, types: Types) -> int:
-    """Scores of 64 rows."""
-    return types["K"].shape[-4] * TILE_BYTES
-
-
 def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     heads, keys = _batch(types, extents, "Q") * extents["h"], types["K"].shape[-4]
     forgets = FORGETTING * (extents["s"] != keys)
@@ -102,12 +96,6 @@ def _attend_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int)
 
 def _head_fits(op: Op, types: Types) -> str | None:
     return _fits(*types["X"].shape[:2], types["Wq"].shape[0])
-
-
-def _head_scratch(op: Op, types: Types) -> int:
-    """Queries, keys, values, what they mix, and scores of 64 rows."""
-    s, p = types["X"].shape[0], types["Wq"].shape[0]
-    return (4 * s * p + s) * TILE_BYTES
 
 
 def _head_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
@@ -152,20 +140,20 @@ KERNELS = (
     ),
     ON_ITA(
         ItaFeedForward, "ita_feed_forward.c", "X:int8 V:int8 b:uint8 W:int8 c:uint8 -> Y:int8", {},
-        scratch=_feed_forward_scratch, unsupported_reason=_feed_forward_fits, cycles=_feed_forward_cycles,
+        scratch=in_c("tw_ita_feed_forward_scratch"), unsupported_reason=_feed_forward_fits, cycles=_feed_forward_cycles,
     ),
     ON_ITA(
         ItaSum, "ita_sum.c", "A:int8 B:int8 W:int8 bias:uint8 -> Y:int8", {}, unsupported_reason=_sum_fits,
         cycles=_sum_cycles,
     ),
     ON_ITA(
-        ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=_attend_scratch,
+        ItaAttend, "ita_attend.c", "Q:int8 K:int8 V:int8 -> Y:int8", {}, scratch=in_c("tw_ita_attend_scratch"),
         unsupported_reason=_attend_fits, cycles=_attend_cycles,
     ),
     ON_ITA(
         ItaHead, "ita_head.c",
         "X:int8 Y:int8 Wq:int8 Wk:int8 Wv:int8 Wo:int8 bq:uint8 bk:uint8 bv:uint8 bo:uint8 -> Z:int8", {},
-        scratch=_head_scratch, unsupported_reason=_head_fits, cycles=_head_cycles,
+        scratch=in_c("tw_ita_head_scratch"), unsupported_reason=_head_fits, cycles=_head_cycles,
     ),
     Kernel(ItaTiles, "ita_tiles.c", "X -> Y:int8", {"X": BYTES8}, cooperative=True, cycles=_tiles_cycles),
     Kernel(ItaRows, "ita_rows.c", "X:int8 -> Y", {"Y": BYTES8}, cooperative=True, cycles=_tiles_cycles),

@@ -1,7 +1,7 @@
 /* y = softmax(scale * q k') v of floats, over the keys that each query sees. The scores of a few queries are all that is
  * ever stored. Keys and values are copied as panels: where they are, those of a head lie so far apart that they take each
  * other's place in the nearest cache. A few queries read them where they are. */
-#include "fusedattention.h"
+#include "panels_sizes.h"
 
 #include "panels.h"
 #include "row_dots.h"
@@ -133,7 +133,7 @@ static void many(const tw_fusedattention_params *p, const memory *m, const float
 void TW_NAME(const tw_fusedattention_params *params, const float *q, const float *k, const float *v,
              const int32_t *position, float *y, void *scratch) {
   const tw_attention_rows r = params->rows;
-  const int32_t heads = r.groups * r.repeat, pitch = (r.keys + TW_PANEL - 1) / TW_PANEL * TW_PANEL;
+  const int32_t heads = r.groups * r.repeat, pitch = tw_in_panels(r.keys, TW_PANEL);
   memory m = {scratch, (float *)scratch + TW_PANEL, 0, 0, pitch, 0};
   m.keys = m.scores + TW_TILE * pitch;
   m.values = m.keys + (int64_t)pitch * r.length;

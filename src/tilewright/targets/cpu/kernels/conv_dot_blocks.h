@@ -8,7 +8,7 @@
 #ifndef TW_CONV_DOT_BLOCKS_H
 #define TW_CONV_DOT_BLOCKS_H
 
-#include "conv_dot.h"
+#include "conv_dot_sizes.h"
 #include "dot.h"
 
 #ifndef TW_THEN
@@ -469,11 +469,10 @@ static void convolve(const tw_conv_dot_params *params, const int8_t *x, const bl
                      void *scratch) {
   const tw_conv_params *const p = &params->conv;
   const int32_t channels = p->in_channels * p->groups, window = params->window, pieces = params->pieces;
-  const int32_t reach = (p->out_w - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1;
-  const int32_t pixels = (params->strip + TW_ROWS - 1) / TW_ROWS * TW_ROWS, width = params->padded ? reach : p->in_w;
+  const int32_t pixels = (params->strip + TW_ROWS - 1) / TW_ROWS * TW_ROWS, width = params->padded ? tw_columns_reached(p) : p->in_w;
   const int8_t **const at = scratch;
   int8_t *const windows = (int8_t *)(at + pixels);
-  const view v = {windows + (window ? (int64_t)pixels * window + 16 : 0), width, channels, windows, window, pieces};
+  const view v = {windows + tw_windows_bytes(params, pixels), width, channels, windows, window, pieces};
   const int64_t aside = (int64_t)p->dilation_w * channels, row = (int64_t)p->dilation_h * width * channels;
   work k = {p, (tw_way)params->way, p->kernel_h, pieces, p->kernel_w / pieces * p->in_channels, row - (pieces - 1) * aside,
             aside, (int64_t)p->out_channels * p->groups, at, &params->then, added, y};

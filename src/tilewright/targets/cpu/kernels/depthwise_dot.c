@@ -11,7 +11,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "conv_dot.h"
+#include "conv_dot_sizes.h"
 #include "dot.h"
 
 #define TW_FLIP (TW_IS_UNSIGNED(TW_X) ? 0x80 : 0)
@@ -249,7 +249,7 @@ static void some_rows(int halves, const work *k, const block *f, const int8_t *x
 /* Where the taps of a pixel are, in the order of the weights. */
 static void point_to_taps(const work *k, const int8_t *x, int32_t top, int32_t left) {
   const tw_conv_params *const p = k->p;
-  const int by_columns = p->kernel_h >= 2 && p->kernel_h <= 4;
+  const int by_columns = tw_is_by_columns(p);
   for (int32_t i = 0; i < 4 * k->fours; i++) k->at[i] = k->zeros;
   for (int32_t r = 0; r < p->kernel_h; r++) {
     const int32_t row = top + r * p->dilation_h;
@@ -302,7 +302,7 @@ static void repeat(const work *k, const block *f, repeated *to) {
     to->add[lane] = f->add ? f->add[c] : 0;
   }
   const tw_conv_params *const p = k->p;
-  const int by_columns = p->kernel_h >= 2 && p->kernel_h <= 4;
+  const int by_columns = tw_is_by_columns(p);
   memset(to->apart, 0, sizeof to->apart);
   for (int32_t r = 0; r < p->kernel_h; r++) {
     for (int32_t c = 0; c < p->kernel_w; c++) {
@@ -452,8 +452,7 @@ static void by_repeated(const work *k, const block *all, const int8_t *x, TW_Y *
 void TW_NAME(const tw_conv_dot_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = &params->conv;
-  const int by_columns = p->kernel_h >= 2 && p->kernel_h <= 4;
-  const int32_t channels = p->groups, fours = by_columns ? p->kernel_w : (p->kernel_h * p->kernel_w + 3) / 4;
+  const int32_t channels = p->groups, fours = tw_tap_fours(p);
   const int8_t **const at = scratch;
   int8_t *const zeros = (int8_t *)(at + 4 * fours);
   const work k = {p, (tw_way)params->way, channels, fours, zeros, at};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dot_ways.h"
 #include "then.h"
 
 #define TW_ALWAYS static inline __attribute__((always_inline))
@@ -22,31 +23,12 @@
 /* A pointer of which the compiler knows nothing from here on: what it points to is read again, not kept in registers. */
 #define TW_FORGOTTEN(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
-/* How totals become bytes.
- * TW_ANY_WAY: by tw_requantise, one by one. TW_HIGH_WAY: the product in 31 bits fewer, rounded down, then shifted and
- * rounded once, ties up. TW_NEAR_WAY: the same, and 16 bits hold all results. TW_DOUBLE_WAY, TW_DOUBLE_UP_WAY: as
- * TW_DOUBLE and TW_DOUBLE_UP. TW_FLOAT_WAY: as TW_FLOAT. TW_NEAR_DOUBLE_WAY, TW_NEAR_DOUBLE_UP_WAY: as TW_DOUBLE and
- * TW_DOUBLE_UP with exponents below zero (or zero, ties up), 31 bits hold what is shifted and 16 bits all results. */
-typedef enum {
-  TW_ANY_WAY,
-  TW_NEAR_WAY,
-  TW_HIGH_WAY,
-  TW_DOUBLE_WAY,
-  TW_DOUBLE_UP_WAY,
-  TW_FLOAT_WAY,
-  TW_NEAR_DOUBLE_WAY,
-  TW_NEAR_DOUBLE_UP_WAY
-} tw_way;
-
 /* Kernels for roundings without exponents have no code for the ways of those that have them. */
 #ifdef TW_HAS_EXPONENTS
 #define TW_HAS_DOUBLE_WAYS TW_HAS_EXPONENTS
 #else
 #define TW_HAS_DOUBLE_WAYS 1
 #endif
-
-/* Whether 16 bits hold all results. */
-#define TW_IS_NEAR(way) ((way) == TW_NEAR_WAY || (way) >= TW_NEAR_DOUBLE_WAY)
 
 #define TW_AHEAD 2048 /* bytes before weights are needed that they are asked for, where one row reads them */
 #define TW_LINE 64    /* bytes that come at once */

@@ -10,8 +10,8 @@
 #define TW_Y int8_t
 #endif
 
+#include "conv_dot_sizes.h"
 #include "dot.h"
-#include "matmul_dot.h"
 
 #define TW_FLIP_OF(type) (TW_IS_UNSIGNED(type) ? 0x80 : 0)
 
@@ -325,7 +325,7 @@ static void one_product(const work *k, int32_t most, const TW_A *a, const TW_B *
 void TW_NAME(const tw_matmul_dot_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_matmul_params *const p = &params->product;
-  const int32_t length = (p->inner + 3) / 4 * 4;
+  const int32_t length = tw_whole_fours(p->inner);
   int32_t *const start = scratch;
   int8_t *const ones = (int8_t *)(start + 3 * params->columns);
   int8_t *const rows = ones + length;

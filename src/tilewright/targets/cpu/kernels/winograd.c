@@ -1,7 +1,7 @@
 /* Convolution of 3 x 3 neighbouring taps, channels last: 4 x 4 results from 6 x 6 pixels with 36 products instead of 144.
  * Pixels and sums are transformed for some such tiles at a time; in between there is a product of matrices for each of
  * the 36 places. */
-#include "winograd.h"
+#include "panels_sizes.h"
 
 #include "panels.h"
 
@@ -9,7 +9,7 @@
 #define TW_NAME tw_winograd
 #endif
 
-enum { IN = 6, OUT = 4, PLACES = IN * IN };
+enum { IN = 6, OUT = 4, PLACES = TW_PLACES };
 
 /* Working memory. */
 typedef struct {

@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "ita_tile.h"
+
 #ifndef TW_ITA
 #define TW_ITA 0x10040000u      /* its registers */
 #define TW_ITA_MEMORY 0x10000000u /* what its pointers count from */
@@ -24,7 +26,7 @@
 #endif
 #define TW_ITA_REGISTER(offset) (*(volatile uint32_t *)(uintptr_t)(TW_ITA + (offset)))
 
-enum { TW_ITA_TILE = 64 * 64, TW_ITA_BIAS = 3 * 64, TW_ITA_CONTEXTS = 4, TW_ITA_CLEAR_CYCLES = 10 };
+enum { TW_ITA_BIAS = 3 * 64, TW_ITA_CONTEXTS = 4, TW_ITA_CLEAR_CYCLES = 10 };
 enum { TW_ITA_ATTENTION, TW_ITA_FEED_FORWARD, TW_ITA_LINEAR, TW_ITA_SINGLE_ATTENTION };
 enum { TW_ITA_IDENTITY, TW_ITA_GELU, TW_ITA_RELU };
 enum { TW_ITA_PRELOAD = 1, TW_ITA_NEXT = 2, TW_ITA_NO_BIAS = 4, TW_ITA_BIAS_PER_ROW = 8, TW_ITA_NO_OUTPUT = 16 };

@@ -1,5 +1,5 @@
 /* An attention head by ITA, from its inputs to its part of the output. */
-#include "ita_head.h"
+#include "ita_sizes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_ita_head
@@ -9,7 +9,7 @@
 
 void TW_NAME(const tw_ita_head_params *params, const int8_t *x, const int8_t *y, const int8_t *wq, const int8_t *wk, const int8_t *wv,
              const int8_t *wo, const uint8_t *bq, const uint8_t *bk, const uint8_t *bv, const uint8_t *bo, int8_t *z, void *scratch) {
-  const uint32_t s = (uint32_t)params->s, e = (uint32_t)params->e, p = (uint32_t)params->p, rows = s * p * TW_ITA_TILE;
+  const uint32_t s = (uint32_t)params->s, e = (uint32_t)params->e, p = (uint32_t)params->p, rows = (uint32_t)tw_ita_head_rows(params);
   int8_t *const q = scratch, *const k = q + rows, *const v = k + rows, *const o = v + rows, *const scores = o + rows;
   const tw_ita_matrices queries = {s, p, e, x, wq, bq, q, 0, 0}, keys = {s, p, e, y, wk, bk, k, 0, 0}, values = {p, s, e, wv, y, bv, v, 1, 0};
   const tw_ita_matrices out = {s, e, p, o, wo, bo, z, 0, 0};

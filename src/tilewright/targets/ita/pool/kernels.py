@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op
+from tilewright.target.in_c import HeadersInC
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.ita.cycles import LAYER_START, head_cycles
 from tilewright.targets.ita.layout import SIDE
@@ -16,21 +18,13 @@ from tilewright.targets.ita.pool.product_op import PoolProduct
 
 ITAS = 4
 BYTES8 = frozenset({"int8", "uint8"})
-RECORD_BYTES = 64
-"""Sizes of a head, and where its scales are."""
+in_c = HeadersInC(Path(__file__).parent / "kernels")
 CALL, ROUND, WORD, ROW = 1500, 500, 4.0, 40.0
 """Cycles of a call; of up to four heads, besides those of ITA; of a word that a core copies; of a row of results."""
 
 
 def _keys(types: Types) -> int:
     return types.get("Y", types["X"]).shape[-2]
-
-
-def _scratch(op: Op, types: Types) -> int:
-    """Blocks, the results of the first ITA, and what all of them read."""
-    heads, keys = instance(op, PoolHeads), _keys(types)
-    count = min(ITAS, types["front"].shape[0])
-    return count * block_bytes(keys, heads.inner, heads.width) + keys * heads.inner + RECORD_BYTES
 
 
 def _cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
@@ -48,11 +42,6 @@ def _cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> Cyc
 # ---- products -------------------------------------------------------------------------------------------------------
 
 
-def _product_scratch(op: Op, types: Types) -> int:
-    one, count = instance(op, PoolProduct), min(ITAS, types["W"].shape[0])
-    return count * block_bytes(SIDE, one.inner, SIDE) + SIDE * one.inner + RECORD_BYTES
-
-
 def _product_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     one, blocks = instance(op, PoolProduct), extents["c"]
     rows = math.prod(size for loop, size in extents.items() if loop != "c")
@@ -65,11 +54,11 @@ def _product_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int
 
 KERNELS = (
     Kernel(
-        PoolHeads, "pool_heads.c", "X Y front:int8 back:int8 -> Z:int8", {"X": BYTES8, "Y": BYTES8}, scratch=_scratch,
-        cooperative=True, cycles=_cycles,
+        PoolHeads, "pool_heads.c", "X Y front:int8 back:int8 -> Z:int8", {"X": BYTES8, "Y": BYTES8},
+        scratch=in_c("tw_pool_heads_scratch"), cooperative=True, cycles=_cycles,
     ),
     Kernel(
-        PoolProduct, "pool_product.c", "X W:int8 bias:int32 -> Z", {"X": BYTES8, "Z": BYTES8}, scratch=_product_scratch,
-        cooperative=True, multiples={"m": SIDE}, cycles=_product_cycles,
+        PoolProduct, "pool_product.c", "X W:int8 bias:int32 -> Z", {"X": BYTES8, "Z": BYTES8},
+        scratch=in_c("tw_pool_product_scratch"), cooperative=True, multiples={"m": SIDE}, cycles=_product_cycles,
     ),
 )  # fmt: skip

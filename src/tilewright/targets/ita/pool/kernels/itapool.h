@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 #include "cluster.h"
+#include "itapool_sizes.h"
 
 #ifndef TW_ITAPOOL
 #define TW_ITAPOOL 0x40000040u
 #endif
-#define TW_ITAS 4
 
 /* Registers of an instance. */
 typedef struct {
@@ -26,10 +26,10 @@ typedef struct {
   const void *scales[3];
 } tw_itapool_head;
 
-static inline int32_t tw_front_bytes(const tw_itapool_head *h) { return 3 * h->inner * h->width; }
-static inline int32_t tw_back_bytes(const tw_itapool_head *h) { return h->inner * h->width + 4 * (h->inner + 3 * h->width); }
+static inline int32_t tw_front_bytes(const tw_itapool_head *h) { return tw_before_inputs(h->inner, h->width); }
+static inline int32_t tw_back_bytes(const tw_itapool_head *h) { return tw_behind_inputs(h->inner, h->width); }
 static inline int32_t tw_input_bytes(const tw_itapool_head *h) { return h->rows * h->inner; }
-static inline int32_t tw_block_bytes(const tw_itapool_head *h) { return tw_front_bytes(h) + 2 * tw_input_bytes(h) + tw_back_bytes(h); }
+static inline int32_t tw_block_bytes(const tw_itapool_head *h) { return tw_bytes_of_block(h->rows, h->inner, h->width); }
 
 static inline void tw_ita_start(int32_t number, const tw_itapool_head *h, const int8_t *block, int8_t *to) {
   tw_itapool_registers *const r = tw_ita(number);

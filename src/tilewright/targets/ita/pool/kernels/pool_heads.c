@@ -17,7 +17,7 @@
 
 void TW_NAME(const tw_pool_heads_params *params, const TW_X *x, const TW_Y *y, const int8_t *front, const int8_t *back,
              int8_t *z, void *scratch) {
-  const int32_t all = params->heads, columns = params->columns, count = all < TW_ITAS ? all : TW_ITAS;
+  const int32_t all = params->heads, columns = params->columns, count = tw_heads_at_once(all);
   const int32_t queries = params->queries, keys = params->keys, elements = params->elements;
   const uint32_t flip_x = params->flips_x ? TW_SIGNS : 0, flip_y = params->flips_y ? TW_SIGNS : 0;
   const tw_itapool_head sizes = {keys, params->inner, params->width, {params->multipliers, params->shifts, params->adds}};

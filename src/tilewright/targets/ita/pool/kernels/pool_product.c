@@ -14,7 +14,7 @@
 
 #include "itapool.h"
 
-#define SIDE 64
+#define SIDE TW_ITA_SIDE
 #define MARK 127
 
 /* A matrix of 64 rows in blocks of 16 columns: the last 64 columns are a diagonal of marks. */
@@ -58,7 +58,7 @@ void TW_NAME(const tw_pool_product_params *params, const TW_X *x, const int8_t *
   const uint32_t flip_in = params->flips_in ? TW_SIGNS : 0, flip_out = params->flips_out ? TW_SIGNS : 0;
   const tw_itapool_head sizes = {SIDE, params->inner, SIDE, {params->multipliers, params->shifts, params->adds}};
   tw_itapool_head unmarked = sizes;
-  const int32_t all = (columns + SIDE - 1) / SIDE, count = all < TW_ITAS ? all : TW_ITAS;
+  const int32_t all = tw_column_blocks(params), count = tw_heads_at_once(all);
   const int32_t block_bytes = tw_block_bytes(&sizes), front_bytes = tw_front_bytes(&sizes), inputs = tw_input_bytes(&sizes);
   int8_t *const blocks = scratch;
   tw_itapool_head *const shared = (tw_itapool_head *)(void *)(blocks + count * block_bytes + inputs);

@@ -1,0 +1,46 @@
+/* Working memory of convolutions, products and attention of floats, on processors whose pointers have 8 bytes. */
+#ifndef TW_PANELS_SIZES_H
+#define TW_PANELS_SIZES_H
+
+#include "conv_panels.h"
+#include "depthwise_channels.h"
+#include "fusedattention.h"
+#include "matmul.h"
+#include "winograd.h"
+
+#define TW_POINTER_BYTES 8
+#define TW_MOST_PANEL 32 /* columns of a panel at the most */
+#define TW_MOST_TILE 10  /* rows of a tile at the most */
+#define TW_PLACES 36     /* of a tile of 6 x 6 pixels that is transformed */
+
+/* Where windows begin, and the copy with padding. */
+static inline int64_t tw_conv_panels_scratch(const tw_conv_panels_params *p) {
+  const int64_t band = p->padded ? (int64_t)p->band_h * p->band_w * p->groups * p->in_channels : 0;
+  return TW_POINTER_BYTES * (int64_t)p->rows * p->out_w + 4 * band;
+}
+
+/* Where rows of a window begin, and a row of zeros. */
+static inline int64_t tw_depthwise_channels_scratch(const tw_depthwise_channels_params *p) {
+  return TW_POINTER_BYTES * (int64_t)p->kernel_h + 4 * (int64_t)p->in_w * p->channels;
+}
+
+/* Zeros, a result beside the image, transformed pixels and sums. */
+static inline int64_t tw_winograd_scratch(const tw_winograd_params *p) {
+  const int64_t zeros = tw_max(p->in_channels, TW_MOST_PANEL);
+  return 4 * (zeros + p->out_channels + TW_PLACES * (int64_t)p->tiles * (p->in_channels + p->out_channels));
+}
+
+/* Zeros, and a panel of so many columns. */
+static inline int64_t tw_matmul_computed_scratch(const tw_matmul_params *p, int32_t panel) {
+  return 4 * (int64_t)panel * (1 + p->inner);
+}
+
+static inline int32_t tw_in_panels(int32_t count, int32_t panel) { return (count + panel - 1) / panel * panel; }
+
+/* Zeros, scores of some queries, keys and values as panels. */
+static inline int64_t tw_attention_panels_scratch(const tw_fusedattention_params *p, int32_t panel) {
+  const int64_t keys = tw_in_panels(p->rows.keys, panel) * (int64_t)(TW_MOST_TILE + p->rows.length);
+  return 4 * (panel + keys + (int64_t)p->rows.keys * tw_in_panels(p->rows.width, panel));
+}
+
+#endif
