@@ -45,6 +45,18 @@ def test_long_rows_and_many_columns() -> None:
     check_kernels(cases)
 
 
+def test_rows_far_from_zero_with_a_small_spread() -> None:
+    """The mean rounded to a float is off by a hundredth of the spread; constant rows have none at all."""
+    random = np.random.default_rng(11)
+    x = (300 + 0.001 * random.standard_normal((2, 6, 8, 9))).astype(np.float32)
+    x[1, 0] = 77.7
+    scale, bias = np.linspace(-1, 2, 6, dtype=np.float32), np.linspace(0, 1, 6, dtype=np.float32)
+    rows = x.reshape(12, 72)
+    cases: list[Case] = [(GroupNormalization(groups, 1e-9), [x, scale, bias]) for groups in (1, 2, 6)]
+    cases += [(LayerNormalization(1, 1e-9), [rows, np.linspace(-1, 2, 72, dtype=np.float32), rows[0] - 300])]
+    check_kernels(cases)
+
+
 def test_values_that_are_not_finite() -> None:
     x = np.array([[1, np.nan, 3], [-np.inf, -np.inf, -np.inf], [np.inf, 2, -np.inf]], np.float32)
     axes = [(0,), (1,)]

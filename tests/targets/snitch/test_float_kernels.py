@@ -61,6 +61,8 @@ def test_rows() -> None:
     cases.append(Case(softmax, Softmax(axis=-1), [np.array([[-np.inf, 1, -1e9, 2], [1e4, 1e4, 0, -1e4]], np.float32)]))
     cases += [Case(norm, LayerNormalization(), [2 + floats(9, n), floats(n), floats(n)]) for n in (32, 22, 6)]
     cases.append(Case(norm, LayerNormalization(), [floats(3, 18), floats(18)]))
+    narrow = np.concatenate([300 + 0.001 * floats(2, 24), floats(9, 24)]).astype(np.float32)
+    cases.append(Case(norm, LayerNormalization(-1, 1e-9), [narrow, floats(24), floats(24)]))
     cases += [Case(rms, RMSNormalization(), [floats(rows, n), floats(n)]) for rows, n in ((9, 64), (1, 22), (2, 4))]
     assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, SNITCH, tolerance=EXACT)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "row_norm.h"
 #include "sums.h"
 
 #ifndef TW_NAME
@@ -14,14 +15,21 @@ void TW_NAME(const tw_group_norm_params *params, const float *x, const float *sc
   const int32_t length = channels * plane;
   for (int32_t row = 0; row < params->batch * groups; row++) {
     const int32_t first = row % groups * channels;
-    const float mean = tw_sum(x, length) / (float)length;
-    const float variance = tw_sum_of_squares(x, length, mean) / (float)length;
+    float mean = tw_sum(x, length) / (float)length;
+    float variance = tw_sum_of_squares(x, length, mean) / (float)length;
+    const float *from = x;
+    if (tw_is_narrow(mean, variance)) {
+      mean = tw_centre_row(x, length, mean, y);
+      variance -= mean * mean;
+      from = y;
+    }
     const float factor = 1.0f / sqrtf(variance + params->epsilon);
     for (int32_t channel = first; channel < first + channels; channel++) {
       const float slope = factor * scale[channel], shift = bias[channel];
-      for (int32_t i = 0; i < plane; i++) y[i] = (x[i] - mean) * slope + shift;
-      x += plane;
+      for (int32_t i = 0; i < plane; i++) y[i] = (from[i] - mean) * slope + shift;
+      from += plane;
       y += plane;
     }
+    x += length;
   }
 }

@@ -13,10 +13,15 @@ void TW_NAME(const tw_row_norm_params *params, const float *x, const float *scal
   const int32_t length = params->length;
   for (int32_t row = 0; row < params->rows; row++) {
     const float centre = tw_sum(x, length) / (float)length;
-    const float variance = tw_sum_of_squares(x, length, centre) / (float)length;
+    float variance = tw_sum_of_squares(x, length, centre) / (float)length, rest = 0.0f;
+    const int is_narrow = tw_is_narrow(centre, variance);
+    if (is_narrow) {
+      rest = tw_centre_row(x, length, centre, y);
+      variance -= rest * rest;
+    }
     const float factor = 1.0f / sqrtf(variance + params->epsilon);
-    tw_scale_row(x, length, centre, factor, scale, b, y);
-    if (mean) mean[row] = centre;
+    tw_scale_row(is_narrow ? y : x, length, is_narrow ? rest : centre, factor, scale, b, y);
+    if (mean) mean[row] = centre + rest;
     if (invstddev) invstddev[row] = factor;
     x += length;
     y += length;

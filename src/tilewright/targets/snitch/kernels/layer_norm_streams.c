@@ -36,14 +36,25 @@ static TW_COMPACT void scale_ones(const float *x, const float *scale, const floa
   tw_streams_off_written();
 }
 
-static void norm_row(const float *x, const float *scale, const float *bias, float *y, int32_t length) {
+/* Whether the mean, in ft4, is so large beside the spread, whose inverse is in f12, that its rounding shows. */
+static inline int32_t is_narrow_row(void) {
+  int32_t is_narrow;
+  __asm__ volatile("fcvt.s.w f9, %1\n fmul.s f8, ft4, f12\n fabs.s f8, f8\n flt.s %0, f9, f8" : "=r"(is_narrow) : "r"(256)
+                   : TW_ROW_REGISTERS);
+  return is_narrow;
+}
+
+/* Returns 0 where the row is too narrow, and nothing has been written. */
+static int norm_row(const float *x, const float *scale, const float *bias, float *y, int32_t length) {
   const int32_t pairs = length >> 1, fours = pairs >> 2, done = 8 * fours, rest = pairs & 3;
   tw_row_sum(x, pairs);
   __asm__ volatile("fdiv.s ft4, f12, ft6" : : : "ft4");
   tw_row_squares_around(x, pairs);
   tw_norm_factor();
+  if (is_narrow_row()) return 0;
   if (fours) scale_fours(x, scale, bias, y, fours);
   if (rest) scale_ones(x + done, scale + done, bias ? bias + done : 0, y + done, rest);
+  return 1;
 }
 
 typedef struct {
@@ -58,10 +69,15 @@ static inline void keep_statistics(statistics s) {
 static TW_COMPACT void one_by_one(const tw_row_norm_params *p, const float *x, const float *scale, const float *b, float *y,
                                   statistics s) {
   const float centre = tw_sum(x, p->length) / (float)p->length;
-  const float variance = tw_sum_of_squares(x, p->length, centre) / (float)p->length;
+  float variance = tw_sum_of_squares(x, p->length, centre) / (float)p->length, rest = 0.0f;
+  const int is_narrow = tw_is_narrow(centre, variance);
+  if (is_narrow) {
+    rest = tw_centre_row(x, p->length, centre, y);
+    variance -= rest * rest;
+  }
   const float factor = 1.0f / sqrtf(variance + p->epsilon);
-  tw_scale_row(x, p->length, centre, factor, scale, b, y);
-  if (s.mean) *s.mean = centre;
+  tw_scale_row(is_narrow ? y : x, p->length, is_narrow ? rest : centre, factor, scale, b, y);
+  if (s.mean) *s.mean = centre + rest;
   if (s.factor) *s.factor = factor;
 }
 
@@ -74,12 +90,12 @@ void TW_NAME(const tw_row_norm_params *params, const float *x, const float *scal
   if (streams) tw_norm_constants(p);
   for (int32_t row = rows.first, at = row * p->length; row < rows.end; row++, at += p->length) {
     const statistics s = {mean ? mean + row : 0, invstddev ? invstddev + row : 0};
-    if (streams) {
-      norm_row(x + at, scale, b, y + at, p->length);
+    if (streams && norm_row(x + at, scale, b, y + at, p->length)) {
       keep_statistics(s);
-    } else {
-      one_by_one(p, x + at, scale, b, y + at, s);
+      continue;
     }
+    one_by_one(p, x + at, scale, b, y + at, s);
+    if (streams) tw_norm_constants(p); /* compiled code has used their registers */
   }
   tw_fpu_wait();
 }
