@@ -134,7 +134,7 @@ def said(program: SocProgram, number: int) -> Iterator[str]:
     """Of a core; it does what its agents do."""
     schedule, agents = program.writer.schedule, program.target.agents
     own = {DMA} if agents.moves_apart and number == agents.dma_core else {CORES, core(number)}
-    for epoch, events in enumerate(unroll(program.writer.tiles, schedule.graph, schedule.target.hierarchy)):
+    for epoch, events in enumerate(unroll(program.writer.tiles, schedule.graph, schedule.target.paths)):
         yield from [BARRIER] * (epoch > 0)
         mine = [event for event in events if event.agent in own]
         for event in mine:

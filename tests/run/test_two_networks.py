@@ -131,7 +131,7 @@ def compiled(place: Path, network: Network, sources: Mapping[Path, list[str]]) -
 
 
 def main_text(networks: list[Network]) -> str:
-    stored = any(network.writer.stored for network in networks)
+    stored = any(network.writer.opened for network in networks)
     prepare = """
   static uint8_t buffer[2048] __attribute__((aligned(16)));
   tw_l3_open();

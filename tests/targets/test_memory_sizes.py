@@ -66,7 +66,7 @@ def test_scripts_hold_the_runtime_to_its_variables(name: str) -> None:
     target = targets.find(name)
     assert f"\ntw_state_bytes = {target.agents.state};\n" in memory_regions(target)
     scripts = [path.read_text() for path in target.runtime_files().values() if path.suffix == ".ld"]
-    held = f"ASSERT(tw_state_end - ORIGIN({target.hierarchy.l1.name}) <= tw_state_bytes, "
+    held = f"ASSERT(tw_state_end - ORIGIN({target.paths.tiles.name}) <= tw_state_bytes, "
     assert [script.count(held) for script in scripts if ".state)" in script] == [1]
 
 

@@ -37,7 +37,7 @@ def all_variables(target: Target, folder: Path) -> int:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    section, flags = f"{target.hierarchy.l1.section}.state", [*target.flags, "-DTW_CORES=1", "-I", "runtime/libc", "-S"]
+    section, flags = f"{target.paths.tiles.section}.state", [*target.flags, "-DTW_CORES=1", "-I", "runtime/libc", "-S"]
     found = sum(variables(text, section) for name, text in files.items() if name.endswith(".S"))
     for name in (name for name, text in files.items() if name.endswith(".c") and "TW_STATE" in text):
         find_cross_compiler().run([*flags, name, "-o", "out.s"], folder)

@@ -164,7 +164,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
         *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)),
-        graph.numerics_records, plan.memories.l1.name if plan is not None else "", *_board(schedule),
+        graph.numerics_records, plan.memories.tiles.name if plan is not None else "", *_board(schedule),
     )  # fmt: skip
     if schedule.target.runner.unit == NANOSECONDS and predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)

@@ -102,7 +102,7 @@ def latency(target: Target, code_in_l1: bool) -> float:
     settings = Settings(code_in_l1=code_in_l1)
     in_l2, in_l1 = (_profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False))
     longer = median(one.cycles - other.cycles for one, other in zip(in_l2, in_l1, strict=True))
-    return max(0.0, longer / 2 - LENGTH * target.hierarchy.dma.read - target.hierarchy.dma.command)
+    return max(0.0, longer / 2 - LENGTH * target.paths.tile_link.read - target.paths.tile_link.command)
 
 
 def own_tiles(target: Target, code_in_l1: bool, tile: float) -> tuple[float, float]:
@@ -131,7 +131,7 @@ def _own_rows(
         if layer.mode == "per_core":
             rounds, kernels = _one_after_the_other(layer)
             directions = bool(layer.bytes_in) + bool(layer.bytes_out)
-            ends = (layer.bytes_in + layer.bytes_out) / rounds * target.hierarchy.dma.read
+            ends = (layer.bytes_in + layer.bytes_out) / rounds * target.paths.tile_link.read
             yield (1.0, float(rounds * directions)), layer.cycles - kernels - rounds * tile - ends
 
 
@@ -164,7 +164,7 @@ def _rows(target: Target, settings: Settings) -> Iterator[tuple[tuple[float, ...
         givers = min(found.profile.cores, len(layer.tiles)) if layer.mode == "per_core" else 1
         # With two buffers the DMA core gives commands while the others compute.
         given = 0.0 if layer.double else commands[layer.number] / givers
-        known = kernels + layer.waiting / found.profile.cores + given * target.hierarchy.dma.command
+        known = kernels + layer.waiting / found.profile.cores + given * target.paths.tile_link.command
         yield (1.0, float(rounds)), layer.cycles - known
 
 

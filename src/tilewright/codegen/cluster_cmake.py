@@ -34,7 +34,7 @@ def cmake_of(
 
 
 def _remarks(library: str, runtime: str, writer: ClusterWriter, program: Sequence[str]) -> str:
-    l1, calls = writer.memories.l1, " and ".join(program)
+    l1, calls = writer.memories.tiles, " and ".join(program)
     return f"""\
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}).
 # runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; {calls} how it is called.

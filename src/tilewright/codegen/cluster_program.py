@@ -10,6 +10,7 @@ from tilewright.codegen.cluster_cmake import cmake_of
 from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.kernels import included
 from tilewright.codegen.program_call import PROGRAM, call_header, placed_in
+from tilewright.target.memory import Memory
 from tilewright.target.target import Target
 
 ALWAYS = ("cluster.h", "tw.h")
@@ -41,16 +42,20 @@ def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
 
 def program_call(writer: ClusterWriter) -> str:
     """program_call.h: the network's buffers, for the program that runs it once."""
-    filled = f"""
-  static uint8_t staging[2048] {placed_in(writer.memories.l2)};
-  tw_l3_open();
-  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);
-"""
-    in_l3 = writer.arena_bytes(writer.memories.l3)
-    l3 = '#include "l3.h"\n' if writer.stored or in_l3 else ""
-    prepare = filled if writer.stored else "\n  tw_l3_open();\n" if in_l3 else ""
+    filled = [memory for memory in writer.opened if writer.stored(memory)]
+    headers = "".join(f'#include "{memory.symbol}.h"\n' for memory in writer.opened)
+    prepare = f"\n  static uint8_t staging[2048] {placed_in(writer.memories.home)};" if filled else ""
+    lines = [line for memory in writer.opened for line in opening(memory, memory in filled)]
+    prepare += "".join(f"\n  {line}" for line in lines) + ("\n" if lines else "")
     prepare += f"\n  {writer.name}_reset();\n" if writer.schedule.graph.states else ""
-    return call_header(writer, writer.memories.l2, prepare, headers=l3)
+    return call_header(writer, writer.memories.home, prepare, headers=headers)
+
+
+def opening(memory: Memory, fills: bool) -> list[str]:
+    """What a program does first with a memory behind the home; it has an array `staging` where it fills some."""
+    name = memory.symbol
+    image = f"tw_{name}_image, (uint32_t)(tw_{name}_image_end - tw_{name}_image)"
+    return [f"tw_{name}_open();", *([f"tw_{name}_fill({image}, staging, sizeof staging);"] if fills else [])]
 
 
 def cmake(writer: ClusterWriter, names: Collection[str]) -> str:

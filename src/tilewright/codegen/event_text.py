@@ -83,8 +83,10 @@ class EventText:
             return f"{event.tag} = {wait}({event.tag});"
         if isinstance(event, WaitJob):
             return f"tw_npu_wait({self._job(event)});"
+        if isinstance(event, WaitStaged):
+            return " ".join(f"tw_{memory.lower()}_stage_wait();" for memory in event.memories)
         found = {
-            Barrier: "tw_barrier_all();", Serve: "tw_serve_requests();", WaitStaged: "tw_l3_stage_wait();",
+            Barrier: "tw_barrier_all();", Serve: "tw_serve_requests();",
             WaitPrefetch: f"tw_wait_prefetch({self.names[LAYER]});",
         }.get(type(event), "")  # fmt: skip
         if isinstance(event, Stage | WaitLayer | FinishLayer):

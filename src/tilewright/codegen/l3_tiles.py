@@ -1,4 +1,4 @@
-"""Tiles of tensors that live in L3, as C: through buffers of L2, one tile ahead if there are two."""
+"""Tiles of tensors that live behind the home, as C: through buffers there, one tile ahead if there are two."""
 
 from __future__ import annotations
 
@@ -9,25 +9,35 @@ from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.tile_schedule import L3_STORE, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.tile_schedule import STAGED_STORE, LayerSchedule, Move, Slots
+
+
+def arena_address(memory: str, offset: int) -> str:
+    """A place in the arena of a memory that no C array stands for, behind its constants."""
+    arena = f"TW_{memory.upper()}_ARENA"
+    return f"{arena} + {offset}" if offset else arena
 
 
 @dataclass(frozen=True)
 class Passage:
-    """How parts of an operand or result come and go between L3 and L1."""
+    """How parts of an operand or result come and go between such a memory and the tiles."""
 
     layer: LayerSchedule
     move: Move
     buffer: str
-    """The address of its L1 buffer for a turn."""
-    l2: str
+    """The address of its buffer among the tiles for a turn."""
+    home: str
     """The array in which its parts are staged."""
 
     @property
     def _staging(self) -> Slots:
         if self.move.staging is None:
-            raise InternalError(f"operand {self.move.operand.name}", "is not staged in L2")
+            raise InternalError(f"operand {self.move.operand.name}", "is not staged")
         return self.move.staging
+
+    def _function(self, what: str) -> str:
+        """Of the runtime, for the memory that it lives in."""
+        return f"tw_{self.move.home.memory.lower()}_{what}"
 
     @property
     def _per_core(self) -> bool:
@@ -44,7 +54,7 @@ class Passage:
 
     @property
     def _staged(self) -> str:
-        return slot_address(self.l2, self._staging)
+        return slot_address(self.home, self._staging)
 
     @property
     def _mark(self) -> str:
@@ -56,17 +66,19 @@ class Passage:
         return f"{marks}\n{tile_function(f'{self._name}_pass', self.layer.option.grid, self._passing())}"
 
     def _passing(self) -> list[str]:
-        def command(l2: str, l3: str, rows: Expression, run: Expression, stride: int) -> str:
-            ordered = f"{l3}, {l2}" if self.move.command == L3_STORE else f"{l2}, {l3}"
-            return f"{self._mark} = tw_{self.move.command}({ordered}, {rows}, {run}, {stride});"
+        def command(staged: str, behind: str, rows: Expression, run: Expression, stride: int) -> str:
+            ordered = f"{behind}, {staged}" if self.move.command == STAGED_STORE else f"{staged}, {behind}"
+            return f"{self._mark} = {self._function(self.move.command)}({ordered}, {rows}, {run}, {stride});"
 
-        home = self.move.home.offset
-        arena = f"TW_L3_ARENA + {home}" if home else "TW_L3_ARENA"
+        arena = arena_address(self.move.home.memory, self.move.home.offset)
         return commands(self._window, self._staged, arena, command, {})
 
     def load(self) -> list[str]:
-        """A tile's part comes from L3, unless it has come already, and goes on; the next one is sent for."""
-        arrival = [f"  tw_l3_wait({self._mark});", f"  tw_dma_in({self.buffer}, {self._staged}, {self._bytes});"]
+        """A tile's part comes to the home, unless it has come already, and goes on; the next one is sent for."""
+        arrival = [
+            f"  {self._function('wait')}({self._mark});",
+            f"  tw_dma_in({self.buffer}, {self._staged}, {self._bytes});",
+        ]
         if not self.move.ahead:
             return guarded(self.move.when, [f"  {self._name}_pass(tile, turn);", *arrival])
         first = "turn == 0" if self._per_core else "tile == 0"
@@ -76,13 +88,13 @@ class Passage:
         return guarded(self.move.when, lines)
 
     def store(self) -> list[str]:
-        """A tile's part leaves L1 when its L2 buffer is free; after the last one, all have arrived."""
+        """A tile's part leaves L1 when its staging buffer is free; after the last one, all have arrived."""
         last = f"tile + {'TW_CORES' if self._per_core else 1} >= {self.layer.tiles}"
         lines = [
-            f"  tw_l3_wait({self._mark});",
-            f"  tw_l3_put({self._staged}, {self.buffer}, {self._bytes});",
+            f"  {self._function('wait')}({self._mark});",
+            f"  {self._function('put')}({self._staged}, {self.buffer}, {self._bytes});",
             f"  {self._name}_pass(tile, turn);",
-            f"  if ({last}) tw_l3_wait({self._mark});",
+            f"  if ({last}) {self._function('wait')}({self._mark});",
         ]
         return guarded(self.move.when, lines)
 

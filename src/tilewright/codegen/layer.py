@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -10,7 +10,7 @@ from tilewright.codegen.dma import Shaped, commands, copy, dma_command
 from tilewright.codegen.functions import APART, function, tile_function
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
-from tilewright.codegen.l3_tiles import Passage
+from tilewright.codegen.l3_tiles import Passage, arena_address
 from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
 from tilewright.errors import present
@@ -22,9 +22,10 @@ from tilewright.planner.schedule.tile_schedule import (
     Argument,
     LayerSchedule,
     Move,
+    Staged,
     TileParams,
 )
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Paths
 from tilewright.target.target import Target
 
 
@@ -42,13 +43,13 @@ class LayerWriter:
         return f"layer_{self.layer.number}"
 
     @property
-    def memories(self) -> Hierarchy:
-        return self.target.hierarchy
+    def memories(self) -> Paths:
+        return self.target.paths
 
     @property
     def _l1(self) -> str:
         """The array that tiles lie in."""
-        return array_name(self.memories, self.memories.l1)
+        return array_name(self.memories, self.memories.tiles)
 
     @property
     def _tile_params(self) -> TileParams:
@@ -93,13 +94,20 @@ class LayerWriter:
         return f"TW_ASSERT_SIZE({self.layer.option.kernel.params_type}, {self._tile_params.struct_bytes});\n"
 
     def _stage(self) -> str:
-        """Constants of L3 come into L2 before anything else."""
-        l2, names = self.memories.l2.symbol, self.identifiers
-        lines = [
-            f"  tw_l3_stage({l2} + {staged.offset}, TW_L3_ADDRESS({names[staged.constant]}), {staged.bytes});"
-            for staged in self.layer.staged
-        ]
+        """Constants from behind the home come there before anything else."""
+        lines = [f"  {line}" for staged in self.layer.staged for line in self._hops(staged)]
         return function(f"{self._prefix}_stage", "void", lines, APART) if lines else ""
+
+    def _hops(self, staged: Staged) -> Iterator[str]:
+        """From memory to memory: before it goes on, it has come."""
+        memory = staged.memory
+        address = f"TW_{memory.upper()}_ADDRESS({self.identifiers[staged.constant]})"
+        for following, offset in staged.passes:
+            to = arena_address(following, offset)
+            yield f"tw_{memory.lower()}_stage((void *)({to}), {address}, {staged.bytes});"
+            yield f"tw_{memory.lower()}_stage_wait();"
+            memory, address = following, to
+        yield f"tw_{memory.lower()}_stage({self.memories.home.symbol} + {staged.offset}, {address}, {staged.bytes});"
 
     def _copy(self) -> str:
         """A copy that is nothing but a transfer."""
@@ -164,7 +172,7 @@ class LayerWriter:
 
     def _passage(self, one: Move) -> Passage:
         buffer = slot_address(self._l1, one.buffer)
-        return Passage(self.layer, one, buffer, self.memories.l2.symbol)
+        return Passage(self.layer, one, buffer, self.memories.home.symbol)
 
     def _run(self) -> str:
         arguments = [self._params_argument(), *self._arguments()]

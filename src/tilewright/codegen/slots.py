@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tilewright.codegen.expressions import Expression, plus, times
 from tilewright.planner.schedule.tile_schedule import Slots, When
-from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.memory import Memory, Paths
 
 
-def array_name(memories: Hierarchy, memory: Memory) -> str:
+def array_name(memories: Paths, memory: Memory) -> str:
     """What a memory's array is called; that of L1 is one for all networks of a program."""
-    return f"tw_{memory.symbol}" if memory == memories.l1 else memory.symbol
+    return f"tw_{memory.symbol}" if memory == memories.tiles else memory.symbol
 
 
 def slot_address(symbol: str, slots: Slots) -> str:

@@ -62,7 +62,7 @@ def _bytes(plan: Plan) -> dict[str, float]:
             for name, home in plan.homes.items()
             if home.owner == name and home.kind != ARENA and home.memory == memory.name
         )
-        arena = plan.l1_bytes if memory is plan.memories.l1 else plan.arena(memory).peak
+        arena = plan.l1_bytes if memory is plan.memories.tiles else plan.arena(memory).peak
         found[f"bytes.{memory.name}"] = arena + beside
     return found
 

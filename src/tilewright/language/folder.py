@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tilewright.codegen import binary_data, c_data
 from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.cluster_program import opening
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer
 from tilewright.codegen.texts import Text, Texts
@@ -265,17 +266,14 @@ def program_bytes(context: int, words: int, composes: bool) -> int:
 def prepare_header(model: ModelC) -> str:
     """program_prepare.h: what the program on a chip does first."""
     writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
-    stored = any(writer.stored for writer in writers)
-    opened = stored or any(writer.arena_bytes(writer.memories.l3) for writer in writers)
-    lines = ["  tw_l3_open();"] * opened
-    section = writers[0].memories.l2.section
-    if stored:
-        lines += [
-            f'  static uint8_t staging[2048] __attribute__((section("{section}"), aligned(16)));',
-            "  tw_l3_fill(tw_l3_image, (uint32_t)(tw_l3_image_end - tw_l3_image), staging, sizeof staging);",
-        ]
-    body = "\n".join(lines)
-    include = '#include "runtime/l3.h"\n' if opened else ""
+    memories = writers[0].memories
+    opened = [memory for memory in memories.behind if any(memory in writer.opened for writer in writers)]
+    filled = [memory for memory in opened if any(writer.stored(memory) for writer in writers)]
+    placed = f'__attribute__((section("{memories.home.section}"), aligned(16)))'
+    lines = [f"static uint8_t staging[2048] {placed};"] if filled else []
+    lines += [line for memory in opened for line in opening(memory, memory in filled)]
+    body = "\n".join(f"  {line}" for line in lines)
+    include = "".join(f'#include "runtime/{memory.symbol}.h"\n' for memory in opened)
     return f"""\
 #include "calls.h"
 {include}

@@ -133,9 +133,10 @@ def used_bytes(model: ModelC, elf: Path | None) -> dict[str, int]:
         region = regions[memory.symbol]
         inside = [(first, end) for first, end in ranges if region.base <= first < region.base + region.size]
         found[memory.name] = sum(end - first for first, end in inside) if region.is_mapped else 0
-    if memories.l3 is not None:
-        stored = sum(writer.schedule.graph.constants[name].nbytes for writer in writers for name in writer.stored)
-        found[memories.l3.name] = stored + max(writer.arena_bytes(memories.l3) for writer in writers)
+    for memory in memories.behind:
+        constants = ((writer.schedule.graph.constants, writer.stored(memory)) for writer in writers)
+        stored = sum(known[name].nbytes for known, names in constants for name in names)
+        found[memory.name] = stored + max(writer.arena_bytes(memory) for writer in writers)
     return found
 
 

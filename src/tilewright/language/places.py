@@ -65,7 +65,7 @@ class Chip(Place):
 
     def arena_bytes(self, writer: Writer) -> int:
         own = instance(writer, ClusterWriter)
-        return max(own.arena_bytes(own.memories.l2), own.memories.l2.alignment)
+        return max(own.arena_bytes(own.memories.home), own.memories.home.alignment)
 
     def arena(self, writer: Writer, name: str, size: int) -> str:
         memory = writer.schedule.target.home_memory

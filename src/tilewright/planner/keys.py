@@ -23,10 +23,10 @@ def buffer_key(step: int, name: str) -> Key:
 
 
 def staged_key(step: int, constant: str) -> Key:
-    """A constant of L3 while a layer reads it from L2."""
+    """A constant from behind the home while a layer reads it there, or in a memory on the way."""
     return str(step), constant, "staged"
 
 
 def staging_key(step: int, operand: str) -> Key:
-    """A layer's L2 buffer for parts of an operand or result in flight between L3 and L1."""
+    """A layer's buffer in the home for parts of an operand or result that live behind it."""
     return str(step), operand, "staging"

@@ -122,9 +122,10 @@ def _layer(
 
 def _home(plan: Plan, step: Step) -> str:
     memories = plan.memories
-    if memories.l3 is not None and (step.staged or step.l2_staging):
-        return memories.l3.name
-    return (memories.l2 if any(operand.streamed for operand in step.option.operands) else memories.l1).name
+    for memory in memories.behind:
+        if any(plan.homes[operand.tensor].memory == memory.name for operand in step.option.operands):
+            return memory.name
+    return (memories.home if any(operand.streamed for operand in step.option.operands) else memories.tiles).name
 
 
 def _stalls(found: Timeline, cores: Iterable[int], layer: int) -> dict[str, int]:

@@ -62,13 +62,13 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
     maps = [_l1(plan, steps), _l2(plan, steps)]
     memories = plan.memories
-    remark = "activations spilled from L2"
+    remark = f"activations spilled from {memories.home.name}"
     spilled = [memory for memory in memories.beside if plan.arena(memory).problem.buffers]
     maps += [_arena(memory, plan, steps, remark) for memory in spilled]
-    if memories.l3 is not None:
-        constants = [name for name, home in plan.homes.items() if _is_own_constant(name, home, memories.l3)]
-        if constants or plan.l3.problem.buffers:
-            maps.append(_l3(memories.l3, plan, steps, constants))
+    for memory in memories.behind:
+        constants = [name for name, home in plan.homes.items() if _is_own_constant(name, home, memory)]
+        if constants or plan.arena(memory).problem.buffers:
+            maps.append(_behind(memory, plan, steps, constants))
     return tuple(maps)
 
 
@@ -77,7 +77,7 @@ def whole_memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     steps, memories = tuple(step.option.node.name or step.option.node.key for step in plan.steps), plan.memories
     known = {one.memory: one for one in memory_maps(plan)}
     found = (
-        known.get(memory.name) if memory in (memories.l1, memories.l3) else _whole(memory, plan, steps)
+        known.get(memory.name) if memory in (memories.tiles, *memories.behind) else _whole(memory, plan, steps)
         for memory in memories.memories
     )
     return tuple(one for one in found if one is not None and one.regions)
@@ -111,27 +111,30 @@ def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     if budget.stacks_in_l1:
         fixed.append(Occupied(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
     regions = (*fixed, *_regions(plan, plan.l1, budget.base))
-    return MemoryMap(plan.memories.l1.name, budget.total, plan.l1_bytes, steps, regions)
+    return MemoryMap(plan.memories.tiles.name, budget.total, plan.l1_bytes, steps, regions)
 
 
 def _l2(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     own = [name for name, home in plan.homes.items() if home.owner == name and home.kind != "arena"]
-    beside = [name for name in own if plan.homes[name].memory == plan.memories.l2.name]
+    beside = [name for name in own if plan.homes[name].memory == plan.memories.home.name]
     size = sum(plan.mapped.graph.types[name].bytes for name in beside)
     remark = f"the arena for activations; {size:,} bytes of constants, inputs and outputs lie beside it"
-    return _arena(plan.memories.l2, plan, steps, remark)
+    return _arena(plan.memories.home, plan, steps, remark)
 
 
-def _l3(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]) -> MemoryMap:
+def _behind(memory: Memory, plan: Plan, steps: tuple[str, ...], constants: list[str]) -> MemoryMap:
     regions, at = [], 0
     for name in constants:
         size = plan.mapped.graph.types[name].bytes
         regions.append(Occupied(name, CONSTANT, at, size, 0, max(len(steps) - 1, 0)))
         at += -(-size // memory.alignment) * memory.alignment
-    regions += _regions(plan, plan.l3, at)
-    used = at + plan.l3.peak
+    arena = plan.arena(memory)
+    regions += _regions(plan, arena, at)
+    used = at + arena.peak
     remarks = ["constants, staged before they are used"] * bool(constants)
-    remarks += ["activations spilled from L2"] * bool(plan.l3.peak)
+    remarks += [f"activations spilled from {plan.memories.home.name}"] * (
+        memory == plan.memories.spill and arena.peak > 0
+    )
     return MemoryMap(memory.name, max(used, 1), used, steps, tuple(regions), "; ".join(remarks))
 
 
@@ -154,7 +157,10 @@ def _described(plan: Plan, key: Key) -> tuple[str, str]:
     layer = step.option.node.name or step.option.node.key
     if rest:
         staging = key == staging_key(int(first), operand)
-        return (f"{operand} of {layer}, from or to L3", STREAM) if staging else (f"{operand} for {layer}", CONSTANT)
+        if not staging:
+            return f"{operand} for {layer}", CONSTANT
+        home = plan.homes[next(one.tensor for one in step.option.operands if one.name == operand)]
+        return f"{operand} of {layer}, from or to {home.memory}", STREAM
     if operand in (PARAMS, SCRATCH):
         return f"{operand.strip('()')} of {layer}", WORKING if operand == SCRATCH else CONSTANT
     streamed = next(o for o in step.option.operands if o.name == operand)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import InternalError
@@ -35,7 +35,7 @@ class Memory:
     slowdown: float = 1.0
     """How many times longer kernels take whose operands lie there."""
     reserved: int = 0
-    """Bytes for code, stacks outside L1 and the program around the network."""
+    """Bytes for code, stacks outside that of the tiles and the program around the network."""
     image: str = ""
     """The memory that constants of this one are loaded into with the program, which then copies them."""
     holds: frozenset[str] = frozenset()
@@ -99,7 +99,7 @@ class Link:
     within_inner: bool = True
     """Whether it also copies within the inner memory."""
     queue: int = 1
-    """Transfers that may be pending at once where the runtime has to see to that: of the link to L3. An engine that
+    """Transfers that may be pending at once where the runtime has to see to that: of one that stages. An engine that
     lets the core wait which starts one too many needs no number."""
     proxy_cycles: float = 0.0
     """Cycles of the one core that starts transfers for all others, each time that one of these asks for some; 0 where
@@ -107,42 +107,101 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Hierarchy:
-    """The memories that data of a network comes from and goes to, by their paths of links to where tiles are computed.
-    A memory that no path leads from is none of them: nothing of a network is put there."""
+class Path:
+    """How data of a memory comes to where tiles are computed."""
 
-    l1: Memory
-    """Where tiles are computed."""
-    l2: Memory
-    """The first one on the way: tensors live there, and cores reach it."""
-    dma: Link
-    """Between these two."""
-    beside: tuple[Memory, ...] = ()
-    """Any number of others from which one link leads to the tiles: for what L2 does not hold, in this order. The first
-    also has weights that an accelerator reads there."""
-    l3: Memory | None = None
-    """One that cores do not reach, two links away: what lives there is staged in L2."""
-    udma: Link | None = None
-    """Between L2 and L3."""
+    memory: Memory
+    links: tuple[Link, ...]
+    """From there inward: the last one fills the memory of the tiles."""
 
     @property
-    def wmem(self) -> Memory | None:
-        """Of those beside, the one for weights of accelerators."""
+    def staging(self) -> tuple[Link, ...]:
+        """Those that whole constants, or parts of other tensors, take before tiles are cut out of them."""
+        return self.links[:-1]
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The memories that data of a network comes from and goes to, in the order in which they are preferred. A memory
+    that no path leads from is none of them: nothing of a network is put there."""
+
+    tiles: Memory
+    """Where tiles are computed."""
+    near: tuple[Path, ...]
+    """Memories that tiles are cut out of. The first is the home of tensors; others are for what it does not hold."""
+    staged: tuple[Path, ...] = ()
+    """Memories that cores do not reach, at least one link behind the home: what lives there is staged in it."""
+
+    @property
+    def home(self) -> Memory:
+        """Where tensors live, inputs and outputs too, and what is staged comes to; cores reach it."""
+        return self.near[0].memory
+
+    @property
+    def tile_link(self) -> Link:
+        """Between the home and the tiles."""
+        return self.near[0].links[0]
+
+    @property
+    def beside(self) -> tuple[Memory, ...]:
+        """Others that tiles are cut out of."""
+        return tuple(path.memory for path in self.near[1:])
+
+    @property
+    def weights(self) -> Memory | None:
+        """Of those beside, the one that accelerators read weights in."""
         return self.beside[0] if self.beside else None
 
     @property
+    def behind(self) -> tuple[Memory, ...]:
+        """What is staged lives there."""
+        return tuple(path.memory for path in self.staged)
+
+    @property
+    def spilling(self) -> Path | None:
+        """Of the staged ones, that of activations, which come and go in parts: a single link behind the home."""
+        return next((path for path in self.staged if len(path.staging) == 1), None)
+
+    @property
+    def spill(self) -> Memory | None:
+        """Where activations go that no memory near the tiles holds."""
+        return self.spilling.memory if self.spilling else None
+
+    @property
     def memories(self) -> list[Memory]:
-        return [self.l1, self.l2, *self.beside, *([self.l3] if self.l3 else [])]
+        return [self.tiles, self.home, *self.beside, *self.behind]
+
+    def is_passed(self, memory: Memory) -> bool:
+        """Whether what lives farther behind passes it on the way to the home."""
+        return any(link.inner == memory.name for path in self.staged for link in path.staging[:-1])
+
+    def staging(self, memory: str) -> tuple[Link, ...]:
+        """The links by which what lives in a memory comes to the home; none where it is near the tiles."""
+        return next((path.staging for path in self.staged if path.memory.name == memory), ())
 
 
-def hierarchy(memories: Sequence[Memory], links: Sequence[Link]) -> Hierarchy:
+def paths(memories: Sequence[Memory], links: Sequence[Link]) -> Paths:
     """Raises `InternalError` for a machine without a memory for tiles, or anything that fills it."""
     known = {memory.name: memory for memory in memories}
     inner = [link for link in links if CORES in known[link.inner].reachable_by and known[link.inner].slowdown == 1.0]
     if not inner:
         raise InternalError("platform", "no link fills a memory that cores work in")
-    dma, *_ = inner
-    beside = {link.outer: known[link.outer] for link in links if link.inner == dma.inner and link.outer != dma.outer}
-    behind = [link for link in links if link.inner == dma.outer and CORES not in known[link.outer].reachable_by]
-    staged = (known[behind[0].outer], behind[0]) if behind else ()
-    return Hierarchy(known[dma.inner], known[dma.outer], dma, tuple(beside.values()), *staged)
+    first, *_ = inner
+    near = {link.outer: Path(known[link.outer], (link,)) for link in reversed(links) if link.inner == first.inner}
+    home = near.pop(first.outer)
+    others = tuple(reversed(near.values()))
+    return Paths(known[first.inner], (home, *others), _behind(home, known, links))
+
+
+def _behind(home: Path, known: Mapping[str, Memory], links: Sequence[Link]) -> tuple[Path, ...]:
+    """The nearest first, each by the shortest path."""
+    found: dict[str, Path] = {home.memory.name: home}
+    waiting = [home]
+    while waiting:
+        inner, *waiting = waiting
+        for link in links:
+            outer = known[link.outer]
+            if link.inner == inner.memory.name and outer.name not in found and CORES not in outer.reachable_by:
+                found[outer.name] = Path(outer, (link, *inner.links))
+                waiting.append(found[outer.name])
+    return tuple(found.values())[1:]

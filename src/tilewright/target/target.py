@@ -16,7 +16,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.agents import Agents
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel, Types
-from tilewright.target.memory import Hierarchy, Link, Memory, hierarchy
+from tilewright.target.memory import Link, Memory, Paths, paths
 from tilewright.target.peak import Peak
 from tilewright.target.processors import PROCESSORS
 from tilewright.target.runner import HostProcess, Machine, Model, Runner, virtual_soc, with_models
@@ -124,9 +124,9 @@ class Target:
         return tuple(flag for flag in self.flags if flag.startswith("-D"))
 
     @cached_property
-    def hierarchy(self) -> Hierarchy:
-        """Where there are links: its memories by what they are for."""
-        return hierarchy(self.memories, self.links)
+    def paths(self) -> Paths:
+        """Where it is tiled: how data of its memories comes to the tiles."""
+        return paths(self.memories, self.links)
 
     @property
     def for_every_processor(self) -> tuple[Target, ...]:
@@ -153,12 +153,12 @@ class Target:
     @property
     def work_memory(self) -> Memory:
         """Where kernels compute: that of the tiles, or the one that has the arena."""
-        return self.hierarchy.l1 if self.is_tiled else self.memories[0]
+        return self.paths.tiles if self.is_tiled else self.memories[0]
 
     @property
     def home_memory(self) -> Memory:
         """Where tensors live, inputs and outputs too: the one that tiles are cut out of, or that of the arena."""
-        return self.hierarchy.l2 if self.is_tiled else self.memories[0]
+        return self.paths.home if self.is_tiled else self.memories[0]
 
     def on_platform(self, platform: Platform, state: int) -> Target:
         """The same on another chip, with so many bytes more for variables of the runtime."""

@@ -299,7 +299,7 @@ def plan_home(plan: Plan, rng: random.Random) -> tuple[Plan, str] | None:
     if not known:
         return None
     home = plan.homes[rng.choice(known)]
-    memory = plan.memories.l2.name if home.memory == plan.memories.l1.name else plan.memories.l1.name
+    memory = plan.memories.home.name if home.memory == plan.memories.tiles.name else plan.memories.tiles.name
     moved = replace(home, memory=memory) if rng.random() < 0.5 else replace(home, offset=plan.arenas[home.memory].peak)
     homes = {name: moved if one.owner == home.owner else one for name, one in plan.homes.items()}
     return replace(plan, homes=homes), f"{home.owner} at {moved}"

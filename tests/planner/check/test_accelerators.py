@@ -38,7 +38,7 @@ def scheduled() -> Schedule:
 
 
 def events(tiles: ClusterSchedule) -> Epochs:
-    return copied(unroll(tiles, scheduled().graph, scheduled().target.hierarchy))
+    return copied(unroll(tiles, scheduled().graph, scheduled().target.paths))
 
 
 def check(tiles: ClusterSchedule, epochs: Epochs) -> None:

@@ -62,7 +62,7 @@ def tiles_of(schedule: Schedule) -> ClusterSchedule:
 
 def events(name: str) -> Epochs:
     schedule = scheduled(name)
-    return copied(unroll(tiles_of(schedule), schedule.graph, schedule.target.hierarchy))
+    return copied(unroll(tiles_of(schedule), schedule.graph, schedule.target.paths))
 
 
 def check(name: str, epochs: Epochs) -> None:
@@ -171,7 +171,7 @@ def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     """Every result of a job in the place of every other tensor: where that is not found, nobody needs the bytes."""
     schedule = scheduled("in_flight")
     tiles = tiles_of(schedule)
-    l1 = schedule.target.hierarchy.l1.name
+    l1 = schedule.target.paths.tiles.name
     arena = {home.owner: home.offset for home in tiles.homes.values() if home.kind == ARENA and home.memory == l1}
     feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
     wanted = interpret(schedule, feeds)
@@ -220,7 +220,7 @@ def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
 def test_buffers_begin_where_the_accelerator_reads() -> None:
     """Everything, whoever has it: one that lies between lets those behind it begin elsewhere."""
     schedule = scheduled("in_little_room")
-    tiles, l1 = tiles_of(schedule), schedule.target.hierarchy.l1
+    tiles, l1 = tiles_of(schedule), schedule.target.paths.tiles
     assert l1.placement > l1.alignment
     for layer in tiles.layers:
         assert layer.params is None or layer.params.offset % l1.placement == 0

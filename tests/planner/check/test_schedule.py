@@ -137,7 +137,7 @@ def is_harmless(schedule: Schedule, broken: Schedule, path: str) -> bool:
 
 def interpreted(schedule: Schedule, inputs: Mapping[str, Array], cores_first: bool) -> dict[str, Array]:
     assert schedule.tiles is not None
-    return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs, cores_first)
+    return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.paths, inputs, cores_first)
 
 
 def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:

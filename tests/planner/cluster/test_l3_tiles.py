@@ -26,7 +26,7 @@ from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
 
-L2 = find("siracusa").hierarchy.l2
+L2 = find("siracusa").paths.home
 RESERVED = L2.reserved
 """Bytes of L2 that the program around the network has."""
 
@@ -197,7 +197,7 @@ def test_a_layer_that_works_in_l3() -> None:
 def test_a_part_without_a_staging_buffer() -> None:
     plan, number, name = sound()
     lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
-    assert complaint(lost) == f"{name} has no staging buffer between L3 and L1"
+    assert complaint(lost) == f"{name} has no staging buffer in L2"
 
 
 def test_buffers_that_overlap_in_l2() -> None:
@@ -218,7 +218,8 @@ def test_two_buffers_of_per_core_tiles() -> None:
 
 def test_more_than_l3_has() -> None:
     plan, _, _ = sound()
-    large = replace(plan.l3, solution=replace(plan.l3.solution, peak=2**23 + 16))
+    arena = plan.arena(plan.memories.spill)
+    large = replace(arena, solution=replace(arena.solution, peak=2**23 + 16))
     assert "in L3" in complaint(replace(plan, arenas={**plan.arenas, "L3": large}))
 
 

@@ -76,7 +76,7 @@ def test_each_memory_that_may_have_activations_counts(decided: list[Task]) -> No
         exact = select.L2Pressure((spillable,) * steps, (l2,) * steps, {"one": one, "other": other}, l3)
         assert not overfull(nothing_movable, exact)
         beside = {name: max(size - 1, 0) for name, size in exact.beside.items()}
-        less = replace(exact, budgets=(max(l2 - 1, 0),) * steps, beside=beside, l3=max(l3 - 1, 0))
+        less = replace(exact, budgets=(max(l2 - 1, 0),) * steps, beside=beside, behind=max(l3 - 1, 0))
         assert overfull(nothing_movable, less)
     assert not overfull(task, select.L2Pressure((frozenset(),) * steps, (0,) * steps, {}, 0))
     assert overfull(nothing_movable, select.L2Pressure((frozenset(),) * steps, (0,) * steps, {}, most))

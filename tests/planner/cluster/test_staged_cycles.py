@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.planner.networks import broadcasts
 from tests.planner.planning import prepared
-from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.staged_cycles import Staging, staging_of, with_staging
 from tilewright.target.memory import Link
 from tilewright.target.settings import Settings
@@ -13,9 +14,14 @@ UDMA = Link("udma", "L3", "L2", longest=1000, read=1.0, write=2.0, latency=40, c
 
 
 def test_long_constants_take_several_transfers() -> None:
-    types = {"a": TensorType("int8", (2500,)), "b": TensorType("int32", (10,))}
-    assert staging_of(["a", "b"], types, UDMA) == Staging(4 * 200, 4 * 40 + 2540)
-    assert staging_of([], types, UDMA) == staging_of(["a"], types, None) == Staging()
+    sizes = {"a": 2500, "b": 40}
+    assert staging_of(sizes, dict.fromkeys("ab", [UDMA])) == Staging(4 * 200, 4 * 40 + 2540)
+    assert staging_of({}, {}) == Staging()
+
+
+def test_what_passes_another_memory_is_waited_for_on_the_way() -> None:
+    farther = replace(UDMA, name="far", outer="L4", inner="L3", read=3.0)
+    assert staging_of({"a": 500}, {"a": [farther, UDMA]}) == Staging(200 + 40 + 1500 + 200, 40 + 500)
 
 
 def test_what_comes_in_time_costs_its_commands_only() -> None:

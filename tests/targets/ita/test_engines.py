@@ -81,11 +81,11 @@ def test_buffers_begin_where_ita_reads_them_if_it_is_used() -> None:
     found = {
         engines: stage(
             import_model(linear_model()), "snitch", "tiled", settings=Settings(engines=engines, numerics="hardware")
-        ).memories.l1.placement
+        ).memories.tiles.placement
         for engines in (("cluster",), ("all",))
     }
     assert found == {("cluster",): 8, ("all",): 128}
-    assert targets.find("snitch").hierarchy.l1.placement == 8
+    assert targets.find("snitch").paths.tiles.placement == 8
 
 
 def test_what_ita_cannot_have_stays_exact() -> None:
@@ -99,7 +99,7 @@ def test_what_ita_cannot_have_stays_exact() -> None:
 @pytest.mark.fast
 def test_without_a_part_for_ita_nothing_is_aligned_for_it() -> None:
     network = model([node("Relu", "x", "y")], {"x": (4, 8)}, ["y"], {})
-    assert stage(import_model(network), "snitch", "tiled").memories.l1.placement == 8
+    assert stage(import_model(network), "snitch", "tiled").memories.tiles.placement == 8
 
 
 def test_a_feed_forward_agrees() -> None:

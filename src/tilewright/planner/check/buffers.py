@@ -33,7 +33,7 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
         _check_params(layer, target)
         _check_scratch(schedule, layer, target)
         for what, slots, memory in _slots(layer, target):
-            _check_slots(schedule, layer, what, slots, memory, target.hierarchy.l1.alignment)
+            _check_slots(schedule, layer, what, slots, memory, target.paths.tiles.alignment)
     for memory in target.memories:
         _check_arena(schedule, graph, memory, target)
     if unknown := schedule.arenas.keys() - {memory.name for memory in target.memories}:
@@ -47,7 +47,7 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
     agents = target.agents
     if not 1 <= schedule.cores <= agents.cores:
         raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {agents.cores}")
-    stacks, l1 = schedule.stacks, target.hierarchy.l1
+    stacks, l1 = schedule.stacks, target.paths.tiles
     kernels = {layer.option.kernel for layer in schedule.layers if not layer.is_copied}
     for kernel in kernels:
         needed = agents.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
@@ -67,13 +67,20 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
     ends = [
         slots.end for layer in schedule.layers for _, slots, _ in _slots(layer, target) if slots.memory == memory.name
     ]
-    if memory == target.hierarchy.l2:
+    if memory == target.paths.home:
         ends += [staged.offset + staged.bytes for layer in schedule.layers for staged in layer.staged]
+    ends += [
+        offset + staged.bytes
+        for layer in schedule.layers
+        for staged in layer.staged
+        for passed, offset in staged.passes
+        if passed == memory.name
+    ]
     homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
     ends += [home.offset + graph.types[home.owner].bytes for home in homes]
     needed = max(ends, default=0)
     # Tensors take whole units of L1 wherever they are.
-    unit = max(memory.placement, target.hierarchy.l1.alignment)
+    unit = max(memory.placement, target.paths.tiles.alignment)
     if size % memory.placement or not needed <= size <= -(-needed // unit) * unit:
         raise _fault("schedule", f"{memory.name} has an arena of {size} bytes, {needed} are used")
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
@@ -88,15 +95,14 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
 
 def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, Memory]]:
     """All buffers of a layer, and the memory that they should be in."""
-    l1, l2 = target.hierarchy.l1, target.hierarchy.l2
+    l1, home = target.paths.tiles, target.paths.home
+    staged = ((move.operand.name, move.staging) for move in (*layer.loads, *layer.stores))
     yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
-    yield from (
-        (f"{m.operand.name} in L2", m.staging, l2) for m in (*layer.loads, *layer.stores) if m.staging is not None
-    )
+    yield from ((f"{name} in {home.name}", slots, home) for name, slots in staged if slots is not None)
     if layer.params is not None:
         yield "parameters", layer.params, l1
     if layer.scratch is not None:
-        yield "working memory", layer.scratch, l2 if layer.option.mode == "in_l2" else l1
+        yield "working memory", layer.scratch, home if layer.option.mode == "in_l2" else l1
 
 
 def _check_slots(
@@ -214,7 +220,7 @@ def _check_scratch(schedule: ClusterSchedule, layer: LayerSchedule, target: Targ
     workers = min(schedule.cores, layer.tiles) if layer.is_per_core else 1
     if (scratch.turns, scratch.cores) != (turns, workers):
         raise _fault(where, f"has {scratch.count} working memories, needs {turns * workers}")
-    unit = target.hierarchy.l1.alignment
+    unit = target.paths.tiles.alignment
     if not needed <= scratch.bytes <= -(-needed // unit) * unit:
         raise _fault(where, f"needs {needed} bytes of working memory, there are {scratch.bytes}")
 

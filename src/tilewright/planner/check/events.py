@@ -205,7 +205,7 @@ class _Checker:
         if region.memory in self.schedule.arenas:
             return region.memory
         if region.role == PARAMS:
-            return self.target.hierarchy.l2.name
+            return self.target.paths.home.name
         return self.schedule.homes[region.owner or region.tensor].memory
 
     def _wait(self, event: Wait) -> None:

@@ -160,7 +160,7 @@ def _check_homes(schedule: ClusterSchedule, layer: LayerSchedule, target: Target
     for argument in layer.arguments:
         home = schedule.homes[argument.operand.tensor]
         if home.owner in staged and home.kind == CONSTANT:
-            home = Home(ARENA, home.owner, target.hierarchy.l2.name, staged[home.owner])
+            home = Home(ARENA, home.owner, target.paths.home.name, staged[home.owner])
         if argument.home != home:
             raise _fault(_where(layer), f"looks for {argument.operand.name} in {argument.home}, not in {home}")
 
@@ -203,19 +203,23 @@ def _due(layer: LayerSchedule, operand: Operand, prefetched: bool) -> When:
 
 
 def _check_staged(schedule: ClusterSchedule, layer: LayerSchedule, graph: Graph, target: Target) -> None:
-    """The constants of L3 that a layer reads, whole, in the order of its operands."""
-    l3 = target.hierarchy.l3
+    """The constants from behind the home that a layer reads, whole, each by the links that lead to the home."""
     homes = [schedule.homes[argument.operand.tensor] for argument in layer.arguments]
-    wanted = dict.fromkeys(h.owner for h in homes if h.kind == CONSTANT and l3 is not None and h.memory == l3.name)
+    behind = [memory.name for memory in target.paths.behind]
+    wanted = dict.fromkeys(home.owner for home in homes if home.kind == CONSTANT and home.memory in behind)
     if sorted(one.constant for one in layer.staged) != sorted(wanted):
-        raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)} of L3")
+        raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)}")
     for one in layer.staged:
         if one.bytes != graph.types[one.constant].bytes:
             raise _fault(
                 _where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}"
             )
-        if one.offset % target.hierarchy.l2.alignment:
+        if one.offset % target.paths.home.alignment:
             raise _fault(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
+        home = schedule.homes[one.constant].memory
+        way = [link.inner for link in target.paths.staging(home)[:-1]]
+        if (one.memory, [memory for memory, _ in one.passes]) != (home, way):
+            raise _fault(_where(layer), f"stages {one.constant} from {one.memory} by {one.passes}, not {home} by {way}")
 
 
 def _where(layer: LayerSchedule) -> str:

@@ -7,7 +7,7 @@ from tilewright.planner.check.states import check_state
 from tilewright.planner.cluster.plan import Plan, Step
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import CONSTANT, INPUT, OUTPUT, Home
-from tilewright.target.memory import CORES, Hierarchy, Memory
+from tilewright.target.memory import CORES, Memory, Paths
 
 
 def check_homes(plan: Plan) -> None:
@@ -18,17 +18,16 @@ def check_homes(plan: Plan) -> None:
 
 
 def _check_capacity(plan: Plan) -> None:
-    """Activations in L3 lie behind its constants."""
+    """In a memory behind the home, activations lie behind its constants."""
     if plan.l1_bytes > plan.budget.total:
-        raise InternalError("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.l1.name}")
-    graph, l3 = plan.mapped.graph, plan.memories.l3
-    if l3 is None:
-        return
-    owners = {home.owner for home in plan.homes.values() if (home.kind, home.memory) == (CONSTANT, l3.name)}
-    unit = l3.constants_alignment
-    constants = sum(-(-graph.types[name].bytes // unit) * unit for name in owners)
-    if plan.l3.peak + constants > (l3.bytes or 0):
-        raise InternalError("plan", f"{plan.l3.peak + constants} bytes of {l3.bytes} in {l3.name}")
+        raise InternalError("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.tiles.name}")
+    for memory in plan.memories.behind:
+        owners = {home.owner for home in plan.homes.values() if _is_constant_in(home, memory)}
+        unit = memory.constants_alignment
+        constants = sum(-(-plan.mapped.graph.types[name].bytes // unit) * unit for name in owners)
+        taken = plan.arena(memory).peak + constants
+        if taken > (memory.bytes or 0):
+            raise InternalError("plan", f"{taken} bytes of {memory.bytes} in {memory.name}")
 
 
 def _check_owners(plan: Plan) -> None:
@@ -56,17 +55,17 @@ def _check_readers(plan: Plan) -> None:
             for memory in memories.beside:
                 if _is_constant_in(home, memory) and not _reads(memories, memory, step, operand):
                     raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from {memory.name}")
-            if _is_constant_in(home, memories.l3) and home.owner not in step.staged:
-                raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from L3")
-            if home.is_in(memories.l1.name) != (home.owner in step.option.l1):
+            if any(_is_constant_in(home, memory) for memory in memories.behind) and home.owner not in step.staged:
+                raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from {home.memory}")
+            if home.is_in(memories.tiles.name) != (home.owner in step.option.l1):
                 raise InternalError(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
 
 
-def _reads(memories: Hierarchy, memory: Memory, step: Step, operand: Operand) -> bool:
+def _reads(memories: Paths, memory: Memory, step: Step, operand: Operand) -> bool:
     """An accelerator its weights; cores and the DMA what they reach there."""
-    if operand.name in step.option.kernel.resident and memory is memories.wmem:
+    if operand.name in step.option.kernel.resident and memory is memories.weights:
         return True
-    return (memories.dma.name if operand.streamed else CORES) in memory.reachable_by
+    return (memories.tile_link.name if operand.streamed else CORES) in memory.reachable_by
 
 
 def _check_states(plan: Plan) -> None:
@@ -74,15 +73,15 @@ def _check_states(plan: Plan) -> None:
     owners = {name: home.owner for name, home in plan.homes.items()}
     for state in plan.mapped.graph.states:
         home = plan.homes[state.before]
-        if not home.is_in(plan.memories.l2.name):
-            raise InternalError(f"state '{state.name}'", f"is kept in {home}, not in {plan.memories.l2.name}")
+        if not home.is_in(plan.memories.home.name):
+            raise InternalError(f"state '{state.name}'", f"is kept in {home}, not in {plan.memories.home.name}")
         check_state(plan.mapped.graph, owners, state)
 
 
 def accelerator_reaches(plan: Plan, step: Step, operand: Operand) -> bool:
     home = plan.homes[operand.tensor]
     resident = operand.name in step.option.kernel.resident
-    return _is_constant_in(home, plan.memories.wmem) if resident else home.is_in(plan.memories.l1.name)
+    return _is_constant_in(home, plan.memories.weights) if resident else home.is_in(plan.memories.tiles.name)
 
 
 def _is_constant_in(home: Home, memory: Memory | None) -> bool:

@@ -24,9 +24,9 @@ Lives = dict[str, tuple[int, int]]
 
 def check_lifetimes(plan: Plan) -> None:
     lives = _lives(plan)
-    buffers = {plan.memories.l1: _l1_buffers(plan), plan.memories.l2: _l2_buffers(plan)}
+    buffers = {plan.memories.tiles: _l1_buffers(plan), plan.memories.home: _l2_buffers(plan)}
     for memory in plan.memories.memories:
-        own = buffers.get(memory, iter(()))
+        own = buffers.get(memory) or _passing(plan, memory.name)
         _check_memory(_tensors(plan, memory.name, lives), own, memory.placement, plan.arena(memory).peak)
     _check_shared(plan, lives)
 
@@ -77,7 +77,7 @@ def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
 
 
 def _l1_buffers(plan: Plan) -> Iterator[Region]:
-    unit = plan.memories.l1.alignment
+    unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.prefetch_distance, 0)
         for operand in step.option.operands:
@@ -92,7 +92,7 @@ def _l1_buffers(plan: Plan) -> Iterator[Region]:
 
 
 def _l2_buffers(plan: Plan) -> Iterator[Region]:
-    unit = plan.memories.l1.alignment
+    unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.staged_ahead, 0)
         for name, offset in step.staged.items():
@@ -103,6 +103,15 @@ def _l2_buffers(plan: Plan) -> Iterator[Region]:
                 yield f"{number} {operand.name} (staging)", step.l2_staging[operand.name], budget, number, number
         if step.l2_scratch is not None:
             yield f"{number} {SCRATCH}", step.l2_scratch, step.option.scratch, number, number
+
+
+def _passing(plan: Plan, memory: str) -> Iterator[Region]:
+    """Constants on their way to the home."""
+    for number, step in enumerate(plan.steps):
+        for name, passes in step.passes.items():
+            for offset in (offset for passed, offset in passes if passed == memory):
+                before = max(number - step.staged_ahead, 0)
+                yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
 
 
 def _check_memory(tensors: Iterable[Region], buffers: Iterable[Region], alignment: int, peak: int) -> None:

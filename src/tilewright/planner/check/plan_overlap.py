@@ -54,13 +54,13 @@ def check_dma_copies(plan: Plan) -> None:
         if not isinstance(step.option.node.op, Identity):
             raise InternalError(where, "is a dma_copy, but its operator does not just copy")
         homes = plan.homes[step.option.node.inputs[0]], plan.homes[step.option.node.key]
-        in_l1 = [home.is_in(plan.memories.l1.name) for home in homes]
-        in_l3 = [plan.memories.l3 is not None and home.is_in(plan.memories.l3.name) for home in homes]
+        in_l1 = [home.is_in(plan.memories.tiles.name) for home in homes]
+        behind = [home.is_in(memory.name) for home in homes for memory in plan.memories.behind]
         grid = step.option.grid
         dense = [is_dense(grid, name, tuple(slice(0, size) for size in grid.types[name].shape)) for name in ("X", "Y")]
         if not dense[0] and not (dense[1] and in_l1[1]):
             raise InternalError(where, f"is copied from {homes[0]}, where it does not lie side by side")
-        if sum(in_l1) != 1 or any(in_l3):
+        if sum(in_l1) != 1 or any(behind):
             raise InternalError(where, f"is copied from {homes[0]} to {homes[1]}, which no transfer of the DMA does")
         if step.prefetch_distance and homes[1].kind == ARENA and not in_l1[1]:
             raise InternalError(where, f"is copied to {homes[1]} before its turn")

@@ -71,7 +71,7 @@ def _check_params(plan: Plan, step: Step) -> None:
 
 def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Window]) -> None:
     option, where = step.option, step.option.node.where
-    _check_l3(plan, step, operand)
+    _check_spilled(plan, step, operand)
     if not operand.streamed:
         home = plan.homes[operand.tensor]
         if option.mode == "dma_copy":
@@ -98,19 +98,19 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
         raise InternalError(where, f"fetches {operand.name} before anyone has made it")
 
 
-def _check_l3(plan: Plan, step: Step, operand: Operand) -> None:
-    """What lives in L3 comes and goes in parts, through buffers of L2."""
-    where, l3 = step.option.node.where, plan.memories.l3
-    if operand.l3 != (l3 is not None and plan.homes[operand.tensor].is_in(l3.name)):
+def _check_spilled(plan: Plan, step: Step, operand: Operand) -> None:
+    """What lives behind the home comes and goes in parts, through buffers there."""
+    where, spill = step.option.node.where, plan.memories.spill
+    if operand.l3 != (spill is not None and plan.homes[operand.tensor].is_in(spill.name)):
         raise InternalError(where, f"expects {operand.name} elsewhere than {plan.homes[operand.tensor]}")
     if not operand.l3:
         return
     if not operand.streamed:
-        raise InternalError(where, f"works on {operand.name} where it lies, in L3")
+        raise InternalError(where, f"works on {operand.name} where it lies, in {plan.homes[operand.tensor].memory}")
     if operand.name not in step.l2_staging:
-        raise InternalError(where, f"{operand.name} has no staging buffer between L3 and L1")
+        raise InternalError(where, f"{operand.name} has no staging buffer in {plan.memories.home.name}")
     if step.option.mode == "per_core" and step.option.double:
-        raise InternalError(where, f"per_core tiles have two buffers of {operand.name}, which is in L3")
+        raise InternalError(where, f"per_core tiles have two buffers of {operand.name}, which is staged")
 
 
 def is_dense(grid: TileGrid, name: str, spans: Window) -> bool:

@@ -33,9 +33,9 @@ def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None
     check_kernels(schedule)
     check_windows(schedule, target)
     check_program(schedule, target)
-    check_events(unroll(schedule, graph, target.hierarchy), schedule, graph, target)
+    check_events(unroll(schedule, graph, target.paths), schedule, graph, target)
     if _is_dynamic(schedule.program):
-        check_events(unroll(schedule, graph, target.hierarchy, early=True), schedule, graph, target)
+        check_events(unroll(schedule, graph, target.paths, early=True), schedule, graph, target)
 
 
 def _is_dynamic(program: Program) -> bool:

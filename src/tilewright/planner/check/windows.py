@@ -18,8 +18,8 @@ from tilewright.planner.schedule.tile_schedule import (
     DMA_IN_STRIDED,
     DMA_OUT,
     DMA_OUT_ROWS,
-    L3_LOAD,
-    L3_STORE,
+    STAGED_LOAD,
+    STAGED_STORE,
     Argument,
     ClusterSchedule,
     LayerSchedule,
@@ -164,7 +164,7 @@ def _is_told(layer: LayerSchedule, move: Move, operand: str) -> bool:
 
 def _check_command(layer: LayerSchedule, move: Move) -> None:
     if move.staging is not None:
-        wanted = L3_STORE if move.operand.is_result else L3_LOAD
+        wanted = STAGED_STORE if move.operand.is_result else STAGED_LOAD
     elif move.operand.is_result:
         wanted = DMA_OUT_ROWS if move.shape.strided else DMA_OUT
     else:
@@ -203,7 +203,7 @@ def _check_copy(layer: LayerSchedule, target: Target) -> None:
 
 
 def _is_in_l1(home: Home, target: Target) -> bool:
-    return home.is_in(target.hierarchy.l1.name)
+    return home.is_in(target.paths.tiles.name)
 
 
 def _fault(layer: LayerSchedule, what: str) -> InternalError:

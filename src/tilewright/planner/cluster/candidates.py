@@ -218,28 +218,29 @@ def candidates_of(
     hidden = [0.0]
     for before in reversed(found[max(position - slots.prefetch, 0) : position]):
         hidden.append(hidden[-1] + before.idle(slots.dma))
-    new, l3_constants = _first_used(found, position), elsewhere.l3
+    new, staged = _first_used(found, position), elsewhere.staged
     candidates = []
     for option in found[position].options:
         sizes, fetching = _sizes(option, elsewhere.all, new), option.fetching(slots.dma)
         meanwhile = min(hideable[position], option.engine_cycles) if option.can_stay_in_flight else 0.0
-        from_l3 = slots.l3_read * _l3_bytes(option, l3_constants) if found[position].has_forms else 0.0
-        turns = _turns(found, position, option, l3_constants, placed, hidden, slots)
+        arriving = _arriving(option, staged, slots) if found[position].has_forms else 0.0
+        turns = _turns(found, position, option, staged, placed, hidden, slots)
         candidates += [
-            _candidate(option, ahead, max(fetching - hidden[ahead], 0.0) + from_l3, meanwhile, sizes) for ahead in turns
+            _candidate(option, ahead, max(fetching - hidden[ahead], 0.0) + arriving, meanwhile, sizes)
+            for ahead in turns
         ]
     return candidates
 
 
 def _turns(
-    found: Sequence[LayerOptions], position: int, option: TilingOption, l3_constants: frozenset[str],
+    found: Sequence[LayerOptions], position: int, option: TilingOption, staged: Mapping[str, str],
     placed: frozenset[str], hidden: Sequence[float], slots: RuntimeSlots,
 ) -> list[int]:  # fmt: skip
     """How many steps before its own a layer's fetching may begin: as late as its time is hidden, or as early as it can.
     During a DMA copy nobody computes, so that nothing else is begun there. Starting a copy takes the DMA core some
     time, which it has while the other cores compute."""
     turns = [0]
-    for ahead in range(1, 1 + _most_ahead(found, position, option, l3_constants, placed, slots)):
+    for ahead in range(1, 1 + _most_ahead(found, position, option, staged, placed, slots)):
         modes = found[position - ahead].modes
         if "dma_copy" not in modes and not (option.mode == "dma_copy" and "offload" in modes):
             turns.append(ahead)
@@ -252,14 +253,14 @@ def _most_ahead(
     found: Sequence[LayerOptions],
     position: int,
     option: TilingOption,
-    l3_constants: frozenset[str],
+    staged: Mapping[str, str],
     placed: frozenset[str],
     slots: RuntimeSlots,
 ) -> int:
     """The same, by what must not happen meanwhile: no step in between makes what is copied, and only the arena of L1
     keeps a place for the result before the layer's own step."""
     most = min(position, slots.prefetch)
-    if l3_constants_of(option, l3_constants):
+    if staged_constants_of(option, staged):
         return 0
     if option.mode != "dma_copy":
         return min(most, FETCHED_AHEAD) if option.prefetch_bytes else 0
@@ -271,23 +272,24 @@ def _most_ahead(
     return made.index(True) if True in made else most
 
 
-def l3_constants_of(option: TilingOption, l3_constants: frozenset[str]) -> list[str]:
-    """Constants that an option reads from L3."""
-    return list(dict.fromkeys(owner for _, owner in _streamed_constants(option) if owner in l3_constants))
+def staged_constants_of(option: TilingOption, staged: Mapping[str, str]) -> list[str]:
+    """Of constants that live in memories behind the home, those that an option reads."""
+    return list(dict.fromkeys(owner for _, owner in _streamed_constants(option) if owner in staged))
 
 
-def _l3_bytes(option: TilingOption, l3_constants: frozenset[str]) -> int:
-    """Of constants that come from L3: nothing is faster than its link."""
-    return sum(option.grid.types[name].bytes for name, owner in _streamed_constants(option) if owner in l3_constants)
+def _arriving(option: TilingOption, staged: Mapping[str, str], slots: RuntimeSlots) -> float:
+    """Cycles for the bytes of constants that are staged: nothing is faster than their links."""
+    constants = [(name, owner) for name, owner in _streamed_constants(option) if owner in staged]
+    return sum(option.grid.types[name].bytes * slots.staged_read[staged[owner]] for name, owner in constants)
 
 
 def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
-    """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that L3 is filled
+    """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that others are filled
     from."""
     memories, l2 = option.memories, 0
-    kept = memories.wmem.whole_constant(option.weights) if memories.wmem else 0
+    kept = memories.weights.whole_constant(option.weights) if memories.weights else 0
     for name, owner in _streamed_constants(option):
-        size = memories.l2.whole_constant(option.grid.types[name].bytes) if owner in counted else 0
+        size = memories.home.whole_constant(option.grid.types[name].bytes) if owner in counted else 0
         l2, kept = (l2, kept + size) if owner in elsewhere else (l2 + size, kept)
     return l2, kept
 
@@ -313,7 +315,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(option: TilingOption, elsewhere: frozenset[str], new: frozenset[str]) -> _Sizes:
-    staging = sum(option.memories.l2.whole(size) for size in option.l2_staging_bytes.values())
+    staging = sum(option.memories.home.whole(size) for size in option.l2_staging_bytes.values())
     return _Sizes(*constant_bytes(option, elsewhere, new), staging)
 
 
@@ -331,7 +333,7 @@ def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: flo
 def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
     costs = costs_of(mapped.target, settings)
     own = costs if budget.stacks_in_l1 or budget.stacks_are_local else costs.with_stacks_outside_l1()
-    return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.hierarchy)
+    return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.paths)
 
 
 def costs_of(target: Target, settings: Settings) -> Costs:

@@ -11,7 +11,7 @@ from tilewright.ir.op import Op
 from tilewright.memory import allocator
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
-from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.memory import Memory, Paths
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
@@ -61,7 +61,7 @@ class L1Budget:
 
 def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     check_memory_names(mapped.target, settings)
-    agents, l1 = mapped.target.agents, mapped.target.hierarchy.l1
+    agents, l1 = mapped.target.agents, mapped.target.paths.tiles
     cores = settings.cores or agents.cores
     if not 1 <= cores <= agents.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has {agents.cores}", f"choose 1 to {agents.cores}")
@@ -136,7 +136,7 @@ def _wanted(target: Target, memory: Memory, settings: Settings) -> tuple[str, in
     sizes = dict(settings.memories)
     if memory.symbol in sizes:
         return f"--memory {memory.symbol}={sizes[memory.symbol]}", sizes[memory.symbol]
-    tiles, tensors = target.hierarchy.l1, target.hierarchy.l2
+    tiles, tensors = target.paths.tiles, target.paths.home
     if memory in (tiles, tensors):
         option, size = ("--l1", settings.l1) if memory is tiles else ("--l2", settings.l2)
         return f"{option} {size}", size
@@ -160,12 +160,12 @@ def check_memory_names(target: Target, settings: Settings) -> None:
 
 def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
     """Sizes that were given by options of their own."""
-    sizes = {target.hierarchy.l1.symbol: settings.l1, target.hierarchy.l2.symbol: settings.l2}
+    sizes = {target.paths.tiles.symbol: settings.l1, target.paths.home.symbol: settings.l2}
     return {name: size for name, size in sizes.items() if size is not None}
 
 
 def l2_capacity(mapped: Mapped, settings: Settings) -> int:
-    l2 = mapped.target.hierarchy.l2
+    l2 = mapped.target.paths.home
     total = capacity(mapped.target, l2, settings)
     if total <= l2.reserved:
         raise CompileError(
@@ -180,7 +180,7 @@ COPIED_SHARE = 4
 
 
 def most_copied(target: Target, settings: Settings) -> int:
-    return capacity(target, target.hierarchy.l1, settings) // COPIED_SHARE
+    return capacity(target, target.paths.tiles, settings) // COPIED_SHARE
 
 
 def io_bytes(graph: Graph, l2: Memory) -> int:
@@ -194,35 +194,35 @@ def stack_of(mapped: Mapped, kernel: Kernel) -> int:
 
 
 def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constants: int) -> None:
-    graph, memories = mapped.graph, mapped.target.hierarchy
+    graph, memories = mapped.graph, mapped.target.paths
     budget = l2_capacity(mapped, settings)
-    given = io_bytes(graph, memories.l2)
+    given = io_bytes(graph, memories.home)
     needed = l2.peak + constants + given
     if needed > budget:
-        staged = f" and constants of {memories.l3.name} in use" if memories.l3 else ""
+        staged = f" and constants of {listed_names(memories.behind)} in use" if memories.behind else ""
         kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
         raise CompileError(
-            f"{memories.l2.name}, {_largest(graph).where}",
+            f"{memories.home.name}, {_largest(graph).where}",
             f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
             f"{given} for inputs and outputs), {budget} are there: {needed - budget} are missing",
             f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
         )
 
 
-def _more_l2(memories: Hierarchy, settings: Settings, needed: int) -> str:
+def _more_l2(memories: Paths, settings: Settings, needed: int) -> str:
     """What else to try where L2 is too small."""
-    if memories.l3 and settings.home == memories.l2.name:
-        return f", or use --home {memories.l3.name}"
-    whole = needed + memories.l2.reserved
-    return f", or give it more: {option_for(memories.l2, whole)}" if whole <= (memories.l2.bytes or 0) else ""
+    if memories.behind and settings.home == memories.home.name:
+        return f", or use --home {memories.behind[0].name}"
+    whole = needed + memories.home.reserved
+    return f", or give it more: {option_for(memories.home, whole)}" if whole <= (memories.home.bytes or 0) else ""
 
 
 def check_constants(mapped: Mapped, settings: Settings) -> None:
     """Constants that L2 alone has to hold are refused before anything is planned around them."""
-    memories, graph = mapped.target.hierarchy, mapped.graph
-    if not memories.beside and memories.l3 is None:
+    memories, graph = mapped.target.paths, mapped.graph
+    if not memories.beside and not memories.behind:
         nothing = allocator.Solution({}, 0, 0, "heuristic")
-        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.l2))
+        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.home))
 
 
 def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:
@@ -232,28 +232,36 @@ def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:
 
 def constants_capacity(mapped: Mapped, settings: Settings) -> int:
     """The same of all of them together."""
-    return sum(beside_capacity(mapped, settings, memory) for memory in mapped.target.hierarchy.beside)
+    return sum(beside_capacity(mapped, settings, memory) for memory in mapped.target.paths.beside)
 
 
 def room_beside(
-    mapped: Mapped, settings: Settings, l3_constants: frozenset[str], resident: Mapping[str, str]
+    mapped: Mapped, settings: Settings, staged: Mapping[str, str], resident: Mapping[str, str]
 ) -> dict[str, int]:
-    """Bytes of each memory beside L2 that activations may have; none where these are the accelerators' alone.
-    `resident` are constants there, with their memories."""
+    """Bytes of each memory beside the home that activations may have; none where these are the accelerators' alone.
+    `resident` are constants there, `staged` those that are staged, with their memories."""
     found = {}
-    for memory in mapped.target.hierarchy.beside:
-        taken = _image(mapped, memory, l3_constants) + _constants_in(mapped, memory, resident)
+    for memory in mapped.target.paths.beside:
+        taken = _image(mapped, memory, staged) + constants_in(mapped, memory, resident)
         found[memory.name] = max(beside_capacity(mapped, settings, memory) - taken, 0) if settings.weight_memory else 0
     return found
 
 
-def _image(mapped: Mapped, memory: Memory, l3_constants: frozenset[str]) -> int:
-    """Bytes of a memory for the constants of L3 before the program has copied them."""
-    l3 = mapped.target.hierarchy.l3
-    return constant_sizes(mapped.graph, l3_constants, l3) if l3 is not None and l3.image == memory.name else 0
+def _image(mapped: Mapped, memory: Memory, staged: Mapping[str, str]) -> int:
+    """Bytes of a memory for staged constants before the program has copied them to where they live."""
+    return sum(constants_in(mapped, one, staged) for one in _loaded_into(mapped, memory))
 
 
-def _constants_in(mapped: Mapped, memory: Memory, resident: Mapping[str, str]) -> int:
+def _loaded_into(mapped: Mapped, memory: Memory) -> list[Memory]:
+    """Memories whose constants come with the program into this one."""
+    return [one for one in mapped.target.paths.behind if one.image == memory.name]
+
+
+def listed_names(memories: Iterable[Memory]) -> str:
+    return " and ".join(memory.name for memory in memories)
+
+
+def constants_in(mapped: Mapped, memory: Memory, resident: Mapping[str, str]) -> int:
     """Bytes of those constants that live in a memory."""
     return constant_sizes(mapped.graph, (name for name, home in resident.items() if home == memory.name), memory)
 
@@ -263,42 +271,40 @@ def constant_sizes(graph: Graph, names: Iterable[str], memory: Memory) -> int:
     return sum(memory.whole_constant(graph.types[name].bytes) for name in names)
 
 
-def l3_capacity(mapped: Mapped, settings: Settings, l3_constants: frozenset[str]) -> int:
-    """Bytes of L3 behind its constants."""
-    l3 = mapped.target.hierarchy.l3
-    if l3 is None:
-        return 0
-    return capacity(mapped.target, l3, settings) - constant_sizes(mapped.graph, l3_constants, l3)
+def spill_capacity(mapped: Mapped, settings: Settings, staged: Mapping[str, str]) -> int:
+    """Bytes for activations in the memory that they are spilled to, behind its constants."""
+    memory = mapped.target.paths.spill
+    return capacity(mapped.target, memory, settings) - constants_in(mapped, memory, staged) if memory else 0
 
 
-def check_l3(mapped: Mapped, settings: Settings, solution: allocator.Solution, l3_constants: frozenset[str]) -> None:
-    l3 = mapped.target.hierarchy.l3
-    if l3 is None:
-        return
-    budget, constants = capacity(mapped.target, l3, settings), constant_sizes(mapped.graph, l3_constants, l3)
+def check_behind(
+    mapped: Mapped, settings: Settings, memory: Memory, solution: allocator.Solution, staged: Mapping[str, str]
+) -> None:
+    budget, constants = capacity(mapped.target, memory, settings), constants_in(mapped, memory, staged)
     needed = solution.peak + constants
     if needed > budget:
-        more = f", or give it more: {option_for(l3, needed)}" if needed <= (l3.bytes or 0) else ""
+        more = f", or give it more: {option_for(memory, needed)}" if needed <= (memory.bytes or 0) else ""
         raise CompileError(
-            l3.name,
+            memory.name,
             f"{needed} bytes are needed ({solution.peak} for activations, {constants} for constants), "
             f"{budget} are there: {needed - budget} are missing", f"use a smaller input or network{more}",
         )  # fmt: skip
 
 
 def check_beside(
-    mapped: Mapped, settings: Settings, memory: Memory, solution: allocator.Solution, l3_constants: frozenset[str],
+    mapped: Mapped, settings: Settings, memory: Memory, solution: allocator.Solution, staged: Mapping[str, str],
     resident: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """A memory beside L2 also has weights of accelerators, the code and, before the program starts, an image of L3."""
-    l3 = mapped.target.hierarchy.l3
-    image, weights = _image(mapped, memory, l3_constants), _constants_in(mapped, memory, resident)
+    """A memory beside the home also has weights of accelerators, the code and, before the program starts, images of
+    memories behind."""
+    loaded = listed_names(_loaded_into(mapped, memory))
+    image, weights = _image(mapped, memory, staged), constants_in(mapped, memory, resident)
     budget, needed = beside_capacity(mapped, settings, memory), solution.peak + image + weights
     if needed > budget:
         raise CompileError(
             f"{memory.name}, {_largest(mapped.graph).where}",
             f"{needed} bytes are needed ({solution.peak} for activations, {image} for the constants of "
-            f"{l3.name if l3 else ''}, {weights} for weights), {budget} are there: {needed - budget} are missing",
+            f"{loaded}, {weights} for weights), {budget} are there: {needed - budget} are missing",
             "the largest layer is named; use a smaller input or network",
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Which constants live elsewhere than in L2, as data, and those whose memory is no longer a choice."""
+"""Which constants live elsewhere than in the home of tensors, as data, and those whose memory is no longer a choice."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tilewright.target.settings import Settings
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Constants that do not live in L2."""
+    """Constants that do not live in the home of tensors, each with its memory."""
 
-    l3: frozenset[str] = frozenset()
-    """Staged in L2 when they are needed."""
+    staged: Mapping[str, str] = field(default_factory=dict)
+    """Those that come to the home when they are needed."""
     beside: Mapping[str, str] = field(default_factory=dict)
-    """Those that cores and the DMA read where they lie, as those of L2 are -> the memory."""
+    """Those that cores and the DMA read where they lie, as those of the home are."""
 
     @property
     def all(self) -> frozenset[str]:
-        return self.l3 | self.beside.keys()
+        return frozenset(self.staged.keys() | self.beside.keys())
 
 
 def pinned_constants(graph: Graph, settings: Settings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which constants live in L3, and what L2 holds at each step."""
+"""Which constants are staged from memories behind the home of tensors (L2), and what that holds at each step."""
 
 from __future__ import annotations
 
@@ -8,38 +8,56 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.memory import allocator
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.capacity import check_constants, constant_sizes, io_bytes, l2_capacity, touched
+from tilewright.planner.cluster.capacity import (
+    capacity,
+    check_constants,
+    constant_sizes,
+    constants_in,
+    io_bytes,
+    l2_capacity,
+    touched,
+)
 from tilewright.planner.cluster.elsewhere import Elsewhere, pinned_constants
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.cluster.weight_memory import moved_beside
 from tilewright.planner.keys import SCRATCH, Key, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.target.mapping import Mapped
-from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.memory import Memory, Paths
 from tilewright.target.settings import Settings
 
 
 def constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> Elsewhere:
-    """What L2 does not hold lives in memories beside it as far as there is room, else in L3, the largest first; all in
-    L3 if asked for. What an engine makes of a node's constants lives where they do."""
-    l3, moved = _graph_constants_elsewhere(mapped, settings, tensors, owners)
-    beside = {
+    """What the home does not hold lives in memories beside it as far as there is room, else in those behind it, the
+    largest first; all in one of these if asked for. What an engine makes of a node's constants lives where they do."""
+    memories = mapped.target.paths
+    behind, moved = _graph_constants_elsewhere(mapped, settings, tensors, owners)
+    beside = _with_offered(mapped, owners, moved, memories.beside)
+    staged = _with_offered(mapped, owners, behind, memories.behind)
+    found = Elsewhere({name: home for name, home in staged.items() if name not in beside}, beside)
+    return _with_pinned(found, pinned_constants(mapped.graph, settings), mapped.target.paths)
+
+
+def _with_pinned(found: Elsewhere, pinned: Mapping[str, str], memories: Paths) -> Elsewhere:
+    def fixed(homes: Mapping[str, str], among: Sequence[Memory]) -> dict[str, str]:
+        known = {memory.name for memory in among}
+        free = {name: home for name, home in homes.items() if name not in pinned}
+        return free | {name: home for name, home in pinned.items() if home in known}
+
+    return Elsewhere(fixed(found.staged, memories.behind), fixed(found.beside, memories.beside))
+
+
+def _with_offered(
+    mapped: Mapped, owners: Mapping[str, str], homes: Mapping[str, str], memories: Sequence[Memory]
+) -> dict[str, str]:
+    """Constants with their memories, and with them what engines make of these; of several memories the first."""
+    return {
         name: memory.name
-        for memory in reversed(mapped.target.hierarchy.beside)
-        for own in [frozenset(name for name, home in moved.items() if home == memory.name)]
+        for memory in reversed(memories)
+        for own in [frozenset(name for name, home in homes.items() if home == memory.name)]
         for name in own | _offered(mapped, owners, own)
     }
-    found = Elsewhere((l3 | _offered(mapped, owners, l3)) - beside.keys(), beside)
-    return _with_pinned(found, pinned_constants(mapped.graph, settings), mapped.target.hierarchy)
-
-
-def _with_pinned(found: Elsewhere, pinned: Mapping[str, str], memories: Hierarchy) -> Elsewhere:
-    behind, known = memories.l3.name if memories.l3 else "", {memory.name for memory in memories.beside}
-    l3 = frozenset(name for name, home in pinned.items() if home == behind)
-    free = {name: home for name, home in found.beside.items() if name not in pinned}
-    beside = {name: home for name, home in pinned.items() if home in known}
-    return Elsewhere(found.l3 - pinned.keys() | l3, free | beside)
 
 
 def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -> frozenset[str]:
@@ -58,32 +76,47 @@ def _offered(mapped: Mapped, owners: Mapping[str, str], found: frozenset[str]) -
 
 def _graph_constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
-) -> tuple[frozenset[str], dict[str, str]]:
-    """Those of L3, and those beside L2 with their memories."""
-    graph, memories = mapped.graph, mapped.target.hierarchy
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Those behind the home, and those beside it, with their memories."""
+    graph, memories = mapped.graph, mapped.target.paths
     used = {owners[name] for node in graph.nodes if not node.op.view for name in node.inputs if name}
     constants = sorted((name for name in used if name in graph.constants), key=lambda n: (-graph.types[n].bytes, n))
-    behind = memories.l3.name if memories.l3 else ""
-    homes = [memories.l2.name, *filter(None, [behind])]
+    behind = [memory.name for memory in memories.behind]
+    homes = [memories.home.name, *behind]
     if settings.home and settings.home not in homes:
         raise CompileError(f"--home {settings.home}", "is not a memory for constants", f"use {' or '.join(homes)}")
     check_constants(mapped, settings)
-    if behind and settings.home == behind:
-        return frozenset(name for name in constants if graph.types[name].bytes), {}
-    if settings.home == memories.l2.name:
-        return frozenset(), {}
-    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.l2)
-    excess = constant_sizes(graph, constants, memories.l2) + l2_peak(tensors, memories.l2) - budget
+    if settings.home in behind:
+        return dict.fromkeys((name for name in constants if graph.types[name].bytes), settings.home), {}
+    if settings.home == memories.home.name:
+        return {}, {}
+    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.home)
+    excess = constant_sizes(graph, constants, memories.home) + l2_peak(tensors, memories.home) - budget
     beside = moved_beside(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
-    excess -= constant_sizes(graph, beside, memories.l2)
+    excess -= constant_sizes(graph, beside, memories.home)
     moved: list[str] = []
     while behind and excess > 0 and len(moved) < len(left):
         # Twice the largest is needed to stage one while another is in use.
         excess += 2 * graph.types[left[0]].bytes if not moved else 0
         excess -= graph.types[left[len(moved)]].bytes
         moved.append(left[len(moved)])
-    return frozenset(moved), beside
+    return _behind(mapped, settings, moved), beside
+
+
+def _behind(mapped: Mapped, settings: Settings, moved: Sequence[str]) -> dict[str, str]:
+    """Constants with the first memory behind the home that has room for them; else the last, which says what lacks.
+    Where one does not hold all, what comes through it has room for two constants: one in use, one on its way."""
+    memories, found = mapped.target.paths, dict[str, str]()
+    passing = 2 * max((mapped.graph.types[name].bytes for name in moved), default=0)
+    for name in moved:
+        for memory in memories.behind:
+            found[name], room = memory.name, capacity(mapped.target, memory, settings)
+            holds_all = constants_in(mapped, memory, dict.fromkeys(moved, memory.name)) <= room
+            kept = passing if memories.is_passed(memory) and not holds_all else 0
+            if constants_in(mapped, memory, found) + kept <= room:
+                break
+    return found
 
 
 STAGED_SHARE = 4
@@ -91,18 +124,19 @@ STAGED_SHARE = 4
 
 
 def most_staged(mapped: Mapped, settings: Settings) -> int | None:
-    """The most bytes that a constant of L3 should have; None where no constant lives there."""
-    graph, memories = mapped.graph, mapped.target.hierarchy
-    if memories.l3 is None:
+    """The most bytes that a constant behind the home should have; None where no constant lives there."""
+    graph, memories = mapped.graph, mapped.target.paths
+    if not memories.behind:
         return None
-    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.l2)
+    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.home)
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
-    constants = constant_sizes(graph, used, memories.l2)
+    constants = constant_sizes(graph, used, memories.home)
     activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
     excess = constants + activations - budget
     moved = moved_beside(mapped, settings, excess)
-    fit = constant_sizes(graph, moved, memories.l2) >= excess
-    if settings.home == memories.l2.name or (fit and settings.home != memories.l3.name) or budget <= 0:
+    fit = constant_sizes(graph, moved, memories.home) >= excess
+    asked = settings.home in [memory.name for memory in memories.behind]
+    if settings.home == memories.home.name or (fit and not asked) or budget <= 0:
         return None
     return budget // STAGED_SHARE
 
@@ -121,7 +155,7 @@ def staging(
     graph: Graph, options: Sequence[TilingOption], staged: Mapping[int, Sequence[str]], ahead: int
 ) -> dict[Key, tuple[int, int, int]]:
     """Bytes, first and last step of what a step has in L2: constants, working memory, and staging buffers for what is
-    in flight between L3 and L1."""
+    in flight to and from memories behind."""
     constants = {
         staged_key(step, name): (graph.types[name].bytes, max(step - ahead, 0), step)
         for step, names in staged.items()
@@ -150,13 +184,13 @@ def l2_problem(
 
 def spilled_beside(
     tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
-    room: Mapping[str, int], memories: Hierarchy, pinned: frozenset[str] = frozenset(),
+    room: Mapping[str, int], memories: Paths, pinned: frozenset[str] = frozenset(),
 ) -> dict[str, str]:  # fmt: skip
     """Activations to spill to memories beside L2, which have `room`, with the memory of each: the largest, until the
     rest fits L2. Those that are `pinned` stay."""
     spilled: dict[str, str] = {}
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(l2_problem(tensors, l1 | spilled.keys(), staged, memories.l2), 0).peak <= budget:
+        if allocator.solve(l2_problem(tensors, l1 | spilled.keys(), staged, memories.home), 0).peak <= budget:
             break
         if tensor.name in l1 | pinned:
             continue

@@ -1,4 +1,4 @@
-"""Where everything lies that is not in L1: in L2, in the weight memory, in L3."""
+"""Where everything lies that is not where tiles are computed: in the home of tensors, beside it, behind it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tilewright.ir.graph import Graph
 from tilewright.memory.allocator import Problem, Solution
 from tilewright.memory.arena import Arena, side_by_side, solved, solved_behind
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.candidates import l3_constants_of
+from tilewright.planner.cluster.candidates import staged_constants_of
 from tilewright.planner.cluster.capacity import (
+    check_behind,
     check_beside,
     check_l2,
-    check_l3,
     constant_sizes,
     io_bytes,
     l2_capacity,
@@ -23,7 +23,7 @@ from tilewright.planner.cluster.elsewhere import Elsewhere
 from tilewright.planner.cluster.l2_buffers import l2_problem, spilled_beside, staging
 from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.tiling_option import TilingOption
-from tilewright.planner.keys import tensor_key
+from tilewright.planner.keys import staged_key, tensor_key
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings
@@ -31,13 +31,15 @@ from tilewright.target.settings import Settings
 
 @dataclass(frozen=True)
 class MemoryLayout:
-    l2: Arena
+    home: Arena
     beside: Mapping[str, Arena]
-    """Activations that L2 does not hold, by memory."""
-    l3: Arena
-    """Activations in L3, behind its constants."""
+    """Activations that the home does not hold, by memory."""
+    behind: Mapping[str, Arena]
+    """By memory, behind its constants: activations, and constants that pass on their way to the home."""
     staged: Mapping[int, Sequence[str]]
-    """Step -> the constants that it reads from L3."""
+    """Step -> the constants that it reads from memories behind."""
+    staged_from: Mapping[str, str]
+    """These constants -> the memory of each."""
     ahead: int
     """How many steps before they come."""
     resident: Mapping[str, str]
@@ -47,53 +49,55 @@ class MemoryLayout:
     budget: int
     """Bytes that L2 has beside them and the caller's tensors."""
 
-    @property
-    def l3_constants(self) -> frozenset[str]:
-        return frozenset(name for names in self.staged.values() for name in names)
+    def passing(self, memory: Memory | None) -> int:
+        """Bytes of a memory behind the home for what passes it, before anything is spilled there."""
+        return self.behind[memory.name].peak if memory else 0
 
     @property
     def fits(self) -> bool:
-        return self.l2.peak <= self.budget
+        return self.home.peak <= self.budget
 
     def check(self, mapped: Mapped, settings: Settings) -> None:
         """Raises `CompileError` where something does not fit its memory."""
-        for arena in (self.l2, *self.beside.values(), self.l3):
+        for arena in (self.home, *self.beside.values(), *self.behind.values()):
             arena.check()
-        check_l2(mapped, settings, self.l2.solution, self.constants)
-        for memory in mapped.target.hierarchy.beside:
+        check_l2(mapped, settings, self.home.solution, self.constants)
+        for memory in mapped.target.paths.beside:
             solution = self.beside[memory.name].solution
-            check_beside(mapped, settings, memory, solution, self.l3_constants, self.resident)
-        check_l3(mapped, settings, self.l3.solution, self.l3_constants)
+            check_beside(mapped, settings, memory, solution, self.staged_from, self.resident)
+        for memory in mapped.target.paths.behind:
+            check_behind(mapped, settings, memory, self.behind[memory.name].solution, self.staged_from)
 
 
 def lay_out(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
     options: Sequence[TilingOption], elsewhere: Elsewhere, spilled: select.Spilled | None,
 ) -> MemoryLayout:  # fmt: skip
-    """Without `spilled`, what L2 does not hold goes into memories beside it as long as these hold it."""
-    graph, memories = mapped.graph, mapped.target.hierarchy
-    weights = memories.wmem.name if memories.wmem else ""
+    """Without `spilled`, what the home does not hold goes into memories beside it as long as these hold it."""
+    graph, memories = mapped.graph, mapped.target.paths
+    weights = memories.weights.name if memories.weights else ""
     resident = {name: memory for name, memory in elsewhere.beside.items() if name in graph.constants}
     resident |= {option.owners[name]: weights for option in options for name in option.kernel.resident}
-    staged = {step: l3_constants_of(option, elsewhere.l3) for step, option in enumerate(options)}
-    used = frozenset(name for names in staged.values() for name in names)
-    constants = constant_sizes(graph, graph.constants.keys() - resident.keys() - used, memories.l2)
-    free = l2_capacity(mapped, settings) - constants - io_bytes(graph, memories.l2)
-    l3 = spilled.l3 if spilled else frozenset()
-    shown = [tensor for tensor in tensors if tensor.name not in l3]
+    staged = {step: staged_constants_of(option, elsewhere.staged) for step, option in enumerate(options)}
+    used = {name: elsewhere.staged[name] for names in staged.values() for name in names}
+    constants = constant_sizes(graph, graph.constants.keys() - resident.keys() - used.keys(), memories.home)
+    free = l2_capacity(mapped, settings) - constants - io_bytes(graph, memories.home)
+    away = spilled.behind if spilled else frozenset()
+    shown = [tensor for tensor in tensors if tensor.name not in away]
     pinned = states_of(graph)
     room = room_beside(mapped, settings, used, resident)
     for ahead in (1, 0):
         held = staging(graph, options, staged, ahead)
         moved = spilled.beside if spilled else spilled_beside(shown, l1, held, free, room, memories, pinned)
-        problem = l2_problem(shown, l1 | moved.keys(), held, memories.l2)
+        problem = l2_problem(shown, l1 | moved.keys(), held, memories.home)
         if _behind_states(graph, problem, 0).peak <= free:
             break
     return MemoryLayout(
         Arena(problem, _behind_states(graph, problem, 1.0)),
         {one.name: _alone(tensors, _moved_to(moved, one), one) for one in memories.beside},
-        _alone(tensors, l3, memories.l3 or memories.l2),
+        {one.name: _passed(mapped, one, tensors, away, staged, used, ahead) for one in memories.behind},
         staged,
+        used,
         ahead,
         resident,
         constants,
@@ -112,6 +116,22 @@ def _behind_states(graph: Graph, problem: Problem, time_limit: float) -> Solutio
 
 def _moved_to(moved: Mapping[str, str], memory: Memory) -> frozenset[str]:
     return frozenset(name for name, home in moved.items() if home == memory.name)
+
+
+def _passed(
+    mapped: Mapped, memory: Memory, tensors: Sequence[select.Tensor], spilled: frozenset[str],
+    staged: Mapping[int, Sequence[str]], homes: Mapping[str, str], ahead: int,
+) -> Arena:  # fmt: skip
+    """Of a memory behind the home: what is spilled there, and constants from farther behind while they pass."""
+    memories = mapped.target.paths
+    own = [tensor for tensor in tensors if tensor.name in spilled] if memory == memories.spill else []
+    passing = {
+        staged_key(step, name): (mapped.graph.types[name].bytes, max(step - ahead, 0), step)
+        for step, names in staged.items()
+        for name in names
+        if memory.name in [link.inner for link in memories.staging(homes[name])]
+    }
+    return solved(l2_problem(own, frozenset(), passing, memory), 1.0)
 
 
 def _alone(tensors: Sequence[select.Tensor], names: frozenset[str], memory: Memory) -> Arena:

@@ -14,7 +14,7 @@ from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.target.cost_model import busiest_core_cycles, cold_cycles, grid_cycles, overlapped
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import CycleEstimate, Kernel
-from tilewright.target.memory import Link
+from tilewright.target.memory import Link, Path
 from tilewright.tiling.dma_shapes import cost
 from tilewright.tiling.tiles import Cut, TileGrid
 
@@ -138,7 +138,7 @@ def predicted(
     facts: GridInfo, streams: Sequence[Stream], periods: Sequence[int], manner: ExecMode, limits: Limits
 ) -> tuple[float, float]:
     """Cycles of the kernel's calls, and of the whole layer."""
-    costs, dma, tiles, workers = limits.costs, limits.memories.dma, facts.tiles, manner.workers
+    costs, dma, tiles, workers = limits.costs, limits.memories.tile_link, facts.tiles, manner.workers
     rounds = -(-tiles // workers)
     timeline = _described_ahead(facts.timeline) if _is_ahead(facts, streams, manner) else facts.timeline
     alone = overlapped(timeline, tiles, manner.double, costs.fetch) if manner.mode == "offload" else timeline.cores
@@ -171,7 +171,9 @@ def predicted(
     if manner.mode == "per_core":
         ends = ((first > 0) + (last > 0)) * costs.latency
         total = max(total, _asked(tiles, streams, periods) * dma.proxy_cycles + ends)
-    return computing, _with_l3(tiles, [s for s in streams if s.l3], periods, manner, limits.memories.udma, total)
+    return computing, _with_spilled(
+        tiles, [s for s in streams if s.l3], periods, manner, limits.memories.spilling, total
+    )
 
 
 def _waits(manner: ExecMode, tiles: int, costs: Costs, ends: tuple[float, float], moved: tuple[float, float]) -> float:
@@ -199,16 +201,17 @@ def _described_ahead(timeline: CycleEstimate) -> CycleEstimate:
     return timeline if timeline.fills_queue else replace(timeline, submitting=0.0)
 
 
-def _with_l3(
-    tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode, udma: Link | None, total: float
+def _with_spilled(
+    tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode, path: Path | None, total: float
 ) -> float:
-    """The same with transfers between L2 and L3: one after the other, and at the same time as all else but for the
-    first part and the last, if there are buffers for it."""
-    if not moving or udma is None:
+    """The same with transfers to and from behind the home: one after the other, and at the same time as all else but
+    for the first part and the last, if there are buffers for it."""
+    if not moving or path is None:
         return total
-    once = [s.part.given(udma) * udma.latency + s.part.bytes * _l3_rate(s, udma) for s in moving]
-    times = list(_l3_turns(tiles, moving, periods, manner))
-    commands = sum(turns * s.part.given(udma) for s, turns in zip(moving, times, strict=True)) * udma.command
+    (link,) = path.staging
+    once = [s.part.given(link) * link.latency + s.part.bytes * _rate(s, link) for s in moving]
+    times = list(_spilled_turns(tiles, moving, periods, manner))
+    commands = sum(turns * s.part.given(link) for s, turns in zip(moving, times, strict=True)) * link.command
     bus = sum(map(float.__mul__, once, map(float, times)))
     ends = sum(once)
     if manner.double:
@@ -219,11 +222,11 @@ def _with_l3(
     return total + bus + commands
 
 
-def _l3_rate(stream: Stream, udma: Link) -> float:
-    return udma.write if stream.is_result else udma.read
+def _rate(stream: Stream, link: Link) -> float:
+    return link.write if stream.is_result else link.read
 
 
-def _l3_turns(tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode) -> Iterator[int]:
+def _spilled_turns(tiles: int, moving: Sequence[Stream], periods: Sequence[int], manner: ExecMode) -> Iterator[int]:
     """How often a part of each comes or goes."""
     for stream in moving:
         period = periods[stream.position]

@@ -15,7 +15,7 @@ from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
 from tilewright.planner.home import Home
 from tilewright.planner.machine_bound import MachineBound
 from tilewright.target.mapping import Estimate, Mapped
-from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.memory import Memory, Paths
 from tilewright.target.settings import Settings
 
 
@@ -29,17 +29,19 @@ class Step:
     offsets: Mapping[str, int]
     """Where its buffers lie in the arena of L1: streamed operands by name, parameters and scratch."""
     staged: Mapping[str, int]
-    """Constants of L3 that it reads -> where they are put in the arena of L2."""
+    """Constants of memories behind the home that it reads -> where they are put in the arena of the home."""
     l2_scratch: int | None = None
     """Where its working memory is in the arena of L2, if it is there."""
     predicted: int = 0
     """Cycles that it is said to take."""
     staged_ahead: int = 1
-    """How many steps before its own its constants come from L3; 0 where L2 does not hold both."""
+    """How many steps before its own its constants are staged; 0 where the home does not hold both."""
     in_flight: int = 0
     """In how many of the steps after it an accelerator may still be at work for it."""
     l2_staging: Mapping[str, int] = field(default_factory=dict)
-    """Operands and results that live in L3 -> where their parts are staged in the arena of L2."""
+    """Operands and results that live behind the home -> where their parts are staged in its arena."""
+    passes: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    """Staged constants -> the memories between theirs and the home, and where they are put in the arenas of these."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class Plan:
     """What no run can be below."""
 
     @property
-    def memories(self) -> Hierarchy:
-        return self.mapped.target.hierarchy
+    def memories(self) -> Paths:
+        return self.mapped.target.paths
 
     def arena(self, memory: Memory | None) -> Arena:
         """Of a memory that the platform has or has not."""
@@ -70,16 +72,11 @@ class Plan:
 
     @property
     def l1(self) -> Arena:
-        return self.arena(self.memories.l1)
+        return self.arena(self.memories.tiles)
 
     @property
     def l2(self) -> Arena:
-        return self.arena(self.memories.l2)
-
-    @property
-    def l3(self) -> Arena:
-        """Those that live in L3, behind its constants."""
-        return self.arena(self.memories.l3)
+        return self.arena(self.memories.home)
 
     @property
     def gap(self) -> float:
@@ -107,13 +104,13 @@ class Plan:
 
     @property
     def l1_bytes(self) -> int:
-        return rounded(self.budget.base, self.memories.l1.placement) + self.l1.peak
+        return rounded(self.budget.base, self.memories.tiles.placement) + self.l1.peak
 
     def __str__(self) -> str:
         memories = self.memories
         lines = [
-            f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.l1.name}, "
-            f"{memories.l2.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, "
+            f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.tiles.name}"
+            f", {memories.home.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, "
             f"{self.bound} at least among candidates, {self.least.cycles} on this machine"
         ]
         lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.errors import CompileError
@@ -25,7 +25,7 @@ from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.machine_bound import MachineBound, Way, Work
 from tilewright.target.mapping import Mapped, with_nodes
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Link, Paths
 from tilewright.target.settings import Settings
 
 HURRIED = 0.1
@@ -87,7 +87,7 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
     inside = insides(graph)
     owners = all_owners(graph, inside)
     nodes = steps_of(graph)
-    tensors = lifetimes(graph, nodes, owners, mapped.target.hierarchy.l1)
+    tensors = lifetimes(graph, nodes, owners, mapped.target.paths.tiles)
     elsewhere = constants_elsewhere(mapped, settings, tensors, owners)
     # L1 is every network's, and what it holds is lost between calls.
     movable = frozenset(tensor.name for tensor in tensors if 0 < tensor.bytes <= budget.arena) - states_of(graph)
@@ -115,11 +115,13 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     layout.check(mapped, task.settings)
     alone = [candidate.alone for candidate in chosen]
     computed = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
-    types, udma = mapped.graph.types, mapped.target.hierarchy.udma
-    staging = [staging_of(layout.staged[number], types, udma) for number in range(len(chosen))]
+    types, memories = mapped.graph.types, mapped.target.paths
+    ways = {name: memories.staging(home) for name, home in layout.staged_from.items()}
+    staged = ({name: types[name].bytes for name in layout.staged[number]} for number in range(len(chosen)))
+    staging = [staging_of(sizes, ways) for sizes in staged]
     predicted = with_staging(computed, staging, layout.ahead)
     saved = max(decision.cycles - sum(computed), 0)  # overlap that was hoped for and not reached is no bound
-    l1, l2 = decision.l1.solution.offsets, layout.l2.solution.offsets
+    l1, l2 = decision.l1.solution.offsets, layout.home.solution.offsets
     steps = tuple(
         Step(
             candidate.option, candidate.prefetch_distance,
@@ -127,11 +129,12 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
             {name: l2[staged_key(number, name)] for name in layout.staged[number]},
             l2.get(buffer_key(number, SCRATCH)), predicted[number], layout.ahead, decision.in_flight[number],
             {name: l2[staging_key(number, name)] for name in candidate.option.l2_staging_bytes},
+            {name: tuple(_passes(layout, number, name, ways[name])) for name in layout.staged[number]},
         )
         for number, candidate in enumerate(chosen)
     )  # fmt: skip
-    arenas = _arenas(mapped.target.hierarchy, decision, layout)
-    constants = _constant_memories(mapped.target.hierarchy, layout)
+    arenas = _arenas(memories, decision, layout)
+    constants = {**layout.staged_from, **layout.resident}
     homes = {name: _home(mapped, task.owners[name], arenas, constants) for name in mapped.graph.types}
     estimates = {one.layer.node.key: one.estimates for one in task.found}
     bound = max(min(decision.bound, decision.cycles) - saved, round(sum(one.link for one in staging)))
@@ -150,33 +153,35 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
 
 
 def _least(task: Task, steps: Sequence[Step], homes: Mapping[str, Home]) -> MachineBound:
-    """Of the machine, whatever engine takes a layer; weights that live beyond L2 have to come from there."""
-    mapped, memories = task.mapped, task.mapped.target.hierarchy
+    """Of the machine, whatever engine takes a layer; weights that live behind the home have to come from there."""
+    mapped, memories = task.mapped, task.mapped.target.paths
     ways = {
         node.key: tuple(Way(choice.engine, choice.node) for choice in mapped.all_choices(node))
         for node in steps_of(mapped.graph)
     }
-    links = [link for link in mapped.target.links if link.inner == memories.l1.name]
-    far = {name for name, home in homes.items() if memories.l3 and home.memory == memories.l3.name}
-    weights = far & {name for step in steps for name in step.option.node.inputs if step.option.node.op.multiplies}
-    beyond = {memories.udma: sum(mapped.graph.types[name].bytes for name in weights)} if memories.udma else {}
+    links = [link for link in mapped.target.links if link.inner == memories.tiles.name]
+    weights = {name for step in steps for name in step.option.node.inputs if step.option.node.op.multiplies}
+    beyond: dict[Link, int] = {link: 0 for path in memories.staged for link in path.staging}
+    for name in weights & homes.keys():
+        for link in memories.staging(homes[name].memory):
+            beyond[link] += mapped.graph.types[name].bytes
     return Work(mapped.graph, ways, task.budget.cores, links, beyond).bound()
 
 
-def _arenas(memories: Hierarchy, decision: Decision, layout: MemoryLayout) -> dict[str, Arena]:
+def _arenas(memories: Paths, decision: Decision, layout: MemoryLayout) -> dict[str, Arena]:
     found = (
-        (memories.l1, decision.l1),
-        (memories.l2, layout.l2),
+        (memories.tiles, decision.l1),
+        (memories.home, layout.home),
         *((memory, layout.beside[memory.name]) for memory in memories.beside),
-        *([(memories.l3, layout.l3)] if memories.l3 else []),
+        *((memory, layout.behind[memory.name]) for memory in memories.behind),
     )
     return {memory.name: arena for memory, arena in found}
 
 
-def _constant_memories(memories: Hierarchy, layout: MemoryLayout) -> dict[str, str]:
-    """Constants that live elsewhere than in L2 -> the memory."""
-    behind = dict.fromkeys(layout.l3_constants, memories.l3.name) if memories.l3 else {}
-    return {**behind, **layout.resident}
+def _passes(layout: MemoryLayout, step: int, constant: str, way: Sequence[Link]) -> Iterator[tuple[str, int]]:
+    """The memories between a constant's and the home, and where it is put there."""
+    for link in way[:-1]:
+        yield link.inner, layout.behind[link.inner].solution.offsets[staged_key(step, constant)]
 
 
 def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
@@ -190,7 +195,7 @@ def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
 
 
 def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:
-    kind, l2 = home_of(mapped.graph, owner), mapped.target.hierarchy.l2.name
+    kind, l2 = home_of(mapped.graph, owner), mapped.target.paths.home.name
     if kind not in (ARENA, STATE):
         return Home(kind, owner, constants.get(owner, l2))
     key = tensor_key(owner)

@@ -54,13 +54,13 @@ class L2Pressure:
     """L2 does not hold all activations: what it has at each step, and what the memories to spill to have."""
 
     spillable: tuple[frozenset[str], ...]
-    """For each layer the tensors that may live in L3."""
+    """For each layer the tensors that may live behind the home."""
     budgets: tuple[int, ...]
     """Bytes of L2 that each step has for activations and staging buffers."""
     beside: Mapping[str, int]
     """Bytes of the memories beside L2, which any tensor may live in."""
-    l3: int
-    """Bytes of L3."""
+    behind: int
+    """Bytes for them there."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Spilled:
 
     beside: Mapping[str, str] = field(default_factory=dict)
     """Those in memories beside L2 -> the memory."""
-    l3: frozenset[str] = frozenset()
-    """In L3."""
+    behind: frozenset[str] = frozenset()
+    """In the memory behind the home."""
 
 
 @dataclass(frozen=True)
@@ -202,15 +202,16 @@ def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alter
 # ---- under L2 pressure -----------------------------------------------------------------------------------------------
 
 BESIDE_COST = 64
-"""Bytes in a memory beside L2 that count as a cycle: a small price, so that L2 is preferred, less than that of L3."""
+"""Bytes in a memory beside the home that count as a cycle: a small price, less than staging, so that the home is
+preferred."""
 
 
 @dataclass(frozen=True)
 class _Elsewhere:
-    """Variables that say which tensors live in each memory beside L2, and which in L3."""
+    """Variables that say which tensors live in each memory beside L2, and which behind it."""
 
     beside: Mapping[str, Mapping[str, Any]]
-    l3: Mapping[str, Any]
+    behind: Mapping[str, Any]
 
     def cost(self, problem: Problem) -> Any:
         found = self.beside.values()
@@ -218,32 +219,32 @@ class _Elsewhere:
 
     def taken(self, solver: Any) -> Spilled:
         moved = {n: memory for memory, group in self.beside.items() for n, var in group.items() if solver.value(var)}
-        return Spilled(moved, frozenset(n for n, var in self.l3.items() if solver.value(var)))
+        return Spilled(moved, frozenset(n for n, var in self.behind.items() if solver.value(var)))
 
 
 def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
     pressure = present(problem.pressure, "plan", "tensors are spilled though there is no L2 pressure")
-    *others, l3 = ({t.name: model.new_bool_var("") for t in problem.tensors} for _ in (*pressure.beside, "L3"))
+    *others, behind = ({t.name: model.new_bool_var("") for t in problem.tensors} for _ in (*pressure.beside, "behind"))
     beside = dict(zip(pressure.beside, others, strict=True))
     for tensor in problem.tensors:
-        model.add_at_most_one(l1[tensor.name], *(group[tensor.name] for group in others), l3[tensor.name])
+        model.add_at_most_one(l1[tensor.name], *(group[tensor.name] for group in others), behind[tensor.name])
     spillable = frozenset().union(*pressure.spillable)
     movable = frozenset().union(*problem.movable)
-    model.add(sum(var for name, var in l3.items() if name not in spillable) == 0)
+    model.add(sum(var for name, var in behind.items() if name not in spillable) == 0)
     model.add(sum(var for name, var in l1.items() if name not in movable) == 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in sorted(names):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
-            model.add(sum(with_it) == l3[name])
+            model.add(sum(with_it) == behind[name])
     for step, budget in enumerate(pressure.budgets):
         live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]
         staging_bytes = [
             (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
         ]
-        l2 = sum(size * (1 - l1[name] - sum(one[name] for one in others) - l3[name]) for name, size in live)
+        l2 = sum(size * (1 - l1[name] - sum(one[name] for one in others) - behind[name]) for name, size in live)
         model.add(l2 + sum(size * var for size, var in staging_bytes if size) <= budget // UNIT)
         for memory, group in beside.items():
             model.add(sum(size * group[name] for name, size in live) <= pressure.beside[memory] // UNIT)
-        model.add(sum(size * l3[name] for name, size in live) <= pressure.l3 // UNIT)
-    return _Elsewhere(beside, l3)
+        model.add(sum(size * behind[name] for name, size in live) <= pressure.behind // UNIT)
+    return _Elsewhere(beside, behind)

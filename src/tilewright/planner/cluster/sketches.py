@@ -20,7 +20,7 @@ from tilewright.planner.cluster.layer_cycles import (
 from tilewright.planner.cluster.layer_homes import IN_L2, Homes
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
 from tilewright.target.kernel import Kernel
-from tilewright.target.memory import Hierarchy, Memory
+from tilewright.target.memory import Memory, Paths
 from tilewright.tiling.tiles import TileGrid
 
 MOST_CUTS = 3
@@ -65,7 +65,7 @@ def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -
     for grid in grids(layer, count):
         parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
-        if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.l1)) > limits.l1_bytes:
+        if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.tiles)) > limits.l1_bytes:
             continue
         facts = grid_info(layer, grid, parts, limits)
         for home in homes:
@@ -90,7 +90,7 @@ def _sketch(
     layer: Layer, facts: GridInfo, home: Homes, streams: Sequence[Stream], manner: ExecMode, limits: Limits
 ) -> TilingCandidate | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
-    l1 = limits.memories.l1
+    l1 = limits.memories.tiles
     scratch = l1.whole(facts.scratch) * _scratches(manner)
     prefetched, later = _streamed_bytes(streams, manner, l1)
     if prefetched + later + scratch > limits.l1_bytes:
@@ -175,14 +175,14 @@ def most_variants(grid: TileGrid) -> int:
     return math.prod(min(cut.count, 3) for cut in grid.cuts)
 
 
-def materialise(layer: Layer, sketch: TilingCandidate, params: int, scratch: int, memories: Hierarchy) -> TilingOption:
+def materialise(layer: Layer, sketch: TilingCandidate, params: int, scratch: int, memories: Paths) -> TilingOption:
     facts, home, manner, kernel = sketch.facts, sketch.home, sketch.manner, layer.kernel
     grid = facts.grid.in_tiles(sketch.order.cuts)
     pairs = zip(facts.parts, sketch.order.periods, strict=True)
     operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
     return TilingOption(
         layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
-        memories.l1.whole(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles, memories,
+        memories.tiles.whole(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles, memories,
         sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
         facts.cold,
     )  # fmt: skip

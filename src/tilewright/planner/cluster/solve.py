@@ -47,9 +47,9 @@ class Task:
 
     @property
     def slots(self) -> RuntimeSlots:
-        agents, memories = self.mapped.target.agents, self.mapped.target.hierarchy
-        l3_read = memories.udma.read if memories.udma else 0.0
-        return RuntimeSlots(agents.prefetch_slots - 1, agents.offload_slots, memories.dma, l3_read)
+        agents, memories = self.mapped.target.agents, self.mapped.target.paths
+        staged = {path.memory.name: sum(link.read for link in path.staging) for path in memories.staged}
+        return RuntimeSlots(agents.prefetch_slots - 1, agents.offload_slots, memories.tile_link, staged)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def decide(task: Task) -> Decision:
             return Decision(tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1)
         capacity -= l1.peak - budget.arena
     raise CompileError(
-        task.mapped.target.hierarchy.l1.name,
+        task.mapped.target.paths.tiles.name,
         f"no placement of its buffers in {budget.arena} bytes was found",
         f"give it more, for example {option_for(budget.memory, budget.total + budget.total // 8)}",
     )
@@ -128,7 +128,7 @@ def _key(option: TilingOption, step: int, operand: Operand) -> allocator.Key:
 
 def _constant_budgets(task: Task) -> tuple[int, int]:
     """Bytes for constants in L2 and in the weight memory; never less than the preferred kernels need."""
-    graph, tensors = task.mapped.graph, task.mapped.target.hierarchy.l2
+    graph, tensors = task.mapped.graph, task.mapped.target.paths.home
     peak = l2_peak(task.tensors, tensors)
     free = l2_capacity(task.mapped, task.settings) - io_bytes(graph, tensors)
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
@@ -183,12 +183,12 @@ def _l1_problem(
         for name, size, is_prefetched in l1_buffers(candidate.option):
             first = max(step - candidate.prefetch_distance, 0) if is_prefetched else step
             buffers.append(allocator.Buffer(buffer_key(step, name), size, first, step + count))
-    return allocator.Problem(tuple(buffers), task.mapped.target.hierarchy.l1.placement)
+    return allocator.Problem(tuple(buffers), task.mapped.target.paths.tiles.placement)
 
 
 def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be prefetched, of every buffer of a layer."""
-    l1 = option.memories.l1
+    l1 = option.memories.tiles
     found = [(o.name, l1.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
     scratch = 0 if option.mode == "in_l2" else l1.whole(option.scratch)
     found += [(PARAMS, l1.whole(option.params), True), (SCRATCH, scratch, False)]

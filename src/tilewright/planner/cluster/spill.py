@@ -11,8 +11,8 @@ from tilewright.planner.cluster.capacity import (
     constant_sizes,
     io_bytes,
     l2_capacity,
-    l3_capacity,
     room_beside,
+    spill_capacity,
 )
 from tilewright.planner.cluster.l2_buffers import staging
 from tilewright.planner.cluster.l2_layout import MemoryLayout
@@ -32,12 +32,13 @@ def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[
     """To be tried one after the other until a plan fits."""
     spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
     groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
-    room = room_beside(task.mapped, task.settings, layout.l3_constants, layout.resident)
-    l3 = l3_capacity(task.mapped, task.settings, layout.l3_constants)
+    room = room_beside(task.mapped, task.settings, layout.staged_from, layout.resident)
+    behind = spill_capacity(task.mapped, task.settings, layout.staged_from)
+    behind -= layout.passing(task.mapped.target.paths.spill)
     budgets = _l2_budgets(task, decision, layout)
     for share in SHARES:
         beside = {memory: int(size * share) for memory, size in room.items()}
-        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), beside, int(l3 * share))
+        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), beside, int(behind * share))
 
 
 def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout) -> CompileError | None:
@@ -51,7 +52,7 @@ def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout
     if missing[worst] <= 0 or min(budgets) < 0:
         return None
     return CompileError(
-        f"{task.mapped.target.hierarchy.l2.name}, {task.found[worst].layer.node.where}",
+        f"{task.mapped.target.paths.home.name}, {task.found[worst].layer.node.where}",
         f"at least {least[worst]} bytes are needed for its activations or parts of them, {budgets[worst]} are left by "
         f"constants, inputs and outputs: {missing[worst]} are missing", "make the layer smaller",
     )  # fmt: skip
@@ -60,14 +61,14 @@ def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout
 def never_fits(task: Task) -> bool:
     """Whether the activations of a step are more than the memories have, wherever constants will be."""
     mapped, settings = task.mapped, task.settings
-    memories, steps = mapped.target.hierarchy, len(task.found)
-    in_l2 = _always_read(mapped) if not memories.beside and memories.l3 is None else frozenset()
-    given = io_bytes(mapped.graph, memories.l2) + constant_sizes(mapped.graph, in_l2, memories.l2)
+    memories, steps = mapped.target.paths, len(task.found)
+    in_l2 = _always_read(mapped) if not memories.beside and not memories.behind else frozenset()
+    given = io_bytes(mapped.graph, memories.home) + constant_sizes(mapped.graph, in_l2, memories.home)
     l2 = l2_capacity(mapped, settings) - given
-    room = room_beside(mapped, settings, frozenset(), {})
+    room = room_beside(mapped, settings, {}, {})
     spillable = frozenset(tensor.name for tensor in task.tensors)
-    l3 = l3_capacity(mapped, settings, frozenset())
-    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, room, l3))
+    behind = spill_capacity(mapped, settings, {})
+    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, room, behind))
 
 
 def _always_read(mapped: Mapped) -> frozenset[str]:
@@ -87,7 +88,7 @@ def overfull(task: Task, pressure: select.L2Pressure) -> bool:
         elsewhere = (
             _most_held([tensor.bytes for tensor in live if tensor.name in movable], task.budget.arena),
             *(_most_held([tensor.bytes for tensor in live], size) for size in pressure.beside.values()),
-            _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.l3),
+            _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.behind),
         )
         if sum(tensor.bytes for tensor in live) > budget + sum(elsewhere):
             return True
@@ -100,13 +101,13 @@ def _most_held(sizes: Sequence[int], capacity: int) -> int:
 
 
 def _least(option: TilingOption, owned: frozenset[str]) -> int:
-    """Bytes of L2 that an option needs: tensors that it expects there, and staging buffers of those in L3."""
+    """Bytes of L2 that an option needs: tensors that it expects there, and staging buffers of those behind."""
     elsewhere = option.l1 | option.l3
     whole = {
         option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
     }
     needed = [*option.l2_staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
-    return sum(option.memories.l2.whole(size) for size in needed)
+    return sum(option.memories.home.whole(size) for size in needed)
 
 
 def _l2_budgets(task: Task, decision: Decision, layout: MemoryLayout) -> list[int]:

@@ -1,11 +1,10 @@
-"""How long layers wait for constants that come from L3."""
+"""How long layers wait for constants that come from memories behind the home of tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.ir.types import TensorType
 from tilewright.target.memory import Link
 
 
@@ -14,17 +13,25 @@ class Staging:
     """Of the constants of one layer."""
 
     commands: float = 0.0
-    """Cycles in which the DMA core gives the link its commands."""
+    """Cycles in which the DMA core gives commands, or waits for links that are not the last ones on the way."""
     link: float = 0.0
-    """Cycles in which the link is at work."""
+    """Cycles in which the last link is at work."""
 
 
-def staging_of(constants: Iterable[str], types: Mapping[str, TensorType], udma: Link | None) -> Staging:
-    sizes = [types[name].bytes for name in constants]
-    if udma is None or not sizes:
-        return Staging()
-    transfers = sum(-(-size // udma.longest) for size in sizes)
-    return Staging(transfers * udma.command, transfers * udma.latency + sum(sizes) * udma.read)
+def staging_of(sizes: Mapping[str, int], ways: Mapping[str, Sequence[Link]]) -> Staging:
+    """Of constants with their bytes, and the links by which each comes."""
+    commands = arriving = 0.0
+    for name, size in sizes.items():
+        *before, last = (_transfer(size, link) for link in ways[name])
+        commands += sum(map(sum, before)) + last[0]
+        arriving += last[1]
+    return Staging(commands, arriving)
+
+
+def _transfer(size: int, link: Link) -> tuple[float, float]:
+    """Cycles of the core that starts it, and of the link."""
+    transfers = -(-size // link.longest)
+    return transfers * link.command, transfers * link.latency + size * link.read
 
 
 def with_staging(layers: Sequence[int], staging: Sequence[Staging], ahead: int) -> list[int]:

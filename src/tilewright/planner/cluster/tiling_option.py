@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewright.ir.graph import Node
 from tilewright.ir.types import TensorType
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
-from tilewright.target.memory import Hierarchy, Link
+from tilewright.target.memory import Link, Paths
 from tilewright.tiling.dma_shapes import apart, cost
 from tilewright.tiling.tiles import Inside, TileGrid
 
@@ -64,7 +64,7 @@ class TilingOption:
     """Bytes of the parameter structs."""
     kernel_cycles: float
     cycles: float
-    memories: Hierarchy
+    memories: Paths
     """Of the platform."""
     weights: int = 0
     """Bytes of constants that an accelerator reads from the weight memory."""
@@ -88,14 +88,14 @@ class TilingOption:
     @cached_property
     def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
-        l1 = self.memories.l1
+        l1 = self.memories.tiles
         buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed)
         return buffers + l1.whole(self.params)
 
     @cached_property
     def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
-        l1 = self.memories.l1
+        l1 = self.memories.tiles
         buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
         return buffers + (0 if self.mode == "in_l2" else l1.whole(self.scratch))
 
@@ -109,7 +109,7 @@ class TilingOption:
         if self.mode != "dma_copy":
             return self.prefetch_bytes
         made = (self.grid.types[name].bytes for name in self.grid.results if self.owners[name] in self.l1)
-        return sum(self.memories.l1.whole(size) for size in made)
+        return sum(self.memories.tiles.whole(size) for size in made)
 
     def fetching(self, dma: Link) -> float:
         """Cycles until what comes before its turn is there."""
@@ -133,7 +133,7 @@ class TilingOption:
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
-        return {o.name: self.memories.l1.whole(o.bytes) * o.buffers for o in self.operands if o.l3}
+        return {o.name: self.memories.tiles.whole(o.bytes) * o.buffers for o in self.operands if o.l3}
 
     @cached_property
     def can_stay_in_flight(self) -> bool:
@@ -194,8 +194,8 @@ class RuntimeSlots:
     """Layers that an accelerator may be at work for."""
     dma: Link
     """What fills L1."""
-    l3_read: float = 0.0
-    """Cycles for a byte from L3 to L2."""
+    staged_read: Mapping[str, float] = field(default_factory=dict)
+    """Cycles for a byte from each memory behind the home to it."""
 
 
 @dataclass(frozen=True)
@@ -204,4 +204,4 @@ class Limits:
     l1_bytes: int
     buffering: str
     costs: Costs
-    memories: Hierarchy
+    memories: Paths

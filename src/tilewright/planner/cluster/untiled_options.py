@@ -17,7 +17,7 @@ def in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     grid, operands = layer.whole, _where_they_lie(layer)
     scratch = layer.kernel.scratch_bytes(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
-    cycles = alone if is_in_place(layer) else alone * limits.memories.l2.slowdown
+    cycles = alone if is_in_place(layer) else alone * limits.memories.home.slowdown
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
         scratch, 0, cycles, cycles, limits.memories,
@@ -34,7 +34,7 @@ def can_be_copied_by_dma(layer: Layer, home: Homes, limits: Limits) -> bool:
     """Whether a layer only copies, between L1 and another memory, in one transfer."""
     if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
         return False
-    if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.dma.longest:
+    if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.tile_link.longest:
         return False
     if len({layer.owners[name] in home.l1 for name in layer.types}) == 1:
         return False
@@ -47,9 +47,10 @@ def dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     """The copy as a transfer. Of rows that are not contiguous in L1 each is a command."""
     grid, operands = layer.whole, _where_they_lie(layer)
     commands, runs, _ = cost(grid, apart(grid))
-    together = limits.memories.dma.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)
+    link = limits.memories.tile_link
+    together = link.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)
     given = commands if together else runs
-    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * limits.memories.dma.command * limits.costs.slower
+    cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * link.command * limits.costs.slower
     return TilingOption(
         layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,
         0.0, cycles, limits.memories,

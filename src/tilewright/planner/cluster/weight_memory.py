@@ -14,7 +14,7 @@ from tilewright.target.settings import Settings
 def may_be_resident(mapped: Mapped, choice: Choice, pinned: Mapping[str, str]) -> bool:
     """Whether what a kernel reads in the weight memory are constants that are there, or may still go there. `pinned`
     are constants whose memory is no longer a choice."""
-    wmem, operands = mapped.target.hierarchy.wmem, choice.node.operands()
+    wmem, operands = mapped.target.paths.weights, choice.node.operands()
     names = [operands[name] for name in choice.kernel.resident]
     if wmem is None or any(name not in mapped.graph.constants for name in names):
         return False
@@ -26,8 +26,8 @@ def moved_beside(mapped: Mapped, settings: Settings, excess: int) -> dict[str, s
     as far as there is room whatever kernels are chosen, and in each memory what those before do not hold."""
     found: dict[str, str] = {}
     resident = {node.key: _most_resident(mapped, node) for node in mapped.graph.nodes}
-    for memory in mapped.target.hierarchy.beside if settings.weight_memory else ():
-        own = resident if memory is mapped.target.hierarchy.wmem else dict.fromkeys(resident, 0)
+    for memory in mapped.target.paths.beside if settings.weight_memory else ():
+        own = resident if memory is mapped.target.paths.weights else dict.fromkeys(resident, 0)
         taken = _moved_to(mapped, memory, beside_capacity(mapped, settings, memory), own, excess, frozenset(found))
         excess -= sum(taken.values())
         found |= dict.fromkeys(taken, memory.name)
@@ -63,6 +63,6 @@ def _most_resident(mapped: Mapped, node: Node) -> int:
 
 
 def _resident_bytes(mapped: Mapped, choice: Choice) -> int:
-    wmem, operands = mapped.target.hierarchy.wmem, choice.node.operands()
+    wmem, operands = mapped.target.paths.weights, choice.node.operands()
     names = [operands[name] for name in choice.kernel.resident if operands[name] in mapped.graph.constants]
     return constant_sizes(mapped.graph, names, wmem) if wmem else 0

@@ -85,14 +85,18 @@ class WaitPrefetch:
 
 @dataclass(frozen=True)
 class Stage:
-    """Starts to copy a layer's constants of L3 into L2."""
+    """Starts to copy a layer's constants from behind the home of tensors into it; what is to pass other memories has
+    done so by then."""
 
     layer: int
 
 
 @dataclass(frozen=True)
 class WaitStaged:
-    """For all that comes from L3 to be staged."""
+    """For all that is on its way to the home of tensors."""
+
+    memories: tuple[str, ...]
+    """From which it comes."""
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class AgentEvents:
     """(tag, which of two) -> job."""
     submitted: dict[int, int] = field(default_factory=dict)
     """Layer -> its last job."""
-    staging: list[int] = field(default_factory=list)
-    """Groups of constants in flight from L3."""
+    staging: list[tuple[str, int]] = field(default_factory=list)
+    """Memories from which constants are in flight to the home, and the groups of these."""
 
     def events(self, bodies: Iterable[Body]) -> Stream:
         for body in bodies:
@@ -61,8 +61,8 @@ class AgentEvents:
         elif isinstance(event, p.Stage):
             yield from self._stage(event.layer)
         elif isinstance(event, p.WaitStaged):
-            yield from (Wait(agent, group) for group in self.staging)
-            self.staging.clear()
+            yield from (Wait(agent, group) for memory, group in self.staging if memory in event.memories)
+            self.staging = [one for one in self.staging if one[0] not in event.memories]
         elif isinstance(event, p.Prefetch):
             yield from self._prefetches(event, known)
         elif isinstance(event, p.WaitLayer):
@@ -121,7 +121,7 @@ class AgentEvents:
         if not there:
             return
         group = self.moves.begin()
-        yield Begin(agent, group, self.moves.memories.dma.name, asks=event.by == p.REQUEST)
+        yield Begin(agent, group, self.moves.memories.tile_link.name, asks=event.by == p.REQUEST)
         for what, tile, turn in there:
             moved = _moved(layer, what)
             yield from self.moves.into(group, layer, moved, agent, tile, turn, known.get(CORE, 0))
@@ -136,7 +136,7 @@ class AgentEvents:
                 yield from self._prefetch(number)
 
     def _prefetch(self, number: int) -> Stream:
-        layer, link = self.moves.schedule.layers[number], self.moves.memories.dma.name
+        layer, link = self.moves.schedule.layers[number], self.moves.memories.tile_link.name
         if layer.prefetch is None:
             return
         group = self.fetched[number] = self.moves.begin()
@@ -151,18 +151,23 @@ class AgentEvents:
             yield self.moves.transfer(layer, move, group, self.agent, 0, 0, 0)
 
     def _stage(self, number: int) -> Stream:
-        l2, l3 = self.moves.memories.l2.name, self.moves.memories.l3
-        link = self.moves.memories.udma.name if self.moves.memories.udma else ""
+        memories = self.moves.memories
         for staged in self.moves.schedule.layers[number].staged:
-            kind = self.graph.types[staged.constant]
+            kind, home = self.graph.types[staged.constant], Home("constant", staged.constant, staged.memory)
             spans: Spans = tuple((0, size) for size in kind.shape)
-            home = Home("constant", staged.constant, l3.name if l3 else "")
-            source = window_region(home, staged.constant, kind, None, spans)
-            target = window_region(Home(ARENA, staged.constant, l2, staged.offset), staged.constant, kind, None, spans)
-            moved = [replace(region, stop=region.start + staged.bytes) for region in (source, target)]
-            self.staging.append(self.moves.begin())
-            yield Begin(self.agent, self.moves.groups, link)
-            yield Transfer(self.agent, link, self.moves.groups, number, 0, *moved)
+            stops = [*staged.passes, (memories.home.name, staged.offset)]
+            places = [home, *(Home(ARENA, staged.constant, memory, offset) for memory, offset in stops)]
+            regions = [window_region(place, staged.constant, kind, None, spans) for place in places]
+            moved = [replace(region, stop=region.start + staged.bytes) for region in regions]
+            ends = zip(memories.staging(home.memory), moved, moved[1:], strict=False)
+            for left, (link, source, target) in zip(range(len(stops))[::-1], ends, strict=False):
+                group = self.moves.begin()
+                yield Begin(self.agent, group, link.name)
+                yield Transfer(self.agent, link.name, group, number, 0, source, target)
+                if left:
+                    yield Wait(self.agent, group)
+                else:
+                    self.staging.append((link.outer, group))
 
     # ---- accelerators -----------------------------------------------------------------------------------------------
 

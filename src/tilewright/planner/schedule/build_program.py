@@ -54,8 +54,9 @@ BUILDERS: Mapping[str, Mapping[str, Builder]] = {
 def build_program(layers: Sequence[LayerSchedule], last_waits: tuple[int, ...], transfers: str) -> Program:
     alone = transfers == BY_ALL_CORES
     bodies: dict[str, list[Body]] = {CORES: []} if alone else {DMA: [], CORES: []}
+    wait = WaitStaged(tuple(dict.fromkeys(staged.last_from for layer in layers for staged in layer.staged)))
     for layer in layers:
-        trees, before = BUILDERS[transfers][_mode(layer)](layer), _before(layer, layers)
+        trees, before = BUILDERS[transfers][_mode(layer)](layer), _before(layer, layers, wait)
         if alone:
             before = {CORES: tuple(ALONE if event == MEET else event for event in before[DMA])}
         for agent, own in bodies.items():
@@ -71,12 +72,12 @@ def _mode(layer: LayerSchedule) -> str:
     return "cooperative" if layer.option.mode == "in_l2" and layer.option.kernel.cooperative else layer.option.mode
 
 
-def _before(layer: LayerSchedule, layers: Sequence[LayerSchedule]) -> Trees:
-    """Earlier layers that accelerators have ended, constants that come from L3, what is fetched only now."""
+def _before(layer: LayerSchedule, layers: Sequence[LayerSchedule], wait: WaitStaged) -> Trees:
+    """Earlier layers that accelerators have ended, constants that are staged, what is fetched only now."""
     waited = _waited(layer.waits_for, layers)
-    first = (MEET, WaitStaged(), Stage(layer.number)) if layer.stages_first else ()
+    first = (MEET, wait, Stage(layer.number)) if layer.stages_first else ()
     following = () if layer.stages_next is None else (Stage(layer.stages_next),)
-    staged = (MEET, WaitStaged(), *following) if layer.waits_for_staged else ()
+    staged = (MEET, wait, *following) if layer.waits_for_staged else ()
     # The layer before may still use the bytes.
     now = (MEET, Prefetch((layer.number,))) if layer.prefetches_first else ()
     fetched: Events = (*first, *staged, *now)

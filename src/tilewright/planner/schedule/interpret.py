@@ -23,14 +23,14 @@ from tilewright.planner.program.program import DMA
 from tilewright.planner.schedule.events import Begin, Call, Epoch, Event, Region, Serve, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
 from tilewright.planner.schedule.unroll import unroll
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Paths
 
 NEVER_WRITTEN = 0xA5
 POISON = 0x5A
 
 
 def interpret_cluster(
-    schedule: ClusterSchedule, graph: Graph, memories: Hierarchy, inputs: Mapping[str, Array],
+    schedule: ClusterSchedule, graph: Graph, memories: Paths, inputs: Mapping[str, Array],
     cores_first: bool = False, states: States | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """The outputs of the graph, and what states have become; without `states` in the first call."""

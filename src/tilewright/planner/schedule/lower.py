@@ -17,8 +17,8 @@ from tilewright.planner.schedule.tile_schedule import (
     DMA_IN_STRIDED,
     DMA_OUT,
     DMA_OUT_ROWS,
-    L3_LOAD,
-    L3_STORE,
+    STAGED_LOAD,
+    STAGED_STORE,
     Argument,
     ClusterSchedule,
     LayerSchedule,
@@ -57,10 +57,13 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
         tuple(_argument(plan, step, operand) for operand in option.operands),
         _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
         prefetch, loads, stores, tuple(plan.waited_before(number)),
-        tuple(Staged(name, plan.mapped.graph.types[name].bytes, offset) for name, offset in step.staged.items()),
+        tuple(
+            Staged(name, plan.homes[name].memory, plan.mapped.graph.types[name].bytes, offset, step.passes[name])
+            for name, offset in step.staged.items()
+        ),
         bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
         prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
-        step.in_flight > 0, _is_dma_bound(option, plan.memories.dma),
+        step.in_flight > 0, _is_dma_bound(option, plan.memories.tile_link),
     )  # fmt: skip
 
 
@@ -98,7 +101,7 @@ def _is_loaded(option: TilingOption, operand: Operand) -> bool:
 def _move(plan: Plan, step: Step, operand: Operand) -> Move:
     home, staging = _source(plan, step, operand), None
     if operand.l3:
-        l2 = plan.memories.l2
+        l2 = plan.memories.home
         staging = replace(
             _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
         )  # fmt: skip
@@ -118,14 +121,14 @@ def _is_limited(option: TilingOption, operand: Operand) -> bool:
 
 def _command(operand: Operand, shape: DmaShape) -> str:
     if operand.l3:
-        return L3_STORE if operand.is_result else L3_LOAD
+        return STAGED_STORE if operand.is_result else STAGED_LOAD
     run, rows = (DMA_OUT, DMA_OUT_ROWS) if operand.is_result else (DMA_IN, DMA_IN_ROWS)
     return rows if shape.strided else run
 
 
 def _copy_command(plan: Plan, option: TilingOption) -> str:
     """Of a layer that is nothing but a transfer, from or to L1: what is there may have gaps too."""
-    into_l1 = plan.homes[option.node.key].is_in(plan.memories.l1.name)
+    into_l1 = plan.homes[option.node.key].is_in(plan.memories.tiles.name)
     if dma_shape(option.grid, "X").strided:
         return DMA_IN_ROWS
     run, rows = (DMA_IN, DMA_IN_STRIDED) if into_l1 else (DMA_OUT, DMA_OUT_ROWS)
@@ -141,7 +144,7 @@ def _when(option: TilingOption, operand: Operand) -> When:
 
 
 def _slots(plan: Plan, step: Step, operand: Operand) -> Slots:
-    l1, option = plan.memories.l1, step.option
+    l1, option = plan.memories.tiles, step.option
     size = -(-operand.bytes // l1.alignment) * l1.alignment
     offset = step.offsets[operand.name]
     if _is_per_core(option, operand):
@@ -154,7 +157,7 @@ def _source(plan: Plan, step: Step, operand: Operand) -> Home:
     """Where a layer finds a tensor: constants of L3 are staged in L2."""
     home = plan.homes[operand.tensor]
     offset = step.staged.get(home.owner)
-    return home if offset is None else Home(ARENA, home.owner, plan.memories.l2.name, offset)
+    return home if offset is None else Home(ARENA, home.owner, plan.memories.home.name, offset)
 
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
@@ -175,16 +178,16 @@ def _tile_params(plan: Plan, option: TilingOption) -> TileParams | None:
 def _params(plan: Plan, step: Step) -> Slots | None:
     if PARAMS not in step.offsets:
         return None
-    return Slots(plan.memories.l1.name, step.offsets[PARAMS], step.option.params)
+    return Slots(plan.memories.tiles.name, step.offsets[PARAMS], step.option.params)
 
 
 def _scratch(plan: Plan, step: Step) -> Slots | None:
     option = step.option
     if step.l2_scratch is not None:
-        return Slots(plan.memories.l2.name, step.l2_scratch, option.scratch)
+        return Slots(plan.memories.home.name, step.l2_scratch, option.scratch)
     if SCRATCH not in step.offsets:
         return None
-    l1, offset = plan.memories.l1.name, step.offsets[SCRATCH]
+    l1, offset = plan.memories.tiles.name, step.offsets[SCRATCH]
     workers = min(plan.budget.cores, option.grid.tiles) if option.mode == "per_core" else 1
     if workers > 1:
         return Slots(l1, offset, option.scratch // workers, cores=workers)

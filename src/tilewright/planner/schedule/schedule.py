@@ -149,7 +149,7 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     mapped, graph = plan.mapped, plan.mapped.graph
     calls = [Call(step.option.node, step.option.engine, step.option.kernel, {}, None) for step in plan.steps]
     bound = plan.l2.solution.lower_bound
-    kept = sum(rounded(graph.types[state.before].bytes, plan.memories.l2.alignment) for state in graph.states)
+    kept = sum(rounded(graph.types[state.before].bytes, plan.memories.home.alignment) for state in graph.states)
     return Schedule(graph, mapped.target, tuple(calls), plan.homes, plan.l2.peak, bound, kept, plan, lower(plan))
 
 
@@ -157,7 +157,7 @@ def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | 
     """Execute the schedule with numpy on a real arena, so that a wrong lifetime or offset shows. Gives the outputs,
     and what states have become; without `states` in the first call."""
     if schedule.tiles is not None:
-        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.hierarchy, inputs, states=states)
+        return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.paths, inputs, states=states)
     memory = _Memory(schedule, inputs)
     kept = initial_states(schedule.graph) if states is None else states
     for state in schedule.graph.states:
@@ -244,7 +244,7 @@ def _bytes(array: Array) -> Array:
 
 def _cluster_lines(schedule: Schedule, tiles: ClusterSchedule) -> Iterator[str]:
     """Every event, between the barriers at which all cores meet."""
-    for number, epoch in enumerate(unroll(tiles, schedule.graph, schedule.target.hierarchy)):
+    for number, epoch in enumerate(unroll(tiles, schedule.graph, schedule.target.paths)):
         if number:
             yield "  barrier"
         yield from (f"  {printable(text(event, _kernel(tiles, event)))}" for event in epoch)

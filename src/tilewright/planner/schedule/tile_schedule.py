@@ -14,10 +14,10 @@ from tilewright.planner.program.program import Program
 from tilewright.tiling.dma_shapes import DmaShape
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
-DMA_OUT, DMA_OUT_ROWS, L3_LOAD, L3_STORE = "dma_out", "dma_out_rows", "l3_load", "l3_store"
+DMA_OUT, DMA_OUT_ROWS, STAGED_LOAD, STAGED_STORE = "dma_out", "dma_out_rows", "load", "store"
 """Commands of transfers: `tw_` before one of these is its function. One run of bytes, or rows that lie side by side in
 L1 and apart in the other memory; only those of DMA_IN_STRIDED lie apart in L1. There are loops around rows where a
-shape has several levels of them. Between L3 and L2 one command moves runs and rows."""
+shape has several levels of them. Behind the home one command moves runs and rows."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Move:
 
     @property
     def ahead(self) -> bool:
-        """Whether the next part comes from L3 while this one is in use."""
+        """Whether the next part is staged while this one is in use."""
         return self.staging is not None and self.staging.turns > 1 and self.when.period > 0
 
 
@@ -106,12 +106,21 @@ class Argument:
 
 @dataclass(frozen=True)
 class Staged:
-    """A constant of L3 that is copied into L2 as a whole."""
+    """A constant from behind the home that is copied into it as a whole."""
 
     constant: str
+    memory: str
+    """Where it lives."""
     bytes: int
     offset: int
-    """In the arena of L2."""
+    """In the arena of the home."""
+    passes: tuple[tuple[str, int], ...] = ()
+    """The memories between its own and the home, and where it is put in their arenas."""
+
+    @property
+    def last_from(self) -> str:
+        """The memory from which it comes to the home."""
+        return self.passes[-1][0] if self.passes else self.memory
 
 
 @dataclass(frozen=True)
@@ -166,9 +175,9 @@ class LayerSchedule:
     """Layers that an accelerator must have ended before this one begins."""
     staged: tuple[Staged, ...] = ()
     stages_first: bool = False
-    """Its constants come from L3 when its turn comes; otherwise while the layer before is at work."""
+    """Its constants are staged when its turn comes; otherwise while the layer before is at work."""
     stages_next: int | None = None
-    """The layer whose constants come from L3 meanwhile."""
+    """The layer whose constants are staged meanwhile."""
     prefetches_first: bool = False
     """What it prefetches comes when its turn comes."""
     prefetches: tuple[int, ...] = ()
@@ -241,7 +250,7 @@ class LayerSchedule:
 
     @property
     def waits_for_staged(self) -> bool:
-        """Whether all cores meet so that what comes from L3 is there, or can be sent for."""
+        """Whether all cores meet so that what is staged is there, or can be sent for."""
         return bool(self.staged) or self.stages_next is not None
 
 

@@ -11,10 +11,10 @@ from tilewright.planner.schedule.agent_events import AgentEvents
 from tilewright.planner.schedule.events import Epoch, Event
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Paths
 
 
-def unroll(schedule: ClusterSchedule, graph: Graph, memories: Hierarchy, early: bool = False) -> tuple[Epoch, ...]:
+def unroll(schedule: ClusterSchedule, graph: Graph, memories: Paths, early: bool = False) -> tuple[Epoch, ...]:
     """The events of all agents between barriers. `early`: what may happen while jobs are given happens before them."""
     moves = Moves(schedule, memories)
     bodies = schedule.program.agents

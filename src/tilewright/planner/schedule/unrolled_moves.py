@@ -9,7 +9,7 @@ from tilewright.errors import InternalError
 from tilewright.planner.schedule.events import Begin, Event, Region, Transfer, Wait
 from tilewright.planner.schedule.regions import Regions
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Move, Slots
-from tilewright.target.memory import Hierarchy
+from tilewright.target.memory import Paths
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Moves:
     """What all agents have started so far: groups of transfers are numbered in the order of their start."""
 
     schedule: ClusterSchedule
-    memories: Hierarchy
+    memories: Paths
     regions: Regions = field(default_factory=Regions)
     groups: int = 0
     marks: dict[tuple[int, str, int], int] = field(default_factory=dict)
     """(layer, operand, offset of its staging buffer) -> the last transfer between that and L3."""
-    in_l3: dict[str, list[int]] = field(default_factory=dict)
+    behind: dict[str, list[int]] = field(default_factory=dict)
     """Agent -> groups of its transfers between L2 and L3 that it has not waited for."""
 
     def begin(self) -> int:
@@ -49,9 +49,9 @@ class Moves:
             if move.staging is None:
                 yield self.transfer(layer, move, group, agent, tile, turn, number)
             elif move.operand.is_result:
-                yield from self._store_to_l3(layer, move, agent, tile, turn, number)
+                yield from self._store_behind(layer, move, agent, tile, turn, number)
             else:
-                yield from self._load_from_l3(layer, move, group, agent, tile, turn, number)
+                yield from self._load_from_behind(layer, move, group, agent, tile, turn, number)
 
     def transfer(
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int
@@ -59,17 +59,17 @@ class Moves:
         home = self.regions.window(layer, move.operand, move.home, tile)
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         source, target = (buffer, home) if move.operand.is_result else (home, buffer)
-        return Transfer(agent, self.memories.dma.name, group, layer.number, tile, source, target)
+        return Transfer(agent, self.memories.tile_link.name, group, layer.number, tile, source, target)
 
     def copy(self, layer: LayerSchedule, group: int, agent: str) -> Transfer:
         """A layer that is nothing but a transfer."""
         by_name = {argument.operand.name: argument for argument in layer.arguments}
         source, target = (self.regions.window(layer, by_name[n].operand, by_name[n].home, 0) for n in ("X", "Y"))
-        return Transfer(agent, self.memories.dma.name, group, layer.number, 0, source, target)
+        return Transfer(agent, self.memories.tile_link.name, group, layer.number, 0, source, target)
 
     # ---- by way of L2 -----------------------------------------------------------------------------------------------
 
-    def _load_from_l3(
+    def _load_from_behind(
         self, layer: LayerSchedule, move: Move, group: int, agent: str, tile: int, turn: int, number: int
     ) -> Stream:
         """A tile's part comes from L3, unless it has been sent for already, and goes on; the next one is sent for."""
@@ -79,15 +79,15 @@ class Moves:
         yield from self._wait_for_mark(layer, move, agent, turn, number)
         staged = self._staged(layer, move, tile, turn, number)
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
-        yield Transfer(agent, self.memories.dma.name, group, layer.number, tile, staged, buffer)
+        yield Transfer(agent, self.memories.tile_link.name, group, layer.number, tile, staged, buffer)
         stride = self.schedule.cores if layer.is_per_core else move.when.period
         if move.ahead and tile + stride < layer.tiles:
             yield from self._pass(layer, move, agent, tile + stride, turn + move.when.period, number)
 
-    def _store_to_l3(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
+    def _store_behind(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
         """A tile's part leaves L1 when its staging buffer is free; after the last one, all have arrived."""
         yield from self._wait_for_mark(layer, move, agent, turn, number)
-        group, link = self.begin(), self.memories.dma.name
+        group, link = self.begin(), self.memories.tile_link.name
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Begin(agent, group, link)
         yield Transfer(agent, link, group, layer.number, tile, buffer, self._staged(layer, move, tile, turn, number))
@@ -98,21 +98,21 @@ class Moves:
 
     def _pass(self, layer: LayerSchedule, move: Move, agent: str, tile: int, turn: int, number: int) -> Stream:
         """Between a staging buffer and L3."""
-        group, link = self.begin(), self.memories.udma.name if self.memories.udma else ""
+        (link, *_), group = [one.name for one in self.memories.staging(move.home.memory)] or [""], self.begin()
         home = self.regions.window(layer, move.operand, move.home, tile)
         staged = self._staged(layer, move, tile, turn, number)
         source, target = (staged, home) if move.operand.is_result else (home, staged)
         self.marks[self._mark(layer, move, turn, number)] = group
-        self.in_l3.setdefault(agent, []).append(group)
+        self.behind.setdefault(agent, []).append(group)
         yield Begin(agent, group, link)
         yield Transfer(agent, link, group, layer.number, tile, source, target)
 
     def _wait_for_mark(self, layer: LayerSchedule, move: Move, agent: str, turn: int, number: int) -> Stream:
         """Transfers of that link are done in order: all before are done too."""
         mark = self.marks.get(self._mark(layer, move, turn, number), 0)
-        pending = self.in_l3.get(agent, [])
+        pending = self.behind.get(agent, [])
         yield from (Wait(agent, group) for group in pending if group <= mark)
-        self.in_l3[agent] = [group for group in pending if group > mark]
+        self.behind[agent] = [group for group in pending if group > mark]
 
     def _mark(self, layer: LayerSchedule, move: Move, turn: int, number: int) -> tuple[int, str, int]:
         return layer.number, move.operand.name, _staging(move).at(turn, number)
