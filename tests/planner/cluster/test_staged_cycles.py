@@ -15,7 +15,7 @@ UDMA = Link("udma", "L3", "L2", longest=1000, read=1.0, write=2.0, latency=40, c
 
 def test_long_constants_take_several_transfers() -> None:
     sizes = {"a": 2500, "b": 40}
-    assert staging_of(sizes, dict.fromkeys("ab", [UDMA])) == Staging(4 * 200, 4 * 40 + 2540)
+    assert staging_of(sizes, {name: [UDMA] for name in sizes}) == Staging(4 * 200, 4 * 40 + 2540)
     assert staging_of({}, {}) == Staging()
 
 
