@@ -20,7 +20,7 @@ KERNEL = next(kernel for kernel in QUAD.engines[0].kernels if kernel.op is Neg)
 @pytest.mark.parametrize("size", [1, 4, 5, 6, 7, 8, 12, 13, 24, 25])
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 def test_the_busiest_core_is_found(size: int, workers: int) -> None:
-    grid = TileGrid(Neg(), TYPES, ("Y",)).in_tiles((Cut("d0", 25, size),))
+    grid = TileGrid.of(Neg(), TYPES, ("Y",)).in_tiles((Cut("d0", 25, size),))
     cores = [0.0] * workers
     for number in range(grid.tiles):
         rows = min(size, 25 - number * size)

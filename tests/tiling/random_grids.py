@@ -36,9 +36,9 @@ def random_grids(draw: Callable[[st.SearchStrategy[Any]], Any], operator: type[O
     names = op.result_names(len(kinds))
     types = {name: type_of(array) for name, array in operands.items()} | dict(zip(names, kinds, strict=True))
     if not all(kind.elements for kind in types.values()):
-        return Random(TileGrid(op, types, names), operands)
+        return Random(TileGrid.of(op, types, names), operands)
     inside = {name: draw(places(kind.shape)) for name, kind in types.items() if kind.shape and draw(st.booleans())}
-    whole = TileGrid(op, types, names, inside=inside)
+    whole = TileGrid.of(op, types, names, inside=inside)
     fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
     loops = [loop for loop, extent in whole.extents.items() if loop not in fixed and extent > 1]
     chosen = draw(st.permutations(loops))[: draw(st.integers(0, MOST_CUTS))]

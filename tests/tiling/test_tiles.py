@@ -148,7 +148,7 @@ def test_the_longest_window_may_be_anywhere() -> None:
     op = Conv((1, 1), (1, 1), (5, 0, 10, 0))
     types = {"X": TensorType("int8", (1, 1, 12, 3)), "W": TensorType("int8", (1, 1, 11, 3))}
     (result,) = op.infer(types)
-    grid = TileGrid(op, {**types, "Y": result}, ("Y",), (Cut("y", result.shape[2], 1),))
+    grid = TileGrid.of(op, {**types, "Y": result}, ("Y",), (Cut("y", result.shape[2], 1),))
     windows = [by_axes(grid, "X", grid.indices(tile)) for tile in range(grid.tiles)]
     assert grid.largest("X") == max(map(volume, windows)) == 33
 

@@ -100,7 +100,7 @@ def _starts(grid: TileGrid, indices: Mapping[str, int]) -> Iterator[tuple[str, i
 def _grid(declared: Declared, op: Op, types: FrozenTypes) -> TileGrid:
     """The whole in as few cuts as the limits allow, each halving what costs least."""
     pattern = declared.pattern
-    whole = TileGrid(op, declared.job_types(dict(types)), op.results)
+    whole = TileGrid.of(op, declared.job_types(dict(types)), op.results)
     fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
     sizes = {loop: min(extent, pattern.limits.get(loop, extent)) for loop, extent in whole.extents.items()}
     for loop in fixed:

@@ -52,7 +52,7 @@ class Timing:
 def case_features(case: Case, cores: int) -> tuple[float, ...]:
     op, types = case.op, case.types
     operands = op.bind(case.arrays)
-    grid = TileGrid(op, types, tuple(name for name in types if name not in operands))
+    grid = TileGrid.of(op, types, tuple(name for name in types if name not in operands))
     return features(case.kernel, op, types, work(grid, {}), cores)
 
 

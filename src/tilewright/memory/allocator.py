@@ -11,14 +11,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.memory import cp_sat
 from tilewright.memory.skyline import Box, Packing, improve, live_heights, packing
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
 
 SEARCH_WORK = 4_000_000
 """Work of the skyline search for each second of the time limit; a step of it takes 200 and one for each column."""
@@ -197,34 +193,22 @@ def lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
 
 def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
     """Minimise the peak between the floor and the best packing so far, starting from that packing."""
-    cp_model = cp_sat.load()
-    model = cp_model.CpModel()
-    offsets = _model(model, boxes, best)
-    solver = cp_model.CpSolver()
-    solver.parameters.random_seed = 0
-    solver.parameters.num_workers = 1
-    # It would put its own handler in place of ours, and leave none.
-    solver.parameters.catch_sigint_signal = False
-    solver.parameters.max_deterministic_time = CP_SAT_WORK * time_limit
-    solver.parameters.max_time_in_seconds = 100 * time_limit  # the safety net of a much slower or busier machine
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return best
-    floor = max(best.floor, math.ceil(solver.best_objective_bound - 1e-6))
-    return packing(boxes, tuple(solver.value(offset) for offset in offsets), floor)
-
-
-def _model(model: cp_model.CpModel, boxes: Sequence[Box], best: Packing) -> list[cp_model.IntVar]:
-    peak = model.new_int_var(best.floor, best.peak, "peak")
-    offsets = [model.new_int_var(0, best.peak - box.height, "") for box in boxes]
-    model.add_no_overlap_2d(
-        [model.new_fixed_size_interval_var(box.first, box.last - box.first + 1, "") for box in boxes],
-        [model.new_fixed_size_interval_var(at, box.height, "") for at, box in zip(offsets, boxes, strict=True)],
-    )
+    model = cp_sat.Model()
+    peak = model.integer(best.floor, best.peak)
+    offsets = [model.integer(0, best.peak - box.height) for box in boxes]
+    spans = [(box.first, box.last - box.first + 1) for box in boxes]
+    model.apart(spans, [(offset, box.height) for offset, box in zip(offsets, boxes, strict=True)])
     for box, offset, hint in zip(boxes, offsets, best.offsets, strict=True):
-        model.add(offset + box.height <= peak)
-        model.add_hint(offset, hint)
-    model.minimize(peak)
-    return offsets
+        model.at_most([(1, offset), (-1, peak)], -box.height)
+        model.hint(offset, hint)
+    model.minimize([(1, peak)])
+    # The time is the safety net of a much slower or busier machine.
+    work, longest = CP_SAT_WORK * time_limit, 100 * time_limit
+    answer = model.solve(random_seed=0, max_deterministic_time=work, max_time_in_seconds=longest)
+    if not answer.is_found:
+        return best
+    floor = max(best.floor, math.ceil(answer.bound - 1e-6))
+    return packing(boxes, tuple(answer.values[offset] for offset in offsets), floor)
 
 
 # ---- capacity -------------------------------------------------------------------------------------------------------

@@ -1,68 +1,169 @@
-"""OR-tools' solver, loaded when it is first needed: importing it takes longer than most problems."""
+"""OR-tools' CP-SAT solver by its interface for C: a model is a message of protocol buffers, and so is its answer.
+
+The interface for Python is slow to start: it imports pandas, which takes twenty times as long as the solver. The
+solver is loaded when it is first needed.
+"""
 
 from __future__ import annotations
 
-import importlib
+import ctypes
 import os
 import sys
-import threading
-from types import ModuleType
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-MODULE = "ortools.sat.python.cp_model"
+from tilewright.errors import CompileError, InternalError
 
+PACKAGE = "ortools.sat.python"
+SOLVE = "SolveCpModelWithParameters"
+"""Its function, in a library that the package's modules are linked with."""
 CLASHING = "tensorflow"
 """A package that shows its C++ libraries to all others, where the solver would take them for its own and crash."""
+LEAST = -(1 << 63)
+"""Of sums that have no lower limit."""
+FEASIBLE, OPTIMAL, UNKNOWN = "FEASIBLE", "OPTIMAL", "UNKNOWN"
 
-TABLES = "pandas"
-"""A package that its module imports for tables of variables, of which we have none: two thirds of its start."""
+Var = int
+"""The number of a variable."""
+Term = tuple[int, Var]
+"""A factor of a variable."""
 
 
-def load() -> Any:
-    """The solver's module."""
-    if CLASHING not in sys.modules or not hasattr(os, "RTLD_DEEPBIND"):
-        return _module()
-    before = sys.getdlopenflags()
-    sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)  # its own libraries first
+@dataclass(frozen=True)
+class Answer:
+    status: str
+    values: Sequence[int]
+    """Of the variables, where it is FEASIBLE or OPTIMAL."""
+    objective: float
+    bound: float
+
+    @property
+    def is_found(self) -> bool:
+        return self.status in (FEASIBLE, OPTIMAL)
+
+
+class Model:
+    """Variables, what holds for them, and the sum that is to be as small as possible."""
+
+    def __init__(self) -> None:
+        from ortools.sat.cp_model_pb2 import CpModelProto
+
+        self.message: Any = CpModelProto()
+        self.variables = 0
+
+    def integer(self, low: int, high: int) -> Var:
+        self.variables += 1
+        self.message.variables.add().domain.extend((low, high))
+        return self.variables - 1
+
+    def boolean(self) -> Var:
+        return self.integer(0, 1)
+
+    def exactly_one(self, variables: Iterable[Var]) -> None:
+        self.message.constraints.add().exactly_one.literals.extend(variables)
+
+    def at_most_one(self, variables: Iterable[Var]) -> None:
+        self.message.constraints.add().at_most_one.literals.extend(variables)
+
+    def equal(self, terms: Iterable[Term], value: int) -> None:
+        self._sum(terms, value, value)
+
+    def at_most(self, terms: Iterable[Term], most: int) -> None:
+        self._sum(terms, LEAST, most)
+
+    def _sum(self, terms: Iterable[Term], low: int, high: int) -> None:
+        self.message.constraints.add().linear.domain.extend((low, high))
+        _put(self.message.constraints[-1].linear, terms)
+
+    def apart(self, spans: Iterable[tuple[int, int]], heights: Iterable[tuple[Var, int]]) -> None:
+        """No two boxes overlap: each has a first place and a length, and a variable for its offset and a height."""
+        x = [self._interval(start, [], size) for start, size in spans]
+        y = [self._interval(0, [(1, offset)], height) for offset, height in heights]
+        overlap = self.message.constraints.add().no_overlap_2d
+        overlap.x_intervals.extend(x)
+        overlap.y_intervals.extend(y)
+
+    def _interval(self, start: int, terms: list[Term], size: int) -> int:
+        interval = self.message.constraints.add().interval
+        for end, offset in ((interval.start, start), (interval.end, start + size)):
+            end.offset = offset
+            _put(end, terms)
+        interval.size.offset = size
+        return len(self.message.constraints) - 1
+
+    def hint(self, variable: Var, value: int) -> None:
+        self.message.solution_hint.vars.append(variable)
+        self.message.solution_hint.values.append(value)
+
+    def minimize(self, terms: Iterable[Term]) -> None:
+        self.message.objective.scaling_factor = 1
+        _put(self.message.objective, terms)
+
+    def solve(self, **parameters: Any) -> Answer:
+        """On one thread; interrupts go to whoever handles them, for the solver would leave no handler behind."""
+        from ortools.sat.cp_model_pb2 import CpSolverResponse, CpSolverStatus
+        from ortools.sat.sat_parameters_pb2 import SatParameters
+
+        asked = SatParameters(num_workers=1, catch_sigint_signal=False, **parameters)
+        made = CpSolverResponse.FromString(_solved(self.message.SerializeToString(), asked.SerializeToString()))
+        status = CpSolverStatus.Name(made.status)
+        return Answer(status, made.solution, made.objective_value, made.best_objective_bound)
+
+
+def _put(into: Any, terms: Iterable[Term]) -> None:
+    """Each variable once, in order."""
+    factors: dict[Var, int] = {}
+    for factor, variable in terms:
+        factors[variable] = factors.get(variable, 0) + factor
+    used = sorted(variable for variable, factor in factors.items() if factor)
+    into.vars.extend(used)
+    into.coeffs.extend(factors[variable] for variable in used)
+
+
+def _solved(model: bytes, parameters: bytes) -> bytes:
+    answer, size = ctypes.c_void_p(), ctypes.c_int()
+    _function()(model, len(model), parameters, len(parameters), ctypes.byref(answer), ctypes.byref(size))
+    if answer.value is None:
+        raise InternalError("the solver", "has answered nothing")
     try:
-        return _module()
+        return ctypes.string_at(answer.value, size.value)
     finally:
-        sys.setdlopenflags(before)
+        _free()(answer)
 
 
-def _module() -> Any:
-    is_safe = threading.active_count() == 1  # nobody else can meet what stands in for the package
-    if MODULE in sys.modules or TABLES in sys.modules or not is_safe:
-        return importlib.import_module(MODULE)
-    return _without_tables() or importlib.import_module(MODULE)
+@cache
+def _function() -> Any:
+    found = getattr(ctypes.CDLL(str(_library()), mode=load_flags()), SOLVE)
+    word, sized = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int)
+    found.argtypes, found.restype = [*sized, *sized, ctypes.POINTER(word), ctypes.POINTER(ctypes.c_int)], None
+    return found
 
 
-def _without_tables() -> Any:
-    """The module, to which the package comes when it is first asked for something; None where it wants it at once."""
-    sys.modules[TABLES] = _OnlyTypes(TABLES)
-    try:
-        module = importlib.import_module(MODULE)
-    except (AttributeError, ImportError):
-        return None
-    finally:
-        del sys.modules[TABLES]
-    for name, value in vars(module).items():
-        if isinstance(value, _OnlyTypes):
-            setattr(module, name, _Later(TABLES))
-            return module
-    return module
+@cache
+def _free() -> Any:
+    """Of the C library that this process has, which the solver allocates with."""
+    found = ctypes.CDLL(None).free
+    found.argtypes, found.restype = [ctypes.c_void_p], None
+    return found
 
 
-class _OnlyTypes(ModuleType):
-    """Stands in for the package where annotations name its types."""
-
-    class Index: ...
-
-    class Series: ...
+def load_flags() -> int:
+    """Its own libraries first, where a package shows others to the whole process."""
+    has_flag = CLASHING in sys.modules and hasattr(os, "RTLD_DEEPBIND")
+    return os.RTLD_NOW | os.RTLD_DEEPBIND if has_flag else os.RTLD_NOW
 
 
-class _Later(ModuleType):
-    """A package that is imported when somebody asks for something of it."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__name__), name)
+def _library() -> Path:
+    """A module of the package that is compiled: what it is linked with is found with it."""
+    package = find_spec(PACKAGE)
+    folders = package.submodule_search_locations if package else None
+    for folder in folders or ():
+        for path in sorted(Path(folder).iterdir()):
+            if path.name.endswith(tuple(EXTENSION_SUFFIXES)):
+                return path
+    raise CompileError("ortools", "has no compiled solver", "install it again: pip install --force-reinstall ortools")

@@ -47,7 +47,7 @@ def _estimates(cycles: dict[Choice, float]) -> tuple[Estimate, ...]:
 def _cycles(mapped: Mapped, choice: Choice) -> float:
     """Of the whole layer, predicted; the core waits for the accelerator."""
     types = mapped.graph.all_types(choice.node)
-    grid = TileGrid(choice.node.op, types, tuple(choice.node.results()))
+    grid = TileGrid.of(choice.node.op, types, tuple(choice.node.results()))
     cores = mapped.target.agents.cores
     found = call_cycles(mapped.target.costs, choice.kernel, choice.node.op, types, work(grid, {}), cores)
     return found.cores + found.submitting + found.engine

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from tilewright.errors import present
 from tilewright.ir.affine import Box, Span
@@ -100,10 +101,7 @@ def dense_strides(shape: Shape) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TileGrid:
-    op: Op
-    types: Mapping[str, TensorType]
-    """Of operands and results, by their names in the operator."""
-    results: tuple[str, ...]
+    geometry: Geometry
     cuts: tuple[Cut, ...] = ()
     """Outermost first; only loops that are cut at all."""
     inside: Mapping[str, Inside] = field(default_factory=dict)
@@ -113,15 +111,30 @@ class TileGrid:
     def tiles(self) -> int:
         return math.prod(cut.count for cut in self.cuts)
 
-    @cached_property
-    def geometry(self) -> Geometry:
-        return _geometry(self.op, tuple(self.types.items()), self.results)
+    @classmethod
+    def of(
+        cls, op: Op, types: Mapping[str, TensorType], results: tuple[str, ...], cuts: tuple[Cut, ...] = (),
+        inside: Mapping[str, Inside] | None = None,
+    ) -> TileGrid:  # fmt: skip
+        """Equal layers, and other kernels for one, share what is known of their tensors."""
+        return cls(_geometry(op, tuple(types.items()), results), cuts, inside or {})
+
+    @property
+    def op(self) -> Op:
+        return self.geometry.op
+
+    @property
+    def types(self) -> Mapping[str, TensorType]:
+        """Of operands and results, by their names in the operator."""
+        return self.geometry.types
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        return self.geometry.results
 
     def in_tiles(self, cuts: tuple[Cut, ...]) -> TileGrid:
-        """The same layer cut in another way; what is known of its tensors is shared."""
-        made = replace(self, cuts=cuts)
-        made.__dict__["geometry"] = self.geometry
-        return made
+        """The same layer cut in another way."""
+        return replace(self, cuts=cuts)
 
     @property
     def shapes(self) -> dict[str, Shape]:
@@ -210,16 +223,20 @@ class TileGrid:
         return True
 
 
+@dataclass(frozen=True)
 class Geometry:
     """How the tensors of a layer are indexed, and the windows of all cuts that were asked for: a tensor's depend only
     on the cuts of its own loops, so that grids have most of them in common."""
 
-    def __init__(self, op: Op, types: Mapping[str, TensorType], results: tuple[str, ...]) -> None:
-        self.op, self.types, self.results = op, types, results
-        self.shapes = {name: kind.shape for name, kind in types.items() if name not in results}
-        self._windows: dict[tuple[str, int, tuple[Cut, ...]], AxisWindow | None] = {}
-        self._types: dict[tuple[str, tuple[LoopSpan, ...]], TensorType] = {}
-        self._ops: dict[tuple[LoopSpan, ...], Op] = {}
+    op: Op
+    types: Mapping[str, TensorType]
+    results: tuple[str, ...]
+    _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Windows, types and operators that were asked for before."""
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        return {name: kind.shape for name, kind in self.types.items() if name not in self.results}
 
     @cached_property
     def extents(self) -> dict[str, int]:
@@ -254,18 +271,20 @@ class Geometry:
         return frozenset(loop for axis in self.index[self.results[0]][-1:] for loop in axis.loops)
 
     def local_op(self, spans: tuple[LoopSpan, ...]) -> Op:
-        if spans not in self._ops:
-            self._ops[spans] = self.op.at(self.shapes, self._box(spans))
-        return self._ops[spans]
+        if spans not in self._known:
+            self._known[spans] = self.op.at(self.shapes, self._box(spans))
+        made: Op = self._known[spans]
+        return made
 
     def local_type(self, name: str, spans: Sequence[LoopSpan]) -> TensorType:
         loops = self.loops[name]
         key = name, tuple(span for span in spans if span[0] in loops)
-        if key not in self._types:
+        if key not in self._known:
             kind = self.types[name]
             shown = window(self._footprint(name, self._box(spans)), kind.shape)
-            self._types[key] = TensorType(kind.dtype, tuple(s.stop - s.start for s in shown))
-        return self._types[key]
+            self._known[key] = TensorType(kind.dtype, tuple(s.stop - s.start for s in shown))
+        made: TensorType = self._known[key]
+        return made
 
     def _footprint(self, name: str, box: Box) -> tuple[Span, ...]:
         if not self.is_affine:
@@ -280,9 +299,9 @@ class Geometry:
         found = []
         for position, loops in enumerate(self.axis_loops[name]):
             key = name, position, tuple(cuts[loop] for loop in loops if loop in cuts)
-            if key not in self._windows:
-                self._windows[key] = self._axis(*key)
-            axis = self._windows[key]
+            if key not in self._known:
+                self._known[key] = self._axis(*key)
+            axis: AxisWindow | None = self._known[key]
             if axis is None:
                 return None
             found.append(axis)
@@ -307,7 +326,6 @@ class Geometry:
 
 @lru_cache(maxsize=256)
 def _geometry(op: Op, types: tuple[tuple[str, TensorType], ...], results: tuple[str, ...]) -> Geometry:
-    """Equal layers, and other kernels for one, have the same."""
     return Geometry(op, dict(types), results)
 
 

@@ -24,7 +24,7 @@ def option(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Til
     (relu,) = graph.nodes
     kernel, grid = (
         map_nodes(graph, find("generic")).choice(relu).kernel,
-        TileGrid(relu.op, graph.all_types(relu), ("Y",)),
+        TileGrid.of(relu.op, graph.all_types(relu), ("Y",)),
     )
     mode = "offload" if engine else "cooperative"
     return TilingOption(

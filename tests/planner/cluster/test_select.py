@@ -144,4 +144,4 @@ def test_the_order_that_sets_are_walked_in_does_not_matter() -> None:
         )
         for order in (names, names[::-1])
     )  # fmt: skip
-    assert str(modelled(forwards).model.proto) == str(modelled(backwards).model.proto)
+    assert modelled(forwards).model.message == modelled(backwards).model.message

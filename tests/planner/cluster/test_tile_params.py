@@ -77,7 +77,7 @@ def depthwise(size: int) -> TileGrid:
         "Y": TensorType("uint8", (1, 5, 8, 33)),
     }  # fmt: skip
     op = Conv((2, 2), (1, 1), (1, 0, 0, 1), 33, channels_last=True, requant=full_range(8, "uint8"))
-    return TileGrid(op, types, ("Y",), (Cut("g", 33, size),))
+    return TileGrid.of(op, types, ("Y",), (Cut("g", 33, size),))
 
 
 @pytest.mark.asks_c

@@ -139,7 +139,7 @@ def test_outputs_that_are_read_are_copied() -> None:
 
 def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:
     kind = TensorType("int16", shape)
-    return TileGrid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
+    return TileGrid.of(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"Y": inside} if inside else {})
 
 
 def test_the_commands_of_a_copy() -> None:

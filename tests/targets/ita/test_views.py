@@ -21,7 +21,7 @@ def copied() -> TileGrid:
     kind = TensorType("int8", (ROWS // 64, COLUMNS // 64, 64, 64))
     _, order = TilesOfRows().bytes_order({"X": (ROWS, COLUMNS)})
     place = Inside(tuple(kind.shape[axis] for axis in order), 0, 0, order)
-    return TileGrid(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"X": place})
+    return TileGrid.of(Identity(copy=True), {"X": kind, "Y": kind}, ("Y",), inside={"X": place})
 
 
 def test_views_are_the_operators_that_they_stand_for() -> None:

@@ -101,7 +101,7 @@ def _rounded(size: int) -> int:
 
 
 def _grid(graph: Graph, node: Node, split: Split) -> TileGrid:
-    return TileGrid(node.op, graph.all_types(node), tuple(node.results()), (split.cut,))
+    return TileGrid.of(node.op, graph.all_types(node), tuple(node.results()), (split.cut,))
 
 
 def _parts(graph: Graph, node: Node, builder: Builder, split: Split | None) -> Mapping[str, str] | None:

@@ -56,7 +56,7 @@ def _shares(mapped: Mapped, node: Node, owners: Owners) -> tuple[Share, ...]:
     kernel, types = mapped.choice(node).kernel, mapped.graph.all_types(node)
     if not _is_worth_it(mapped.graph, node) or not _may_be_split(mapped, node, kernel):
         return ()
-    grid = TileGrid(node.op, types, tuple(node.results()))
+    grid = TileGrid.of(node.op, types, tuple(node.results()))
     candidates = [tuple(_cut(grid.in_tiles((cut,)))) for cut in _cuts(kernel, grid, mapped.target.agents.threads)]
     fitting = [shares for shares in candidates if shares and _fits(kernel, node, shares, owners)]
     # The loops come outermost first: of equally even ones, the outermost.

@@ -37,7 +37,7 @@ def _of_call(schedule: Schedule, call: Call) -> int:
     target, results = schedule.target, tuple(call.node.results())
     if not call.parts:
         return _of_layer(target, schedule.graph, call.node, call.kernel)
-    grids = [TileGrid(part.share.op, part.share.types, results) for part in call.parts]
+    grids = [TileGrid.of(part.share.op, part.share.types, results) for part in call.parts]
     return max(_of_grid(target, grid, call.kernel) for grid in grids)
 
 
@@ -48,7 +48,7 @@ def mapped_cycles(mapped: Mapped) -> int:
 
 
 def _of_layer(target: Target, graph: Graph, node: Node, kernel: Kernel) -> int:
-    return _of_grid(target, TileGrid(node.op, graph.all_types(node), tuple(node.results())), kernel)
+    return _of_grid(target, TileGrid.of(node.op, graph.all_types(node), tuple(node.results())), kernel)
 
 
 def _of_grid(target: Target, grid: TileGrid, kernel: Kernel) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
@@ -181,25 +181,22 @@ class _Renaming:
     def __init__(self, old: Layer, new: Layer) -> None:
         self.node, self.owners = new.node, new.owners
         self.tensors = {**new.node.operands(), **new.node.results()}
-        self.same_op = old.node.op == new.node.op
+        self.same_op, self.geometry = old.node.op == new.node.op, new.whole.geometry
+        self.operands: dict[int, Operand] = {}
         self.owner_of = dict(zip(old.owners.values(), new.owners.values(), strict=True))
 
     def __call__(self, option: TilingOption) -> TilingOption:
-        operands = tuple(_changed(operand, tensor=self.tensors[operand.name]) for operand in option.operands)
+        operands = tuple(map(self._operand, option.operands))
         l1, l3 = (frozenset(self.owner_of[name] for name in names) for names in (option.l1, option.l3))
-        grid = option.grid if self.same_op else replace(option.grid, op=self.node.op)
-        return _changed(option, node=self.node, grid=grid, operands=operands, l1=l1, l3=l3, owners=self.owners)
+        grid = option.grid if self.same_op else replace(option.grid, geometry=self.geometry)
+        return replace(option, node=self.node, grid=grid, operands=operands, l1=l1, l3=l3, owners=self.owners)
 
-
-Frozen = TypeVar("Frozen", TilingOption, Operand)
-
-
-def _changed(value: Frozen, **fields: object) -> Frozen:
-    """As dataclasses.replace, but several times faster, which thousands of options need; what the value has worked out
-    of itself, its bytes, stays with it: no name changes it."""
-    made = object.__new__(type(value))
-    made.__dict__.update(value.__dict__, **fields)
-    return made
+    def _operand(self, operand: Operand) -> Operand:
+        """Options have many of their operands in common, and keep them while they are renamed."""
+        found = self.operands.get(id(operand))
+        if found is None:
+            self.operands[id(operand)] = found = replace(operand, tensor=self.tensors[operand.name])
+        return found
 
 
 # ---- options and prefetch distances ---------------------------------------------------------------------------------

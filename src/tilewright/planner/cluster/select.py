@@ -9,13 +9,13 @@ afterwards: where they do not fit, the model is solved again with a smaller capa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 from tilewright.errors import present
 from tilewright.memory import cp_sat
+from tilewright.memory.cp_sat import Term, Var
 
 UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""
@@ -113,26 +113,25 @@ class Solution:
 class Model:
     """A problem as the solver takes it, with the variables that say what is chosen."""
 
-    model: Any
-    taken: Sequence[Sequence[Any]]
+    model: cp_sat.Model
+    taken: Sequence[Sequence[Var]]
     """For each layer and option, whether it is taken."""
-    l1: Mapping[str, Any]
+    l1: Mapping[str, Var]
     elsewhere: _Elsewhere | None
 
 
 def modelled(problem: Problem) -> Model:
     """Sets come in order, so that a problem always has the same model, and with it the same answer."""
-    cp_model = cp_sat.load()
-    model = cp_model.CpModel()
-    taken = [[model.new_bool_var("") for _ in alternatives] for alternatives in problem.layers]
-    l1 = {tensor.name: model.new_bool_var("") for tensor in problem.tensors}
+    model = cp_sat.Model()
+    taken = [[model.boolean() for _ in alternatives] for alternatives in problem.layers]
+    l1 = {tensor.name: model.boolean() for tensor in problem.tensors}
     for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
-        model.add_exactly_one(chosen)
+        model.exactly_one(chosen)
         for name in sorted(movable):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
-            model.add(cp_model.LinearExpr.sum(with_it) == l1[name])
+            model.equal([*ones(with_it), (-1, l1[name])], 0)
     for step in range(len(problem.layers)):
-        model.add(_total(_used(problem, taken, l1, step)) <= problem.capacity // UNIT)
+        model.at_most(_used(problem, taken, l1, step), problem.capacity // UNIT)
     elsewhere = _elsewhere(model, problem, taken, l1) if problem.pressure else None
     pairs = _pairs(problem, taken)
     for sizes, budget in (
@@ -141,46 +140,34 @@ def modelled(problem: Problem) -> Model:
     ):
         if any(sizes):
             needed = [(-(-size // UNIT), var) for size, (_, var) in zip(sizes, pairs, strict=True)]
-            model.add(_total(needed) <= budget // UNIT)
-    moving = elsewhere.cost(problem) if elsewhere else 0
-    model.minimize(_total([(alternative.cycles, var) for alternative, var in pairs]) + moving)
+            model.at_most(needed, budget // UNIT)
+    moving = elsewhere.cost(problem) if elsewhere else []
+    model.minimize([*((alternative.cycles, var) for alternative, var in pairs), *moving])
     return Model(model, taken, l1, elsewhere)
 
 
 def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     """The options with the fewest predicted cycles, or None where none fit. The limit is work, not time."""
-    cp_model, made = cp_sat.load(), modelled(problem)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    # It would put its own handler in place of ours, and leave none.
-    solver.parameters.catch_sigint_signal = False
-    solver.parameters.max_deterministic_time = time_limit
-    solver.parameters.linearization_level = 2
-    # Together they take longer than all the rest, and find nothing in models of this kind.
-    solver.parameters.cp_model_probing_level = 0
-    solver.parameters.symmetry_level = 0
-    status = solver.solve(made.model)
-    if status == cp_model.UNKNOWN:
+    made = modelled(problem)
+    # Probing and symmetries take longer than all the rest, and find nothing in models of this kind.
+    solve = partial(made.model.solve, linearization_level=2, cp_model_probing_level=0, symmetry_level=0)
+    answer = solve(max_deterministic_time=time_limit)
+    if answer.status == cp_sat.UNKNOWN:
         # Too little work for any choice does not mean that none fits.
-        solver.parameters.max_deterministic_time = math.inf
-        solver.parameters.stop_after_first_solution = True
-        status = solver.solve(made.model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        answer = solve(max_deterministic_time=math.inf, stop_after_first_solution=True)
+    if not answer.is_found:
         return None
-    picked = tuple(next(i for i, var in enumerate(chosen) if solver.value(var)) for chosen in made.taken)
-    stays = frozenset(name for name, var in made.l1.items() if solver.value(var))
-    spilled = made.elsewhere.taken(solver) if made.elsewhere else Spilled()
-    return Solution(picked, stays, round(solver.objective_value), round(solver.best_objective_bound), spilled)
+    picked = tuple(next(i for i, var in enumerate(chosen) if answer.values[var]) for chosen in made.taken)
+    stays = frozenset(name for name, var in made.l1.items() if answer.values[var])
+    spilled = made.elsewhere.taken(answer.values) if made.elsewhere else Spilled()
+    return Solution(picked, stays, round(answer.objective), round(answer.bound), spilled)
 
 
-def _total(terms: Sequence[tuple[int, Any]]) -> Any:
-    """The sum of variables, each times its number."""
-    from ortools.sat.python import cp_model
-
-    return cp_model.LinearExpr.weighted_sum([var for _, var in terms], [number for number, _ in terms])
+def ones(variables: Iterable[Var]) -> list[Term]:
+    return [(1, variable) for variable in variables]
 
 
-def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any], step: int) -> list[tuple[int, Any]]:
+def _used(problem: Problem, taken: Sequence[Sequence[Var]], l1: Mapping[str, Var], step: int) -> list[Term]:
     """Units of L1 that each variable means during a step."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
     for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
@@ -190,7 +177,7 @@ def _used(problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any
     return [(-(-size // UNIT), var) for size, var in own if size]
 
 
-def _pairs(problem: Problem, taken: Sequence[Sequence[Any]]) -> list[tuple[Alternative, Any]]:
+def _pairs(problem: Problem, taken: Sequence[Sequence[Var]]) -> list[tuple[Alternative, Var]]:
     rows = zip(problem.layers, taken, strict=True)
     return [
         (alternative, var)
@@ -210,41 +197,44 @@ preferred."""
 class _Elsewhere:
     """Variables that say which tensors live in each memory beside L2, and which behind it."""
 
-    beside: Mapping[str, Mapping[str, Any]]
-    behind: Mapping[str, Any]
+    beside: Mapping[str, Mapping[str, Var]]
+    behind: Mapping[str, Var]
 
-    def cost(self, problem: Problem) -> Any:
+    def cost(self, problem: Problem) -> list[Term]:
         found = self.beside.values()
-        return sum(-(-tensor.bytes // BESIDE_COST) * var[tensor.name] for var in found for tensor in problem.tensors)
+        return [(-(-tensor.bytes // BESIDE_COST), var[tensor.name]) for var in found for tensor in problem.tensors]
 
-    def taken(self, solver: Any) -> Spilled:
-        moved = {n: memory for memory, group in self.beside.items() for n, var in group.items() if solver.value(var)}
-        return Spilled(moved, frozenset(n for n, var in self.behind.items() if solver.value(var)))
+    def taken(self, values: Sequence[int]) -> Spilled:
+        moved = {n: memory for memory, group in self.beside.items() for n, var in group.items() if values[var]}
+        return Spilled(moved, frozenset(n for n, var in self.behind.items() if values[var]))
 
 
-def _elsewhere(model: Any, problem: Problem, taken: Sequence[Sequence[Any]], l1: Mapping[str, Any]) -> _Elsewhere:
+def _elsewhere(
+    model: cp_sat.Model, problem: Problem, taken: Sequence[Sequence[Var]], l1: Mapping[str, Var]
+) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
     pressure = present(problem.pressure, "plan", "tensors are spilled though there is no L2 pressure")
-    *others, behind = ({t.name: model.new_bool_var("") for t in problem.tensors} for _ in (*pressure.beside, "behind"))
+    *others, behind = ({t.name: model.boolean() for t in problem.tensors} for _ in (*pressure.beside, "behind"))
     beside = dict(zip(pressure.beside, others, strict=True))
     for tensor in problem.tensors:
-        model.add_at_most_one(l1[tensor.name], *(group[tensor.name] for group in others), behind[tensor.name])
+        model.at_most_one([l1[tensor.name], *(group[tensor.name] for group in others), behind[tensor.name]])
     spillable = frozenset().union(*pressure.spillable)
     movable = frozenset().union(*problem.movable)
-    model.add(sum(var for name, var in behind.items() if name not in spillable) == 0)
-    model.add(sum(var for name, var in l1.items() if name not in movable) == 0)
+    model.equal(ones(var for name, var in behind.items() if name not in spillable), 0)
+    model.equal(ones(var for name, var in l1.items() if name not in movable), 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in sorted(names):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
-            model.add(sum(with_it) == behind[name])
+            model.equal([*ones(with_it), (-1, behind[name])], 0)
     for step, budget in enumerate(pressure.budgets):
         live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]
         staging_bytes = [
             (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
         ]
-        l2 = sum(size * (1 - l1[name] - sum(one[name] for one in others) - behind[name]) for name, size in live)
-        model.add(l2 + sum(size * var for size, var in staging_bytes if size) <= budget // UNIT)
+        # What is alive lies in L2, but for what lies elsewhere.
+        away = [(-size, group[name]) for group in (l1, *others, behind) for name, size in live]
+        model.at_most([*away, *staging_bytes], budget // UNIT - sum(size for _, size in live))
         for memory, group in beside.items():
-            model.add(sum(size * group[name] for name, size in live) <= pressure.beside[memory] // UNIT)
-        model.add(sum(size * behind[name] for name, size in live) <= pressure.behind // UNIT)
+            model.at_most([(size, group[name]) for name, size in live], pressure.beside[memory] // UNIT)
+        model.at_most([(size, behind[name]) for name, size in live], pressure.behind // UNIT)
     return _Elsewhere(beside, behind)

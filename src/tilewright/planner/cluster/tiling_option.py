@@ -173,7 +173,7 @@ class Layer:
     @cached_property
     def whole(self) -> TileGrid:
         """Not cut."""
-        return TileGrid(self.node.op, self.types, self.results, inside=self.inside)
+        return TileGrid.of(self.node.op, self.types, self.results, inside=self.inside)
 
     @cached_property
     def results(self) -> tuple[str, ...]:
