@@ -18,6 +18,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.target.kernel import CycleEstimate, Kernel
+from tilewright.target.structs.common import requant_fields
 from tilewright.tiling.windows import window
 
 LARGE = 2**30
@@ -190,5 +191,5 @@ def _totals(op: Op, types: Types) -> Params:
         "outer": outer, "channels": channels, "inner": inner,
         "products": _products(op, types), "mul_step": int(types["mul"].elements > 1),
         "add_step": int("add" in types and types["add"].elements > 1),
-        "requant": _requant(op).params(types["mul"].elements),
+        "requant": requant_fields(_requant(op), types["mul"].elements),
     }  # fmt: skip

@@ -47,13 +47,6 @@ class Requant:
         value = shift_right(wide, self.shift, self.rounding) + self.zero_point
         return np.clip(value, self.low, self.high).astype(self.dtype)
 
-    def params(self, channels: int) -> dict[str, int]:
-        """The fields of tw_requant in C; `channels` is how many values `mul` has."""
-        return {
-            "shift": self.shift, "rounding": self.rounding.number, "zero_point": self.zero_point,
-            "low": self.low, "high": self.high, "channels": channels,
-        }  # fmt: skip
-
     def __str__(self) -> str:
         if self.has_exponents:
             return f"{self.dtype}[{self.low},{self.high}] {self.rounding} + {self.zero_point}"

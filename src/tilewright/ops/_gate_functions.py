@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.types import Array
 
 Function = Callable[[Array, float, float], Array]
@@ -45,9 +44,6 @@ class GateFunction:
 
     def __call__(self, x: Array) -> Array:
         return FUNCTIONS[self.name](x, self.alpha, self.beta)
-
-    def params(self) -> Params:
-        return {"kind": list(FUNCTIONS).index(self.name), "alpha": self.alpha, "beta": self.beta}
 
     def __repr__(self) -> str:
         given = [value for value, known in ((self.alpha, ALPHAS), (self.beta, BETAS)) if self.name in known]

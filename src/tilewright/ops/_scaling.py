@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
 
@@ -21,9 +20,6 @@ class Scaling:
 
     def __call__(self, X: Array) -> Array:
         return self.requant(X, np.asarray(self.mul), np.asarray(self.add))
-
-    def params(self) -> Params:
-        return {"mul": self.mul, "add": self.add, "requant": self.requant.params(1)}
 
     def __str__(self) -> str:
         return f"(x * {self.mul} + {self.add}) to {self.requant}"

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.op import Params
 from tilewright.ir.requant import NO_CHANGE, Requant
 from tilewright.ir.rounding import SCALED, Rounding
 from tilewright.ir.tflite_rounding import scaled
@@ -24,9 +23,6 @@ class Summand:
     zero: int
     mul: int
     exponent: int
-
-    def params(self) -> Params:
-        return {"zero": self.zero, "mul": self.mul, "exponent": self.exponent}
 
 
 UNCHANGED = Summand(0, 1 << 30, 1)

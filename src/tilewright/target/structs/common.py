@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 
 from tilewright.ir.op import Op, Params
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Shape
 from tilewright.ops._activation import CLAMP, CURVE, CURVES, HARD_SIGMOID, HARD_SWISH, LEAKY
 from tilewright.ops._filters import Filters
 from tilewright.ops._linear import Requantised
 from tilewright.ops._loops import broadcast_strides, merge_loops
+from tilewright.ops._scaling import Scaling
 from tilewright.ops._windows import Windowed, pair
 from tilewright.ops.clip import Clip
 from tilewright.ops.hardsigmoid import HardSigmoid
@@ -51,7 +53,20 @@ def requant_params(op: Requantised, values: int) -> Params:
     """The fields that every kernel with a requantisation has; `values` is how many `mul` holds."""
     if op.requant is None:
         return {"requantised": 0}
-    return {"requantised": 1, "requant": op.requant.params(values)}
+    return {"requantised": 1, "requant": requant_fields(op.requant, values)}
+
+
+def requant_fields(requant: Requant, values: int = 1) -> Params:
+    """Those of tw_requant; `values` is how many `mul` holds."""
+    return {
+        "shift": requant.shift, "rounding": requant.rounding.number, "zero_point": requant.zero_point,
+        "low": requant.low, "high": requant.high, "channels": values,
+    }  # fmt: skip
+
+
+def scaling_fields(scaling: Scaling) -> Params:
+    """Those of tw_scaling."""
+    return {"mul": scaling.mul, "add": scaling.add, "requant": requant_fields(scaling.requant)}
 
 
 def window_params(op: Windowed, x: Shape, y: Shape, taps: Shape) -> Params:

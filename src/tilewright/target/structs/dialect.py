@@ -20,6 +20,7 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.target.params import Types, params_for
+from tilewright.target.structs.common import requant_fields, scaling_fields
 from tilewright.target.structs.elementwise import elementwise_params, unary_params
 
 
@@ -31,7 +32,7 @@ def integer_rows_params(op: IntegerRows, types: Types) -> Params:
 
 @params_for(IntegerSoftmax)
 def integer_softmax_params(op: IntegerSoftmax, types: Types) -> Params:
-    out: Params = {"requantised": int(op.out is not None), **({"out": op.out.params()} if op.out else {})}
+    out: Params = {"requantised": int(op.out is not None), **({"out": scaling_fields(op.out)} if op.out else {})}
     return integer_rows_params(op, types) | {"top": op.top} | out
 
 
@@ -89,7 +90,11 @@ def quant_params(op: Quant, types: Types) -> Params:
 
 @params_for(RequantizedAdd)
 def requantized_add_params(op: RequantizedAdd, types: Types) -> Params:
-    scalings: Params = {"first": op.first.params(), "second": op.second.params(), "out": op.out.params()}
+    scalings: Params = {
+        "first": scaling_fields(op.first),
+        "second": scaling_fields(op.second),
+        "out": scaling_fields(op.out),
+    }
     return {"loops": elementwise_params(op, types)} | scalings
 
 
@@ -97,9 +102,9 @@ def requantized_add_params(op: RequantizedAdd, types: Types) -> Params:
 def requant_shift_params(op: RequantShift, types: Types) -> Params:
     shape, axis = types["X"].shape, op.axis
     if axis < 0:
-        return {"outer": 1, "inner": prod(shape), "requant": op.requant.params(1)}
+        return {"outer": 1, "inner": prod(shape), "requant": requant_fields(op.requant)}
     outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
-    return {"outer": outer, "inner": inner, "requant": op.requant.params(shape[axis])}
+    return {"outer": outer, "inner": inner, "requant": requant_fields(op.requant, shape[axis])}
 
 
 @params_for(TrueIntegerDiv)

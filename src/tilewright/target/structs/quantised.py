@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 from tilewright.ir.op import Params
 from tilewright.ir.types import BYTES, limits
@@ -28,7 +29,7 @@ from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
 from tilewright.target.params import Types, params_for
-from tilewright.target.structs.common import broadcast_params
+from tilewright.target.structs.common import broadcast_params, requant_fields, scaling_fields
 from tilewright.target.structs.linear import pool_params
 from tilewright.target.structs.movement import interpolation_params
 from tilewright.target.structs.reductions import reduction_params
@@ -48,7 +49,7 @@ def fused_attention_params(op: FusedAttention, types: Types) -> Params:
 def qlinear_add_params(op: QLinearAdd, types: Types) -> Params:
     return {
         "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-        "requant": {**op.requant.params(1)},
+        "requant": requant_fields(op.requant),
         "mul_a": op.mul_a, "mul_b": op.mul_b, "offset": op.offset,
     }  # fmt: skip
 
@@ -57,29 +58,29 @@ def qlinear_add_params(op: QLinearAdd, types: Types) -> Params:
 def qlinear_attention_params(op: QLinearAttention, types: Types) -> Params:
     return {
         "rows": op.geometry(types), "q_zero": op.q_zero, "k_zero": op.k_zero, "v_zero": op.v_zero,
-        "score": op.score.params(), "bits": op.softmax.bits,
+        "score": scaling_fields(op.score), "bits": op.softmax.bits,
         "coarse": types["table"].elements - (1 << op.softmax.bits), "numerator": op.softmax.numerator,
-        "share": op.softmax.requant.params(1), "mix": op.mix.params(),
+        "share": requant_fields(op.softmax.requant), "mix": scaling_fields(op.mix),
     }  # fmt: skip
 
 
 @params_for(QLinearAveragePool)
 def qlinear_average_pool_params(op: QLinearAveragePool, types: Types) -> Params:
-    rounding: Params = {"x_zero": op.x_zero, "mul": op.mul, "requant": op.requant.params(1)}
+    rounding: Params = {"x_zero": op.x_zero, "mul": op.mul, "requant": requant_fields(op.requant)}
     return pool_params(op, types) | rounding
 
 
 @params_for(QLinearFunction)
 def qlinear_function_params(op: QLinearFunction, types: Types) -> Params:
     bits = fraction_bits(types["table"].shape)
-    return {"count": types["X"].elements, "bits": bits, "requant": op.requant.params(1)}
+    return {"count": types["X"].elements, "bits": bits, "requant": requant_fields(op.requant)}
 
 
 @params_for(QLinearGather)
 def qlinear_gather_params(op: QLinearGather, types: Types) -> Params:
     length, inner = types["X"].shape
     count = math.prod(types["indices"].shape)
-    return {"length": length, "inner": inner, "count": count, "requant": op.requant.params(1)}
+    return {"length": length, "inner": inner, "count": count, "requant": requant_fields(op.requant)}
 
 
 @params_for(QLinearMaskedSoftmax)
@@ -88,7 +89,7 @@ def qlinear_masked_softmax_params(op: QLinearMaskedSoftmax, types: Types) -> Par
     return {
         "rows": rows_beside(shape, types["mask"].shape), "length": shape[-1], "bits": op.bits,
         "coarse": types["table"].elements - (1 << op.bits), "numerator": op.numerator,
-        "requant": op.requant.params(1),
+        "requant": requant_fields(op.requant),
     }  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def qlinear_masked_softmax_params(op: QLinearMaskedSoftmax, types: Types) -> Par
 def qlinear_mul_params(op: QLinearMul, types: Types) -> Params:
     return {
         "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-        "requant": {**op.requant.params(1)},
+        "requant": requant_fields(op.requant),
         "a_zero": op.a_zero, "b_zero": op.b_zero, "mul": op.mul, "add": op.add,
     }  # fmt: skip
 
@@ -104,12 +105,12 @@ def qlinear_mul_params(op: QLinearMul, types: Types) -> Params:
 @params_for(QLinearReduceMean)
 def qlinear_reduce_mean_params(op: QLinearReduceMean, types: Types) -> Params:
     loops = reduction_params(op, types) | {"count": op.count({"X": types["X"].shape})}
-    return {"loops": loops, "x_zero": op.x_zero, "mul": op.mul, "requant": op.requant.params(1)}
+    return {"loops": loops, "x_zero": op.x_zero, "mul": op.mul, "requant": requant_fields(op.requant)}
 
 
 @params_for(QLinearResize)
 def qlinear_resize_params(op: QLinearResize, types: Types) -> Params:
-    return interpolation_params(op, types) | {"x_zero": op.x_zero, "requant": op.requant.params(1)}
+    return interpolation_params(op, types) | {"x_zero": op.x_zero, "requant": requant_fields(op.requant)}
 
 
 @params_for(QLinearRotate)
@@ -118,7 +119,7 @@ def qlinear_rotate_params(op: QLinearRotate, types: Types) -> Params:
     return {
         "rows": rows_beside(shape, types["cosine"].shape), "length": shape[-1],
         "interleaved": int(op.interleaved), "x_zero": op.x_zero, "mul": op.mul,
-        "requant": op.requant.params(1),
+        "requant": requant_fields(op.requant),
     }  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def qlinear_row_norm_params(op: QLinearRowNorm, types: Types) -> Params:
         "rows": math.prod(shape[: op.axis]), "length": math.prod(shape[op.axis :]),
         "groups": math.prod(shape[first : op.axis]), "repeat": math.prod(shape[end:]),
         "centred": int(op.centred), "x_zero": op.x_zero, "fraction": op.fraction, "lift": op.lift,
-        "epsilon": op.epsilon, "requant": op.requant.params(1),
+        "epsilon": op.epsilon, "requant": requant_fields(op.requant),
     }  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def qlinear_softmax_params(op: QLinearSoftmax, types: Types) -> Params:
     return {
         "outer": math.prod(shape[: op.axis]), "count": shape[op.axis],
         "inner": math.prod(shape[op.axis + 1 :]), "numerator": op.numerator,
-        "requant": op.requant.params(1),
+        "requant": requant_fields(op.requant),
     }  # fmt: skip
 
 
@@ -153,8 +154,8 @@ def quantize_linear_params(op: QuantizeLinear, types: Types) -> Params:
 def tflite_add_params(op: TfliteAdd, types: Types) -> Params:
     return {
         "loops": broadcast_params(types["Y"].shape, {name: types[name].shape for name in "AB"}),
-        "requant": {**op.requant.params(1)}, "left": op.left, "first": op.first.params(),
-        "second": op.second.params(), "mul": op.mul, "exponent": op.exponent,
+        "requant": requant_fields(op.requant), "left": op.left, "first": asdict(op.first),
+        "second": asdict(op.second), "mul": op.mul, "exponent": op.exponent,
     }  # fmt: skip
 
 

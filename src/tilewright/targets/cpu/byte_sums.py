@@ -18,6 +18,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes.collapse_tflite_add import Reach, same_sum
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.structs.common import requant_fields
 from tilewright.target.target import Offer
 from tilewright.targets.generic.quantised import BYTE
 
@@ -49,7 +50,7 @@ class ByteSum(QLinearAdd):
         found: Params = {}
         for name, value in (("a", self.mul_a), ("b", self.mul_b), ("offset", self.offset)):
             found |= {f"high_{name}": value >> LOW_BITS, f"low_{name}": value & ((1 << LOW_BITS) - 1)}
-        return {**found, "requant": replace(self.requant, shift=self.requant.shift - LOW_BITS).params(1)}
+        return {**found, "requant": requant_fields(replace(self.requant, shift=self.requant.shift - LOW_BITS))}
 
 
 def offer(graph: Graph, node: Node) -> Offer | None:

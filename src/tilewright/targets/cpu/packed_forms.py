@@ -23,6 +23,7 @@ from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import MADE, FoldedConv, FoldedProduct
 from tilewright.ops.matmul import MatMul
 from tilewright.target.params import params_of
+from tilewright.target.structs.common import requant_fields
 
 FOUR = 4
 """Bytes that one instruction multiplies and sums."""
@@ -121,7 +122,7 @@ class Then:
         return np.asarray(np.clip(value, self.requant.low, self.requant.high), self.requant.dtype)
 
     def params(self) -> Params:
-        return {"requant": self.requant.params(1), "factor": self.factor}
+        return {"requant": requant_fields(self.requant), "factor": self.factor}
 
 
 @dataclass(frozen=True)

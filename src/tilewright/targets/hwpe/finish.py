@@ -22,6 +22,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
+from tilewright.target.structs.common import requant_fields
 
 COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES = range(8)
 """As in neureka_finished.h."""
@@ -197,7 +198,7 @@ def _saturates(requant: Requant, factor: Array, summand: Array, bound: int) -> b
 
 def finish_params(finish: Finish | None, has_totals: bool) -> Params:
     if finish is None:
-        no_change = Requant(0, "int8", 0, 0).params(0)
+        no_change = requant_fields(Requant(0, "int8", 0, 0), 0)
         rest: Params = {"shift": 0, "summand": 0, "bound": 0, "low": 0, "top": 0, "requant": no_change}
         return {"mode": PLAIN if has_totals else COPY, **rest}
     requant = finish.requant
@@ -205,5 +206,5 @@ def finish_params(finish: Finish | None, has_totals: bool) -> Params:
     top = min(requant.high - requant.low, INT32[1])
     return {
         "mode": finish.mode, "shift": finish.shift, "summand": finish.summand, "bound": finish.bound,
-        "low": requant.low, "top": top, "requant": dict(requant.params(0)),
+        "low": requant.low, "top": top, "requant": requant_fields(requant, 0),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the kernels of XpulpV2 need, as C says it."""
+"""What the kernels of XpulpV2 need and do, as C says it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from tilewright.target.in_c import HeadersInC, InC
 from tilewright.targets.generic.sizes import KERNELS
 
 _FOLDER = Path(__file__).parent
-_in_c = HeadersInC(_FOLDER / "kernels", _FOLDER.parent / "cluster" / "kernels", KERNELS)
-
-
-def in_c(name: str) -> InC:
-    """A function of the parameters alone."""
-    return _in_c(name)
+in_c = HeadersInC(_FOLDER / "kernels", _FOLDER.parent / "cluster" / "kernels", KERNELS)
 
 
 def by_cores(name: str, cores: int) -> InC:
     """A function of the parameters and the number of cores, each of which has working memory of its own."""
-    return _in_c(name, cores)
+    return in_c(name, cores)
