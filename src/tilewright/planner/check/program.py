@@ -94,6 +94,8 @@ def _check_driver(event: Event, by: str | None, where: str) -> None:
         return
     if event.by != by:
         raise InternalError(where, f"starts or awaits transfers ({event.by}), which are its own as {by}")
+    if bool(event.tag) == (by == COPY) or (by == COPY and isinstance(event, Wait)):
+        raise InternalError(where, f"has {event.tag!r} to wait for, by {by}: copies have nothing, all others a name")
     if isinstance(event, Group) and (not event.moves or {m.what for m in event.moves} - {LOAD, RENEW, STORE}):
         raise InternalError(where, f"starts {event.moves}")
     if isinstance(event, Group) and event.by != OWN and len(event.moves) > 1:

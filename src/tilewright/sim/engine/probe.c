@@ -53,6 +53,7 @@ void probe_pass(sim *s, const core *c, u32 pc, u64 now, u64 instructions) {
     }
     probe_event *e = new_event(p);
     *e = (probe_event){.cycle = now, .instructions = instructions, .core = c->id, .address = pc, .meter = NO_METER};
+    memcpy(e->argument, c->x + FIRST_ARGUMENT, sizeof e->argument);
     if (p->is_metered[find(p, pc)]) e->meter = new_meter(s, now);
     core_stalls(c, now, instructions, e->stall);
 }

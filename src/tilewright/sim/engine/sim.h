@@ -134,11 +134,12 @@ typedef struct {
 } activity;
 
 /* Places in the code whose passing is noted, and what was noted; lies outside of the arena. */
-enum { NO_METER = ~0 };
+enum { NO_METER = ~0, FIRST_ARGUMENT = 10, ARGUMENTS = 8 };
 typedef struct {
     u64 cycle, instructions, stall[STALL_CAUSES];
     u32 core, address;
     u32 meter, pad;      /* which activity belongs to it, or NO_METER */
+    u32 argument[ARGUMENTS]; /* a0 to a7 */
 } probe_event;
 typedef struct { u64 start, end; u32 core, is_in, bytes, counter; } dma_transfer; /* from the command to the last byte */
 typedef struct { u64 start, end, device; } engine_job; /* device: its place in the platform's list */

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from tilewright.errors import CompileError
 from tilewright.sim.activity import STALL_CAUSES, Activity, activity_of
 
-EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QIIII")
+ARGUMENTS = 8
+EVENT = struct.Struct(f"=QQ{len(STALL_CAUSES)}QIIII{ARGUMENTS}I")
 """probe_event in engine/sim.h."""
 NO_METER = 0xFFFF_FFFF
 
@@ -57,6 +58,8 @@ class Probe:
     """Cycles by cause since the core was started: the difference of two events is what a region waited for."""
     activity: Activity | None = None
     """What the whole platform had done by then, if asked for."""
+    arguments: tuple[int, ...] = ()
+    """a0 to a7: what a function is called with, or has returned."""
 
 
 def core_flags(cores: Set[int], count: int) -> bytes:
@@ -74,9 +77,10 @@ def noted(library: ctypes.CDLL, simulator: int, memories: Iterable[str]) -> list
     return [
         Probe(
             cycle, core, address, instructions, dict(zip(STALL_CAUSES, stalls, strict=True)),
-            None if meter == NO_METER else meters[meter],
+            None if meter == NO_METER else meters[meter], tuple(rest[-ARGUMENTS:]),
         )
-        for cycle, instructions, *stalls, core, address, meter, _ in EVENT.iter_unpack(data)
+        for cycle, instructions, *rest in EVENT.iter_unpack(data)
+        for *stalls, core, address, meter, _ in [rest[:-ARGUMENTS]]
     ]  # fmt: skip
 
 
