@@ -44,7 +44,7 @@ def figures(model: Path, target: str, folders: tuple[str, ...], gcc: bool) -> Fi
     check = program.check()
     if check.first_difference is not None:
         raise SystemExit(f"{model.stem} on {target} differs: {check.first_difference}")
-    calls = program.compiled.schedule.calls
+    calls = program.compiled.schedule.layers
     own = sum(call.engine == ADAPTER.name for call in calls)
     memory, done = check.memory, check.result.soc
     cycles, code = by_gcc(program) if gcc else (check.result.cycles or 0, done.code_bytes if done else 0)

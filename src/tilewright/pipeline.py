@@ -40,7 +40,7 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.order import interleaved
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.planners import planner_of
+from tilewright.planner.planners import Placed, planner_of
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.processors import check_processor
@@ -174,15 +174,12 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Mapped):
         found = result.choices.items()
         return result.graph, {key: f"{choice.engine.name}.{choice.kernel.stem}" for key, choice in found}
-    if isinstance(result, Allocation):
-        graph = result.mapped.graph
-        return graph, {node.key: str(result.places[node.key]) for node in graph.nodes}
-    if isinstance(result, Plan):
+    if isinstance(result, Placed):
         graph = result.mapped.graph
         return graph, {node.key: str(result.homes[node.key]) for node in graph.nodes}
     if isinstance(result, Schedule):
-        kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.calls}
-        return result.graph, {key: f"{kernel} -> {result.places[key]}" for key, kernel in kernels.items()}
+        kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}" for call in result.layers}
+        return result.graph, {key: f"{kernel} -> {result.homes[key]}" for key, kernel in kernels.items()}
     return instance(result, Graph), {}
 
 

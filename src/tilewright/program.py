@@ -77,7 +77,7 @@ class Program:
 
     def __repr__(self) -> str:
         schedule = self.compiled.schedule
-        return f"<Program '{self.name or self.graph.name}' for {schedule.target.name}: {len(schedule.calls)} layers>"
+        return f"<Program '{self.name or self.graph.name}' for {schedule.target.name}: {len(schedule.layers)} layers>"
 
     @property
     def graph(self) -> Graph:

@@ -96,7 +96,7 @@ def test_swapped_operands(op: QLinearAdd | QLinearMul | TfliteAdd) -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_a_residual_block(target: str, first: bool) -> None:
     made = program(residual(first), target, RESIDUAL)
-    found = [call for call in made.compiled.schedule.calls if call.engine == "residual"]
+    found = [call for call in made.compiled.schedule.layers if call.engine == "residual"]
     assert [call.node.name for call in found] == ["conv1", "conv2 + sum", "conv3"]
     assert isinstance(found[1].node.op, Chained)
     assert found[1].kernel.stem == "residual_conv_add"
@@ -116,7 +116,7 @@ def test_it_stays_apart_where_that_is_faster(tmp_path: Path) -> None:
         ("    **SAME,\n)  # fmt: skip\nCONV_ALONE", '    **SAME, cycles="1e9",\n)  # fmt: skip\nCONV_ALONE'),
     )  # fmt: skip
     made = program(residual(True), "rv32", slow)
-    kinds = {call.node.op.kind for call in made.compiled.schedule.calls}
+    kinds = {call.node.op.kind for call in made.compiled.schedule.layers}
     assert "Conv+QLinearAdd" not in kinds
     assert "QLinearAdd" in kinds
     assert made.check().agrees

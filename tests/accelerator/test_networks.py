@@ -20,6 +20,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.pipeline import Compiled, stages
+from tilewright.planner.program.program import CORES
 from tilewright.program import Program
 from tilewright.target.settings import Settings
 
@@ -63,7 +64,7 @@ def program(graph: Graph, target: str, *folders: object) -> Program:
 
 
 def engines(made: Program) -> list[str]:
-    return [call.engine for call in made.compiled.schedule.calls]
+    return [call.engine for call in made.compiled.schedule.layers]
 
 
 @pytest.mark.one_in(4)
@@ -134,7 +135,7 @@ def test_two_units_of_one_kind_work_at_the_same_time(target: str) -> None:
 def test_totals_of_two_units_wait_for_no_scratch() -> None:
     made = program(branches(), "rv32", QVANILLA, QVANILLA)
     assert engines(made)[:2] == ["qvanilla", "qvanilla_2"]
-    assert made.compiled.schedule.waits[1] == ()
+    assert made.compiled.schedule.tiles.program.agents[CORES][1].before == ()
     assert made.check().agrees
 
 

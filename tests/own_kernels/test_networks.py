@@ -42,7 +42,7 @@ def program(folder: object, target: str = "generic") -> Program:
 @pytest.mark.parametrize("target", ["generic", "rv32", "cortex-m0plus"])
 def test_results_are_right(target: str) -> None:
     made = program(RELU, target)
-    engines = {call.node.name: call.engine for call in made.compiled.schedule.calls}
+    engines = {call.node.name: call.engine for call in made.compiled.schedule.layers}
     assert engines == {"relu_x": "own_relu", "add_x": "cpu", "relu_y": "cpu", "add_y": "cpu"}
     check = made.check({"x": [1] * 4, "y": [1] * 6, "x8": [-128, -1, 0, 127], "y8": [-3, 3] * 3})
     assert check.agrees
@@ -129,7 +129,7 @@ def test_cmsis_nn() -> None:
     """All but the softmax, to the bit."""
     (model,) = models("mlperf_tiny/kws_ref_model.tflite")
     made = compile_model(model, target="cortex-m4", kernels=[f"{CMSIS}:path={CMSIS_NN}"])
-    others = [call.node.op.kind for call in made.compiled.schedule.calls if call.engine != "cmsis_nn"]
+    others = [call.node.op.kind for call in made.compiled.schedule.layers if call.engine != "cmsis_nn"]
     assert others == ["TfliteSoftmax"]
     stored = np.load(model.with_suffix(".npz"))
     assert made.check([stored["in_0"]], [stored["tflm_0"]]).agrees

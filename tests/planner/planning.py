@@ -16,7 +16,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule.interpret import interpret_cluster, interpret_epochs
+from tilewright.planner.schedule.interpret import interpret_epochs, interpret_tiles
 from tilewright.planner.schedule.lower import lower
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
@@ -59,7 +59,7 @@ class Prepared:
 
 def interpreted(plan: Plan, feeds: Mapping[str, Array]) -> dict[str, Array]:
     """What the schedule of a plan computes."""
-    return interpret_cluster(lower(plan), plan.mapped.graph, plan.memories, feeds)
+    return interpret_tiles(lower(plan), plan.mapped.graph, plan.memories, feeds)
 
 
 def prepared(model: ModelProto) -> Prepared:

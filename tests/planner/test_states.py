@@ -85,7 +85,7 @@ def test_states_are_never_in_l1() -> None:
 
 def test_the_state_of_a_single_memory_is_the_start_of_the_arena() -> None:
     found = allocated()
-    offsets = [found.places[state.before].offset for state in found.mapped.graph.states]
+    offsets = [found.homes[state.before].offset for state in found.mapped.graph.states]
     assert offsets == [0, 32]
     assert found.state_bytes == 64
     others = [b for b in found.problem.buffers if b.name not in {(s.before,) for s in found.mapped.graph.states}]
@@ -125,7 +125,7 @@ def test_an_overlap_in_the_arena_is_found() -> None:
 
 def test_a_state_that_is_given_up_too_early_is_found() -> None:
     found, graph = allocated(), allocated().mapped.graph
-    owners = {name: place.owner for name, place in found.places.items()}
+    owners = {name: place.owner for name, place in found.homes.items()}
     check_states(graph, owners, found.problem)
     kept = graph.states[0].before
     shorter = tuple(replace(b, last=1) if b.name == (kept,) else b for b in found.problem.buffers)
@@ -135,14 +135,14 @@ def test_a_state_that_is_given_up_too_early_is_found() -> None:
 
 def test_a_value_that_is_not_in_its_place_at_the_end_is_found() -> None:
     found, graph = allocated(), allocated().mapped.graph
-    owners = {name: place.owner for name, place in found.places.items()} | {graph.states[0].after: "elsewhere"}
+    owners = {name: place.owner for name, place in found.homes.items()} | {graph.states[0].after: "elsewhere"}
     with pytest.raises(InternalError, match="in the bytes of 'elsewhere'"):
         check_states(graph, owners, found.problem)
 
 
 def test_a_reader_behind_the_new_value_is_found() -> None:
     found, graph = allocated(), allocated().mapped.graph
-    owners = {name: place.owner for name, place in found.places.items()}
+    owners = {name: place.owner for name, place in found.homes.items()}
     late = replace(graph, nodes=tuple(reversed(graph.nodes)))
     with pytest.raises(InternalError, match=r"written over|writes over"):
         check_states(late, owners, found.problem)

@@ -24,7 +24,7 @@ def made() -> Program:
 def test_layers_follow_each_other(made: Program) -> None:
     found = made.profile()
     layers = found.profile.layers
-    assert [layer.kernel for layer in layers] == [call.kernel.stem for call in made.compiled.schedule.calls]
+    assert [layer.kernel for layer in layers] == [call.kernel.stem for call in made.compiled.schedule.layers]
     assert sum(layer.cycles for layer in layers) == found.profile.cycles > 0
     assert all(before.time.end == after.time.start for before, after in itertools.pairwise(layers))
     assert found.profile.as_dict()["unit"] == NANOSECONDS

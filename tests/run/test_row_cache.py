@@ -39,7 +39,7 @@ def test_rows_of_calls_stay(dtype: str, target: str) -> None:
 def test_nothing_but_the_new_rows_is_moved(target: str) -> None:
     made = compiled("int8", target)
     assert isinstance(made.allocation, Plan)
-    assert next(step.option.mode for step in made.allocation.steps) == "in_l2"
+    assert next(step.option.mode for step in made.allocation.steps) == "in_place"
     assert [node.op.kind for node in made.fitted.nodes] == ["WriteRows", "Relu"]
 
 

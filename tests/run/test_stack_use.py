@@ -14,7 +14,7 @@ from tests.support.models import residual
 from tests.support.quantiser import quantise
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
-from tilewright.errors import CompileError, StackOverrun, present
+from tilewright.errors import CompileError, StackOverrun
 from tilewright.program import Program
 from tilewright.run import soc
 from tilewright.run.simulated import STACK_OVERRUN, come_to
@@ -74,7 +74,7 @@ def program_for(target: str, stack: int | None = None) -> Program:
 def with_less(program: Program, size: int) -> SocProgram:
     """Its program with stacks of so many bytes, whatever was planned."""
     schedule = program.compiled.schedule
-    tiles = present(schedule.tiles, "test", "there are no tiles")
+    tiles = schedule.tiles
     less = replace(tiles.stacks, each=size, dma_core=size)
     changed = replace(schedule, tiles=replace(tiles, stacks=less))
     return SocProgram(ClusterWriter(changed, symbol_prefix(schedule.graph.name)), program.compiled.files, None)
@@ -116,7 +116,7 @@ def test_with_more_stack_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soc, "WARNINGS", UNOPTIMISED)
     program = program_for("snitch", 2048)
     assert program.check().agrees
-    tiles = present(program.compiled.schedule.tiles, "test", "there are no tiles")
+    tiles = program.compiled.schedule.tiles
     assert min(soc.sizes(program.compiled.schedule.target, tiles)) >= 2048
 
 

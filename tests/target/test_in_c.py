@@ -192,7 +192,7 @@ def planned(asked: HeadersInC, monkeypatch: pytest.MonkeyPatch) -> tuple[int, in
     monkeypatch.setattr(portable, "__dict__", {"folders": asked.folders})
     schedule = tw.compile(residual(), target="generic").compiled.schedule
     assert isinstance(schedule, Schedule)
-    types = [(call.kernel, call.node.op, schedule.graph.all_types(call.node)) for call in schedule.calls]
+    types = [(call.kernel, call.node.op, schedule.graph.all_types(call.node)) for call in schedule.layers]
     return max(kernel.scratch_bytes(op, kinds) for kernel, op, kinds in types), schedule.arena_bytes
 
 

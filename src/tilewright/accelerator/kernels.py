@@ -82,7 +82,7 @@ class Driver:
             self.op, f"{self.stem}.c", f"{' '.join(words)} -> {' '.join(self.op.results)}", types, self.params,
             self.scratch if self.form.gives_totals else None, self.unsupported_reason, stack=STACK,
             header=f"{self.stem}.h", offloaded=True, can_preprogram=True,
-            has_epilogue=self.waits or self.form.gives_totals, cycles=self.cycles,
+            has_epilogue=self.waits or self.form.gives_totals, waits=self.waits, cycles=self.cycles,
             multiples=self.form.pattern.multiples,
         )  # fmt: skip
 

@@ -14,7 +14,8 @@ from tilewright.ir.types import TensorType
 from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
-from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.runner import NANOSECONDS
 from tilewright.target.settings import DEFAULT, Settings
 
@@ -155,7 +156,7 @@ def analyze(
 
 def analysis_of(schedule: Schedule) -> Analysis:
     graph, plan = schedule.graph, schedule.plan
-    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.calls}
+    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.layers}
     predicted = sum(predicted_cycles(schedule).values())
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
     found = Analysis(
@@ -173,7 +174,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
 
 
 def _taken(schedule: Schedule, engine: str) -> dict[str, int]:
-    calls = [call for call in schedule.calls if call.engine == engine]
+    calls = [call for call in schedule.layers if call.engine == engine]
     return {"nodes": len(calls), "macs": sum(schedule.graph.macs(call.node) for call in calls)}
 
 
@@ -195,7 +196,7 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     agents = schedule.target.agents
     other = agents.measured_isa not in ("", agents.isa)
     measured = [f"cycles are predicted as of {agents.measured_isa}: {agents.isa} takes others"] if other else []
-    added = {one.name for one in schedule.target.external_kernels} & {call.engine for call in schedule.calls}
+    added = {one.name for one in schedule.target.external_kernels} & {call.engine for call in schedule.layers}
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
     return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured, *[WITHOUT_WAITS] * _has_waits(schedule))
@@ -206,7 +207,7 @@ def _has_waits(schedule: Schedule) -> bool:
     return bool(target.runner.emulator) and any(memory.latency for memory in target.platform.memories)
 
 
-def _origin(schedule: Schedule, call: Call) -> str:
+def _origin(schedule: Schedule, call: LayerSchedule) -> str:
     """A remark on kernels that were not written for the target."""
     target = schedule.target
     shared = target.bases and target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
@@ -218,7 +219,7 @@ def _layer(schedule: Schedule, node: Node, kernel: str) -> LayerRow:
     kind = graph.types[node.key]
     return LayerRow(
         node.name, node.op.kind, kernel, kind.dtype, kind.shape, graph.macs(node),
-        graph.parameters(node), str(schedule.places[node.key]),
+        graph.parameters(node), str(schedule.homes[node.key]),
     )  # fmt: skip
 
 

@@ -43,12 +43,12 @@ class Explanation:
 def explain(mapped: Mapped, schedule: Schedule) -> list[Explanation]:
     """Of every node that is computed, in order."""
     alone = predicted_cycles(schedule)
-    return [_explained(mapped, schedule, number, alone) for number in range(len(schedule.calls))]
+    return [_explained(mapped, schedule, number, alone) for number in range(len(schedule.layers))]
 
 
 def _explained(mapped: Mapped, schedule: Schedule, number: int, alone: Mapping[str, int]) -> Explanation:
     """`alone`: predicted cycles of layers on one core, where they are known."""
-    call, plan = schedule.calls[number], schedule.plan
+    call, plan = schedule.layers[number], schedule.plan
     found = _candidates(mapped, plan, call.node.key)
     operator = mapped.graph.producers[call.node.key].op.kind
     cycles = plan.steps[number].predicted if plan else alone.get(call.node.key)

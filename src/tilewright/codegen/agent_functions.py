@@ -28,6 +28,7 @@ from tilewright.planner.program.program import (
     Program,
     Submit,
     all_events,
+    prefetches,
 )
 from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
@@ -117,17 +118,12 @@ def agents_text(program: Program, layers: Sequence[LayerSchedule]) -> str:
 def prefetched_together(program: Program) -> dict[int, tuple[int, ...]]:
     """Layers -> several later ones that are prefetched for by one function."""
     bodies = (body for own in program.agents.values() for body in own)
-    found = {body.layer: event.layers for body in bodies for event in _prefetches(body.events)}
+    found = {body.layer: event.layers for body in bodies for event in prefetches(body.events)}
     return {number: layers for number, layers in found.items() if len(layers) > 1}
 
 
-def _prefetches(events: Events) -> list[Prefetch]:
-    found = [event for event in all_events(events) if isinstance(event, Prefetch)]
-    return found + [e.prefetch for e in all_events(events) if isinstance(e, Submit) and e.prefetch is not None]
-
-
 def _next(body: Body) -> str:
-    layers = next((event.layers for event in _prefetches(body.events)), ())
+    layers = next((event.layers for event in prefetches(body.events)), ())
     return f"layer_{layers[0]}_prefetch" if len(layers) == 1 else f"after_layer_{body.layer}"
 
 

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen import threads
 from tilewright.codegen.arena_parts import arena_address
+from tilewright.codegen.event_text import EventText
+from tilewright.codegen.index_text import Indices
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
 from tilewright.ir.graph import State
-from tilewright.planner.home import ARENA
-from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.planner.home import ARENA, Home
+from tilewright.planner.program.program import CORES, Barrier, Body, Call, Each, Event, Submit, WaitLayer
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule, Slots
+
+
+@dataclass(frozen=True)
+class LayerText(EventText):
+    """Events of a layer as straight-line C: what is called stands where it is called."""
+
+    calls: ArenaCalls
+    layer: LayerSchedule | None
+
+    def _one(self, event: Event) -> Iterator[str]:
+        if isinstance(event, WaitLayer):
+            yield self.calls.finished(event.layer)
+        elif isinstance(event, Call | Submit | Each) and self.layer is not None:
+            if isinstance(event, Submit):
+                yield from self.calls.submitted(self.layer)
+            else:
+                yield self.calls.called(self.layer) if self.layer.tiles == 1 else self.calls.shared(self.layer)
+        elif not isinstance(event, Barrier):  # one that threads meet at is the end of their layer
+            yield from super()._one(event)
 
 
 @dataclass(frozen=True)
@@ -25,9 +48,18 @@ class ArenaCalls:
     network: Writer
 
     def text(self) -> str:
-        calls = self.schedule.calls
-        body = "\n".join(self._layer(number, call) for number, call in enumerate(calls))
-        return body + self._finished_before(len(calls))
+        *layers, end = map(self._body, self.schedule.tiles.program.agents[CORES])
+        return "\n".join(layers) + end
+
+    def _body(self, body: Body) -> str:
+        layer = self.schedule.layers[body.layer] if body.layer < len(self.schedule.layers) else None
+        writer = LayerText({}, Indices({}, 1), self, layer)
+        before, events = ("".join(f"\n{line}" for line in writer.lines(one)) for one in (body.before, body.events))
+        if layer is None:
+            return before + events
+        declared = (self._declaration(layer, name) for name in layer.node.outputs if name)
+        made = "".join(f"\n  {line}" for line in declared if line)
+        return f"{before}\n  {layer_title(self.schedule.graph, layer.number, layer.node)}{made}{events}"
 
     @property
     def schedule(self) -> Schedule:
@@ -40,92 +72,88 @@ class ArenaCalls:
     def _c_type(self, tensor: str) -> str:
         return self.network.c_type_of(tensor)
 
-    def _address(self, offset: int) -> str:
-        return arena_address(self.schedule, offset)
+    def _address(self, place: Home | Slots) -> str:
+        return arena_address(self.schedule, place.memory, place.offset)
 
     def state_pointers(self) -> str:
         """The values that states have when a call begins."""
-        read = {self._viewed.get(name, name) for call in self.schedule.calls for name in call.node.inputs if name}
+        read = {self._viewed.get(name, name) for layer in self.schedule.layers for name in layer.node.inputs if name}
         lines = [self._state_pointer(state) for state in self.schedule.graph.states if state.before in read]
         return "".join(f"\n  {line}" for line in lines) + ("\n" if lines else "")
 
     def _state_pointer(self, state: State) -> str:
-        c_type, place = self._c_type(state.before), self.schedule.places[state.before]
-        pointer = f"{c_type} *const {self.identifiers[state.before]} = ({c_type} *)(arena + {place.offset});"
+        c_type, home = self._c_type(state.before), self.schedule.homes[state.before]
+        pointer = f"{c_type} *const {self.identifiers[state.before]} = ({c_type} *)(arena + {home.offset});"
         return f"{pointer} /* state {comment(state.name)} */"
 
-    def _layer(self, index: int, call: Call) -> str:
-        graph, node, instance = self.schedule.graph, call.node, instance_of(self.schedule.graph, call)
-        declared = (self._declaration(call, name) for name in node.outputs if name)
-        made = "".join(f"\n  {line}" for line in declared if line)
-        title = f"{self._finished_before(index)}\n  {layer_title(graph, index, node)}{made}"
-        if call.kernel.offloaded:
-            return title + self._submitted(index, call, instance)
-        if call.parts:
-            shared = threads.parallel_call(index, call, self._arguments(call, instance))
-            return f"{title}\n  {{{shared}{self._probes(index, call)}\n  }}"
-        tables, params = initialiser(call.params)
-        return f"""{title}
-  {{{tables}
-    static const {call.kernel.params_type} params = {{{params}}};
-    {instance.function}({_joined(["&params", *self._arguments(call, instance)])});{self._probes(index, call)}
+    # ---- events -----------------------------------------------------------------------------------------------------
+
+    def called(self, layer: LayerSchedule) -> str:
+        instance = instance_of(self.schedule.graph, layer)
+        tables, params = initialiser(layer.params_of(0))
+        arguments = _joined(["&params", *self._arguments(layer, instance)])
+        return f"""{{{tables}
+    static const {layer.kernel.params_type} params = {{{params}}};
+    {instance.function}({arguments});{self._probes(layer)}
   }}"""
 
-    def _probes(self, index: int, call: Call) -> str:
+    def shared(self, layer: LayerSchedule) -> str:
+        """By the threads of a pool."""
+        arguments = self._arguments(layer, instance_of(self.schedule.graph, layer))
+        return f"{{{threads.parallel_call(layer, arguments)}{self._probes(layer)}\n  }}"
+
+    def submitted(self, layer: LayerSchedule) -> Iterator[str]:
+        """An accelerator computes it: its parameters live until it is waited for."""
+        instance, prefix = instance_of(self.schedule.graph, layer), f"layer_{layer.number}_"
+        tables, params = initialiser(layer.params_of(0), prefix)
+        yield from tables.split("\n    ")[1:]
+        yield f"static const {layer.kernel.params_type} {prefix}params = {{{params}}};"
+        yield f"{instance.function}({_joined([f'&{prefix}params', *self._arguments(layer, instance)])});"
+
+    def finished(self, number: int) -> str:
+        """An accelerator has ended what it was given."""
+        layer = self.schedule.layers[number]
+        instance = instance_of(self.schedule.graph, layer)
+        arguments = _joined([f"&layer_{number}_params", *self._arguments(layer, instance)])
+        return f"{instance.finish}({arguments}); /* {number} has ended */{self._probes(layer)}"
+
+    def _probes(self, layer: LayerSchedule) -> str:
         types = self.schedule.graph.types
         return "".join(
-            f"\n    LAYER_DONE({index}, {position}, {self._pointer(name)}, {types[name].bytes}ul);"
-            for position, name in enumerate(call.node.outputs)
+            f"\n    LAYER_DONE({layer.number}, {position}, {self._pointer(name)}, {types[name].bytes}ul);"
+            for position, name in enumerate(layer.node.outputs)
             if name
         )
 
-    def _submitted(self, index: int, call: Call, instance: Instance) -> str:
-        """A layer that an accelerator computes: its parameters live until it is waited for."""
-        prefix = f"layer_{index}_"
-        tables, params = initialiser(call.params, prefix)
-        arguments = _joined([f"&{prefix}params", *self._arguments(call, instance)])
-        return f"""{tables.replace(chr(10) + "    ", chr(10) + "  ")}
-  static const {call.kernel.params_type} {prefix}params = {{{params}}};
-  {instance.function}({arguments});"""
+    # ---- pointers ---------------------------------------------------------------------------------------------------
 
-    def _finished_before(self, index: int) -> str:
-        """What is waited for before a call: accelerators finish what they were given."""
-        lines = ""
-        for waited in self.schedule.waits[index] if self.schedule.waits else ():
-            call = self.schedule.calls[waited]
-            instance = instance_of(self.schedule.graph, call)
-            arguments = _joined([f"&layer_{waited}_params", *self._arguments(call, instance)])
-            lines += f"\n  {instance.finish}({arguments}); /* {waited} has ended */{self._probes(waited, call)}"
-        return lines
-
-    def _declaration(self, call: Call, tensor: str) -> str:
+    def _declaration(self, layer: LayerSchedule, tensor: str) -> str:
         """The pointer to a tensor that a layer makes; outputs are arguments already."""
-        place, c_type = self.schedule.places[tensor], self._c_type(tensor)
+        home, c_type = self.schedule.homes[tensor], self._c_type(tensor)
         if tensor in self.schedule.graph.outputs:
             return ""
-        shared = [name for name in call.node.inputs if name and self._same_bytes(name, tensor)]
+        shared = [name for name in layer.node.inputs if name and self._same_bytes(name, tensor)]
         note = f" /* in place: overwrites {self._pointer(shared[0])} */" if shared else ""
-        start = self._address(place.offset) if place.kind == ARENA else self.identifiers[place.owner]
-        cast = "" if place.kind != ARENA and self._c_type(place.owner) == c_type else f"({c_type} *)"
+        start = self._address(home) if home.kind == ARENA else self.identifiers[home.owner]
+        cast = "" if home.kind != ARENA and self._c_type(home.owner) == c_type else f"({c_type} *)"
         return f"{c_type} *const {self.identifiers[tensor]} = {cast}{_grouped(start, cast)};{note}"
 
     def _same_bytes(self, one: str, other: str) -> bool:
-        places = self.schedule.places
-        return places[one] == places[other] and self.schedule.graph.types[one].bytes > 0
+        homes = self.schedule.homes
+        return homes[one] == homes[other] and self.schedule.graph.types[one].bytes > 0
 
-    def _arguments(self, call: Call, instance: Instance) -> list[str]:
-        node = call.node
-        tensors = {**node.operands(), **node.results()}
+    def _arguments(self, layer: LayerSchedule, instance: Instance) -> list[str]:
+        tensors = {**layer.node.operands(), **layer.node.results()}
         arguments = []
-        for argument in call.kernel.arguments():
+        for argument in layer.kernel.arguments():
             if argument.variadic:
                 names = [tensor for name, tensor in tensors.items() if name.startswith(argument.stem)]
                 arguments.append(self._pointer_array(names, argument.is_result))
             else:
                 tensor = tensors.get(argument.stem, "")
                 arguments.append(self._pointer(tensor) if tensor else "NULL")
-        if call.scratch is not None:
-            arguments.append(self._address(call.scratch))
+        if layer.scratch is not None:
+            arguments.append(self._address(layer.scratch))
         elif instance.takes_scratch:
             arguments.append("NULL")
         return arguments
@@ -139,7 +167,7 @@ class ArenaCalls:
         """A C expression for a tensor's first element: a view is called like what it is a view of."""
         source = self._viewed.get(tensor, tensor)
         if source in self._pieces:
-            return f"({self._c_type(tensor)} *)({self._address(self.schedule.places[source].offset)})"
+            return f"({self._c_type(tensor)} *)({self._address(self.schedule.homes[source])})"
         if self._c_type(source) == self._c_type(tensor):
             return self.identifiers[source]
         return f"(const {self._c_type(tensor)} *){self.identifiers[source]}"
@@ -147,7 +175,7 @@ class ArenaCalls:
     @cached_property
     def _pieces(self) -> set[str]:
         """Tensors that no call makes: they lie inside others, or others inside them."""
-        made = {name for call in self.schedule.calls for name in call.node.outputs}
+        made = {name for layer in self.schedule.layers for name in layer.node.outputs}
         nodes = [node for node in self.schedule.graph.nodes if not node.op.view]
         return {name for node in nodes for name in node.outputs} - made
 

@@ -7,13 +7,11 @@ from tilewright.planner.schedule.schedule import Schedule
 
 def arenas_of(schedule: Schedule) -> dict[str, int]:
     """What the parts are called, and the bytes of each."""
-    parts = [part.bytes for part in schedule.parts] or [schedule.arena_bytes]
-    return {f"arena_{number}" if number else "arena": max(size, 1) for number, size in enumerate(parts)}
+    sizes = enumerate(schedule.tiles.arenas.values())
+    return {f"arena_{number}" if number else "arena": max(size, 1) for number, size in sizes}
 
 
-def arena_address(schedule: Schedule, offset: int) -> str:
-    """Of a byte of the arena."""
-    for name, part in zip(arenas_of(schedule), schedule.parts, strict=False):
-        if offset < part.end or part is schedule.parts[-1]:
-            return f"{name} + {offset - part.start}"
-    return f"arena + {offset}"
+def arena_address(schedule: Schedule, memory: str, offset: int) -> str:
+    """Of a byte of the part that lies in a memory."""
+    names = dict(zip(schedule.tiles.arenas, arenas_of(schedule), strict=True))
+    return f"{names[memory]} + {offset}"

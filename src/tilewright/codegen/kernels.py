@@ -14,7 +14,7 @@ from tilewright.ir.requant import requants_of
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
-from tilewright.planner.schedule.schedule import Call
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.kernel import Argument, Kernel
 
 CURVES_FILE = "curves.h"
@@ -125,18 +125,18 @@ class Instance:
         return "\n".join([*defines, *known]) + ("\n" if numbered else "\n\n") + source
 
 
-def instance_of(graph: Graph, call: Call) -> Instance:
-    types = graph.all_types(call.node)
+def instance_of(graph: Graph, layer: LayerSchedule) -> Instance:
+    types = graph.all_types(layer.node)
     chosen = []
-    for argument in call.kernel.arguments():
+    for argument in layer.kernel.arguments():
         if argument.dtype:
             continue
         name = f"{argument.stem}0" if argument.variadic else argument.stem
         if name in types:
             chosen.append((argument.stem, types[name].dtype))
         else:
-            chosen.append((argument.stem, next(iter(sorted(call.kernel.dtypes[argument.stem])))))
-    return Instance(call.kernel, tuple(chosen), has_exponents(call.node.op), curve_of(call.node.op))
+            chosen.append((argument.stem, next(iter(sorted(layer.kernel.dtypes[argument.stem])))))
+    return Instance(layer.kernel, tuple(chosen), has_exponents(layer.node.op), curve_of(layer.node.op))
 
 
 def has_exponents(op: Op) -> bool | None:
@@ -144,12 +144,12 @@ def has_exponents(op: Op) -> bool | None:
     return any(requant.has_exponents for requant in found) if found else None
 
 
-def instances(graph: Graph, calls: Iterable[Call]) -> list[Instance]:
+def instances(graph: Graph, layers: Iterable[LayerSchedule]) -> list[Instance]:
     """Each kernel instance once, in the order of first use."""
     natives: dict[Instance, bool] = {}
-    for call in calls:
-        used = instance_of(graph, call)
-        natives[used] = natives.get(used, False) or is_native(call.node.op)
+    for layer in layers:
+        used = instance_of(graph, layer)
+        natives[used] = natives.get(used, False) or is_native(layer.node.op)
     return [replace(used, has_native=native) for used, native in natives.items()]
 
 

@@ -77,13 +77,13 @@ class Writer(ABC):
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        return instances(self.schedule.graph, self.schedule.calls)
+        return instances(self.schedule.graph, self.schedule.layers)
 
     @cached_property
     def used_constants(self) -> list[str]:
         """Those that layers read, in the order in which they are first used."""
-        graph, places = self.schedule.graph, self.schedule.places
-        used = [places[name].owner for call in self.schedule.calls for name in call.node.inputs if name]
+        graph, homes = self.schedule.graph, self.schedule.homes
+        used = [homes[name].owner for layer in self.schedule.layers for name in layer.node.inputs if name]
         return [name for name in dict.fromkeys(used) if name in graph.constants]
 
     @cached_property
@@ -116,14 +116,13 @@ class Writer(ABC):
     @property
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
-        submits = any(call.kernel.offloaded for call in self.schedule.calls)
+        submits = any(layer.kernel.offloaded for layer in self.schedule.layers)
         return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING)
 
     @property
     def _tables(self) -> set[str]:
-        """Arrays that parameters point to stand beside the tensors that a layer reads."""
-        params = (call.params.items() for call in self.schedule.calls)
-        return {name for items in params for name, value in items if isinstance(value, list)}
+        """Arrays that parameters point to, where they stand beside the tensors that a layer reads."""
+        return set()
 
     @cached_property
     def macro(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
-from tilewright.planner.schedule.schedule import Call, Part, Schedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 FILES = ("threads.c", "threads.h")
 """Of the runtime: the pool."""
@@ -50,55 +51,56 @@ void {name}_stop_threads(void) {{ tw_stop_pool(); }}
 """
 
 
-def function(index: int, call: Call, instance: Instance) -> str:
+def function(layer: LayerSchedule, instance: Instance) -> str:
     """What computes one part of a layer."""
-    fields = "".join(f"\n  {kind} *{name};" for name, kind in _pointers(call, instance))
-    bodies = "".join(_part(number, part, call, instance) for number, part in enumerate(call.parts))
+    fields = "".join(f"\n  {kind} *{name};" for name, kind in _pointers(layer, instance))
+    bodies = "".join(_part(number, layer, instance) for number in range(layer.tiles))
     return f"""
 typedef struct {{{fields}
-}} layer_{index}_pointers;
+}} layer_{layer.number}_pointers;
 
-static void layer_{index}(const void *pointers, int part) {{
-  const layer_{index}_pointers *const at = pointers;
+static void layer_{layer.number}(const void *pointers, int part) {{
+  const layer_{layer.number}_pointers *const at = pointers;
   switch (part) {{{bodies}
   }}
 }}
 """
 
 
-def parallel_call(index: int, call: Call, arguments: Sequence[str]) -> str:
+def parallel_call(layer: LayerSchedule, arguments: Sequence[str]) -> str:
     """All parts of a layer; `arguments` are the pointers of the whole."""
     separator = ", " if len(", ".join(arguments)) <= 60 else ",\n        "
     return f"""
-    const layer_{index}_pointers pointers = {{{separator.join(arguments)}}};
-    tw_parallel(layer_{index}, &pointers, {len(call.parts)});"""
+    const layer_{layer.number}_pointers pointers = {{{separator.join(arguments)}}};
+    tw_parallel(layer_{layer.number}, &pointers, {layer.tiles});"""
 
 
-def _pointers(call: Call, instance: Instance) -> list[tuple[str, str]]:
+def _pointers(layer: LayerSchedule, instance: Instance) -> list[tuple[str, str]]:
     """Names and types of all that a kernel is given."""
     found = [
         (argument.stem.lower(), ("" if argument.is_result else "const ") + instance.c_type(argument))
-        for argument in call.kernel.arguments()
+        for argument in layer.kernel.arguments()
     ]
     return [*found, *([("scratch", "unsigned char")] if instance.takes_scratch else [])]
 
 
-def _part(number: int, part: Part, call: Call, instance: Instance) -> str:
-    tables, params = initialiser(part.params)
-    arguments = [_moved(argument.stem.lower(), _start(part, argument.stem)) for argument in call.kernel.arguments()]
+def _part(number: int, layer: LayerSchedule, instance: Instance) -> str:
+    tables, params = initialiser(layer.params_of(number))
+    stems = [argument.stem for argument in layer.kernel.arguments()]
+    arguments = [_moved(stem.lower(), _start(layer, number, stem)) for stem in stems]
     if instance.takes_scratch:
-        before = 0 if part.scratch is None or call.scratch is None else part.scratch - call.scratch
-        arguments.append(_moved("scratch", before))
+        arguments.append(_moved("scratch", layer.scratch.bytes * number if layer.scratch is not None else 0))
     return f"""
   case {number}: {{{tables}
-    static const {call.kernel.params_type} params = {{{params}}};
+    static const {layer.kernel.params_type} params = {{{params}}};
     {instance.function}({", ".join(["&params", *arguments])});
     break;
   }}"""
 
 
-def _start(part: Part, name: str) -> int:
-    return part.share.starts.get(name, 0)
+def _start(layer: LayerSchedule, number: int, name: str) -> int:
+    grid = layer.option.grid
+    return grid.elements_before(name, grid.indices(number)) if name in grid.types else 0
 
 
 def _moved(name: str, by: int) -> str:

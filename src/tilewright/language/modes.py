@@ -116,7 +116,7 @@ def _memories(compiled: Compiled) -> dict[str, str]:
 
 def _held(schedule: Schedule, constant: str) -> tuple[str, str]:
     """What is read, and where."""
-    home = schedule.places[constant] if schedule.tiles is None else schedule.tiles.homes[constant]
+    home = schedule.homes[constant]
     return digest(schedule.graph.constants[constant]), home.memory
 
 
@@ -143,5 +143,5 @@ def _check_offsets(modes: Modes) -> None:
 
 
 def _offset(schedule: Schedule, tensor: str) -> tuple[str, int]:
-    home = schedule.places[tensor] if schedule.tiles is None else schedule.tiles.homes[tensor]
+    home = schedule.homes[tensor]
     return home.memory, home.offset

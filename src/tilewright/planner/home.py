@@ -20,7 +20,7 @@ class Home:
     memory: str = ""
     """The name of the memory; empty where the caller of a network decides."""
     offset: int = 0
-    """Bytes from the start of the memory's arena; of an arena in several memories, from the start of the first."""
+    """Bytes from the start of the memory's arena."""
 
     def __str__(self) -> str:
         if self.kind == ARENA:

@@ -10,11 +10,9 @@ from tilewright.ir.graph import Graph
 from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.board.copied_weights import copy_weights
 from tilewright.planner.board.memory import check_board_memory
-from tilewright.planner.check.calls import check_calls
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_allocation
-from tilewright.planner.check.threads import check_threads
 from tilewright.planner.cluster.capacity import check_memory_names
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.cluster.planning import plan
@@ -99,8 +97,8 @@ class ArenaPlanner(Planner):
 
     def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
         allocation = instance(placed, Allocation)
-        called = check_calls(check_threads(make_schedule(allocation)))
-        return check_board_memory(copy_weights(called, settings), allocation, settings)
+        made = copy_weights(make_schedule(allocation), settings)
+        return check_schedule(check_board_memory(made, allocation, settings))
 
 
 TILES, ARENA = TilePlanner(), ArenaPlanner()

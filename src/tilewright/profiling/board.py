@@ -11,7 +11,8 @@ from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
 from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
-from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
@@ -33,7 +34,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     with program.target.machine() as simulator:
         elf = simulator.load(program.build(inputs))
         call = CallMeter.of(elf, f"{writer.name}_run")
-        functions = [instance_of(schedule.graph, layer).function for layer in schedule.calls]
+        functions = [instance_of(schedule.graph, layer).function for layer in schedule.layers]
         kernels = {elf.symbols[function] for function in functions}
         simulator.probe(kernels, metered=call.places)
         run_to_end(simulator)
@@ -65,12 +66,12 @@ def _layers(schedule: Schedule, marks: Sequence[Probe]) -> tuple[LayerProfile, .
     spans = list(pairwise(marks))
     return tuple(
         _layer(schedule, number, call, predicted[call.node.key], marks[0].cycle, *spans[number])
-        for number, call in enumerate(schedule.calls)
+        for number, call in enumerate(schedule.layers)
     )
 
 
 def _layer(
-    schedule: Schedule, number: int, call: Call, predicted: int, origin: int, begin: Probe, end: Probe
+    schedule: Schedule, number: int, call: LayerSchedule, predicted: int, origin: int, begin: Probe, end: Probe
 ) -> LayerProfile:
     node, graph = call.node, schedule.graph
     time, macs = Interval(begin.cycle - origin, end.cycle - origin), graph.macs(call.node)
@@ -92,8 +93,8 @@ def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[Memor
     """RAM with the arena first, which is drawn step by step; flash with the constants; other parts of the arena."""
     steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
     last, (ram, flash, *others) = max(len(steps) - 1, 0), board_memory(schedule)
-    arenas = [arena_regions(schedule, allocation, part, last) for part in schedule.parts]
-    beside = _beside(ram.parts, schedule.parts[0].bytes, last, {"the arena"})
+    arenas = [arena_regions(schedule, allocation, part, last) for part in allocation.parts]
+    beside = _beside(ram.parts, allocation.parts[0].bytes, last, {"the arena"})
     stored = _beside(flash.parts, 0, last, set())
     drawn = [(ram, [*arenas[0], *beside]), (flash, stored), *zip(others[-len(arenas[1:]) :], arenas[1:], strict=False)]
     return tuple(MemoryMap(use.memory.name, use.bytes, use.needed, steps, tuple(found)) for use, found in drawn)
@@ -106,7 +107,7 @@ def arena_regions(schedule: Schedule, allocation: Allocation, part: ArenaPart, l
         Occupied(*_described(schedule, buffer.name), offsets[buffer.name] - part.start, buffer.bytes,
                min(buffer.first, last), min(buffer.last, last))
         for buffer in allocation.problem.buffers
-        if not schedule.parts or part_with(schedule.parts, offsets[buffer.name]) == part
+        if part_with(allocation.parts, offsets[buffer.name]).memory == part.memory
     ]  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from itertools import accumulate, pairwise
 from tilewright.ir.types import Array
 from tilewright.planner.arena.allocation import Allocation, ArenaPart
 from tilewright.planner.board.cycles import predicted_cycles
-from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import MemoryMap
@@ -26,7 +27,7 @@ def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profi
     predicted = predicted_cycles(schedule)
     layers = tuple(
         _layer(schedule, number, call, predicted[call.node.key], time)
-        for number, (call, time) in enumerate(zip(schedule.calls, spans, strict=True))
+        for number, (call, time) in enumerate(zip(schedule.layers, spans, strict=True))
     )
     total = sum(layer.predicted for layer in layers)
     profile = Profile(
@@ -36,7 +37,7 @@ def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profi
     return Profiled(profile, Timeline({CORE: tuple(Start(mark, {}) for mark in marks)}, (), (), ()))
 
 
-def _layer(schedule: Schedule, number: int, call: Call, predicted: int, time: Interval) -> LayerProfile:
+def _layer(schedule: Schedule, number: int, call: LayerSchedule, predicted: int, time: Interval) -> LayerProfile:
     node, graph = call.node, schedule.graph
     macs, elements = graph.macs(node), sum(graph.types[name].elements for name in node.outputs if name)
     return LayerProfile(

@@ -75,7 +75,7 @@ def _fetched(plan: Plan) -> list[int]:
     """The layers in the order in which their constants and parameters are fetched."""
     order: list[int] = []
     for number, step in enumerate(plan.steps):
-        at_its_turn = [number] if step.option.mode != "in_l2" and not step.prefetch_distance else []
+        at_its_turn = [number] if step.option.mode != "in_place" and not step.prefetch_distance else []
         order += at_its_turn + plan.fetched_during(number)
     return order
 

@@ -36,7 +36,7 @@ def working_memory(target: Target) -> tuple[int, int]:
 
 def resident_start(target: Target) -> int:
     """Where constants lie that an accelerator reads in the weight memory; 0 without one."""
-    wmem = target.paths.weights if target.is_tiled else None
+    wmem = target.paths.weights
     return _memory(target, wmem).base + CODE if wmem else 0
 
 

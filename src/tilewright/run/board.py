@@ -76,10 +76,10 @@ class BoardProgram(SimulatedProgram):
         made: dict[str, Array] = {}
         with self.target.machine() as simulator:
             simulator.load(elf)
-            for _ in range(sum(len([name for name in call.node.outputs if name]) for call in schedule.calls)):
+            for _ in range(sum(len([name for name in call.node.outputs if name]) for call in schedule.layers)):
                 come_to(simulator, PROBE)
                 layer, result, address = (simulator.argument(number) for number in range(3))
-                name = schedule.calls[layer].node.outputs[result]
+                name = schedule.layers[layer].node.outputs[result]
                 kind = schedule.graph.types[name]
                 data = simulator.read(address, kind.bytes) if kind.bytes else b""
                 made[name] = np.frombuffer(data, kind.element).reshape(kind.shape)

@@ -149,7 +149,7 @@ class HostPrograms:
         schedule, layers = self.networks[number].schedule, dict[str, Array]()
         while at < len(data):
             layer, result = np.frombuffer(data, np.int32, 2, at)
-            name = schedule.calls[int(layer)].node.outputs[int(result)]
+            name = schedule.layers[int(layer)].node.outputs[int(result)]
             kind = schedule.graph.types[name]
             layers[name] = np.frombuffer(data, kind.element, kind.elements, at + 8).reshape(kind.shape)
             at += 8 + kind.bytes

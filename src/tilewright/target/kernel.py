@@ -119,6 +119,8 @@ class Kernel:
     has_epilogue: bool = False
     """After an offloaded tile, all cores call the function's `_finish` with the same arguments: it makes the results
     from what the accelerator left in the working memory."""
+    waits: bool = False
+    """Whether that function waits for the accelerator too, as no runtime does: it has one job at a time."""
     epilogue_operands: Callable[[Op], frozenset[str]] = no_operand
     """Operands that nobody but `_finish` reads."""
     prefer_adjacent: tuple[str, str] | None = None

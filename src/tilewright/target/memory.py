@@ -106,6 +106,10 @@ class Link:
     they start their own."""
 
 
+NO_LINK = Link("", "", "", 0, 0.0, 0.0)
+"""Of a machine that works where its tensors lie."""
+
+
 @dataclass(frozen=True)
 class Path:
     """How data of a memory comes to where tiles are computed."""
@@ -181,7 +185,10 @@ class Paths:
 
 
 def paths(memories: Sequence[Memory], links: Sequence[Link]) -> Paths:
-    """Raises `InternalError` for a machine without a memory for tiles, or anything that fills it."""
+    """Without links, the first memory is all that there is. Raises `InternalError` where no link fills one that cores
+    work in."""
+    if not links:
+        return Paths(memories[0], (Path(memories[0], (NO_LINK,)),))
     known = {memory.name: memory for memory in memories}
     inner = [link for link in links if CORES in known[link.inner].reachable_by and known[link.inner].slowdown == 1.0]
     if not inner:

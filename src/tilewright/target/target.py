@@ -125,7 +125,7 @@ class Target:
 
     @cached_property
     def paths(self) -> Paths:
-        """Where it is tiled: how data of its memories comes to the tiles."""
+        """How data of its memories comes to where cores work; without links it is there."""
         return paths(self.memories, self.links)
 
     @property
@@ -153,12 +153,12 @@ class Target:
     @property
     def work_memory(self) -> Memory:
         """Where kernels compute: that of the tiles, or the one that has the arena."""
-        return self.paths.tiles if self.is_tiled else self.memories[0]
+        return self.paths.tiles
 
     @property
     def home_memory(self) -> Memory:
         """Where tensors live, inputs and outputs too: the one that tiles are cut out of, or that of the arena."""
-        return self.paths.home if self.is_tiled else self.memories[0]
+        return self.paths.home
 
     def on_platform(self, platform: Platform, state: int) -> Target:
         """The same on another chip, with so many bytes more for variables of the runtime."""

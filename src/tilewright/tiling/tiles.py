@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from tilewright.errors import present
-from tilewright.ir.affine import Box, Span
+from tilewright.ir.affine import Box, Span, clip
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Shape, TensorType
 from tilewright.tiling.windows import window
@@ -106,6 +106,9 @@ class TileGrid:
     """Outermost first; only loops that are cut at all."""
     inside: Mapping[str, Inside] = field(default_factory=dict)
     """Operands and results that lie within larger tensors."""
+    whole_axes: bool = False
+    """Whether a tile has all of an axis that no cut moves, also where nobody reads its end, so that windows stay in one
+    piece."""
 
     @property
     def tiles(self) -> int:
@@ -169,8 +172,32 @@ class TileGrid:
         """What a tile's operands and results look like."""
         if not self.cuts:
             return dict(self.types)
+        if self.whole_axes:
+            shapes = {
+                name: tuple(stop - start for start, stop in spans) for name, spans in self.windows(indices).items()
+            }
+            return {name: replace(kind, shape=shapes[name]) for name, kind in self.types.items()}
         spans = [(cut.loop, *cut.span(indices[cut.loop])) for cut in self.cuts]
         return {name: self.geometry.local_type(name, spans) for name in self.types}
+
+    def windows(self, indices: Mapping[str, int]) -> dict[str, tuple[Span, ...]]:
+        """What a tile has of every operand and result, along each axis."""
+        if not self.cuts:
+            return {name: tuple((0, size) for size in kind.shape) for name, kind in self.types.items()}
+        if self.whole_axes:
+            return {name: tuple(_span(axis, indices) for axis in axes) for name, axes in self.known_axes.items()}
+        found = self.op.footprint(self.shapes, self.box(indices))
+        return {
+            name: tuple(clip(span, size) for span, size in zip(found[name], kind.shape, strict=True))
+            for name, kind in self.types.items()
+        }
+
+    def elements_before(self, name: str, indices: Mapping[str, int]) -> int:
+        """Elements of an operand or result before the first that a tile has."""
+        before = 0
+        for size, (first, _) in zip(self.types[name].shape, self.windows(indices)[name], strict=True):
+            before = before * size + first
+        return before
 
     def local_op(self, indices: Mapping[str, int]) -> Op:
         if not self.cuts:
@@ -327,6 +354,10 @@ class Geometry:
 @lru_cache(maxsize=256)
 def _geometry(op: Op, types: tuple[tuple[str, TensorType], ...], results: tuple[str, ...]) -> Geometry:
     return Geometry(op, dict(types), results)
+
+
+def _span(axis: AxisWindow, indices: Mapping[str, int]) -> Span:
+    return axis.span(indices[axis.loop]) if axis.loop else (0, axis.size)
 
 
 def _still(size: int) -> AxisWindow:

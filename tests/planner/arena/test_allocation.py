@@ -52,7 +52,7 @@ class Small(Builder):
 
 
 def share(found: Allocation, one: str, other: str) -> bool:
-    return found.places[one].owner == found.places[other].owner
+    return found.homes[one].owner == found.homes[other].owner
 
 
 def test_a_result_takes_the_place_of_what_nothing_reads_any_more() -> None:
@@ -100,8 +100,8 @@ def test_inputs_constants_and_outputs_stay_as_they_are() -> None:
     constant = small.constant(np.ones((4, 6), np.int32))
     sums = [small.step(Add(), "x", constant), small.step(Neg(), small.first)]
     found = allocated(small, small.first, *(small.step(Transpose((1, 0)), total) for total in sums))
-    assert {found.places[name].kind for name in sums} == {"arena"}
-    homes = {name: found.places[name].kind for name in ("x", constant, small.first)}
+    assert {found.homes[name].kind for name in sums} == {"arena"}
+    homes = {name: found.homes[name].kind for name in ("x", constant, small.first)}
     assert homes == {"x": "input", constant: "constant", small.first: "output"}
 
 
@@ -109,7 +109,7 @@ def test_an_output_owns_what_it_is_a_view_of() -> None:
     small = Small()
     view = small.step(Reshape((24,)), small.first)
     found = allocated(small, view)
-    assert found.places[small.first].kind == "output"
+    assert found.homes[small.first].kind == "output"
     assert found.arena_bytes == 0
 
 
@@ -129,7 +129,7 @@ def test_working_memory_is_apart_from_what_is_alive() -> None:
         buffer.bytes == kernel.scratch_bytes(graph.producers[second].op, graph.all_types(graph.producers[second])) > 0
     )
     for name in (first, second):
-        start, end = found.places[name].offset, found.places[name].offset + graph.types[name].bytes
+        start, end = found.homes[name].offset, found.homes[name].offset + graph.types[name].bytes
         assert end <= offset or offset + buffer.bytes <= start
 
 
@@ -152,8 +152,8 @@ def test_outputs_have_bytes_of_their_own() -> None:
         small.output(name)
     graph = apply(small.build(), PASSES)
     found = allocate(map_nodes(graph, targets.find("generic")))
-    assert {found.places[name].kind for name in graph.outputs} == {"output"}
-    assert len({found.places[name].owner for name in graph.outputs}) == 6
+    assert {found.homes[name].kind for name in graph.outputs} == {"output"}
+    assert len({found.homes[name].owner for name in graph.outputs}) == 6
     feeds = {"x": np.arange(24, dtype=np.int32).reshape(4, 6)}
     values = list(interpret(make_schedule(found), feeds).values())
     wanted = [feeds["x"], np.ones((4, 6), np.int32), *[-feeds["x"]] * 4]

@@ -24,7 +24,7 @@ def network(height: int = 10, stride: int = 1, again: bool = False) -> tuple[Sma
 
 def shared(small: Small, first: str, second: str) -> bool:
     found: Allocation = pipeline.stage(small.builder.build(), "generic", "tiled")
-    return found.places[first].owner == found.places[second].owner
+    return found.homes[first].owner == found.homes[second].owner
 
 
 def test_a_plane_that_is_copied_whole() -> None:

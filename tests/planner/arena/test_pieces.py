@@ -52,7 +52,7 @@ def scheduled(graph: Graph, target: str = "cpu") -> Schedule:
 
 
 def kinds(schedule: Schedule) -> list[str]:
-    return [call.node.op.kind for call in schedule.calls]
+    return [call.node.op.kind for call in schedule.layers]
 
 
 @pytest.mark.fast
@@ -114,4 +114,4 @@ def test_a_view_of_what_a_result_takes_the_place_of() -> None:
     (made,) = builder.add(Mul(), [wide, y])
     builder.output(builder.add(Neg(), [made])[0])
     schedule = scheduled(builder.build(), "generic")
-    assert schedule.places[made].offset == schedule.places[wide].offset
+    assert schedule.homes[made].offset == schedule.homes[wide].offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +21,13 @@ from tilewright.ops.slice import Slice
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.planner.arena.allocation import allocate
-from tilewright.planner.check.threads import check_threads
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.cluster.tile_params import variants
+from tilewright.planner.program.program import CORES, Barrier, Program
 from tilewright.planner.schedule.schedule import Schedule, interpret, make_schedule
+from tilewright.planner.schedule.tile_schedule import TileParams
 from tilewright.target.mapping import map_nodes
+from tilewright.tiling.tiles import Cut, TileGrid
 
 pytestmark = pytest.mark.fast
 
@@ -51,7 +56,7 @@ def mixed() -> Graph:
 def scheduled(graph: Graph, threads: int) -> Schedule:
     cpu = targets.find("cpu")
     target = replace(cpu, agents=replace(cpu.agents, threads=threads))
-    return check_threads(make_schedule(allocate(map_nodes(graph, target))))
+    return check_schedule(make_schedule(allocate(map_nodes(graph, target))))
 
 
 @pytest.mark.asks_c
@@ -61,7 +66,7 @@ def test_parts_together_are_the_whole(threads: int) -> None:
     schedule = scheduled(graph, threads)
     feeds = {name: floats(*graph.types[name].shape) for name in graph.inputs}
     found, expected = interpret(schedule, feeds), evaluate(graph, feeds)
-    assert {len(call.parts) for call in schedule.calls} <= ({0} if threads == 1 else {threads - 1, threads})
+    assert {layer.tiles for layer in schedule.layers} <= ({1} if threads == 1 else {threads - 1, threads})
     for name in graph.outputs:
         assert np.allclose(found[name], expected[name], atol=1e-4)
 
@@ -69,14 +74,14 @@ def test_parts_together_are_the_whole(threads: int) -> None:
 def test_small_layers_stay_with_one_thread() -> None:
     builder = Builder("small")
     builder.output(builder.add(Relu(), [builder.input("x", TensorType("float32", (8, 8)))])[0])
-    assert scheduled(builder.build(), 2).calls[0].parts == ()
+    assert scheduled(builder.build(), 2).layers[0].tiles == 1
 
 
 def test_what_does_not_lie_in_one_piece_is_not_split() -> None:
     builder = Builder("columns")
     x = builder.input("x", TensorType("float32", (256, 256)))
     builder.output(builder.add(Transpose((1, 0)), [x])[0])
-    assert scheduled(builder.build(), 2).calls[0].parts == ()
+    assert scheduled(builder.build(), 2).layers[0].tiles == 1
 
 
 def test_halves_of_rows() -> None:
@@ -96,33 +101,51 @@ def test_shares_are_even() -> None:
     builder = Builder("rows")
     x = builder.input("x", TensorType("float32", (10, 100)))
     builder.output(builder.add(MatMul(), [x, builder.constant(floats(100, 101))])[0])
-    parts = scheduled(builder.build(), 4).calls[0].parts
-    assert [part.share.types["Y"].shape for part in parts] == [(3, 101), (3, 101), (3, 101), (1, 101)]
-    assert [part.share.starts["A"] for part in parts] == [0, 300, 600, 900]
-    assert [part.share.starts["B"] for part in parts] == [0, 0, 0, 0]
+    grid = scheduled(builder.build(), 4).layers[0].option.grid
+    parts = [grid.indices(part) for part in range(grid.tiles)]
+    assert [grid.local_types(part)["Y"].shape for part in parts] == [(3, 101), (3, 101), (3, 101), (1, 101)]
+    assert [grid.elements_before("A", part) for part in parts] == [0, 300, 600, 900]
+    assert [grid.elements_before("B", part) for part in parts] == [0, 0, 0, 0]
 
 
-def moved(schedule: Schedule, name: str, by: int) -> Schedule:
-    """With the second part of the first layer elsewhere."""
-    first, *rest = schedule.calls
-    share = first.parts[1].share
-    wrong = replace(first.parts[1], share=replace(share, starts={**share.starts, name: share.starts[name] + by}))
-    return replace(schedule, calls=(replace(first, parts=(first.parts[0], wrong)), *rest))
+def first_cut(schedule: Schedule, change: Callable[[TileGrid], TileGrid]) -> Schedule:
+    """With the first layer cut otherwise."""
+    first, *rest = schedule.layers
+    option = replace(first.option, grid=change(first.option.grid))
+    layers = (replace(first, option=option, tile_params=TileParams(variants(first.kernel, option.grid))), *rest)
+    return replace(schedule, tiles=replace(schedule.tiles, layers=layers))
 
 
 @pytest.mark.asks_c
-def test_the_check_finds_parts_that_overlap_or_leave_gaps() -> None:
+def test_the_check_finds_parts_that_do_not_lie_in_one_piece() -> None:
+    builder = Builder("plane")
+    builder.output(builder.add(Relu(), [builder.input("x", TensorType("float32", (256, 256)))])[0])
+    schedule = scheduled(builder.build(), 2)
+    (rows,) = schedule.layers[0].option.grid.cuts
+    columns = next(loop for loop in schedule.layers[0].option.grid.extents if loop != rows.loop)
+    with pytest.raises(InternalError, match="one piece"):
+        check_schedule(first_cut(schedule, lambda grid: replace(grid, cuts=(Cut(columns, 256, 128),))))
+
+
+@pytest.mark.asks_c
+def test_the_check_finds_windows_that_are_not_whole() -> None:
+    """Of rows that nobody reads the end of, a part would have what lies apart."""
     schedule = scheduled(mixed(), 2)
-    for by in (-1, 1):
-        with pytest.raises(InternalError, match="parts of Y are bytes"):
-            check_threads(moved(schedule, "Y", by))
+    strided = next(layer for layer in schedule.layers if layer.kernel.stem.startswith("conv") and layer.number)
+    assert strided.option.grid.whole_axes
+    option = replace(strided.option, grid=replace(strided.option.grid, whole_axes=False))
+    layers = tuple(replace(one, option=option) if one is strided else one for one in schedule.layers)
+    with pytest.raises(InternalError):
+        check_schedule(replace(schedule, tiles=replace(schedule.tiles, layers=layers)))
 
 
 @pytest.mark.asks_c
 def test_the_check_finds_what_one_part_writes_and_another_reads() -> None:
-    graph = mixed()
-    schedule = scheduled(graph, 2)
-    in_place = next(call for call in schedule.calls if call.node.op.kind == "Relu")
-    assert schedule.places[in_place.node.inputs[0]] == schedule.places[in_place.node.outputs[0]]
-    with pytest.raises(InternalError, match="which another one touches"):
-        check_threads(moved(replace(schedule, calls=(in_place,)), "X", -1))
+    """Threads that do not meet behind a layer read what others still make."""
+    schedule = scheduled(mixed(), 2)
+    bodies = list(schedule.tiles.program.agents[CORES])
+    assert isinstance(bodies[1].events[-1], Barrier)
+    bodies[1] = replace(bodies[1], events=bodies[1].events[:-1])
+    tiles = replace(schedule.tiles, program=Program({CORES: tuple(bodies)}))
+    with pytest.raises(InternalError, match="while layer 1 tile"):
+        check_schedule(replace(schedule, tiles=tiles))

@@ -25,7 +25,7 @@ def planned(copied: int, target: str = BOARD) -> Schedule:
 def test_as_many_bytes_as_are_allowed() -> None:
     assert not planned(0).copied
     every = planned(10**6)
-    assert every.copied == {name for call in every.calls for name in call.node.inputs if name in every.graph.constants}
+    assert every.copied == {name for call in every.layers for name in call.node.inputs if name in every.graph.constants}
     some = planned(every.copied_bytes // 2)
     assert 0 < some.copied_bytes <= every.copied_bytes // 2
     before, after = board_memory(planned(0))[0], board_memory(some)[0]

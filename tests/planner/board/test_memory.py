@@ -57,16 +57,16 @@ def planned(name: str, graph: Graph | None = None) -> Schedule:
 
 
 def test_one_memory_where_it_holds_all(tmp_path: Path) -> None:
-    assert [part.memory for part in planned(board(tmp_path, 16, 64)).parts] == ["SRAM"]
-    assert [part.memory for part in planned(board(tmp_path, 16, 20, "arena")).parts] == ["MORE"]
+    assert list(planned(board(tmp_path, 16, 64)).tiles.arenas) == ["SRAM"]
+    assert list(planned(board(tmp_path, 16, 20, "arena")).tiles.arenas) == ["MORE"]
 
 
 def test_several_where_none_does(tmp_path: Path) -> None:
     graph = mobile()
     schedule = planned(board(tmp_path, 12, 24), graph)
-    assert [part.memory for part in schedule.parts] == ["SRAM", "FAST"]
-    assert sum(part.bytes for part in schedule.parts) == schedule.arena_bytes
-    assert len(schedule.calls) == len(graph.nodes)
+    assert list(schedule.tiles.arenas) == ["SRAM", "FAST"]
+    assert sum(schedule.tiles.arenas.values()) == schedule.arena_bytes
+    assert len(schedule.layers) == len(graph.nodes)
     feeds = feeds_of(graph)
     (made,) = (interpret(schedule, feeds)[name] for name in schedule.graph.outputs)
     np.testing.assert_array_equal(made, evaluate(graph, feeds)[graph.outputs[0]])
@@ -74,7 +74,7 @@ def test_several_where_none_does(tmp_path: Path) -> None:
 
 def test_strips_where_several_are_too_small(tmp_path: Path) -> None:
     schedule = planned(board(tmp_path, 4, 24))
-    assert len(schedule.calls) > len(mobile().nodes)
+    assert len(schedule.layers) > len(mobile().nodes)
 
 
 def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:

@@ -317,7 +317,7 @@ def plan_in_flight(plan: Plan, rng: random.Random) -> tuple[Plan, str] | None:
 def plan_prefetch(plan: Plan, rng: random.Random) -> tuple[Plan, str] | None:
     """Fetched earlier than the runtime can remember, or than its buffers are free."""
     slots = plan.mapped.target.agents.prefetch_slots
-    known = [n for n, step in enumerate(plan.steps) if n >= slots and step.option.mode not in ("in_l2", "dma_copy")]
+    known = [n for n, step in enumerate(plan.steps) if n >= slots and step.option.mode not in ("in_place", "dma_copy")]
     if not known:
         return None
     number = rng.choice(known)

@@ -1,4 +1,4 @@
-"""Faults in a cluster's schedule itself: any field of any of its dataclasses gets another value."""
+"""Faults in a schedule itself: any field of any of its dataclasses gets another value."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from tilewright.ir.affine import Affine
-from tilewright.planner.cluster.tiling_option import TilingOption
+from tilewright.planner.cluster.tiling_option import Tiling
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 
 Path = tuple[str | int, ...]
 """Fields, positions and keys that lead to a value."""
 
-AS_A_WHOLE = (TilingOption, Affine)
+AS_A_WHOLE = (Tiling, Affine)
 """What a layer was chosen to be: replaced by that of another layer, not changed within. Indices of programs likewise,
 or by one beside."""
-
-NUMBERS = ("waits_for", "last_waits", "prefetches")
-"""Fields that list layers."""
 
 SHIFTS = (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64)
 HUGE = 1 << 30
@@ -89,7 +86,7 @@ def _others(path: Path, old: Any, same: list[Any], rng: random.Random) -> list[A
     if isinstance(old, Affine):
         return [old + 1, old - 1, old * 2, Affine(old.terms[1:], old.offset), rng.choice(same)]
     if isinstance(old, tuple):
-        return [*_other_tuples(old, rng), rng.choice(same), *[(0,)] * (path[-1] in NUMBERS)]
+        return [*_other_tuples(old, rng), rng.choice(same)]
     if isinstance(old, Mapping):
         return [{key: one for key, one in old.items() if key != rng.choice(sorted(old))}] if old else []
     nothing = [None] if None in same else []

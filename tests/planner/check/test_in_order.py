@@ -20,6 +20,7 @@ from tilewright.codegen import folder
 from tilewright.errors import InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
+from tilewright.planner.check.order import Done
 from tilewright.planner.check.schedule import check_schedule, check_tiles
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.schedule.events import Call, Event, Transfer, Wait, WaitJob
@@ -56,7 +57,6 @@ def scheduled(name: str) -> Schedule:
 
 
 def tiles_of(schedule: Schedule) -> ClusterSchedule:
-    assert schedule.tiles is not None
     return schedule.tiles
 
 
@@ -81,9 +81,8 @@ def test_the_schedules_have_what_is_corrupted() -> None:
         assert (layer.is_queued, [operand.name for operand in layer.option.single_buffered]) == (True, [held])
         assert layer.renewals
         assert 1 < layer.held_tiles < layer.tiles
-    unwaited = [layer for layer in tiles_of(scheduled("in_flight")).layers if layer.in_flight]
-    waited = {number for layer in tiles_of(scheduled("in_flight")).layers for number in layer.waits_for}
-    assert {layer.number for layer in unwaited} - waited
+    done = Done.of(tiles_of(scheduled("in_flight")).program)
+    assert done.submitted - {number for _, number in done.waited}
 
 
 # ---- events ---------------------------------------------------------------------------------------------------------
@@ -176,7 +175,7 @@ def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
     wanted = interpret(schedule, feeds)
     found = 0
-    jobs = [layer for layer in tiles.layers if layer.in_flight]
+    jobs = [tiles.layers[number] for number in Done.of(tiles.program).submitted]
     for owner in {tiles.homes[layer.option.node.key].owner for layer in jobs}:
         for offset in sorted(set(arena.values()) - {arena[owner]}):
             broken = replace(schedule, tiles=with_home(tiles, owner, offset))

@@ -24,7 +24,7 @@ from tilewright.planner.check.schedule import check_schedule, check_tiles
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule import tile_schedule
 from tilewright.planner.schedule.events import Epoch
-from tilewright.planner.schedule.interpret import interpret_cluster
+from tilewright.planner.schedule.interpret import interpret_tiles
 from tilewright.planner.schedule.lower import lower
 from tilewright.planner.schedule.schedule import Schedule, interpret, make_cluster_schedule
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
@@ -136,8 +136,7 @@ def is_harmless(schedule: Schedule, broken: Schedule, path: str) -> bool:
 
 
 def interpreted(schedule: Schedule, inputs: Mapping[str, Array], cores_first: bool) -> dict[str, Array]:
-    assert schedule.tiles is not None
-    return interpret_cluster(schedule.tiles, schedule.graph, schedule.target.paths, inputs, cores_first)
+    return interpret_tiles(schedule.tiles, schedule.graph, schedule.target.paths, inputs, cores_first)
 
 
 def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:
@@ -150,7 +149,6 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     rng = random.Random(round_)
     name, number = CORRUPTED[round_ % len(CORRUPTED)], round_ // len(CORRUPTED) % len(SETTINGS)
     schedule = whole(name, number)
-    assert schedule.tiles is not None
     places, tried = Places.of(schedule.tiles), 0
     while tried < TILES:
         found = corrupted(places, rng)
@@ -167,9 +165,7 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
 
 
 def test_every_field_of_a_schedule_is_corrupted() -> None:
-    found = set().union(
-        *(Places.of(tiles).names for n in range(len(SETTINGS)) if (tiles := whole("residual", n).tiles))
-    )
+    found = set().union(*(Places.of(whole("residual", n).tiles).names for n in range(len(SETTINGS))))
     made = [one for one in vars(tile_schedule).values() if isinstance(one, type) and is_dataclass(one)]
     known = {f"{one.__name__}.{field.name}" for one in made for field in fields(one)}
     own = [one for one in made if one.__module__ == tile_schedule.__name__]
@@ -179,7 +175,6 @@ def test_every_field_of_a_schedule_is_corrupted() -> None:
 def refused(number: int, change: LayerSchedule, message: str) -> None:
     """A schedule of a residual network whose activations are in L3, with another layer of that number."""
     schedule = whole("residual", 3)
-    assert schedule.tiles is not None
     layers = list(schedule.tiles.layers)
     layers[number] = change
     with pytest.raises(InternalError, match=message):
@@ -231,7 +226,6 @@ def test_buffers_of_single_cores_where_all_work_together_are_found() -> None:
 @pytest.mark.parametrize("added", [64, 1 << 30])
 def test_arenas_that_are_too_large_are_found(added: int) -> None:
     schedule = whole("residual", 3)
-    assert schedule.tiles is not None
     arenas = {name: size + added for name, size in schedule.tiles.arenas.items()}
     with pytest.raises(InternalError, match=r"arena|bytes of"):
         check_schedule(replace(schedule, tiles=replace(schedule.tiles, arenas=arenas)))
@@ -240,6 +234,5 @@ def test_arenas_that_are_too_large_are_found(added: int) -> None:
 @pytest.mark.parametrize("cores", [0, 7, 9, 1 << 30])
 def test_other_cores_are_found(cores: int) -> None:
     schedule = whole("residual", 3)
-    assert schedule.tiles is not None
     with pytest.raises(InternalError, match="cores"):
         check_schedule(replace(schedule, tiles=replace(schedule.tiles, cores=cores)))

@@ -32,7 +32,6 @@ def test_faults_in_shapes_are_found(round_: int) -> None:
     rng = random.Random(round_)
     name, number = NETWORKS[round_ % len(NETWORKS)], 1 + round_ // len(NETWORKS)
     schedule = whole(name, number)
-    assert schedule.tiles is not None
     places, tried = Places.of(schedule.tiles), 0
     while tried < FAULTS:
         found = corrupted(places, rng, SHAPES)
@@ -52,7 +51,6 @@ def test_faults_in_limits_are_found() -> None:
     rng = random.Random(5)
     *_, schedule, _ = pipeline.stages(remembering(), "siracusa", "", Settings(time_limit=1.0))
     assert isinstance(schedule, Schedule)
-    assert schedule.tiles is not None
     places = Places.of(schedule.tiles)
     assert "Limit.more" in places.names
     for _ in range(60):
@@ -64,7 +62,6 @@ def test_faults_in_limits_are_found() -> None:
 
 
 def refused(schedule: Schedule, layer: LayerSchedule, message: str) -> None:
-    assert schedule.tiles is not None
     layers = tuple(layer if one.number == layer.number else one for one in schedule.tiles.layers)
     with pytest.raises(InternalError, match=message):
         check_schedule(replace(schedule, tiles=replace(schedule.tiles, layers=layers)))
@@ -87,7 +84,6 @@ def farther(shape: DmaShape) -> DmaShape:
 )
 def test_other_transfers_are_found(change: Callable[[Move], Move], message: str) -> None:
     schedule = whole("windows", 1)
-    assert schedule.tiles is not None
     layer, at = next(
         (one, at)
         for one in schedule.tiles.layers
@@ -100,7 +96,6 @@ def test_other_transfers_are_found(change: Callable[[Move], Move], message: str)
 
 def test_a_copy_in_the_other_direction_is_found() -> None:
     schedule = whole("cached", 1)
-    assert schedule.tiles is not None
     layer = next(one for one in schedule.tiles.layers if one.prefetch and one.prefetch.copies.startswith("dma_out"))
     assert layer.prefetch is not None
     other = layer.prefetch.copies.replace("out", "in")

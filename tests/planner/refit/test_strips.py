@@ -51,7 +51,7 @@ def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
 def test_only_where_the_ram_is_too_small() -> None:
     graph = mobile()
     plenty, short, tight = (Settings(memories=(("ram", size),)) for size in (40_000, 25_000, 9_000))
-    calls = [len(pipeline.stage(graph, "cortex-m4", "schedule", settings=one).calls) for one in (plenty, short)]
+    calls = [len(pipeline.stage(graph, "cortex-m4", "schedule", settings=one).layers) for one in (plenty, short)]
     assert calls[0] < calls[1]
     with pytest.raises(CompileError) as caught:
         pipeline.stage(graph, "cortex-m4", "schedule", settings=tight)
@@ -110,7 +110,7 @@ def test_engines_share_the_constants_of_strips() -> None:
     whole, strips = (
         pipeline.stage(mobile(), target.name, "schedule", settings=settings) for settings in (DEFAULT, SMALL)
     )
-    assert len(strips.calls) > len(whole.calls)
+    assert len(strips.layers) > len(whole.layers)
     assert strips.flash_bytes <= whole.flash_bytes + 16
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from tests.planner.planning import planned
 from tilewright import targets
-from tilewright.codegen.agent_functions import agents_text
+from tilewright.codegen.agent_functions import agents_text, prefetched_together
 from tilewright.codegen.limits import limits_header
 from tilewright.codegen.slots import guarded
 from tilewright.planner.cluster.plan import Plan
+from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import Begin, Call, Transfer, Wait, WaitJob, core
 from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule
@@ -102,7 +103,6 @@ def scheduled(name: str, settings: Settings) -> tuple[Plan, Schedule]:
 
 def expected(plan: Plan, schedule: Schedule, number: int) -> list[str]:
     """What a core does; `number` is the DMA core's, or that of one that computes."""
-    assert schedule.tiles is not None
     dma_core = SIRACUSA.agents.dma_core
     own = {DMA} if number == dma_core else {CORES, core(number)}
     lines: list[str] = []
@@ -159,12 +159,10 @@ def tile_function(name: str, lines: list[str]) -> str:
 
 
 def main_source(schedule: Schedule) -> str:
-    assert schedule.tiles is not None
     texts = [DEVICES, *(text for layer in schedule.tiles.layers for text in functions(layer))]
-    for layer in schedule.tiles.layers:
-        if len(layer.prefetches) > 1:
-            calls = " ".join(f"layer_{later}_prefetch();" for later in layer.prefetches)
-            texts.append(f"static void after_layer_{layer.number}(void) {{ {calls} }}")
+    for number, layers in prefetched_together(schedule.tiles.program).items():
+        calls = " ".join(f"layer_{later}_prefetch();" for later in layers)
+        texts.append(f"static void after_layer_{number}(void) {{ {calls} }}")
     texts += [agents_text(schedule.tiles.program, schedule.tiles.layers), MAIN]
     return "\n\n".join(texts)
 
@@ -208,5 +206,7 @@ def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> 
 
 def test_an_accelerator_that_waits_for_weights_is_submitted_to_behind_loads() -> None:
     _, schedule = scheduled("gates", DMA_BOUND)
-    assert schedule.tiles is not None
-    assert any(layer.dma_bound for layer in schedule.tiles.layers)
+    bodies = schedule.tiles.program.agents[DMA]
+    loops = [one.events for body in bodies for one in p.all_events(body.events) if isinstance(one, p.For)]
+    kinds = [[type(one) for one in events if isinstance(one, p.Group | p.Submit | p.WaitJob)] for events in loops]
+    assert any(found[:3] == [p.WaitJob, p.Group, p.Submit] for found in kinds)

@@ -121,7 +121,7 @@ def test_the_graph_has_a_box_for_every_node() -> None:
     (drawing,) = [section for section in page().sections if isinstance(section, Drawing)]
     graph = program.compiled.schedule.graph
     assert drawing.svg.count("<rect") == len(graph.nodes) + len(graph.inputs) + len(graph.outputs)
-    assert set(drawing.legend) >= {call.engine for call in program.compiled.schedule.calls}
+    assert set(drawing.legend) >= {call.engine for call in program.compiled.schedule.layers}
 
 
 def test_estimates_are_said_to_be_estimates() -> None:

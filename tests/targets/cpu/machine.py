@@ -83,7 +83,7 @@ def run_graph(graph: Graph, feeds: dict[str, Array], processor: str, patch: pyte
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         np.testing.assert_array_equal(stepped[tensor], wanted[reference], err_msg=str(tensor))
         np.testing.assert_array_equal(ran[tensor], wanted[reference], err_msg=str(tensor))
-    return {call.kernel.stem for call in compiled.schedule.calls}
+    return {call.kernel.stem for call in compiled.schedule.layers}
 
 
 def _outputs(schedule: Schedule, files: Mapping[str, str], name: str, feeds: dict[str, Array]) -> dict[str, Array]:

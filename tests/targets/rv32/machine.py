@@ -58,4 +58,4 @@ def run_graph(
 
 def kernels(compiled: pipeline.Compiled) -> list[str]:
     """Of the nodes in order."""
-    return [call.kernel.stem for call in compiled.schedule.calls]
+    return [call.kernel.stem for call in compiled.schedule.layers]

@@ -52,7 +52,7 @@ def test_small_tensors_stay_where_they_are() -> None:
     """One core starts the transfers of all: eight tiles of four elements each are dearer than loads from outside."""
     copied = model([node("Reshape", "x shape", "y")], {"x": (4, 8)}, ["y"], {"shape": np.asarray([1, 8, 4])})
     (step,) = compile_model(copied, target="snitch").plan.steps
-    assert step.option.mode == "in_l2"
+    assert step.option.mode == "in_place"
 
 
 def test_a_run_breaks_no_rule() -> None:

@@ -146,7 +146,7 @@ class Project:
     def summary(self) -> str:
         graph = self.schedule.graph
         macs = sum(graph.macs(node) for node in graph.nodes)
-        return f"{len(self.schedule.calls)} layers, {macs:,} multiplications, compiled for {self.target.name}"
+        return f"{len(self.schedule.layers)} layers, {macs:,} multiplications, compiled for {self.target.name}"
 
     def readme(self, template: str, **values: str) -> str:
         """README.md, which begins with what it is."""

@@ -20,10 +20,12 @@ from tilewright.passes.aliasing import (
 )
 from tilewright.planner.arena.board_regions import arena_capacities, with_fitting_ram
 from tilewright.planner.arena.pieces import Pieces, pieces
-from tilewright.planner.arena.threads import Share, scratch_of, shares_of
+from tilewright.planner.arena.threads import cut_for_threads
+from tilewright.planner.cluster.tile_params import most_scratch
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import STACK, holding
+from tilewright.tiling.tiles import TileGrid
 
 INPUTS_TIME = 1.0
 """Seconds of work, about, for a plan that has room for inputs."""
@@ -45,9 +47,9 @@ class ArenaPart:
 @dataclass(frozen=True)
 class Allocation:
     mapped: Mapped
-    places: Mapping[str, Home]
+    homes: Mapping[str, Home]
     scratch: Mapping[str, int]
-    """Node key -> offset of its working memory in the arena."""
+    """Node key -> offset of its working memory in the arena, whose parts are counted as one behind the other."""
     problem: Problem
     solution: Solution
     state_bytes: int = 0
@@ -56,8 +58,8 @@ class Allocation:
     """Of the arena, in the memories of a board that have some of it."""
     inputs: Mapping[str, int] = field(default_factory=dict)
     """Of a board: offsets in the arena at which inputs may lie, as nothing else is there before they are read."""
-    shares: Mapping[str, tuple[Share, ...]] = field(default_factory=dict)
-    """Node key -> what each thread has of a layer that several compute."""
+    split: Mapping[str, TileGrid] = field(default_factory=dict)
+    """Node key -> the parts of a layer that several threads compute."""
     idle: frozenset[str] = frozenset()
     """Keys of nodes that have nothing to do, as their results are where they should be."""
 
@@ -92,12 +94,12 @@ def allocate(mapped: Mapped) -> Allocation:
     if capacities and plan.solution.peak > capacities[parts[0].memory]:
         plan, parts = _in_several(arena_capacities(target, graph), problem, states, solution) or (plan, parts)
     inputs = {name: plan.solution.offsets[(name,)] for name in plan.inputs}
-    places = {name: _place(graph, sharing, name, parts, plan.solution) for name in graph.types}
+    homes = {name: _home(graph, sharing, name, parts, plan) for name in graph.types}
     scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     placed = replace(mapped, target=target)
-    shares = shares_of(mapped, owners)
+    split = cut_for_threads(mapped, owners)
     return Allocation(
-        placed, places, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, shares, sharing.idle
+        placed, homes, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, split, sharing.idle
     )
 
 
@@ -186,14 +188,17 @@ def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
 
 
 def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
-    sharing, alignment = _sharing(mapped), mapped.target.memories[0].alignment
-    shares = shares_of(mapped, sharing.owners)
+    """Of layers with working memory; every thread that computes a part has its own."""
+    sharing, memory = _sharing(mapped), mapped.target.memories[0]
+    split = cut_for_threads(mapped, sharing.owners)
     sizes = []
     for node in mapped.graph.nodes:
         if not node.op.view and node.key not in sharing.idle:
             kernel = mapped.choice(node).kernel
-            whole = kernel.scratch_bytes(node.op, mapped.graph.all_types(node))
-            size = scratch_of(kernel, shares[node.key], alignment)[-1] if node.key in shares else whole
+            if node.key in split:
+                size = memory.whole(most_scratch(kernel, split[node.key])) * split[node.key].tiles
+            else:
+                size = kernel.scratch_bytes(node.op, mapped.graph.all_types(node))
             sizes.append((node, size))
     return [(node, size) for node, size in sizes if size]
 
@@ -220,13 +225,14 @@ def _scratch_key(node: Node) -> tuple[str, str]:
     return node.key, "(scratch)"
 
 
-def _place(graph: Graph, sharing: Pieces, name: str, parts: Sequence[ArenaPart], solution: Solution) -> Home:
+def _home(graph: Graph, sharing: Pieces, name: str, parts: Sequence[ArenaPart], plan: Placement) -> Home:
     owner = sharing.owners[name]
     home = home_of(graph, owner)
-    if home not in (ARENA, STATE):
+    if home not in (ARENA, STATE) and owner not in plan.inputs:
         return Home(home, owner)
-    offset = solution.offsets.get((owner,), 0) + sharing.starts.get(name, 0)
-    return Home(ARENA, owner, part_with(parts, offset).memory, offset)
+    offset = plan.solution.offsets.get((owner,), 0) + sharing.starts.get(name, 0)
+    part = part_with(parts, offset)
+    return Home(ARENA, owner, part.memory, offset - part.start)
 
 
 def part_with(parts: Sequence[ArenaPart], offset: int) -> ArenaPart:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tilewright.ir.affine import Span
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
-from tilewright.ir.types import BYTES, Shape, TensorType
+from tilewright.ir.types import BYTES
 from tilewright.passes.aliasing import Owners
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
@@ -23,44 +22,26 @@ LEAST_MACS, LEAST_BYTES = 64_000, 64_000
 """Of a layer that is worth a second thread: handing it over takes about as long as a fifth of that."""
 
 
-@dataclass(frozen=True)
-class Share:
-    """What one thread has of a layer."""
-
-    op: Op
-    types: Mapping[str, TensorType]
-    starts: Mapping[str, int]
-    """Operand or result -> the elements before those of this share."""
-
-    def first_byte(self, name: str) -> int:
-        return self.starts[name] * BYTES[self.types[name].dtype]
-
-    def bytes(self, name: str) -> range:
-        """Which of an operand or result it touches."""
-        start = self.first_byte(name)
-        return range(start, start + self.types[name].bytes)
-
-
-def shares_of(mapped: Mapped, owners: Owners) -> dict[str, tuple[Share, ...]]:
-    """Node key -> the shares of those layers that are split."""
+def cut_for_threads(mapped: Mapped, owners: Owners) -> dict[str, TileGrid]:
+    """Node key -> the parts of those layers that are split, as tiles."""
     if mapped.target.agents.threads < 2:
         return {}
     found = {}
     for node in mapped.graph.nodes:
-        if not node.op.view and (shares := _shares(mapped, node, owners)):
-            found[node.key] = shares
+        if not node.op.view and (grid := _parts(mapped, node, owners)):
+            found[node.key] = grid
     return found
 
 
-def _shares(mapped: Mapped, node: Node, owners: Owners) -> tuple[Share, ...]:
+def _parts(mapped: Mapped, node: Node, owners: Owners) -> TileGrid | None:
     kernel, types = mapped.choice(node).kernel, mapped.graph.all_types(node)
     if not _is_worth_it(mapped.graph, node) or not _may_be_split(mapped, node, kernel):
-        return ()
-    grid = TileGrid.of(node.op, types, tuple(node.results()))
-    candidates = [tuple(_cut(grid.in_tiles((cut,)))) for cut in _cuts(kernel, grid, mapped.target.agents.threads)]
-    fitting = [shares for shares in candidates if shares and _fits(kernel, node, shares, owners)]
+        return None
+    grid = replace(TileGrid.of(node.op, types, tuple(node.results())), whole_axes=True)
+    candidates = [grid.in_tiles((cut,)) for cut in _cuts(kernel, grid, mapped.target.agents.threads)]
+    fitting = [one for one in candidates if _is_in_pieces(one) and _fits(kernel, node, one, owners)]
     # The loops come outermost first: of equally even ones, the outermost.
-    return min(fitting, key=lambda shares: _largest(node, shares), default=())
+    return min(fitting, key=_largest, default=None)
 
 
 def _is_worth_it(graph: Graph, node: Node) -> bool:
@@ -91,27 +72,15 @@ def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:
             yield Cut(loop, extent, size)
 
 
-def _cut(grid: TileGrid) -> Iterator[Share]:
-    """The parts of a layer, if all of each lies in one piece and they have no result in common; none of an operand
-    whose beginning is skipped."""
+def _is_in_pieces(grid: TileGrid) -> bool:
+    """Whether all of each part lies in one piece, and parts have no result in common; none of an operand whose
+    beginning is skipped, as the operator of a part counts from there."""
     (cut,) = grid.cuts
     if grid.axes is None or not all(map(_is_in_one_piece, grid.axes.values())):
-        return
+        return False
     if any(axis.span(0)[0] for axes in grid.axes.values() for axis in axes if not axis.loop):
-        return
-    if not all(cut.loop in grid.loops_of(name) for name in grid.results):
-        return
-    for number in range(cut.count):
-        spans = {name: [_span(axis, number) for axis in axes] for name, axes in grid.axes.items()}
-        types = {name: replace(grid.types[name], shape=tuple(b - a for a, b in spans[name])) for name in grid.types}
-        starts = {name: _first_element(grid.types[name].shape, spans[name]) for name in grid.types}
-        yield Share(grid.local_op({cut.loop: number}), types, starts)
-
-
-def _span(axis: AxisWindow, number: int) -> Span:
-    """An axis that the cut does not move is seen whole, also where nobody reads its end: what is in one piece stays so.
-    The operator of a part counts from its beginning."""
-    return axis.span(number) if axis.loop else (0, axis.size)
+        return False
+    return all(cut.loop in grid.loops_of(name) for name in grid.results)
 
 
 def _is_in_one_piece(axes: Sequence[AxisWindow]) -> bool:
@@ -120,16 +89,10 @@ def _is_in_one_piece(axes: Sequence[AxisWindow]) -> bool:
     return math.prod(axis.size for axis in axes[: moving[0]]) == 1 if moving else True
 
 
-def _first_element(shape: Shape, spans: Sequence[Span]) -> int:
-    start = 0
-    for size, (first, _) in zip(shape, spans, strict=True):
-        start = start * size + first
-    return start
-
-
-def _fits(kernel: Kernel, node: Node, shares: tuple[Share, ...], owners: Owners) -> bool:
-    """Whether the kernel takes every share, and none writes what another one reads."""
-    if not all(_is_taken(kernel, node, share) for share in shares):
+def _fits(kernel: Kernel, node: Node, grid: TileGrid, owners: Owners) -> bool:
+    """Whether the kernel takes every part, and none writes what another one reads."""
+    parts = [grid.indices(part) for part in range(grid.tiles)]
+    if not all(_is_taken(kernel, grid, part) for part in parts):
         return False
     pairs = [
         (operand, result)
@@ -137,30 +100,28 @@ def _fits(kernel: Kernel, node: Node, shares: tuple[Share, ...], owners: Owners)
         for result, made in node.results().items()
         if owners[read] == owners[made]
     ]
-    return all(share.bytes(operand) == share.bytes(result) for share in shares for operand, result in pairs)
+    return all(_bytes(grid, operand, part) == _bytes(grid, result, part) for part in parts for operand, result in pairs)
 
 
-def _is_taken(kernel: Kernel, node: Node, share: Share) -> bool:
-    results = node.results()
-    found = share.op.infer({name: kind for name, kind in share.types.items() if name not in results})
-    made = dict(zip(share.op.result_names(len(found)), found, strict=True))
-    return all(made[name] == share.types[name] for name in results) and kernel.takes(share.op, share.types)
+def _bytes(grid: TileGrid, name: str, part: Mapping[str, int]) -> tuple[int, int]:
+    """Of an operand or result, those before a part, and those of it."""
+    kind = grid.local_types(part)[name]
+    return grid.elements_before(name, part) * BYTES[kind.dtype], kind.bytes
 
 
-def _largest(node: Node, shares: tuple[Share, ...]) -> int:
-    """The work of the longest share."""
-    return max(_work(share, tuple(node.results())) for share in shares)
+def _is_taken(kernel: Kernel, grid: TileGrid, part: Mapping[str, int]) -> bool:
+    op, types = grid.local_op(part), grid.local_types(part)
+    found = op.infer({name: kind for name, kind in types.items() if name not in grid.results})
+    made = dict(zip(op.result_names(len(found)), found, strict=True))
+    return all(made[name] == types[name] for name in grid.results) and kernel.takes(op, types)
 
 
-def _work(share: Share, results: tuple[str, ...]) -> int:
-    shapes = {name: kind.shape for name, kind in share.types.items() if name not in results}
-    return share.op.macs(shapes) or sum(share.types[name].elements for name in results)
+def _largest(grid: TileGrid) -> int:
+    """The work of the longest part."""
+    return max(_work(grid, grid.indices(part)) for part in range(grid.tiles))
 
 
-def scratch_of(kernel: Kernel, shares: tuple[Share, ...], alignment: int) -> tuple[int, ...]:
-    """Where the working memory of each share begins, and behind the last one where it ends."""
-    starts = [0]
-    for share in shares:
-        size = kernel.scratch_bytes(share.op, share.types)
-        starts.append(starts[-1] + math.ceil(size / alignment) * alignment)
-    return tuple(starts)
+def _work(grid: TileGrid, part: Mapping[str, int]) -> int:
+    types = grid.local_types(part)
+    shapes = {name: kind.shape for name, kind in types.items() if name not in grid.results}
+    return grid.local_op(part).macs(shapes) or sum(types[name].elements for name in grid.results)

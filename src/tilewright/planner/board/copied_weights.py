@@ -13,7 +13,8 @@ from dataclasses import replace
 from tilewright.errors import CompileError
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
-from tilewright.planner.schedule.schedule import COPY_UNIT, Call, Schedule
+from tilewright.planner.schedule.schedule import COPY_UNIT, Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.sim.platform import Platform
 from tilewright.target.memory import CONSTANTS, Memory, holding
 from tilewright.target.settings import Settings
@@ -60,13 +61,13 @@ def _wait(platform: Platform, memory: Memory) -> int:
 def _reads(schedule: Schedule) -> dict[str, int]:
     """Constants -> about how many times a call of the network reads each of their bytes."""
     found: dict[str, int] = {}
-    for call in schedule.calls:
+    for call in schedule.layers:
         for name, times in _reads_of(schedule, call):
             found[name] = found.get(name, 0) + times
     return found
 
 
-def _reads_of(schedule: Schedule, call: Call) -> Iterator[tuple[str, int]]:
+def _reads_of(schedule: Schedule, call: LayerSchedule) -> Iterator[tuple[str, int]]:
     """A result needs what its own place in the loops picks of an operand: loops that pick nothing of it repeat it, but
     not more often than there are products with it. (Of weights in an order of their own nothing is picked.)"""
     node, graph = call.node, schedule.graph
@@ -74,7 +75,7 @@ def _reads_of(schedule: Schedule, call: Call) -> Iterator[tuple[str, int]]:
     index, extents, summed = node.op.index(shapes), node.op.extents(shapes), node.op.reductions(shapes)
     macs = node.op.macs(shapes)
     for operand, tensor in node.operands().items():
-        owner = schedule.places[tensor].owner
+        owner = schedule.homes[tensor].owner
         if owner in graph.constants:
             picking = {loop for axis in index[operand] for loop in axis.loops}
             repeated = [extents[loop] for loop in extents if loop not in picking and loop not in summed]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.planner.machine_bound import MachineBound, Way, Work
-from tilewright.planner.schedule.schedule import Call, Schedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
@@ -19,8 +20,8 @@ def predicted_cycles(schedule: Schedule) -> dict[str, int]:
     if not schedule.target.runner.unit or schedule.plan is not None:
         return {}
     if not schedule.target.costs.kernels:
-        return {call.node.key: 0 for call in schedule.calls}
-    return {call.node.key: _of_call(schedule, call) for call in schedule.calls}
+        return {call.node.key: 0 for call in schedule.layers}
+    return {call.node.key: _of_call(schedule, call) for call in schedule.layers}
 
 
 def machine_bound(schedule: Schedule) -> MachineBound:
@@ -28,17 +29,16 @@ def machine_bound(schedule: Schedule) -> MachineBound:
     if schedule.plan is not None:
         return schedule.plan.least
     engines = {engine.name: engine for engine in schedule.target.engines}
-    ways = {call.node.key: (Way(engines[call.engine], call.node),) for call in schedule.calls}
+    ways = {call.node.key: (Way(engines[call.engine], call.node),) for call in schedule.layers}
     return Work(schedule.graph, ways, cores=1).bound()
 
 
-def _of_call(schedule: Schedule, call: Call) -> int:
+def _of_call(schedule: Schedule, call: LayerSchedule) -> int:
     """Where several threads compute it, of the one that has most."""
-    target, results = schedule.target, tuple(call.node.results())
-    if not call.parts:
-        return _of_layer(target, schedule.graph, call.node, call.kernel)
-    grids = [TileGrid.of(part.share.op, part.share.types, results) for part in call.parts]
-    return max(_of_grid(target, grid, call.kernel) for grid in grids)
+    grid = call.option.grid
+    tiles = map(grid.indices, range(grid.tiles))
+    parts = [TileGrid.of(grid.local_op(tile), grid.local_types(tile), grid.results) for tile in tiles]
+    return max(_of_grid(schedule.target, part, call.kernel) for part in parts)
 
 
 def mapped_cycles(mapped: Mapped) -> int:

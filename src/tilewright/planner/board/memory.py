@@ -53,13 +53,13 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
         # The linker keeps what is copied beside the code.
         lasting, program = {"constants": schedule.flash_bytes - schedule.copied_bytes}, {**program, **copies}
     apart = [Use(constants, lasting), Use(code, program)]
-    first, *more = schedule.parts
+    (_, first), *more = schedule.tiles.arenas.items()
     beside = beside_arena(target, schedule.graph, schedule.inputs)
     others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (
-        Use(target.memories[0], {THE_ARENA: first.bytes, **beside, **copies}),
+        Use(target.memories[0], {THE_ARENA: first, **beside, **copies}),
         *([Use(code, lasting | program)] if code is constants else apart),
-        *(Use(others[part.memory], {THE_ARENA: part.bytes}) for part in more),
+        *(Use(others[name], {THE_ARENA: size}) for name, size in more),
     )
 
 

@@ -13,7 +13,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.tile_params import Variants
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.tile_schedule import CALLERS, ClusterSchedule, LayerSchedule, Slots
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes
@@ -45,9 +45,14 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
 
 def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
     agents = target.agents
-    if not 1 <= schedule.cores <= agents.cores:
-        raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {agents.cores}")
+    most = max(agents.cores, target.agents.threads)
+    if not 1 <= schedule.cores <= most:
+        raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {most}")
     stacks, l1 = schedule.stacks, target.paths.tiles
+    if not target.is_tiled:
+        if stacks != CALLERS or schedule.cores != most:
+            raise _fault("schedule", f"has stacks for {schedule.cores} cores, which are the caller's")
+        return
     kernels = {layer.option.kernel for layer in schedule.layers if not layer.is_copied}
     for kernel in kernels:
         needed = agents.stack + (kernel.stack or target.stacks.get(kernel.stem, 0))
@@ -76,8 +81,8 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
         for passed, offset in staged.passes
         if passed == memory.name
     ]
-    homes = [home for home in schedule.homes.values() if home.is_in(memory.name)]
-    ends += [home.offset + graph.types[home.owner].bytes for home in homes]
+    homes = {name: home for name, home in schedule.homes.items() if home.is_in(memory.name)}
+    ends += [home.offset + graph.types[name].bytes for name, home in homes.items()]
     needed = max(ends, default=0)
     # Tensors take whole units of L1 wherever they are.
     unit = max(memory.placement, target.paths.tiles.alignment)
@@ -85,9 +90,11 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
         raise _fault("schedule", f"{memory.name} has an arena of {size} bytes, {needed} are used")
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
         raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")
-    for home in homes:
-        if home.offset % memory.placement or home.offset < 0:
-            raise _fault(f"tensor '{home.owner}'", f"is at {home}, which is not aligned")
+    for name, home in homes.items():
+        # Where nothing is moved, a tensor may lie anywhere in another.
+        unit = memory.placement if target.is_tiled or home.owner == name else graph.types[name].element.itemsize
+        if home.offset % unit or home.offset < 0:
+            raise _fault(f"tensor '{name}'", f"is at {home}, which is not aligned")
 
 
 # ---- buffers --------------------------------------------------------------------------------------------------------
@@ -96,13 +103,16 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
 def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, Memory]]:
     """All buffers of a layer, and the memory that they should be in."""
     l1, home = target.paths.tiles, target.paths.home
+    if not target.is_tiled and layer.scratch is not None:
+        # Of a board, whichever has a part of the arena.
+        l1 = home = next((memory for memory in target.memories if memory.name == layer.scratch.memory), l1)
     staged = ((move.operand.name, move.staging) for move in (*layer.loads, *layer.stores))
     yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
     yield from ((f"{name} in {home.name}", slots, home) for name, slots in staged if slots is not None)
     if layer.params is not None:
         yield "parameters", layer.params, l1
     if layer.scratch is not None:
-        yield "working memory", layer.scratch, home if layer.option.mode == "in_l2" else l1
+        yield "working memory", layer.scratch, home if layer.option.mode == "in_place" else l1
 
 
 def _check_slots(
@@ -196,11 +206,13 @@ def _check_params(layer: LayerSchedule, target: Target) -> None:
     kernel, where = layer.option.kernel, layer.option.node.where
     if (layer.tile_params is None) != layer.is_copied:
         raise _fault(where, "has parameters without a kernel, or a kernel without parameters")
-    if (layer.params is None) != (layer.option.mode in ("in_l2", "dma_copy")):
+    if (layer.params is None) != (layer.option.mode in ("in_place", "dma_copy") or not target.is_tiled):
         raise _fault(where, "has parameters in L1 that nobody fetches, or none there that a kernel looks for")
     if layer.tile_params is None:
         return
     check_variants(kernel, layer.option.grid, layer.tile_params.variants)
+    if not target.is_tiled and not layer.tile_params.struct_bytes:
+        return
     # The compiler asserts it too, in generated C.
     if layer.tile_params.struct_bytes != struct_bytes(target.kernel_text, kernel.params_header, kernel.params_type):
         raise _fault(where, f"{layer.tile_params.struct_bytes} bytes are not those of a {kernel.params_type}")

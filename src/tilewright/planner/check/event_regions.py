@@ -13,7 +13,7 @@ from tilewright.planner.schedule.events import Region, Spans
 def overlap(one: Region, other: Region) -> bool:
     if one.stop <= other.start or other.stop <= one.start:
         return False
-    if one.owner and one.owner == other.owner and one.frame == other.frame:
+    if one.owner and (one.owner, one.frame, one.base) == (other.owner, other.frame, other.base):
         return all(a < d and c < b for (a, b), (c, d) in zip(one.box, other.box, strict=True))
     return True
 

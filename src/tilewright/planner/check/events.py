@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
+from tilewright.planner.check.call_bytes import check_apart
 from tilewright.planner.check.event_regions import clipped, elements, extent, of_layer, overlap, place
 from tilewright.planner.check.held_bytes import HeldBytes
 from tilewright.planner.check.live_accesses import Access, LiveAccesses
@@ -25,6 +26,7 @@ from tilewright.planner.schedule.events import (
     Epoch,
     Event,
     Region,
+    Spans,
     Transfer,
     Wait,
     WaitJob,
@@ -80,9 +82,16 @@ class _Checker:
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
     held: HeldBytes = field(init=False)
+    driver: str = field(init=False)
+    """Who submits jobs and waits for them."""
+    is_alone: bool = field(init=False)
+    """Whether there is one core, which does one thing after the other."""
 
     def __post_init__(self) -> None:
+        agents = self.schedule.program.agents
         self.held = HeldBytes(self.schedule, self.graph)
+        self.driver = DMA if DMA in agents else CORES
+        self.is_alone = len(agents) == 1 and self.schedule.cores == 1
 
     def run(self, epoch: Epoch) -> None:
         for event in epoch:
@@ -187,10 +196,13 @@ class _Checker:
             self._check_size(region, where)
 
     def _check_size(self, region: Region, where: str) -> None:
-        size = elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
+        size = self._bytes(region)
         held = region.stop - region.start
         if not region.owner and held != size:
             raise _fault(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
+
+    def _bytes(self, region: Region) -> int:
+        return elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
 
     def _check_reach(self, event: Transfer, where: str) -> None:
         """Both ends are memories that the link joins."""
@@ -225,16 +237,20 @@ class _Checker:
         layer = self.schedule.layers[event.layer]
         where = f"layer {event.layer} tile {event.tile}, {event.kind}"
         self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
-        if event.agent != (caller := _caller(event, layer, self.schedule.cores)):
+        if event.agent != (caller := self._caller(event, layer)):
             raise _fault(where, f"is called by {event.agent}, not by {caller}")
         self._check_form((*event.reads, *event.writes), where)
         self._check_operands(event, layer, where)
+        check_apart(event, layer, where)
+        self._check_written(event, where)
         offloaded = event.kind == "submit"
         for region in event.reads:
             if not (offloaded and self._is_still_made(region, layer, where)):
                 self.held.check(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
         end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
+        if offloaded and layer.kernel.waits and any(job.engine == engine for job in self.jobs):
+            raise _fault(where, f"is submitted while {engine} has another job")
         accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
         self._check_own_buffers(event, layer, where)
         if not offloaded:
@@ -245,6 +261,11 @@ class _Checker:
         self.submitted = event.job
         self.engines[event.job] = engine
         self.jobs.append(_Job(event.job, engine, accesses, event))
+
+    def _check_written(self, event: Call, where: str) -> None:
+        for region in event.writes:
+            if region.owner in self.graph.inputs or region.owner in self.graph.constants:
+                raise _fault(where, f"writes {place(region)}, which is only read")
 
     def _is_still_made(self, region: Region, layer: LayerSchedule, where: str) -> bool:
         """Whether jobs before make all of it, of an accelerator that begins none before those have ended. What jobs
@@ -260,6 +281,17 @@ class _Checker:
             if parts and not missing:
                 return True
         return False
+
+    def _caller(self, event: Call, layer: LayerSchedule) -> str:
+        """Who must call: one agent submits all jobs; cores work together, or take tiles in turn."""
+        cores = self.schedule.cores
+        if event.kind == "submit":
+            return self.driver
+        if self.is_alone and not self.target.is_tiled:
+            return CORES
+        if layer.is_per_core and cores > 0:
+            return core(event.tile % cores)
+        return core(0) if layer.option.mode == "in_place" and not layer.option.kernel.cooperative else CORES
 
     def _is_made_before(self, call: Call, written: Region, layer: LayerSchedule) -> bool:
         """Whether a job of the same accelerator makes a whole tensor before it begins one of this layer's."""
@@ -278,14 +310,14 @@ class _Checker:
 
     def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
         """A call has the windows that the operator's own geometry says."""
-        option, grid = layer.option, layer.option.grid
-        found = grid.op.footprint(grid.shapes, grid.box(grid.indices(event.tile))) if grid.cuts else None
+        grid = layer.option.grid
+        found = _footprint(layer, event.tile)
         regions = [region for region in (*event.reads, *event.writes) if not region.role]
         expected = sorted(
             (argument.operand.tensor, clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
             for argument in layer.arguments
             if not (argument.operand.is_result and _leaves_results(event, layer))
-            if not (event.kind == "submit" and argument.operand.name in option.kernel.epilogue_operands(grid.op))
+            if not (event.kind == "submit" and argument.operand.name in layer.epilogue_operands)
         )
         if sorted((region.tensor, region.spans) for region in regions) != expected:
             raise _fault(where, "has other windows than its tile")
@@ -293,6 +325,8 @@ class _Checker:
             self._check_size(region, where)
             if not region.owner and region.start % self._alignment(region.memory):
                 raise _fault(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
+            if grid.whole_axes and region.stop - region.start != self._bytes(region):
+                raise _fault(where, f"{region.tensor}{list(region.spans)} does not lie in one piece")
 
     def _check_own_buffers(self, event: Call, layer: LayerSchedule, where: str) -> None:
         """A call reads its parameters, and has working memory: cores finish from what the accelerator has left there,
@@ -314,8 +348,8 @@ class _Checker:
     def _wait_job(self, event: WaitJob) -> None:
         """An accelerator does its jobs in order; those of another one go on. Whoever waits knows till the next barrier
         alone that they have ended: it is the one that submits the next."""
-        if event.agent != DMA:
-            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which {DMA} has submitted")
+        if event.agent != self.driver:
+            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which {self.driver} has submitted")
         if event.job not in self.engines:
             raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
         engine = self.engines[event.job]
@@ -352,11 +386,14 @@ class _Checker:
     ) -> Access:
         self._check_inside(region, what)
         made = Access(region, writes, agent, self._now, end, what, engine)
+        if self.is_alone:
+            made.agent = core(0)
         live = self.live.setdefault(region.memory, LiveAccesses())
         for other in live.near(region, writes):
             if not other.comes_before(made) and overlap(other.region, region):
                 raise _fault(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
-        live.add(made)
+        if not (self.is_alone and end is not None):  # else it is over before anything else begins
+            live.add(made)
         return made
 
     def _check_window(self, region: Region, what: str) -> None:
@@ -383,13 +420,23 @@ class _Checker:
         return found
 
 
-def _caller(event: Call, layer: LayerSchedule, cores: int) -> str:
-    """Who must call: jobs are submitted by the DMA core; cores work together, or take tiles in turn."""
-    if event.kind == "submit":
-        return DMA
-    if layer.is_per_core and cores > 0:
-        return core(event.tile % cores)
-    return core(0) if layer.option.mode == "in_l2" and not layer.option.kernel.cooperative else CORES
+def _footprint(layer: LayerSchedule, tile: int) -> dict[str, Spans] | None:
+    """What the operator looks at in a tile; None for all of its operands. Where windows are to lie in one piece, they
+    have all of an axis that the cut does not move."""
+    grid = layer.option.grid
+    if not grid.cuts:
+        return None
+    found = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
+    if not grid.whole_axes:
+        return found
+    index, moved = grid.op.index(grid.shapes), {cut.loop for cut in grid.cuts}
+    return {
+        name: tuple(
+            span if moved & set(axis.loops) else (0, size)
+            for axis, span, size in zip(index[name], found[name], grid.types[name].shape, strict=True)
+        )
+        for name in grid.types
+    }
 
 
 def _is_one_of(region: Region, slots: Slots) -> bool:

@@ -9,6 +9,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.ops.concat import Concat
+from tilewright.ops.slice import Slice
 from tilewright.planner.check.event_regions import elements, extent, of_layer, place
 from tilewright.planner.check.held_buffers import HeldBuffers
 from tilewright.planner.home import ARENA
@@ -43,9 +44,12 @@ class HeldBytes:
     def __post_init__(self) -> None:
         layers = self.schedule.layers
         self.makers = {name: layer.number for layer in layers for name in layer.option.node.outputs}
-        for state in self.graph.states:
-            home, kind = self.schedule.homes[state.before], self.graph.types[state.before]
-            kept = _Held(state.before, home.offset, home.offset + kind.bytes, {state.before: kind.elements})
+        given = [name for name in self.graph.inputs if self.schedule.homes[name].kind == ARENA]
+        for name in (*given, *(state.before for state in self.graph.states)):
+            home, kind = self.schedule.homes[name], self.graph.types[name]
+            kept = _Held(name, home.offset, home.offset + kind.bytes, {name: kind.elements})
+            if any(kept.start < one.stop and one.start < kept.stop for one in self.homes.get(home.memory, ())):
+                raise InternalError(f"tensor '{name}'", f"is at {home} when a call begins, where another one is")
             self.homes.setdefault(home.memory, []).append(kept)
 
     def check(self, region: Region, where: str, layer: int) -> None:
@@ -80,7 +84,8 @@ class HeldBytes:
         space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
         held = next((held for held in self.homes.get(space, ()) if held.owner == owner), None)
         for part in self.parts(tensor):
-            if part in self.graph.inputs or part in self.graph.constants or not self.graph.types[part].elements:
+            given = part in self.graph.inputs and self.schedule.homes[part].kind != ARENA
+            if given or part in self.graph.constants or not self.graph.types[part].elements:
                 continue
             made = held.elements.get(part, 0) if held else 0
             if made != self.graph.types[part].elements:
@@ -116,16 +121,21 @@ class HeldBytes:
 
     def _share(self, one: str, other: str) -> bool:
         """Whether two tensors of one owner have bytes in common: parts of a Concat have none."""
+        homes = [(self.schedule.homes[name].offset, self.graph.types[name].bytes) for name in (one, other)]
+        (first, size), (second, more) = homes
+        if first + size <= second or second + more <= first:
+            return False
         places = [self._place_in_concat(name) for name in (one, other)]
         return None in places or places[0][0] != places[1][0] or places[0][1] == places[1][1]  # type: ignore[index]
 
     def parts(self, name: str) -> Iterator[str]:
-        """The tensors whose bytes a tensor has: those that it is a view of, or a Concat that no layer makes."""
+        """The tensors whose bytes a tensor has: those that it is a view of, or a Slice or Concat that no layer
+        makes."""
         maker = self.graph.producers.get(name)
-        if maker is None or name in self.makers or not (maker.op.view or isinstance(maker.op, Concat)):
+        if maker is None or name in self.makers or not (maker.op.view or isinstance(maker.op, Concat | Slice)):
             yield name
             return
-        for operand in maker.inputs[:1] if maker.op.view else maker.inputs:
+        for operand in maker.inputs if isinstance(maker.op, Concat) else maker.inputs[:1]:
             yield from self.parts(operand)
 
     def _place_in_concat(self, name: str) -> tuple[str, str] | None:

@@ -3,11 +3,12 @@ together, so that generated C is what `unroll.py` says it is. Written without th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
+from tilewright.planner.check.homes import check_homes
+from tilewright.planner.check.order import check_order
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import ARENA, CONSTANT, Home
 from tilewright.planner.schedule.tile_schedule import (
@@ -22,70 +23,16 @@ from tilewright.target.target import Target
 
 def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
     """Raises `InternalError` for the first layer whose parts do not belong together."""
-    if missing := graph.types.keys() - schedule.homes.keys():
-        raise _fault("schedule", f"has no home for {sorted(missing)}")
-    _check_order(schedule)
+    check_homes(schedule, graph)
     for layer in schedule.layers:
         _check_engine(layer, target)
         _check_grid(layer, graph)
-        _check_mode(layer)
+        _check_mode(layer, target.is_tiled)
         _check_arguments(layer)
         _check_homes(schedule, layer, target)
         _check_moves(layer)
         _check_staged(schedule, layer, graph, target)
-
-
-# ---- which layer does what for which --------------------------------------------------------------------------------
-
-
-def _check_order(schedule: ClusterSchedule) -> None:
-    """Every layer is prefetched for, staged for and waited for once, by one before or after it as the case may be."""
-    layers = schedule.layers
-    if [layer.number for layer in layers] != list(range(len(layers))):
-        raise _fault("schedule", f"layers are numbered {[layer.number for layer in layers]}")
-    prefetched = Counter(n for layer in layers for n in (*layer.prefetches, *[layer.number] * layer.prefetches_first))
-    staged = Counter(n for layer in layers for n in (*[layer.number] * layer.stages_first, *_next(layer)))
-    waited = Counter(n for numbers in (*(layer.waits_for for layer in layers), schedule.last_waits) for n in numbers)
-    _check_once("prefetched for", prefetched, [layer.number for layer in layers if layer.prefetch is not None])
-    _check_once("staged for", staged, [layer.number for layer in layers if layer.staged])
-    submitted = [layer for layer in layers if layer.in_flight]
-    ended = {
-        layer.number for layer in submitted if not waited[layer.number] and _ends_with_another(layer, layers, waited)
-    }
-    _check_once("waited for", waited, [layer.number for layer in submitted if layer.number not in ended])
-    _check_last_waits(schedule)
-    for layer in layers:
-        if list(layer.prefetches) != sorted(layer.prefetches) or any(n <= layer.number for n in layer.prefetches):
-            raise _fault(_where(layer), f"prefetches for layers {layer.prefetches}")
-        if list(layer.waits_for) != sorted(layer.waits_for) or any(n >= layer.number for n in layer.waits_for):
-            raise _fault(_where(layer), f"waits for layers {layer.waits_for}")
-        if any(n != layer.number + 1 for n in _next(layer)):
-            raise _fault(_where(layer), f"stages for layer {layer.stages_next}, which is not the next")
-
-
-def _ends_with_another(layer: LayerSchedule, layers: Sequence[LayerSchedule], waited: Counter[int]) -> bool:
-    """Whether a later layer is waited for that the accelerator does not begin before it has ended this one."""
-    own = layer.option
-    return any(
-        own.kernel.in_order and later.option.kernel.in_order and own.engine == later.option.engine
-        for later in layers[layer.number + 1 :]
-        if later.option.mode == "offload" and (not later.in_flight or waited[later.number])
-    )
-
-
-def _check_last_waits(schedule: ClusterSchedule) -> None:
-    if list(schedule.last_waits) != sorted(schedule.last_waits):
-        raise _fault("schedule", f"waits for layers {schedule.last_waits} at the end")
-
-
-def _next(layer: LayerSchedule) -> tuple[int, ...]:
-    return () if layer.stages_next is None else (layer.stages_next,)
-
-
-def _check_once(what: str, found: Counter[int], wanted: Sequence[int]) -> None:
-    if found != Counter(wanted):
-        wrong = sorted((found - Counter(wanted)) + (Counter(wanted) - found))
-        raise _fault("schedule", f"layers {wrong} are {what} not at all, too often or for nothing")
+    check_order(schedule)
 
 
 # ---- modes ----------------------------------------------------------------------------------------------------------
@@ -96,27 +43,36 @@ def _check_engine(layer: LayerSchedule, target: Target) -> None:
     kernels = [kernel for engine in target.engines if engine.name == layer.option.engine for kernel in engine.kernels]
     if layer.option.kernel.stem not in {kernel.stem for kernel in kernels}:
         raise _fault(_where(layer), f"{layer.option.engine} has no kernel {layer.option.kernel.stem}")
+    if not layer.is_copied and not isinstance(layer.node.op, layer.kernel.op):
+        raise _fault(_where(layer), f"is not what {layer.kernel.stem} computes")
 
 
 def _check_grid(layer: LayerSchedule, graph: Graph) -> None:
     """Its tiles are those of its node."""
     node, grid = layer.option.node, layer.option.grid
+    if graph.producers.get(node.key) != node:
+        raise _fault(_where(layer), "is not a node of the graph")
     if grid.op != node.op or grid.types != graph.all_types(node):
         raise _fault(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
 
 
-def _check_mode(layer: LayerSchedule) -> None:
+def _check_mode(layer: LayerSchedule, links: bool) -> None:
     option, kernel = layer.option, layer.option.kernel
-    allowed = {"dma_copy": True, "in_l2": True, "per_core": not kernel.cooperative, "cooperative": kernel.cooperative}
+    allowed = {
+        "dma_copy": True,
+        "in_place": True,
+        "per_core": not kernel.cooperative,
+        "cooperative": kernel.cooperative,
+    }
     if not (allowed | {"offload": kernel.offloaded}).get(option.mode, False):
         raise _fault(_where(layer), f"runs as {option.mode}, which {kernel.stem} does not")
-    if option.mode == "in_l2" and not kernel.cooperative and layer.tiles > 1:
+    if option.mode == "in_place" and not kernel.cooperative and layer.tiles > 1:
         raise _fault(_where(layer), f"has {layer.tiles} tiles for one core")
     if layer.buffers != 1 + option.double:
         raise _fault(
             _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
         )
-    if (layer.prefetch is None) != (option.mode == "in_l2"):
+    if (layer.prefetch is None) != (option.mode == "in_place" or not links):
         raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
     if layer.prefetch is not None and bool(layer.prefetch.copies) != layer.is_copied:
         raise _fault(_where(layer), "is copied by DMA and computed, or neither")
@@ -126,8 +82,6 @@ def _check_mode(layer: LayerSchedule) -> None:
 def _check_offload(layer: LayerSchedule) -> None:
     """What is left to an accelerator, and what has a single buffer while all else has two."""
     kernel, held = layer.option.kernel, {operand.name for operand in layer.option.single_buffered}
-    if layer.in_flight and (layer.option.mode != "offload" or layer.tiles > 1 or layer.stores):
-        raise _fault(_where(layer), "is in flight, which a layer of this kind is not")
     if held and not (layer.is_queued and len(held) == 1 and held <= kernel.single_buffered):
         raise _fault(_where(layer), f"has one buffer of {sorted(held)}, and two of all else")
     if layer.option.mode == "offload" and layer.is_queued and (kernel.has_prologue or kernel.has_epilogue):

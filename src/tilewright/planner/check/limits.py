@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from tilewright.errors import InternalError
+from tilewright.planner.check.order import Done
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
 from tilewright.target.target import Target
 
@@ -13,17 +14,14 @@ from tilewright.target.target import Target
 
 
 def check_slots(schedule: ClusterSchedule, target: Target) -> None:
-    """The runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
-    waited = {number: layer.number for layer in schedule.layers for number in layer.waits_for}
-    waited |= dict.fromkeys(schedule.last_waits, len(schedule.layers))
-    for layer in schedule.layers:
-        for later in layer.prefetches:
-            if not 0 < later - layer.number < target.agents.prefetch_slots:
-                raise InternalError(
-                    layer.option.node.where, f"layer {later} is prefetched {later - layer.number} layers ahead"
-                )
-        if waited.get(layer.number, layer.number) - layer.number > target.agents.offload_slots:
-            raise InternalError(layer.option.node.where, f"is in flight until layer {waited[layer.number]}")
+    """A runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
+    done, agents = Done.of(schedule.program), target.agents
+    for turn, later in done.prefetched:
+        if later - turn >= agents.prefetch_slots:
+            raise InternalError(schedule.layers[turn].node.where, f"layer {later} is prefetched {later - turn} ahead")
+    for turn, layer in done.waited:
+        if agents.runtime_waits and turn - layer > agents.offload_slots:
+            raise InternalError(schedule.layers[layer].node.where, f"is in flight until layer {turn}")
 
 
 # ---- limits of kernels ----------------------------------------------------------------------------------------------
@@ -32,7 +30,7 @@ def check_slots(schedule: ClusterSchedule, target: Target) -> None:
 def check_kernels(schedule: ClusterSchedule) -> None:
     for layer in schedule.layers:
         option = layer.option
-        if option.mode in ("in_l2", "dma_copy"):
+        if layer.is_copied:
             continue
         kernel, grid, where = option.kernel, option.grid, option.node.where
         for cut in grid.cuts:
@@ -48,7 +46,9 @@ def check_kernels(schedule: ClusterSchedule) -> None:
             if cut.size % kernel.multiples.get(cut.loop, 1):
                 raise InternalError(where, f"{kernel.stem} needs multiples of {kernel.multiples[cut.loop]}")
         for tile in _kinds_of_tiles(layer):
-            if (why := kernel.unsupported_reason(grid.local_op(tile), grid.local_types(tile))) is not None:
+            op, types = grid.local_op(tile), grid.local_types(tile)
+            if not kernel.takes(op, types):
+                why = kernel.unsupported_reason(op, types) or "not of these types"
                 raise InternalError(where, f"{kernel.stem} does not take tile {tile}: {why}")
 
 

@@ -49,12 +49,12 @@ class Access:
 class LiveAccesses:
     """Those of one memory. Windows of one home are told apart by their boxes, all else by bytes."""
 
-    homes: dict[tuple[str, Shape, bool], _Boxes] = field(default_factory=dict)
-    """(owner, frame, whether they write) -> windows."""
+    homes: dict[tuple[str, Shape, int, bool], _Boxes] = field(default_factory=dict)
+    """(owner, frame and where it begins, whether they write) -> windows."""
 
     def add(self, access: Access) -> None:
         region = access.region
-        key = (region.owner, region.frame, access.writes)
+        key = (region.owner, region.frame, region.base, access.writes)
         boxes = self.homes.get(key)
         if boxes is None:
             cell = tuple(max(1, last - first) for first, last in region.box) if region.owner else (BUFFER_CELL,)
@@ -63,12 +63,12 @@ class LiveAccesses:
 
     def near(self, region: Region, writes: bool) -> Iterator[Access]:
         """Every access that may touch what this one touches, where one of the two writes, and some others."""
-        for (owner, frame, written), boxes in self.homes.items():
+        for (owner, frame, base, written), boxes in self.homes.items():
             if not (writes or written) or region.stop <= boxes.start or boxes.stop <= region.start:
                 continue
             if not owner:
                 yield from boxes.near(((region.start, region.stop),))
-            elif (owner, frame) == (region.owner, region.frame):
+            elif (owner, frame, base) == (region.owner, region.frame, region.base):
                 yield from boxes.near(region.box)
             else:
                 yield from boxes.accesses

@@ -44,8 +44,9 @@ DRIVERS = {
 
 
 def check_program(schedule: ClusterSchedule, target: Target) -> None:
-    drivers = DRIVERS[target.agents.transfers]
-    agents = {CORES} if target.agents.transfers == BY_ALL_CORES else {DMA, CORES}
+    drivers = DRIVERS[target.agents.transfers] if target.is_tiled else {}
+    agents = {DMA, CORES} if drivers.get(DMA) else {CORES}
+    driver = DMA if DMA in agents else CORES if schedule.cores == 1 and not target.is_tiled else ""
     if schedule.program.agents.keys() != agents:
         raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
     for agent, bodies in schedule.program.agents.items():
@@ -56,7 +57,7 @@ def check_program(schedule: ClusterSchedule, target: Target) -> None:
             for event, each in _inside((*body.before, *body.events), False):
                 where = f"{agent}, layer {body.layer}"
                 _check_layers(event, len(schedule.layers), where)
-                _check_place(event, agent, each, where)
+                _check_place(event, agent, driver, each, where)
                 _check_driver(event, drivers.get(Each if each else agent), where)
                 if isinstance(event, Submit):
                     _check_submit(event, layer, where)
@@ -80,11 +81,11 @@ def _check_layers(event: Event, layers: int, where: str) -> None:
         raise InternalError(where, f"is about layers {named} of {layers}")
 
 
-def _check_place(event: Event, agent: str, each: bool, where: str) -> None:
-    """Cores compute; who moves data drives accelerators and other links too."""
+def _check_place(event: Event, agent: str, driver: str, each: bool, where: str) -> None:
+    """Cores compute; who moves data drives accelerators and other links too, or the only core that there is."""
     drives = isinstance(event, Submit | WaitJob | WaitLayer | Stage | WaitStaged | Serve)
-    if drives and agent != DMA:
-        raise InternalError(where, f"{type(event).__name__} is the DMA core's")
+    if drives and agent != driver:
+        raise InternalError(where, f"{type(event).__name__} is done by {agent}, not by {driver or 'nobody'}")
     if each and (drives or isinstance(event, Prefetch | Each)):
         raise InternalError(where, f"each core by itself does {type(event).__name__}")
 
@@ -98,6 +99,8 @@ def _check_driver(event: Event, by: str | None, where: str) -> None:
         raise InternalError(where, f"has {event.tag!r} to wait for, by {by}: copies have nothing, all others a name")
     if isinstance(event, Group) and (not event.moves or {m.what for m in event.moves} - {LOAD, RENEW, STORE}):
         raise InternalError(where, f"starts {event.moves}")
+    if isinstance(event, Group) and (event.by == COPY) != (event.tag == ""):
+        raise InternalError(where, f"starts transfers ({event.by}) that are waited for as '{event.tag}'")
     if isinstance(event, Group) and event.by != OWN and len(event.moves) > 1:
         raise InternalError(where, "asks for several transfers at once")
 

@@ -1,4 +1,4 @@
-"""A check of a cluster's schedule without the planner's code: its parts, its limits, and the events that follow."""
+"""A check of a schedule without the planner's code: its parts, its limits, and the events that follow."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ from tilewright.target.target import Target
 
 def check_schedule(schedule: Schedule) -> Schedule:
     """The schedule, or `InternalError` if it could go wrong."""
-    if schedule.tiles is not None:
-        _check_settings(schedule, schedule.tiles)
-        check_tiles(schedule.tiles, schedule.graph, schedule.target)
+    _check_settings(schedule, schedule.tiles)
+    check_tiles(schedule.tiles, schedule.graph, schedule.target)
     return schedule
 
 
 def check_tiles(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
     """Its parts first: what follows from them tile by tile can be looked at only where they belong together."""
+    check_program(schedule, target)
     check_layers(schedule, graph, target)
+    check_kernels(schedule)
     check_buffers(schedule, graph, target)
     check_slots(schedule, target)
-    check_kernels(schedule)
     check_windows(schedule, target)
-    check_program(schedule, target)
     check_events(unroll(schedule, graph, target.paths), schedule, graph, target)
     if _is_dynamic(schedule.program):
         check_events(unroll(schedule, graph, target.paths, early=True), schedule, graph, target)
@@ -45,7 +44,7 @@ def _is_dynamic(program: Program) -> bool:
 
 
 def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:
-    """It is for the cores and with the stacks that were decided on, and for the calls that C is written for."""
+    """It is for the cores and with the stacks that were decided on."""
     plan = schedule.plan
     if plan is None:
         return
@@ -54,5 +53,3 @@ def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:
         raise InternalError(
             "schedule", f"is for {tiles.cores} cores with {tiles.stacks}, planned for {plan.budget.cores}"
         )
-    if [layer.option.node.key for layer in tiles.layers] != [call.node.key for call in schedule.calls]:
-        raise InternalError("schedule", "has other layers than calls")

@@ -12,7 +12,7 @@ from tilewright.planner.arena.allocation import Allocation
 
 def check_allocation(allocation: Allocation) -> Allocation:
     """The arena, if the states are where they are kept."""
-    owners = {name: home.owner for name, home in allocation.places.items()}
+    owners = {name: home.owner for name, home in allocation.homes.items()}
     check_states(allocation.mapped.graph, owners, allocation.problem)
     return allocation
 

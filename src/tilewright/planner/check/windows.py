@@ -50,7 +50,7 @@ def check_windows(schedule: ClusterSchedule, target: Target) -> None:
             _check_shape(layer, move.operand.name, move.shape, tiles, touched)
             _check_command(layer, move)
             _check_limit(layer, move)
-        for argument in layer.arguments:
+        for argument in layer.arguments if target.is_tiled else ():
             _check_argument(layer, argument, tiles, touched)
         if layer.is_copied:
             _check_copy(layer, target)
@@ -127,6 +127,8 @@ def _check_shape(layer: LayerSchedule, name: str, shape: DmaShape, tiles: Sequen
     loops = {cut.loop for cut in layer.option.grid.cuts}
     if any(level.axis.loop and level.axis.loop not in loops for level in shape.levels) or not shape.levels:
         raise _fault(layer, f"{name} moves with a loop that is not cut, or has no bytes")
+    if any(level.axis.loop and level.axis.step < 1 for level in shape.levels):
+        raise _fault(layer, f"{name} has a window that a loop moves nowhere")
     for tile in tiles:
         wanted, found = touched.place(name, tile), _said(shape, tile)
         if found[1] != wanted[1] or (wanted[1] and found[0] != wanted[0]):

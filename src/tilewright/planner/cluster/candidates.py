@@ -154,7 +154,7 @@ def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
     all considered."""
     first, *others = group
     found = options(first, limits)
-    if first.kernel.offloaded or all(option.mode == "in_l2" for option in found):
+    if first.kernel.offloaded or all(option.mode == "in_place" for option in found):
         found = best([*found, *(option for layer in others for option in options(layer, limits))])
     return found
 

@@ -110,7 +110,7 @@ def fits(layer: Layer, limits: Limits) -> bool:
         return True
     grid = smallest_grid(layer)
     if grid.axes is None:
-        return any(option.mode != "in_l2" for option in options(layer, limits))
+        return any(option.mode != "in_place" for option in options(layer, limits))
     return holds_tiles(layer, grid, limits)
 
 

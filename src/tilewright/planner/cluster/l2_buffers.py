@@ -169,7 +169,7 @@ def staging(
     scratch = {
         buffer_key(step, SCRATCH): (option.scratch, step, step)
         for step, option in enumerate(options)
-        if option.mode == "in_l2" and option.scratch
+        if option.mode == "in_place" and option.scratch
     }
     return constants | staging_bytes | scratch
 

@@ -190,6 +190,6 @@ def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be prefetched, of every buffer of a layer."""
     l1 = option.memories.tiles
     found = [(o.name, l1.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
-    scratch = 0 if option.mode == "in_l2" else l1.whole(option.scratch)
+    scratch = 0 if option.mode == "in_place" else l1.whole(option.scratch)
     found += [(PARAMS, l1.whole(option.params), True), (SCRATCH, scratch, False)]
     return [(name, size, is_prefetched) for name, size, is_prefetched in found if size]

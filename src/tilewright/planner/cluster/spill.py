@@ -128,4 +128,4 @@ def _spillable(task: Task, least: int) -> frozenset[str]:
 
 
 def _takes_parts(one: LayerOptions, owner: str) -> bool:
-    return any(option.mode not in ("in_l2", "dma_copy") and owner not in option.l1 for option in one.options)
+    return any(option.mode not in ("in_place", "dma_copy") and owner not in option.l1 for option in one.options)

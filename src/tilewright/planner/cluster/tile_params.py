@@ -48,6 +48,13 @@ class Variants:
     params: tuple[Params, ...]
     """The array, the last dimension fastest."""
 
+    def of(self, tile: Mapping[str, int]) -> Params:
+        """Those of a tile, by the indices of its loops."""
+        at = 0
+        for selector in self.selectors:
+            at = at * len(selector.representatives) + selector.position(tile[selector.cut.loop])
+        return self.params[at]
+
 
 def variants(kernel: Kernel, grid: TileGrid) -> Variants:
     """The parameters of all tiles, each kind once."""
@@ -134,8 +141,5 @@ def _check(kernel: Kernel, grid: TileGrid, found: Variants, base: Mapping[str, i
     tried = [dict(zip(loops, corner, strict=True)) for corner in corners]
     tried += [{**base, cut.loop: index} for cut in grid.cuts for index in range(cut.count)]
     for indices in tried:
-        at = 0
-        for selector in found.selectors:
-            at = at * len(selector.representatives) + selector.position(indices[selector.cut.loop])
-        if found.params[at] != _params(kernel, grid, indices):
+        if found.of(indices) != _params(kernel, grid, indices):
             raise InternalError(f"kernel {kernel.stem}", f"the parameters of tile {indices} are not those of its kind")

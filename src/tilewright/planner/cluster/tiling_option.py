@@ -39,8 +39,8 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class TilingOption:
-    """One tiling option: how a layer may be run."""
+class Tiling:
+    """How a layer is run."""
 
     node: Node
     kernel: Kernel
@@ -48,10 +48,23 @@ class TilingOption:
     grid: TileGrid
     mode: str
     """`cooperative`: all cores work on one tile; `per_core`: each core has tiles of its own; `offload`: an accelerator
-    computes; `dma_copy`: the layer is a copy, made by one DMA transfer; `in_l2`: no tiles, cores work on the tensors
-    where they lie, with their working memory in L2."""
+    computes; `dma_copy`: the layer is a copy, made by one DMA transfer; `in_place`: no tiles, cores work on the tensors
+    where they lie, with their working memory beside them."""
     double: bool
     operands: tuple[Operand, ...]
+
+    @cached_property
+    def single_buffered(self) -> tuple[Operand, ...]:
+        """The operands that have one buffer where all else has two, though another part is needed after some tiles."""
+        if self.mode != "offload" or not self.double:
+            return ()
+        return tuple(o for o in self.operands if o.streamed and not o.is_result and o.period > 0 and o.buffers == 1)
+
+
+@dataclass(frozen=True)
+class TilingOption(Tiling):
+    """One of the ways in which a layer may be run, with what it takes."""
+
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
     l1: frozenset[str]
@@ -97,7 +110,7 @@ class TilingOption:
         """Bytes that are needed only during the layer."""
         l1 = self.memories.tiles
         buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "in_l2" else l1.whole(self.scratch))
+        return buffers + (0 if self.mode == "in_place" else l1.whole(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -122,13 +135,6 @@ class TilingOption:
         tiles = self.grid.tiles
         turns = ((o, (tiles / o.period if o.period else 1) - o.is_ready) for o in self.operands if not o.is_result)
         return sum(o.bytes * loads for o, loads in turns if o.streamed) * dma.read
-
-    @cached_property
-    def single_buffered(self) -> tuple[Operand, ...]:
-        """The operands that have one buffer where all else has two, though another part is needed after some tiles."""
-        if self.mode != "offload" or not self.double:
-            return ()
-        return tuple(o for o in self.operands if o.streamed and not o.is_result and o.period > 0 and o.buffers == 1)
 
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:

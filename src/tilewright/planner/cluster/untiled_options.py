@@ -19,7 +19,7 @@ def in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone if is_in_place(layer) else alone * limits.memories.home.slowdown
     return TilingOption(
-        layer.node, layer.kernel, layer.engine, grid, "in_l2", False, operands, layer.owners, l1, frozenset(),
+        layer.node, layer.kernel, layer.engine, grid, "in_place", False, operands, layer.owners, l1, frozenset(),
         scratch, 0, cycles, cycles, limits.memories,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The program of a cluster: for each agent a tree of events for each layer, with loops over tiles as `For`.
+"""The program of a machine: for each agent a tree of events for each layer, with loops over tiles as `For`.
 
 Validator, interpreter and the writer of C read these trees and nothing else about the order of things. Leaves name
 what their layer moves or calls (`LayerSchedule`) and a tile, by an index that is affine in loop variables. A transfer
@@ -194,6 +194,12 @@ class Body:
 @dataclass(frozen=True)
 class Program:
     agents: Mapping[str, tuple[Body, ...]]
+
+
+def prefetches(events: Events) -> list[Prefetch]:
+    """Those among events, and those that happen while jobs are given."""
+    found = [event for event in all_events(events) if isinstance(event, Prefetch)]
+    return found + [e.prefetch for e in all_events(events) if isinstance(e, Submit) and e.prefetch is not None]
 
 
 def all_events(events: Events) -> Iterator[Event]:

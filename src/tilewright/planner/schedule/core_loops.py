@@ -24,11 +24,11 @@ from tilewright.planner.program.program import (
     Group,
     Moved,
     Serve,
+    Submit,
     Wait,
     at,
 )
 from tilewright.planner.schedule.event_pieces import LAST, LAST_TILE, LOADING, STORING, TILE, Pieces
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 Trees = dict[str, Events]
 """Agent -> what it does in a layer."""
@@ -41,45 +41,40 @@ ALONE = Barrier(frozenset({CORES}))
 # ---- together -------------------------------------------------------------------------------------------------------
 
 
-def cooperative(layer: LayerSchedule) -> Trees:
+def cooperative(p: Pieces) -> Trees:
     """All cores on one tile at a time; with two buffers the DMA core moves others meanwhile."""
-    if layer.is_once:
-        piece = Pieces(layer)
-        return {
-            DMA: (*piece.prefetched, piece.barrier, *piece.prefetch()),
-            CORES: (piece.barrier, Call(RUN, ZERO, ZERO)),
-        }
-    return {DMA: _feed(layer), CORES: _compute(layer)}
+    if p.layer.is_once:
+        return {DMA: (*p.prefetched, *p.meet(), *p.prefetch()), CORES: (*p.meet(), Call(RUN, ZERO, ZERO))}
+    return {DMA: _feed(p), CORES: _compute(p)}
 
 
-def _feed(layer: LayerSchedule) -> Events:
-    p = Pieces(layer)
+def _feed(p: Pieces) -> Events:
     # The buffers of this layer may lie where the layer before still works.
     begin = (*p.meet(p.loads), *p.load(ZERO), *p.prefetched)
     end = (*p.meet(), *p.store(LAST_TILE, LAST)) if p.stores else ()
-    if layer.buffers > 1 and layer.tiles > 1:
+    if p.layer.buffers > 1 and p.layer.tiles > 1:
         turn = (*p.loaded, *p.stored(), *p.meet(), *p.store(TILE - 1), *p.load(TILE + 1))
         return *begin, _tiles(turn), *p.prefetch(), *end, *p.stored(), *p.stored(LAST)
     turn = (*p.loaded, *p.meet(), *p.meet(), *p.store(TILE), *p.stored(), *p.load(TILE + 1))
-    return *begin, *_but_last(layer, turn), *p.loaded, *p.meet(), *p.prefetch(), *end, *p.stored(LAST)
+    return *begin, *_but_last(p, turn), *p.loaded, *p.meet(), *p.prefetch(), *end, *p.stored(LAST)
 
 
-def _compute(layer: LayerSchedule) -> Events:
-    p, run = Pieces(layer), Call(RUN, TILE, TILE)
+def _compute(p: Pieces) -> Events:
+    run = Call(RUN, TILE, TILE)
     last = (*p.meet(), Call(RUN, LAST_TILE, LAST_TILE), *p.meet(p.stores))
-    if layer.buffers > 1 and layer.tiles > 1:
+    if p.layer.buffers > 1 and p.layer.tiles > 1:
         return *p.meet(p.loads), _tiles((*p.meet(), run)), *p.meet(p.stores)
-    return *p.meet(p.loads), *_but_last(layer, (*p.meet(), run, *p.meet())), *last
+    return *p.meet(p.loads), *_but_last(p, (*p.meet(), run, *p.meet())), *last
 
 
-def cooperative_alone(layer: LayerSchedule) -> Trees:
+def cooperative_alone(p: Pieces) -> Trees:
     """The same where no core is set aside: all move, then compute. What a core has moved is there at a barrier."""
-    p, run = Pieces(layer, ALONE), Call(RUN, TILE, TILE)
-    if layer.is_once:
+    run = Call(RUN, TILE, TILE)
+    if p.layer.is_once:
         return {CORES: (*p.prefetched, *p.meet(), *p.prefetch(), Call(RUN, ZERO, ZERO))}
     begin = (*p.meet(p.loads), *p.load(ZERO), *p.prefetched)
     end = (*p.meet(), *p.store(LAST_TILE, LAST)) if p.stores else ()
-    if layer.buffers > 1 and layer.tiles > 1:
+    if p.layer.buffers > 1 and p.layer.tiles > 1:
         moved = (*p.loaded, *p.stored(), *p.meet(), *p.store(TILE - 1), *p.load(TILE + 1))
         turn = (*moved, *p.prefetch_with_last(TILE), run)
         return {CORES: (*begin, _tiles(turn), *end, *p.stored(), *p.stored(LAST))}
@@ -87,26 +82,26 @@ def cooperative_alone(layer: LayerSchedule) -> Trees:
     store = (*p.store(TILE), *p.stored(), *p.meet())
     turn = (*p.loaded, *p.meet(), run, *p.meet(), *store, *p.load(TILE + 1))
     last = (*p.loaded, *p.meet(), *p.prefetch(), Call(RUN, LAST_TILE, LAST_TILE))
-    return {CORES: (*begin, *_but_last(layer, turn), *last, *end, *p.stored(LAST))}
+    return {CORES: (*begin, *_but_last(p, turn), *last, *end, *p.stored(LAST))}
 
 
 def _tiles(turn: Events) -> For:
     return For("tile", ZERO, at(TILES), turn)
 
 
-def _but_last(layer: LayerSchedule, turn: Events) -> Events:
+def _but_last(p: Pieces, turn: Events) -> Events:
     """A turn for every tile but the last."""
-    return (For("tile", ZERO, LAST_TILE, turn),) if layer.tiles > 1 else ()
+    return (For("tile", ZERO, LAST_TILE, turn),) if p.layer.tiles > 1 else ()
 
 
 # ---- each its own ---------------------------------------------------------------------------------------------------
 
 
-def per_core_ports(layer: LayerSchedule) -> Trees:
+def per_core_ports(p: Pieces) -> Trees:
     """Each core moves its tiles itself, by a port of its own. Groups are few: a core has one at most, so that none
     waits for a group until another has computed a tile."""
-    p, run = Pieces(layer), Call(RUN, TILE, TURN)
-    behind = layer.buffers > 1
+    run = Call(RUN, TILE, TURN)
+    behind = p.layer.buffers > 1
     moved = p.loads or p.stores
     wait = (Wait(LOADING),) * moved
     following = [Moved(LOAD, TILE + STEP, TURN + 1)] * p.loads
@@ -119,10 +114,10 @@ def per_core_ports(layer: LayerSchedule) -> Trees:
     return {DMA: _aside(p), CORES: (*p.meet(), Each((*_first_load(p), _own(turn, stop), *wait)), *p.meet())}
 
 
-def per_core_requests(layer: LayerSchedule) -> Trees:
+def per_core_requests(p: Pieces) -> Trees:
     """Only the DMA core can start transfers: cores ask it."""
-    p, run = Pieces(layer), Call(RUN, TILE, TURN)
-    double = layer.buffers > 1
+    run = Call(RUN, TILE, TURN)
+    double = p.layer.buffers > 1
     loaded, stored = (Wait(LOADING, REQUEST),) * p.loads, (Wait(STORING, REQUEST),) * p.stores
     load = _group([Moved(LOAD, TILE + STEP, TURN + 1)] * p.loads, LOADING, REQUEST)
     store = _group([Moved(STORE, TILE, TURN)] * p.stores, STORING, REQUEST)
@@ -132,9 +127,8 @@ def per_core_requests(layer: LayerSchedule) -> Trees:
     return {DMA: _aside(p, Serve()), CORES: (*p.meet(), own, *p.meet())}
 
 
-def per_core_copies(layer: LayerSchedule) -> Trees:
+def per_core_copies(p: Pieces) -> Trees:
     """Each core copies its tiles itself: nothing is in flight when it goes on."""
-    p = Pieces(layer, ALONE)
     load = _group([Moved(LOAD, TILE, TURN)] * p.loads, "", COPY)
     store = _group([Moved(STORE, TILE, TURN)] * p.stores, "", COPY)
     own = Each((_own((*load, Call(RUN, TILE, TURN), *store), at(TILES)),))
@@ -162,28 +156,35 @@ def _own(turn: Events, stop: Affine) -> For:
 # ---- neither --------------------------------------------------------------------------------------------------------
 
 
-def in_place(layer: LayerSchedule) -> Trees:
+def in_place(p: Pieces) -> Trees:
     """One core computes where the operands live."""
-    p = Pieces(layer)
     return {DMA: _aside(p), CORES: (*p.meet(), _first_core(), *p.meet())}
 
 
-def in_place_alone(layer: LayerSchedule) -> Trees:
-    p = Pieces(layer, ALONE)
+def in_place_alone(p: Pieces) -> Trees:
     return {CORES: (*p.prefetched, *p.meet(), *p.prefetch(), _first_core(), *p.meet())}
 
 
 def _first_core() -> Each:
-    """The first core has the only tile."""
-    return Each((For("tile", at(CORE), at(TILES), (Call(RUN, TILE, TURN),), STEP, "turn"),))
+    """The first core has the only tile; of several tiles each its own."""
+    return Each((_own((Call(RUN, TILE, TURN),), at(TILES)),))
 
 
-def dma_copy(layer: LayerSchedule) -> Trees:
+def dma_copy(p: Pieces) -> Trees:
     """Only a transfer, which was started as a prefetch. The layer before may still use the bytes of what comes next."""
-    p, meets = Pieces(layer), bool(layer.prefetches)
+    meets = bool(p.turn.prefetches)
     return {DMA: (*p.meet(meets), *p.prefetch(), *p.prefetched), CORES: p.meet(meets)}
 
 
-def dma_copy_alone(layer: LayerSchedule) -> Trees:
-    p = Pieces(layer, ALONE)
-    return {CORES: (*p.meet(bool(layer.prefetches)), *p.prefetch(), *p.prefetched)}
+def dma_copy_alone(p: Pieces) -> Trees:
+    return {CORES: (*p.meet(bool(p.turn.prefetches)), *p.prefetch(), *p.prefetched)}
+
+
+# ---- where nothing is moved -----------------------------------------------------------------------------------------
+
+CALLED: Events = (Call(RUN, ZERO, ZERO),)
+"""There is one core."""
+SUBMITTED: Events = (Submit(ZERO),)
+"""An accelerator computes, for which that core waits later."""
+SIDE_BY_SIDE: Events = (_first_core(), ALONE)
+"""Of several cores, each has parts of its own, as many as there are."""

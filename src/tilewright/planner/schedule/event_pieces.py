@@ -33,8 +33,29 @@ MEET = Barrier()
 
 
 @dataclass(frozen=True)
+class Turn:
+    """What a layer's turn begins with, and what is begun in it for others."""
+
+    waits_for: tuple[int, ...] = ()
+    """Layers that an accelerator must have ended before this one begins."""
+    stages_first: bool = False
+    """Its constants are staged when its turn comes; otherwise while the layer before is at work."""
+    stages_next: int | None = None
+    """The layer whose constants are staged meanwhile."""
+    prefetches_first: bool = False
+    """What it prefetches comes when its turn comes."""
+    prefetches: tuple[int, ...] = ()
+    """The layers that are prefetched for while it is at work."""
+    in_flight: bool = False
+    """An accelerator still works on it when the next layer begins."""
+    dma_bound: bool = False
+    """An accelerator waits for the transfers of its tiles."""
+
+
+@dataclass(frozen=True)
 class Pieces:
     layer: LayerSchedule
+    turn: Turn
     barrier: Barrier = MEET
 
     @property
@@ -71,12 +92,12 @@ class Pieces:
 
     def prefetch(self) -> Events:
         """For later layers."""
-        return (Prefetch(self.layer.prefetches),) if self.layer.prefetches else ()
+        return (Prefetch(self.turn.prefetches),) if self.turn.prefetches else ()
 
     def prefetch_with_last(self, tile: Affine) -> tuple[Prefetch, ...]:
         """For later layers, in the turn in which a tile is the last one."""
         behind = tile + 1 + at(TILES) * -1
-        return (Prefetch(self.layer.prefetches, behind),) if self.layer.prefetches else ()
+        return (Prefetch(self.turn.prefetches, behind),) if self.turn.prefetches else ()
 
     def meet(self, needed: bool = True) -> Events:
         return (self.barrier,) * needed

@@ -45,6 +45,8 @@ class Region:
     """The axes of the tensor as frame and box have them; empty where that is their own order."""
     role: str = ""
     """`(params)` or `(scratch)` where they are no tensor's; tensors of a model may have such names too."""
+    base: int = 0
+    """Of a window: the first byte of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def window_region(home: Home, tensor: str, kind: TensorType, place: Inside | Non
     start, stop = _bytes(box, frame, BYTES[kind.dtype])
     memory, base = (home.memory, home.offset) if home.kind == ARENA else (f"{home.kind} {home.owner}", 0)
     order = () if place is None else place.order
-    return Region(memory, base + start, base + stop, tensor, spans, home.owner, frame, box, order)
+    return Region(memory, base + start, base + stop, tensor, spans, home.owner, frame, box, order, base=base)
 
 
 def _bytes(box: Spans, frame: Shape, element: int) -> Span:

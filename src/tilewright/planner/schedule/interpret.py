@@ -1,4 +1,4 @@
-"""A cluster's schedule executed by numpy on real bytes, so that a wrong window, buffer, lifetime or order shows.
+"""A schedule executed by numpy on real bytes, so that a wrong window, buffer, lifetime or order shows.
 
 Transfers that fill buffers happen as early as the hardware might do them, those that empty them as late, and an
 accelerator works at the last moment. Between two barriers either side may be first.
@@ -29,7 +29,7 @@ NEVER_WRITTEN = 0xA5
 POISON = 0x5A
 
 
-def interpret_cluster(
+def interpret_tiles(
     schedule: ClusterSchedule, graph: Graph, memories: Paths, inputs: Mapping[str, Array],
     cores_first: bool = False, states: States | None = None,
 ) -> dict[str, Array]:  # fmt: skip
@@ -66,13 +66,20 @@ class Machine:
         for name in graph.outputs:
             self.memory[f"output {name}"] = np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8)
         self.memory |= {f"constant {name}": _bytes(array) for name, array in graph.constants.items()}
-        self.memory |= {f"input {name}": _bytes(self.inputs[name]) for name in graph.inputs}
+        for name in graph.inputs:
+            self._begin_with(name, self.inputs[name])
 
     def keep(self, states: States) -> None:
         """The values that an earlier call has left."""
         for state in self.graph.states:
-            home, data = self.schedule.homes[state.before], _bytes(states[state.name])
+            self._begin_with(state.before, states[state.name])
+
+    def _begin_with(self, name: str, value: Array) -> None:
+        home, data = self.schedule.homes[name], _bytes(value)
+        if home.kind == ARENA:
             self.memory[home.memory][home.offset : home.offset + data.size] = data
+        else:
+            self.memory[f"{home.kind} {name}"] = data
 
     def run(self, epoch: Epoch | list[Event]) -> None:
         for event in epoch:

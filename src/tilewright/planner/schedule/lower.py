@@ -11,6 +11,7 @@ from tilewright.planner.cluster.tiling_option import Operand, TilingOption
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.schedule.build_program import build_program
+from tilewright.planner.schedule.event_pieces import Turn
 from tilewright.planner.schedule.tile_schedule import (
     DMA_IN,
     DMA_IN_ROWS,
@@ -36,11 +37,12 @@ from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 def lower(plan: Plan) -> ClusterSchedule:
     layers = tuple(_layer(plan, number, step) for number, step in enumerate(plan.steps))
+    turns = [_turn(plan, number, step) for number, step in enumerate(plan.steps)]
+    last = Turn(tuple(plan.waited_before(len(plan.steps))))
     arenas = {name: arena.peak for name, arena in plan.arenas.items()}
-    last = tuple(plan.waited_before(len(plan.steps)))
     stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
-    program = build_program(layers, last, plan.mapped.target.agents.transfers)
-    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, last, plan.homes, program)
+    program = build_program(layers, [*turns, last], plan.mapped.target.agents.transfers)
+    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, plan.homes, program)
 
 
 def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
@@ -49,21 +51,25 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     # A group of transfers ends where a result goes on to L3.
     results = sorted((o for o in option.operands if o.streamed and o.is_result), key=lambda operand: operand.l3)
     stores = tuple(_move(plan, step, operand) for operand in results)
-    following = plan.steps[number + 1] if number + 1 < len(plan.steps) else None
-    stages_next = following is not None and bool(following.staged) and following.staged_ahead > 0
-    prefetch = _prefetch(plan, step)
     return LayerSchedule(
         number, option, 2 if option.double else 1,
         tuple(_argument(plan, step, operand) for operand in option.operands),
         _tile_params(plan, option), _params(plan, step), _scratch(plan, step),
-        prefetch, loads, stores, tuple(plan.waited_before(number)),
+        _prefetch(plan, step), loads, stores,
         tuple(
             Staged(name, plan.homes[name].memory, plan.mapped.graph.types[name].bytes, offset, step.passes[name])
             for name, offset in step.staged.items()
         ),
-        bool(step.staged) and (number == 0 or not step.staged_ahead), number + 1 if stages_next else None,
-        prefetch is not None and not step.prefetch_distance, tuple(plan.fetched_during(number)),
-        step.in_flight > 0, _is_dma_bound(option, plan.memories.tile_link),
+    )  # fmt: skip
+
+
+def _turn(plan: Plan, number: int, step: Step) -> Turn:
+    following = plan.steps[number + 1] if number + 1 < len(plan.steps) else None
+    stages_next = following is not None and bool(following.staged) and following.staged_ahead > 0
+    return Turn(
+        tuple(plan.waited_before(number)), bool(step.staged) and (number == 0 or not step.staged_ahead),
+        number + 1 if stages_next else None, step.option.mode != "in_place" and not step.prefetch_distance,
+        tuple(plan.fetched_during(number)), step.in_flight > 0, _is_dma_bound(step.option, plan.memories.tile_link),
     )  # fmt: skip
 
 
@@ -198,7 +204,7 @@ def _scratch(plan: Plan, step: Step) -> Slots | None:
 
 def _prefetch(plan: Plan, step: Step) -> Prefetch | None:
     option = step.option
-    if option.mode == "in_l2":
+    if option.mode == "in_place":
         return None
     if option.mode == "dma_copy":
         return Prefetch(copies=_copy_command(plan, option))

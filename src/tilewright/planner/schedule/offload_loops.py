@@ -21,15 +21,14 @@ from tilewright.planner.program.program import (
 )
 from tilewright.planner.schedule.core_loops import Trees
 from tilewright.planner.schedule.event_pieces import JOB, LAST_TILE, ONE, TILE, Pieces
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 
-def offload(layer: LayerSchedule) -> Trees:
+def offload(p: Pieces) -> Trees:
     """The layer before may still write what this one reads, or use its buffers: all meet first."""
-    p = Pieces(layer)
+    layer = p.layer
     if layer.is_once and layer.option.kernel.can_preprogram:
         return _once(p)
-    if layer.in_flight:
+    if p.turn.in_flight:
         begin = (*p.meet(), *p.load(ZERO), *p.prefetched, *p.loaded, *p.meet(layer.has_prologue))
         return {
             DMA: (*begin, Submit(ZERO, "", layer.has_prologue), *p.prefetch()),
@@ -38,13 +37,13 @@ def offload(layer: LayerSchedule) -> Trees:
     if layer.is_queued:
         return {DMA: _queued(p), CORES: p.meet()}
     drive = _single if layer.buffers == 1 or layer.tiles == 1 else _early if layer.submits_early else _double
-    return {DMA: (*p.meet(), *(_dma_bound if layer.dma_bound else drive)(p)), CORES: (*p.meet(), *_beside(p))}
+    return {DMA: (*p.meet(), *(_dma_bound if p.turn.dma_bound else drive)(p)), CORES: (*p.meet(), *_beside(p))}
 
 
 def _once(p: Pieces) -> Trees:
     """One tile without transfers: its job is described while cores are still in the layer before."""
-    submit = (*p.prefetched, Submit(ZERO, "" if p.layer.in_flight else JOB, meets=True), *p.prefetch())
-    if p.layer.in_flight:
+    submit = (*p.prefetched, Submit(ZERO, "" if p.turn.in_flight else JOB, meets=True), *p.prefetch())
+    if p.turn.in_flight:
         return {DMA: submit, CORES: p.meet()}
     finish = (*p.meet(), Call(FINISH, ZERO, ZERO)) if p.layer.has_epilogue else ()
     return {DMA: (*submit, WaitJob(JOB, ZERO), *p.meet(p.layer.has_epilogue)), CORES: (*p.meet(), *finish)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tilewright.ir.affine import clip
 from tilewright.ir.types import BYTES
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import Home
@@ -64,16 +63,14 @@ class Regions:
         return Region(slots.memory, start, start + size, operand.tensor, spans)
 
     def _spans(self, layer: LayerSchedule, operand: Operand, tile: int) -> Spans:
-        grid = layer.option.grid
-        shape = grid.types[operand.name].shape
+        grid, key = layer.option.grid, (layer.number, tile)
         if not grid.cuts:
-            return tuple((0, size) for size in shape)
-        key = layer.number, tile
+            return tuple((0, size) for size in grid.types[operand.name].shape)
         if key not in self._footprints:
             if len(self._footprints) == RECENT_TILES:
                 self._footprints.pop(next(iter(self._footprints)))
-            self._footprints[key] = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
-        return tuple(clip(span, size) for span, size in zip(self._footprints[key][operand.name], shape, strict=True))
+            self._footprints[key] = grid.windows(grid.indices(tile))
+        return self._footprints[key][operand.name]
 
 
 def own_buffer(slots: Slots, role: str, turn: int, number: int, spans: Spans) -> Region:

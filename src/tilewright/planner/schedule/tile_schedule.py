@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.ir.graph import Node
+from tilewright.ir.op import Params
 from tilewright.planner.cluster.tile_params import Variants
-from tilewright.planner.cluster.tiling_option import Operand, TilingOption
+from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import Home
 from tilewright.planner.program.program import Program
+from tilewright.target.kernel import Kernel
 from tilewright.tiling.dma_shapes import DmaShape
 
 DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED = "dma_in", "dma_in_rows", "dma_in_strided"
@@ -138,8 +141,8 @@ class TileParams:
     """The parameter structs of a layer's tiles."""
 
     variants: Variants
-    struct_bytes: int
-    """Of one of them, on a 32-bit core; generated C asserts it."""
+    struct_bytes: int = 0
+    """Of one of them, on a 32-bit core; generated C asserts it. 0 where they are read where they are stored."""
 
     @property
     def bytes(self) -> int:
@@ -156,10 +159,14 @@ class Stacks:
     in_l1: bool
 
 
+CALLERS = Stacks(0, 0, False)
+"""Stacks that whoever calls a network has."""
+
+
 @dataclass(frozen=True)
 class LayerSchedule:
     number: int
-    option: TilingOption
+    option: Tiling
     buffers: int
     """2 where transfers of the next tile go on while one is computed."""
     arguments: tuple[Argument, ...]
@@ -171,25 +178,27 @@ class LayerSchedule:
     prefetch: Prefetch | None
     loads: tuple[Move, ...] = ()
     stores: tuple[Move, ...] = ()
-    waits_for: tuple[int, ...] = ()
-    """Layers that an accelerator must have ended before this one begins."""
     staged: tuple[Staged, ...] = ()
-    stages_first: bool = False
-    """Its constants are staged when its turn comes; otherwise while the layer before is at work."""
-    stages_next: int | None = None
-    """The layer whose constants are staged meanwhile."""
-    prefetches_first: bool = False
-    """What it prefetches comes when its turn comes."""
-    prefetches: tuple[int, ...] = ()
-    """The layers that are prefetched for while it is at work."""
-    in_flight: bool = False
-    """An accelerator still works on it when the next layer begins."""
-    dma_bound: bool = False
-    """An accelerator waits for the transfers of its tiles."""
+
+    @property
+    def node(self) -> Node:
+        return self.option.node
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.option.kernel
+
+    @property
+    def engine(self) -> str:
+        return self.option.engine
 
     @property
     def tiles(self) -> int:
         return self.option.grid.tiles
+
+    def params_of(self, tile: int) -> Params:
+        """What the kernel is given for a tile."""
+        return self.tile_params.variants.of(self.option.grid.indices(tile)) if self.tile_params is not None else {}
 
     @property
     def is_copied(self) -> bool:
@@ -233,12 +242,13 @@ class LayerSchedule:
 
     @property
     def has_epilogue(self) -> bool:
-        return self.option.kernel.has_epilogue
+        """Whether cores finish it, other than whoever waits for it."""
+        return self.option.kernel.has_epilogue and not self.option.kernel.waits
 
     @property
     def epilogue_operands(self) -> frozenset[str]:
         """Operands that the accelerator does not read, but the cores that finish."""
-        return self.option.kernel.epilogue_operands(self.option.grid.op)
+        return self.option.kernel.epilogue_operands(self.option.grid.op) if self.has_epilogue else frozenset()
 
     @property
     def submits_early(self) -> bool:
@@ -247,11 +257,6 @@ class LayerSchedule:
         if self.buffers == 1 or self.tiles < 3 or not self.has_epilogue or self.has_prologue:
             return False
         return all(not move.when.period or move.operand.name in self.epilogue_operands for move in self.loads)
-
-    @property
-    def waits_for_staged(self) -> bool:
-        """Whether all cores meet so that what is staged is there, or can be sent for."""
-        return bool(self.staged) or self.stages_next is not None
 
 
 @dataclass(frozen=True)
@@ -263,8 +268,6 @@ class ClusterSchedule:
     layers: tuple[LayerSchedule, ...]
     arenas: Mapping[str, int]
     """Bytes that the network has of each memory."""
-    last_waits: tuple[int, ...] = ()
-    """Layers that an accelerator must have ended before the network returns."""
     homes: Mapping[str, Home] = field(default_factory=dict)
     program: Program = field(default_factory=lambda: Program({}))
     """What each agent does, in order."""

@@ -36,7 +36,7 @@ class Box:
 def graph_picture(schedule: Schedule, profile: Profile, engines: Mapping[str, str]) -> Drawing:
     """`engines`: their colours."""
     boxes = _boxes(schedule, profile, engines)
-    used = {call.engine for call in schedule.calls}
+    used = {call.engine for call in schedule.layers}
     legend = {name: colour for name, colour in engines.items() if name in used}
     legend |= {VIEW: QUIET} if any(node.op.view for node in schedule.graph.nodes) else {}
     caption = (
@@ -52,7 +52,7 @@ def _boxes(schedule: Schedule, profile: Profile, engines: Mapping[str, str]) -> 
     found |= {f"input {state.before}": Box(state.name, "state", "none", (), f"state {state.name}")
               for state in graph.states}  # fmt: skip
     made = {name.removeprefix("input "): name for name in found}
-    calls = {call.node.key: (call, layer) for call, layer in zip(schedule.calls, profile.layers, strict=True)}
+    calls = {call.node.key: (call, layer) for call, layer in zip(schedule.layers, profile.layers, strict=True)}
     for node in graph.nodes:
         read = tuple(dict.fromkeys(made[name] for name in node.inputs if name in made))
         call = calls.get(node.key)

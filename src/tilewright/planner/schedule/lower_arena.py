@@ -1,0 +1,65 @@
+"""From places in one arena to the schedule of layers that work there: nothing is moved, and but for those that several
+threads compute, layers have one tile."""
+
+from __future__ import annotations
+
+from tilewright.ir.graph import Node
+from tilewright.planner.arena.allocation import Allocation, part_with
+from tilewright.planner.cluster.tile_params import most_scratch, variants
+from tilewright.planner.cluster.tiling_option import Operand, Tiling
+from tilewright.planner.home import CONSTANT, INPUT
+from tilewright.planner.schedule.build_program import build_arena_program
+from tilewright.planner.schedule.in_flight import waits
+from tilewright.planner.schedule.tile_schedule import (
+    CALLERS,
+    Argument,
+    ClusterSchedule,
+    LayerSchedule,
+    Slots,
+    TileParams,
+)
+from tilewright.tiling.tiles import TileGrid
+
+
+def lower_arena(allocation: Allocation) -> ClusterSchedule:
+    target, graph = allocation.mapped.target, allocation.mapped.graph
+    computed = [node for node in graph.nodes if not node.op.view and node.key not in allocation.idle]
+    layers = tuple(_layer(allocation, number, node) for number, node in enumerate(computed))
+    arenas = {part.memory: part.bytes for part in allocation.parts}
+    program = build_arena_program(layers, waits(layers), target.agents.threads)
+    return ClusterSchedule(target.agents.threads, CALLERS, layers, arenas, allocation.homes, program)
+
+
+def _layer(allocation: Allocation, number: int, node: Node) -> LayerSchedule:
+    choice, option = allocation.mapped.choice(node), _tiling(allocation, node)
+    arguments = tuple(Argument(one, allocation.homes[one.tensor], None, None) for one in option.operands)
+    params = TileParams(variants(choice.kernel, option.grid))
+    return LayerSchedule(
+        number, option, 1, arguments, params, None, _scratch(allocation, option), None)  # fmt: skip
+
+
+def _tiling(allocation: Allocation, node: Node) -> Tiling:
+    mapped = allocation.mapped
+    choice, results = mapped.choice(node), node.results()
+    whole = TileGrid.of(node.op, mapped.graph.all_types(node), tuple(results))
+    grid = allocation.split.get(node.key, whole)
+    mode = "offload" if choice.kernel.offloaded else "per_core" if grid.cuts else "in_place"
+    homes = {name: allocation.homes[tensor].kind for name, tensor in (node.operands() | results).items()}
+    operands = tuple(
+        Operand(
+            name, tensor, name in results, homes[name] == CONSTANT, homes[name] in (CONSTANT, INPUT), False, 0, 0, 0
+        )
+        for name, tensor in (node.operands() | results).items()
+    )
+    return Tiling(node, choice.kernel, choice.engine.name, grid, mode, False, operands)
+
+
+def _scratch(allocation: Allocation, option: Tiling) -> Slots | None:
+    """Of every thread that computes a part, its own."""
+    start = allocation.scratch.get(option.node.key)
+    if start is None:
+        return None
+    part, size = part_with(allocation.parts, start), most_scratch(option.kernel, option.grid)
+    if option.grid.cuts:
+        size = allocation.mapped.target.memories[0].whole(size)
+    return Slots(part.memory, start - part.start, size, cores=option.grid.tiles)
