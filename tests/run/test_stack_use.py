@@ -15,6 +15,7 @@ from tests.support.quantiser import quantise
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError, StackOverrun
+from tilewright.profiling.measuring import profile_program
 from tilewright.program import Program
 from tilewright.run import soc
 from tilewright.run.simulated import STACK_OVERRUN, come_to
@@ -71,11 +72,11 @@ def program_for(target: str, stack: int | None = None) -> Program:
     return tw.compile(quantise(made, images), target=target, settings=Settings(stack=stack))
 
 
-def with_less(program: Program, size: int) -> SocProgram:
+def with_less(program: Program, size: int, of: tuple[str, ...] = ("each", "dma_core")) -> SocProgram:
     """Its program with stacks of so many bytes, whatever was planned."""
     schedule = program.compiled.schedule
     tiles = schedule.tiles
-    less = replace(tiles.stacks, each=size, dma_core=size)
+    less = replace(tiles.stacks, **dict.fromkeys(of, size))
     changed = replace(schedule, tiles=replace(tiles, stacks=less))
     return SocProgram(ClusterWriter(changed, symbol_prefix(schedule.graph.name)), program.compiled.files, None)
 
@@ -85,11 +86,25 @@ def with_less(program: Program, size: int) -> SocProgram:
 def test_a_stack_that_is_too_small_stops_the_run(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the core, the place and the bytes."""
     program = program_for(target)
-    monkeypatch.setattr(soc, "checked", lambda elf, tiles, kernels: frames_of(elf))
+    monkeypatch.setattr(soc, "checked", lambda elf, *_: frames_of(elf))
     with pytest.raises(StackOverrun, match=r"needs \d+ bytes of stack, the core has 144") as caught:
         with_less(program, 144).run(program.random_inputs())
     assert " in " in caught.value.where
     assert caught.value.hint.startswith("give each core more: --stack ")
+
+
+def test_a_stack_that_is_too_small_stops_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_for("quad")
+    monkeypatch.setattr(soc, "checked", lambda elf, *_: frames_of(elf))
+    with pytest.raises(StackOverrun, match=r"needs \d+ bytes of stack, the core has 144"):
+        profile_program(with_less(program, 144), program.random_inputs(), "residual")
+
+
+def test_a_kernel_that_submits_is_held_to_the_stack_of_who_calls_it() -> None:
+    program = program_for("siracusa")
+    with pytest.raises(CompileError, match=r"it needs \d+ bytes of stack with what calls it, 64 are planned") as caught:
+        with_less(program, 64, ("dma_core",)).build(program.random_inputs())
+    assert caught.value.where.startswith("kernel neureka")
 
 
 @pytest.mark.one_in(2, first=1)

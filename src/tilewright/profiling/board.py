@@ -32,7 +32,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     """One run of a network. Nothing in the program is changed by watching it."""
     writer, schedule = program.network, program.network.schedule
     with program.target.machine() as simulator:
-        elf = simulator.load(program.build(inputs))
+        elf = program.load(simulator, inputs)
         call = CallMeter.of(elf, f"{writer.name}_run")
         functions = [instance_of(schedule.graph, layer).function for layer in schedule.layers]
         kernels = {elf.symbols[function] for function in functions}

@@ -30,7 +30,7 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
     """One run of a network on its virtual SoC. Nothing in the program is changed by watching it."""
     writer, agents = program.writer, program.target.agents
     with program.target.simulator() as simulator:
-        elf = simulator.load(program.build(inputs))
+        elf = program.load(simulator, inputs)
         known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind == START]
         watched = [*range(writer.plan.budget.cores), agents.dma_core]

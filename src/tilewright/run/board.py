@@ -36,8 +36,8 @@ class BoardProgram(SimulatedProgram):
     def build(self, inputs: Mapping[str, Array]) -> Path:
         return self._built(inputs, "program.elf", ())
 
-    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
-        elf = super()._load(simulator, inputs)
+    def load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        elf = super().load(simulator, inputs)
         paint_stack(simulator)
         return elf
 

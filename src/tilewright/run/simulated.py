@@ -183,13 +183,14 @@ class SimulatedProgram(ABC):
 
     def run(self, inputs: Mapping[str, Array]) -> SocRun:
         simulator = self.target.machine()
-        call = CallMeter.of(self._load(simulator, inputs), f"{self.network.name}_run")
+        call = CallMeter.of(self.load(simulator, inputs), f"{self.network.name}_run")
         simulator.probe((), metered=call.places)
         with responsible(self.target):
             report = run_to_end(simulator)
         return self._run_of(simulator, report, *call.around(simulator.probes()))
 
-    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+    def load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        """Builds it for these inputs; what runs on the machine from now on is watched for what it may not do."""
         return simulator.load(self.build(inputs))
 
     def _footprint(self, simulator: Machine) -> Footprint | None:
@@ -200,7 +201,7 @@ class SimulatedProgram(ABC):
         """Calls in order by one program, each with its own inputs; what the network keeps lives from one to the next.
         As a microphone's DMA would, the simulator puts every step's inputs where those of the step before were."""
         simulator = self.target.machine()
-        self._load(simulator, steps[0])
+        self.load(simulator, steps[0])
         runs = []
         for inputs in steps:
             self._put(simulator, inputs)

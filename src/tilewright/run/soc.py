@@ -35,8 +35,8 @@ class SocProgram(SimulatedProgram):
         self.writer = writer
         self._frames = Frames({})
 
-    def _load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
-        elf = super()._load(simulator, inputs)
+    def load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
+        elf = super().load(simulator, inputs)
         if isinstance(simulator, Simulator):
             simulator.guard_stacks(self._frames.sites, sizes(self.target, self.writer.tiles))
         return elf
@@ -59,7 +59,7 @@ class SocProgram(SimulatedProgram):
             self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self.compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
-        self._frames = checked(read_elf(program), tiles, self.writer.kernels)
+        self._frames = checked(read_elf(program), self.target, tiles, self.writer.kernels)
         return program
 
     @property

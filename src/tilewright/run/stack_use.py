@@ -16,12 +16,13 @@ CALLERS = 64
 """Bytes that whoever calls a kernel takes at least: of the program, of the network and of a layer."""
 
 
-def checked(elf: Elf, tiles: ClusterSchedule, kernels: Iterable[Instance]) -> Frames:
-    """What functions of a program take, none of its kernels more than there is."""
-    frames = frames_of(elf)
+def checked(elf: Elf, target: Target, tiles: ClusterSchedule, kernels: Iterable[Instance]) -> Frames:
+    """What functions of a program take, none of its kernels more than whoever calls it has."""
+    frames, driver = frames_of(elf), sizes(target, tiles)[target.agents.dma_core]
     for instance in kernels:
-        if not instance.kernel.offloaded:
-            _check(frames, elf, instance, tiles.stacks.each)
+        for what, name in instance.functions.items():
+            submits = instance.kernel.offloaded and what == "run"
+            _check(frames, elf.symbols.get(name), instance, driver if submits else tiles.stacks.each)
     return frames
 
 
@@ -33,9 +34,8 @@ def sizes(target: Target, tiles: ClusterSchedule) -> list[int]:
     ]
 
 
-def _check(frames: Frames, elf: Elf, instance: Instance, has: int) -> None:
-    deepest = {name: frames.depth(elf.symbols[name]) for name in instance.functions.values() if name in elf.symbols}
-    needed = max(deepest.values(), default=0) + CALLERS
+def _check(frames: Frames, function: int | None, instance: Instance, has: int) -> None:
+    needed = CALLERS + (0 if function is None else frames.depth(function))
     if needed > has:
         raise CompileError(
             f"kernel {instance.kernel.stem}",
