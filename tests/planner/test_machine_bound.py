@@ -9,6 +9,8 @@ import pytest
 from onnx import ModelProto
 
 import tilewright as tw
+from tests.accelerator.folders import REQUANT
+from tests.accelerator.test_networks import branches, program
 from tests.support.models import model, node
 from tests.support.networks import label, models, needs_networks, stored
 from tilewright import pipeline, targets
@@ -84,6 +86,14 @@ def test_weights_come_over_links() -> None:
 def test_without_peak_rates_there_is_no_bound() -> None:
     least = machine_bound(schedule_of(product("y"), "generic"))
     assert (least, str(least)) == (NO_BOUND, "no bound of this machine: stated peak rates say nothing of its layers")
+
+
+def test_engines_that_state_no_peak_are_said_to_count_as_nothing() -> None:
+    """A user's accelerator: a run with it may be as quick as its model."""
+    alone, beside = (program(branches(), "rv32", *units).analysis.least for units in ((), (REQUANT,)))
+    assert "without" not in alone.limit
+    assert beside.limit.endswith(", without layers that qvanilla_requant could compute")
+    assert beside.cycles <= alone.cycles
 
 
 @fast

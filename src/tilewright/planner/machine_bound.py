@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.errors import InternalError
@@ -78,7 +78,14 @@ class Work:
     def bound(self) -> MachineBound:
         found = [self._in_order(), self._by_engines(), *self._over_links()]
         best = max(found, key=lambda one: one.cycles)
-        return best if best.cycles else NO_BOUND
+        return replace(best, limit=best.limit + self._uncounted) if best.cycles else NO_BOUND
+
+    @property
+    def _uncounted(self) -> str:
+        """Engines of which nothing is known, so that what they could compute counts as nothing."""
+        engines = (way.engine for ways in self.layers.values() for way in ways if way.engine.peak is None)
+        names = " or ".join(dict.fromkeys(engine.name for engine in engines))
+        return f", without layers that {names} could compute" if names else ""
 
     # ---- engines --------------------------------------------------------------------------------------------------
 
