@@ -66,7 +66,7 @@
     [OP_NEXT_PAGE] = &&L_NEXT_PAGE, [OP_ILLEGAL] = &&L_ILLEGAL, [OP_UNMAPPED] = &&L_UNMAPPED
 
 /* A store by somebody else ends a reservation; it is known by the value that it leaves. */
-static __attribute__((noinline)) int is_still_reserved(sim *s, const core *c, u32 address) {
+static int is_still_reserved(sim *s, const core *c, u32 address) {
     const u8 *at = c->reserved && c->reservation == address ? bus_pointer(s, c->group, address, 4) : NULL;
     return at && !memcmp(at, &c->reserved_value, 4);
 }
