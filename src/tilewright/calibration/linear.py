@@ -131,6 +131,11 @@ PLANES = (
     (7, 14, 12, 3, 1), (48, 48, 2, 3, 1), (32, 32, 4, 3, 2),
 )  # fmt: skip
 """As DEEP: rows that end within a word, small planes and large ones."""
+LARGE_WINDOWS = (
+    (12, 12, 16, 5, 2), (7, 7, 32, 7, 1), (16, 16, 8, 5, 1), (6, 10, 12, 7, 2), (24, 24, 8, 5, 1), (5, 5, 16, 5, 1),
+    (8, 8, 16, 2, 1), (10, 10, 8, 4, 1), (12, 12, 24, 7, 1), (3, 3, 40, 5, 1), (20, 5, 8, 6, 1), (14, 14, 12, 8, 1),
+)  # fmt: skip
+"""As DEEP: other windows than those of three rows."""
 LAYERS = ((25, 5, 64, 3, 1), (12, 12, 64, 3, 1), (24, 24, 16, 3, 1), (24, 24, 32, 3, 2), (48, 48, 8, 3, 1))
 """As DEEP, as large as a network's layers."""
 
@@ -173,7 +178,7 @@ def long_convolutions() -> Iterator[Sample]:
 
 
 def depthwise_convolutions() -> Iterator[Sample]:
-    for height, width, channels, kernel, stride in (*DEEP, *PLANES, *LAYERS):
+    for height, width, channels, kernel, stride in (*DEEP, *PLANES, *LARGE_WINDOWS, *LAYERS):
         pad = kernel // 2
         op = Conv((stride, stride), padding=(pad,) * 4, channels_last=True, groups=channels)
         x, w = (1, height, width, channels), (channels, kernel, kernel, 1)
@@ -183,6 +188,7 @@ def depthwise_convolutions() -> Iterator[Sample]:
         for summand in (summands(channels), None):
             wide = [None, large_factors(channels), summand]
             yield replace(op, requant=TO_BYTES_IN_64_BITS), [values("int8", *x), values("int8", *w), *wide]
+        yield replace(op, requant=TO_HALVES), [values("int8", *x), values("int8", *w), None, large_factors(channels)]
         if height * width * channels <= 2000:
             yield op, [values("float32", *x), values("float32", *w)]
     for height, width, channels, stride in ((24, 24, 8, 1), (16, 40, 4, 1), (24, 24, 8, 2), (20, 16, 16, 1)):

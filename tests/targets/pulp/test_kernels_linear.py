@@ -73,6 +73,10 @@ def conv(seed: int, source: str) -> Case:
         groups, channels, filters, dilations = 3 + draw.size(11), 1, 1, (*dilations[:-1], 1)
         kernel_shape = kernel_shape if seed % 3 == 0 else (3,) * rank
         spatial = [size + 6 for size in spatial]
+    elif source == "depthwise_windows.c":
+        groups, channels, filters, dilations = 3 + draw.size(11), 1, 1, (*dilations[:-1], 1)
+        kernel_shape = tuple(draw.size(8) for _ in range(rank)) if seed % 3 else (5, 5)[:rank]
+        spatial = [reach(*size) + draw.size(9) for size in zip(kernel_shape, dilations, strict=True)]
     elif seed % 4 == 1:
         kernel_shape, strides, padding = (1,) * rank, (1,) * rank, (0,) * 2 * rank
         channels += 3
@@ -83,7 +87,8 @@ def conv(seed: int, source: str) -> Case:
     bias = draw.between(-20000, 20000, *per[seed % 2]) if draw.flag() else None
     requant, rest = None, list[Array | None]()
     if seed % 4:
-        requant, rest = draw.requant(draw.byte(), w[0].size, *per)
+        is_wide = source == "depthwise_windows.c" and seed % 3 == 2
+        requant, rest = draw.requant("int16" if is_wide else draw.byte(), w[0].size, *per)
     has_w_zero = seed % 5 == 0 and source == "conv_dots.c"
     zeros = draw.zero(x_type), draw.zero(w_type) if has_w_zero else 0
     op = Conv(strides, dilations, padding, groups, *zeros, requant, channels_last=True)
@@ -95,10 +100,13 @@ def test_short_sums(cores: int) -> None:
     check(share([matmul(seed, "matmul_dots.c", inner=4) for seed in range(60)], cores), SIRACUSA, cores)
 
 
+SOURCES = ("conv_dots.c", "depthwise_dots.c", "depthwise_windows.c")
+
+
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
-    found = [fitting([conv(seed, source) for seed in range(80)], 70) for source in ("conv_dots.c", "depthwise_dots.c")]
-    check(share(found[0] + found[1], cores), SIRACUSA, cores)
+    found = [fitting([conv(seed, source) for seed in range(80)], 70) for source in SOURCES]
+    check(share([case for cases in found for case in cases], cores), SIRACUSA, cores)
 
 
 def wide_conv(seed: int) -> Case:

@@ -23,7 +23,7 @@ from tilewright.targets.pulp.conv_features import (
     pool_features,
 )
 from tilewright.targets.pulp.conv_strips import Strips, padded_bytes, strips_of
-from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features
+from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features, windows_features
 from tilewright.targets.pulp.depthwise_planes import Planes, pitch_of
 from tilewright.targets.pulp.product_features import (
     few_quantised_rows_features,
@@ -126,6 +126,18 @@ def depthwise_unsupported(op: Op, types: Types) -> str | None:
     return "it is requantised to int32" if wide else None
 
 
+def windows_unsupported(op: Op, types: Types) -> str | None:
+    """Of what `depthwise_dots` is not quick for."""
+    height, width = (*((1,) if len(cast(Conv, op).strides) == 1 else ()), *cast(Conv, op).spatial(types["W"].shape))
+    if width > 8:
+        return f"{width} taps in a row; at most 8 are quick"
+    if height == 3 and width <= 4 and types["Y"].dtype in NARROW:
+        return "three rows of at most four taps have a quicker kernel"
+    if cast(Conv, op).requant is None:
+        return "it is not requantised"
+    return depthwise_unsupported(op, types)
+
+
 def channels_second(op: Op, types: Types) -> str | None:
     return None if cast(Windowed, op).channels_last else "it is not channels last"
 
@@ -151,6 +163,12 @@ BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 def kernels(cores: int) -> tuple[Kernel, ...]:
     """For a cluster of so many."""
     return (
+        Kernel(
+            Conv, "depthwise_windows.c", INTEGER_CONV, {"X": NARROW, "W": NARROW, "Y": NARROW | {"int16"}},
+            partial(depthwise_params, cores=cores), by_cores("tw_depthwise_windows_scratch", cores),
+            windows_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4},
+            min_tile={"g": 4}, features=partial(windows_features, all_cores=cores), header="conv.h",
+        ),
         Kernel(
             Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, partial(depthwise_params, cores=cores),
             by_cores("tw_depthwise_dots_scratch", cores), depthwise_unsupported, cooperative=True,

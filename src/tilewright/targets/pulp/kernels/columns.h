@@ -117,6 +117,7 @@ static inline void tw_columns_plain(tw_columns *c) {
   for (int f = 0; f < 4; f++) c->mul[f] = c->add[f] = 0;
   c->bound = INT32_MAX;
   c->shift = c->high = 0;
+  if (TW_Y_IS_WIDE) c->less[0] = c->less[1] = 0;
   c->mode = TW_PLAIN;
 }
 

@@ -52,6 +52,11 @@ static inline int64_t tw_depthwise_dots_scratch(const tw_conv_params *p, int32_t
   return cores * (4 * pitch * rows + 16 * words * p->kernel_h);
 }
 
+/* The same, and the taps of one channel twice: depthwise_windows.c. */
+static inline int64_t tw_depthwise_windows_scratch(const tw_conv_params *p, int32_t cores) {
+  return tw_depthwise_dots_scratch(p, cores) + 16 * (int64_t)cores * p->kernel_h;
+}
+
 /* A row of zeros as long as a filter's, and room for four more for each core. */
 static inline int64_t tw_conv_blocks_scratch(const tw_conv_params *p, int32_t cores) {
   return 4 * (int64_t)p->kernel_w * p->in_channels * (1 + 4 * cores);
