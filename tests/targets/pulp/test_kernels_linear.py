@@ -30,7 +30,7 @@ def matmul(seed: int, source: str, rows: int = 19, inner: int = 37) -> Case:
     b = draw.array(b_type, *(broadcast if draw.flag() else []), *((n, k) if trans_b else (k, n)))
     bias = draw.between(-20000, 20000, *draw.one_of((1,), (n,), (m, n))) if draw.flag() else None  # type: ignore[misc]
     requant, rest = None, list[Array | None]()
-    if seed % 4:
+    if seed % 4 or source == "depthwise_windows.c":
         requant, rest = draw.requant(draw.byte(), k, (1,), (n,), (m, 1))
     perm_a, perm_y = (tuple(int(i) for i in draw.random.permutation(2 + len(batch))) for _ in range(2))
     if seed % 5 == 0:
@@ -86,7 +86,7 @@ def conv(seed: int, source: str) -> Case:
     per: list[tuple[int, ...]] = [(1,), (groups * filters,)]
     bias = draw.between(-20000, 20000, *per[seed % 2]) if draw.flag() else None
     requant, rest = None, list[Array | None]()
-    if seed % 4:
+    if seed % 4 or source == "depthwise_windows.c":
         is_wide = source == "depthwise_windows.c" and seed % 3 == 2
         requant, rest = draw.requant("int16" if is_wide else draw.byte(), w[0].size, *per)
     has_w_zero = seed % 5 == 0 and source == "conv_dots.c"
