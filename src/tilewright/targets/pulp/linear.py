@@ -128,7 +128,7 @@ def depthwise_unsupported(op: Op, types: Types) -> str | None:
 
 def windows_unsupported(op: Op, types: Types) -> str | None:
     """Of what `depthwise_dots` is not quick for."""
-    height, width = (*((1,) if len(cast(Conv, op).strides) == 1 else ()), *cast(Conv, op).spatial(types["W"].shape))
+    height, width = (1, *cast(Conv, op).spatial(types["W"].shape))[-2:]
     if width > 8:
         return f"{width} taps in a row; at most 8 are quick"
     if height == 3 and width <= 4 and types["Y"].dtype in NARROW:
