@@ -40,7 +40,7 @@ from tilewright.passes.tabulate import TABULATE
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.order import interleaved
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.planners import Placed, planner_of
+from tilewright.planner.planners import planner_of
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.processors import check_processor
@@ -174,7 +174,7 @@ def drawing(result: Any) -> tuple[Graph, dict[str, str]]:
     if isinstance(result, Mapped):
         found = result.choices.items()
         return result.graph, {key: f"{choice.engine.name}.{choice.kernel.stem}" for key, choice in found}
-    if isinstance(result, Placed):
+    if isinstance(result, Allocation | Plan):
         graph = result.mapped.graph
         return graph, {node.key: str(result.homes[node.key]) for node in graph.nodes}
     if isinstance(result, Schedule):

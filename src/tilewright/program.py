@@ -108,7 +108,7 @@ class Program:
         schedule = self.compiled.schedule
         if kind not in projects.KINDS:
             raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
-        if schedule.plan is not None:
+        if schedule.target.is_tiled:
             raise CompileError(
                 f"target {schedule.target.name}", "has a cluster, for which there are no projects",
                 "`tilewright compile` writes a folder for it; or choose a target without one",
@@ -201,8 +201,8 @@ class Program:
     @property
     def plan(self) -> Plan:
         """Tiles and memory on a target with a cluster."""
-        plan = self.compiled.schedule.plan
-        if plan is None:
+        plan = self.compiled.allocation
+        if not isinstance(plan, Plan):
             raise CompileError(
                 f"target '{self.compiled.schedule.target.name}'",
                 "has no cluster to plan for",

@@ -68,9 +68,7 @@ class Painted:
 
 
 def painted(program: Program, elf: Elf) -> Painted:
-    plan = program.compiled.schedule.plan
-    assert plan is not None
-    budget, simulator = plan.budget, Simulator("siracusa")
+    budget, simulator = program.plan.budget, Simulator("siracusa")
     simulator.load(elf)
     stacks = elf.symbols["tw_stacks"]
     simulator.write(L1_START, bytes([PAINT]) * L1_BYTES)

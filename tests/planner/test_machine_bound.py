@@ -16,7 +16,7 @@ from tests.support.networks import label, models, needs_networks, stored
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ops.conv import Conv
-from tilewright.planner.board.cycles import machine_bound
+from tilewright.planner.arena.cycles import machine_bound
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings

@@ -60,9 +60,8 @@ def test_states_of_several_tiles(settings: Settings) -> None:
     """A state that L1 does not hold at once is read and written over tile by tile."""
     graph = accumulator(6_000)
     schedule = scheduled(graph, "siracusa", replace(settings, time_limit=1.0))
-    assert schedule.plan is not None
     check_steps(graph, schedule)
-    assert settings.l1 is None or any(step.option.grid.tiles > 1 for step in schedule.plan.steps)
+    assert settings.l1 is None or any(layer.tiles > 1 for layer in schedule.layers)
 
 
 @pytest.mark.parametrize(("settings", "copied"), [

@@ -11,7 +11,6 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
-from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Schedule
@@ -155,21 +154,20 @@ def analyze(
 
 
 def analysis_of(schedule: Schedule) -> Analysis:
-    graph, plan = schedule.graph, schedule.plan
+    graph, placed = schedule.graph, schedule.placed
     kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.layers}
-    predicted = sum(predicted_cycles(schedule).values())
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
     found = Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
-        *((plan.l1_bytes, plan.predicted, plan.gap) if plan is not None else (0, predicted, 0.0)),
-        graph.numerics_records, plan.memories.tiles.name if plan is not None else "", *_board(schedule),
+        placed.tile_bytes, placed.predicted, placed.gap,
+        graph.numerics_records, placed.tile_memory, *_board(schedule),
     )  # fmt: skip
-    if schedule.target.runner.unit == NANOSECONDS and predicted:
-        found = replace(found, predicted_cycles=0, predicted_seconds=predicted * 1e-9)
-    found = replace(found, least=machine_bound(schedule))
+    if schedule.target.runner.unit == NANOSECONDS and placed.predicted:
+        found = replace(found, predicted_cycles=0, predicted_seconds=placed.predicted * 1e-9)
+    found = replace(found, least=placed.least)
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
 
 
@@ -198,8 +196,12 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     measured = [f"cycles are predicted as of {agents.measured_isa}: {agents.isa} takes others"] if other else []
     added = {one.name for one in schedule.target.external_kernels} & {call.engine for call in schedule.layers}
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
-    unconfirmed = schedule.plan is not None and schedule.plan.settings.code_in_l1
-    return (*schedule.graph.notes, *[CODE_IN_L1] * unconfirmed, *measured, *[WITHOUT_WAITS] * _has_waits(schedule))
+    return (
+        *schedule.graph.notes,
+        *[CODE_IN_L1] * schedule.placed.has_unconfirmed_cycles,
+        *measured,
+        *[WITHOUT_WAITS] * _has_waits(schedule),
+    )
 
 
 def _has_waits(schedule: Schedule) -> bool:

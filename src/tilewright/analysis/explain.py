@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tilewright.planner.board.cycles import predicted_cycles
-from tilewright.planner.cluster.plan import Plan, Step
+from tilewright.planner.placed import Placed
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.mapping import Mapped
 
 
@@ -42,23 +41,19 @@ class Explanation:
 
 def explain(mapped: Mapped, schedule: Schedule) -> list[Explanation]:
     """Of every node that is computed, in order."""
-    alone = predicted_cycles(schedule)
-    return [_explained(mapped, schedule, number, alone) for number in range(len(schedule.layers))]
+    return [_explained(mapped, schedule.placed, layer) for layer in schedule.layers]
 
 
-def _explained(mapped: Mapped, schedule: Schedule, number: int, alone: Mapping[str, int]) -> Explanation:
-    """`alone`: predicted cycles of layers on one core, where they are known."""
-    call, plan = schedule.layers[number], schedule.plan
-    found = _candidates(mapped, plan, call.node.key)
-    operator = mapped.graph.producers[call.node.key].op.kind
-    cycles = plan.steps[number].predicted if plan else alone.get(call.node.key)
-    why = _why(plan, plan.steps[number], found) if plan else _faster(call.engine, found)
-    return Explanation(call.node.name, operator, call.engine, call.kernel.stem, cycles, why, found)
+def _explained(mapped: Mapped, placed: Placed, layer: LayerSchedule) -> Explanation:
+    key = layer.node.key
+    found = _candidates(mapped, placed, key)
+    why = _why(placed, layer, found) if placed.weighs_engines else _faster(layer.engine, found)
+    operator, cycles = mapped.graph.producers[key].op.kind, placed.layer_cycles.get(key)
+    return Explanation(layer.node.name, operator, layer.engine, layer.kernel.stem, cycles, why, found)
 
 
-def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate, ...]:
-    known = (plan or mapped).estimates.get(key, ())
-    estimates = {estimate.engine: estimate for estimate in known}
+def _candidates(mapped: Mapped, placed: Placed, key: str) -> tuple[Candidate, ...]:
+    estimates = {estimate.engine: estimate for estimate in placed.estimates.get(key, ())}
     found: dict[str, Candidate] = {}
     for choice in (mapped.choices[key], *mapped.alternatives.get(key, ())):
         engine = choice.engine.name
@@ -75,13 +70,13 @@ def _candidates(mapped: Mapped, plan: Plan | None, key: str) -> tuple[Candidate,
     return tuple(sorted(found.values(), key=lambda candidate: names.index(candidate.engine)))
 
 
-def _why(plan: Plan, step: Step, found: tuple[Candidate, ...]) -> str:
-    engine, name = step.option.engine, step.option.node.name
-    if name in dict(plan.settings.placed):
+def _why(placed: Placed, layer: LayerSchedule, found: tuple[Candidate, ...]) -> str:
+    engine, name = layer.engine, layer.node.name
+    if name in placed.pinned:
         return "placed there by --place"
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
-        return "no other engine supports it" if len(plan.mapped.target.engines) > 1 else "there is no other engine"
+        return "no other engine supports it" if len(placed.mapped.target.engines) > 1 else "there is no other engine"
     fastest = min(able, key=lambda name: able[name])
     if fastest != engine:
         more = able[engine] - able[fastest]

@@ -14,7 +14,7 @@ from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
-from tilewright.errors import present
+from tilewright.errors import instance
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import Home
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
@@ -39,7 +39,7 @@ class ClusterWriter(Writer):
     @property
     def plan(self) -> Plan:
         """Why layers are as they are, for reports; nothing that is generated depends on it."""
-        return present(self.schedule.plan, "schedule", "has no plan, which a cluster needs")
+        return instance(self.schedule.placed, Plan)
 
     @property
     def tiles(self) -> ClusterSchedule:

@@ -89,7 +89,7 @@ def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
 
 
 def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer:
-    kind = ArenaWriter if schedule.plan is None else ClusterWriter
+    kind = ClusterWriter if schedule.target.is_tiled else ArenaWriter
     return kind(schedule, prefix, shared)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from tilewright.accelerator.area import area_of
 from tilewright.analysis.costs import Analysis
-from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.home import ARENA
 from tilewright.program import Program
 from tilewright.run.result import Check
 from tilewright.run.simulated import SocRun
@@ -29,8 +27,9 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     analysis, result, schedule = program.analysis, check.result, program.compiled.schedule
     found: dict[str, float] = {"macs": analysis.macs, **_macs_by_engine(analysis)}
     found |= {"ram_bytes": analysis.peak_ram_bytes, "flash_bytes": analysis.flash_bytes}
-    if schedule.plan is not None:
-        found |= {"predicted_cycles": analysis.predicted_cycles, **_bytes(schedule.plan)}
+    if sizes := schedule.placed.memory_bytes:
+        found |= {"predicted_cycles": analysis.predicted_cycles}
+        found |= {f"bytes.{name}": size for name, size in sizes.items()}
     areas = [area for words in program.settings.accelerators if (area := area_of(words)) is not None]
     if areas:
         found["area"] = sum(areas)
@@ -52,19 +51,6 @@ def _macs_by_engine(analysis: Analysis) -> dict[str, float]:
         if layer.kernel != VIEW:
             found[f"macs.{layer.kernel.partition('.')[0]}"] += layer.macs
     return dict(found)
-
-
-def _bytes(plan: Plan) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for memory in plan.memories.memories:
-        beside = sum(
-            plan.mapped.graph.types[name].bytes
-            for name, home in plan.homes.items()
-            if home.owner == name and home.kind != ARENA and home.memory == memory.name
-        )
-        arena = plan.l1_bytes if memory is plan.memories.tiles else plan.arena(memory).peak
-        found[f"bytes.{memory.name}"] = arena + beside
-    return found
 
 
 def _of_run(run: SocRun, macs: int, target: Target) -> dict[str, float]:

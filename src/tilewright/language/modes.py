@@ -18,7 +18,6 @@ from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
 from tilewright.language.places import place_of
 from tilewright.pipeline import STAGES, Compiled
-from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings
 
@@ -107,11 +106,9 @@ def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
 
 def _memories(compiled: Compiled) -> dict[str, str]:
     """Digests of constants, and the memories that a plan has put them into."""
-    plan = compiled.allocation
-    if not isinstance(plan, Plan):
-        return {}
-    constants = plan.mapped.graph.constants
-    return {digest(array): plan.homes[name].memory for name, array in constants.items() if name in plan.homes}
+    homes, constants = compiled.schedule.homes, compiled.schedule.graph.constants
+    known = {name: homes[name].memory for name in constants if name in homes and homes[name].memory}
+    return {digest(constants[name]): memory for name, memory in known.items()}
 
 
 def _held(schedule: Schedule, constant: str) -> tuple[str, str]:
@@ -122,8 +119,8 @@ def _held(schedule: Schedule, constant: str) -> tuple[str, str]:
 
 def _work(compiled: Compiled) -> int:
     """Predicted cycles, or multiplications where none are predicted."""
-    plan, graph = compiled.allocation, compiled.schedule.graph
-    return plan.predicted if isinstance(plan, Plan) else sum(graph.macs(node) for node in graph.nodes)
+    graph = compiled.schedule.graph
+    return compiled.allocation.predicted or sum(graph.macs(node) for node in graph.nodes)
 
 
 def _check_states(decode: Graph, prefill: Graph) -> None:

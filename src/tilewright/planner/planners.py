@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from tilewright.errors import instance
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.board.copied_weights import copy_weights
@@ -16,6 +15,7 @@ from tilewright.planner.check.states import check_allocation
 from tilewright.planner.cluster.capacity import check_memory_names
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.cluster.planning import plan
+from tilewright.planner.placed import Placed
 from tilewright.planner.refit.refit import refit_arena, refit_tiles
 from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule, make_schedule
 from tilewright.target.board import adapted
@@ -24,11 +24,11 @@ from tilewright.target.mapping import Mapped, as_chosen
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
-Placed = Allocation | Plan
+P = TypeVar("P", bound=Placed)
 """Where everything lies."""
 
 
-class Planner(ABC):
+class Planner(ABC, Generic[P]):
     """The stages between a lowered graph and C, of which each result has been checked."""
 
     joins: ClassVar[bool]
@@ -47,15 +47,15 @@ class Planner(ABC):
         """Of all kernels that take a layer, those first that are to be preferred, as far as that is known by now."""
 
     @abstractmethod
-    def place(self, mapped: Mapped, settings: Settings) -> Placed:
+    def place(self, mapped: Mapped, settings: Settings) -> P:
         """Where everything lies."""
 
     @abstractmethod
-    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
+    def schedule(self, placed: P, settings: Settings, predicts: bool) -> Schedule:
         """What runs; where it only `predicts` what that takes, events are not followed one by one."""
 
 
-class TilePlanner(Planner):
+class TilePlanner(Planner[Plan]):
     """Layers in tiles, which links bring to the memory that cores work in; engines are weighed against each other."""
 
     joins = True
@@ -73,12 +73,12 @@ class TilePlanner(Planner):
     def place(self, mapped: Mapped, settings: Settings) -> Plan:
         return check_plan(plan(mapped, settings))
 
-    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
-        made = make_cluster_schedule(instance(placed, Plan))
+    def schedule(self, placed: Plan, settings: Settings, predicts: bool) -> Schedule:
+        made = make_cluster_schedule(placed)
         return made if predicts else check_schedule(made)
 
 
-class ArenaPlanner(Planner):
+class ArenaPlanner(Planner[Allocation]):
     """Whole layers one after the other, in a memory that cores work in and nothing has to be brought to."""
 
     joins = False
@@ -95,14 +95,13 @@ class ArenaPlanner(Planner):
     def place(self, mapped: Mapped, settings: Settings) -> Allocation:
         return check_allocation(allocate(as_chosen(mapped)))
 
-    def schedule(self, placed: Placed, settings: Settings, predicts: bool) -> Schedule:
-        allocation = instance(placed, Allocation)
-        made = copy_weights(make_schedule(allocation), settings)
-        return check_schedule(check_board_memory(made, allocation, settings))
+    def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
+        made = copy_weights(make_schedule(placed), settings)
+        return check_schedule(check_board_memory(made, placed, settings))
 
 
 TILES, ARENA = TilePlanner(), ArenaPlanner()
 
 
-def planner_of(target: Target) -> Planner:
+def planner_of(target: Target) -> Planner[Any]:
     return TILES if target.is_tiled else ARENA

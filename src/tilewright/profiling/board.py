@@ -9,7 +9,6 @@ from tilewright.codegen.kernels import instance_of
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
-from tilewright.planner.board.cycles import machine_bound, predicted_cycles
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.tile_schedule import LayerSchedule
@@ -51,7 +50,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     cycles = passed if counted is None else whole_count(counted, passed)
     predicted = sum(layer.predicted for layer in layers)
     instructions = events[end].instructions - events[begin].instructions
-    least = machine_bound(schedule).cycles
+    least = schedule.placed.least.cycles
     profile = Profile(
         network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate, least=least
     )  # fmt: skip
@@ -62,7 +61,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
 
 
 def _layers(schedule: Schedule, marks: Sequence[Probe]) -> tuple[LayerProfile, ...]:
-    predicted = predicted_cycles(schedule)
+    predicted = schedule.placed.layer_cycles
     spans = list(pairwise(marks))
     return tuple(
         _layer(schedule, number, call, predicted[call.node.key], marks[0].cycle, *spans[number])

@@ -7,7 +7,6 @@ from itertools import accumulate, pairwise
 
 from tilewright.ir.types import Array
 from tilewright.planner.arena.allocation import Allocation, ArenaPart
-from tilewright.planner.board.cycles import predicted_cycles
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
@@ -24,7 +23,7 @@ def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profi
     schedule, ran = program.schedule, program.run(inputs, CALLS)
     marks = [0, *(round(at) for at in accumulate(ran.nanoseconds))]
     spans = [Interval(begin, end) for begin, end in pairwise(marks)]
-    predicted = predicted_cycles(schedule)
+    predicted = schedule.placed.layer_cycles
     layers = tuple(
         _layer(schedule, number, call, predicted[call.node.key], time)
         for number, (call, time) in enumerate(zip(schedule.layers, spans, strict=True))

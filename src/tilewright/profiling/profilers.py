@@ -12,7 +12,7 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.board import board_memory_maps, profile_board
 from tilewright.profiling.computer import arena_map, profile_computer
 from tilewright.profiling.measuring import Profiled, profile_program
-from tilewright.profiling.memory_map import MemoryMap, memory_maps
+from tilewright.profiling.memory_map import MemoryMap, memory_maps, whole_memory_maps
 from tilewright.run.board import BoardProgram
 from tilewright.run.host import HostProgram
 from tilewright.run.soc import SocProgram
@@ -29,11 +29,11 @@ def profile(program: HostProgram | BoardProgram | SocProgram, feeds: Mapping[str
             return profile_program(program, feeds, network)
 
 
-def maps(schedule: Schedule, placed: Allocation | Plan) -> tuple[MemoryMap, ...]:
-    """What lies where, step by step."""
+def maps(schedule: Schedule, placed: Allocation | Plan, whole: bool = False) -> tuple[MemoryMap, ...]:
+    """What lies where, step by step; `whole`: also what lies beside arenas."""
     match placed, schedule.target.runner:
         case Allocation(), HostProcess():
             return (arena_map(schedule, placed),)
         case Allocation(), _:
             return board_memory_maps(schedule, placed)
-    return memory_maps(instance(placed, Plan))
+    return (whole_memory_maps if whole else memory_maps)(instance(placed, Plan))

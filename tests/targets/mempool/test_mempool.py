@@ -141,9 +141,7 @@ def test_depthwise_convolutions(cores: int) -> None:
 
 def test_stacks_lie_near_cores_where_these_have_room() -> None:
     products = compile_model(NETWORKS["quantised_residual"](), target="minpool", settings=Settings(time_limit=1.0))
-    plan = products.compiled.schedule.plan
-    assert plan is not None
-    budget = plan.budget
+    budget = products.plan.budget
     assert budget.stacks_are_local
     assert budget.base == 192, "of L1, for the runtime alone"
     assert budget.stack <= 1008

@@ -1,1 +1,1 @@
-"""Where a network lies that has no cluster: every tensor in one arena, and what each thread of a computer has."""
+"""Where a network lies that works in one arena: every tensor, what each thread has, and what layers take there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 
 from tilewright.ir.graph import Graph, Node
@@ -19,11 +20,14 @@ from tilewright.passes.aliasing import (
     view_owners,
 )
 from tilewright.planner.arena.board_regions import arena_capacities, with_fitting_ram
+from tilewright.planner.arena.cycles import layer_cycles, machine_bound
 from tilewright.planner.arena.pieces import Pieces, pieces
 from tilewright.planner.arena.threads import cut_for_threads
 from tilewright.planner.cluster.tile_params import most_scratch
 from tilewright.planner.home import ARENA, STATE, Home
-from tilewright.target.mapping import Mapped
+from tilewright.planner.machine_bound import MachineBound
+from tilewright.planner.stacks import CALLERS, Stacks
+from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import STACK, holding
 from tilewright.tiling.tiles import TileGrid
 
@@ -66,6 +70,66 @@ class Allocation:
     @property
     def arena_bytes(self) -> int:
         return self.solution.peak
+
+    @cached_property
+    def layers(self) -> dict[str, TileGrid]:
+        """Keys of nodes that are computed -> whole, or the parts that threads compute, in order."""
+        graph = self.mapped.graph
+        nodes = [node for node in graph.nodes if not node.op.view and node.key not in self.idle]
+        whole = {node.key: TileGrid.of(node.op, graph.all_types(node), tuple(node.results())) for node in nodes}
+        return {key: self.split.get(key, grid) for key, grid in whole.items()}
+
+    @property
+    def cores(self) -> int:
+        return self.mapped.target.agents.threads
+
+    @property
+    def stacks(self) -> Stacks:
+        return CALLERS
+
+    @cached_property
+    def layer_cycles(self) -> dict[str, int]:
+        return layer_cycles(self.mapped, self.layers)
+
+    @property
+    def predicted(self) -> int:
+        return sum(self.layer_cycles.values())
+
+    @property
+    def gap(self) -> float:
+        return 0.0
+
+    @property
+    def least(self) -> MachineBound:
+        return machine_bound(self.mapped, (self.mapped.graph.producers[key] for key in self.layers))
+
+    @property
+    def estimates(self) -> Mapping[str, tuple[Estimate, ...]]:
+        return self.mapped.estimates
+
+    @property
+    def pinned(self) -> dict[str, str]:
+        return {}
+
+    @property
+    def weighs_engines(self) -> bool:
+        return False
+
+    @property
+    def tile_memory(self) -> str:
+        return ""
+
+    @property
+    def tile_bytes(self) -> int:
+        return 0
+
+    @property
+    def memory_bytes(self) -> dict[str, int]:
+        return {}
+
+    @property
+    def has_unconfirmed_cycles(self) -> bool:
+        return False
 
     def __str__(self) -> str:
         lines = [f"arena {self.solution.peak} bytes, lower bound {self.solution.lower_bound}, {self.solution.method}"]

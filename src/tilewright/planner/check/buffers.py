@@ -13,7 +13,8 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.tile_params import Variants
-from tilewright.planner.schedule.tile_schedule import CALLERS, ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.stacks import CALLERS
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes

@@ -12,7 +12,7 @@ from tilewright.planner.check.program import check_program
 from tilewright.planner.check.windows import check_windows
 from tilewright.planner.program.program import Program, Submit, all_events
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, Stacks
+from tilewright.planner.schedule.tile_schedule import ClusterSchedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.target import Target
 
@@ -45,11 +45,6 @@ def _is_dynamic(program: Program) -> bool:
 
 def _check_settings(schedule: Schedule, tiles: ClusterSchedule) -> None:
     """It is for the cores and with the stacks that were decided on."""
-    plan = schedule.plan
-    if plan is None:
-        return
-    stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
-    if (tiles.cores, tiles.stacks) != (plan.budget.cores, stacks):
-        raise InternalError(
-            "schedule", f"is for {tiles.cores} cores with {tiles.stacks}, planned for {plan.budget.cores}"
-        )
+    placed = schedule.placed
+    if (tiles.cores, tiles.stacks) != (placed.cores, placed.stacks):
+        raise InternalError("schedule", f"is for {tiles.cores} cores with {tiles.stacks}, planned for {placed.cores}")

@@ -5,6 +5,7 @@ Plain data: `planning.py` makes it, `check/plan.py` checks it, `schedule/lower.p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,8 +13,9 @@ from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
 from tilewright.planner.cluster.capacity import L1Budget, rounded
 from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
-from tilewright.planner.home import Home
+from tilewright.planner.home import ARENA, Home
 from tilewright.planner.machine_bound import MachineBound
+from tilewright.planner.stacks import Stacks
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Memory, Paths
 from tilewright.target.settings import Settings
@@ -101,6 +103,49 @@ class Plan:
             for later in range(step + 1, number)
             if later + self.steps[later].in_flight + 1 <= number
         )
+
+    @property
+    def cores(self) -> int:
+        return self.budget.cores
+
+    @property
+    def stacks(self) -> Stacks:
+        return Stacks(self.budget.stack, self.budget.dma_core_stack, self.budget.stacks_in_l1)
+
+    @property
+    def layer_cycles(self) -> dict[str, int]:
+        """By the keys of nodes."""
+        return {step.option.node.key: step.predicted for step in self.steps}
+
+    @property
+    def pinned(self) -> dict[str, str]:
+        return dict(self.settings.placed)
+
+    @property
+    def weighs_engines(self) -> bool:
+        return True
+
+    @property
+    def tile_memory(self) -> str:
+        return self.memories.tiles.name
+
+    @property
+    def tile_bytes(self) -> int:
+        return self.l1_bytes
+
+    @property
+    def memory_bytes(self) -> dict[str, int]:
+        """With what lies there beside the arenas."""
+        beside = Counter[str]()
+        for name, home in self.homes.items():
+            if home.owner == name and home.kind != ARENA:
+                beside[home.memory] += self.mapped.graph.types[name].bytes
+        arenas = {memory.name: self.arena(memory).peak for memory in self.memories.memories}
+        return {name: size + beside[name] for name, size in (arenas | {self.tile_memory: self.l1_bytes}).items()}
+
+    @property
+    def has_unconfirmed_cycles(self) -> bool:
+        return self.settings.code_in_l1
 
     @property
     def l1_bytes(self) -> int:

@@ -19,7 +19,7 @@ from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
 from tilewright.planner.arena.allocation import allocate, arena_problem, input_buffers, tensor_buffers
 from tilewright.planner.arena.board_regions import arena_capacities, beside_arena, room
-from tilewright.planner.board.cycles import mapped_cycles
+from tilewright.planner.arena.cycles import mapped_cycles
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
 from tilewright.target.runner import CYCLES

@@ -26,7 +26,6 @@ from tilewright.planner.schedule.tile_schedule import (
     Move,
     Prefetch,
     Slots,
-    Stacks,
     Staged,
     TileParams,
     When,
@@ -40,9 +39,8 @@ def lower(plan: Plan) -> ClusterSchedule:
     turns = [_turn(plan, number, step) for number, step in enumerate(plan.steps)]
     last = Turn(tuple(plan.waited_before(len(plan.steps))))
     arenas = {name: arena.peak for name, arena in plan.arenas.items()}
-    stacks = Stacks(plan.budget.stack, plan.budget.dma_core_stack, plan.budget.stacks_in_l1)
     program = build_program(layers, [*turns, last], plan.mapped.target.agents.transfers)
-    return ClusterSchedule(plan.budget.cores, stacks, layers, arenas, plan.homes, program)
+    return ClusterSchedule(plan.cores, plan.stacks, layers, arenas, plan.homes, program)
 
 
 def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:

@@ -11,23 +11,21 @@ from tilewright.planner.home import CONSTANT, INPUT
 from tilewright.planner.schedule.build_program import build_arena_program
 from tilewright.planner.schedule.in_flight import waits
 from tilewright.planner.schedule.tile_schedule import (
-    CALLERS,
     Argument,
     ClusterSchedule,
     LayerSchedule,
     Slots,
     TileParams,
 )
-from tilewright.tiling.tiles import TileGrid
 
 
 def lower_arena(allocation: Allocation) -> ClusterSchedule:
-    target, graph = allocation.mapped.target, allocation.mapped.graph
-    computed = [node for node in graph.nodes if not node.op.view and node.key not in allocation.idle]
+    producers = allocation.mapped.graph.producers
+    computed = [producers[key] for key in allocation.layers]
     layers = tuple(_layer(allocation, number, node) for number, node in enumerate(computed))
     arenas = {part.memory: part.bytes for part in allocation.parts}
-    program = build_arena_program(layers, waits(layers), target.agents.threads)
-    return ClusterSchedule(target.agents.threads, CALLERS, layers, arenas, allocation.homes, program)
+    program = build_arena_program(layers, waits(layers), allocation.cores)
+    return ClusterSchedule(allocation.cores, allocation.stacks, layers, arenas, allocation.homes, program)
 
 
 def _layer(allocation: Allocation, number: int, node: Node) -> LayerSchedule:
@@ -41,8 +39,7 @@ def _layer(allocation: Allocation, number: int, node: Node) -> LayerSchedule:
 def _tiling(allocation: Allocation, node: Node) -> Tiling:
     mapped = allocation.mapped
     choice, results = mapped.choice(node), node.results()
-    whole = TileGrid.of(node.op, mapped.graph.all_types(node), tuple(results))
-    grid = allocation.split.get(node.key, whole)
+    grid = allocation.layers[node.key]
     mode = "offload" if choice.kernel.offloaded else "per_core" if grid.cuts else "in_place"
     homes = {name: allocation.homes[tensor].kind for name, tensor in (node.operands() | results).items()}
     operands = tuple(

@@ -15,6 +15,7 @@ from tilewright.planner.arena.board_regions import io_bytes
 from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import ARENA, Home
+from tilewright.planner.placed import Placed
 from tilewright.planner.schedule.events import Call, Event, text
 from tilewright.planner.schedule.interpret import interpret_tiles
 from tilewright.planner.schedule.lower import lower
@@ -33,13 +34,13 @@ class Schedule:
     target: Target
     tiles: ClusterSchedule
     """What its cores, DMA and accelerators do, tile by tile."""
+    placed: Placed
+    """What it was made of, for reports: nothing that is generated depends on it."""
     arena_bytes: int
     """Of the memory, or of a board's memories, that tensors live in."""
     lower_bound: int
     state_bytes: int = 0
     """Of the arena: what is kept between calls."""
-    plan: Plan | None = None
-    """How the layers are cut and fed, on a target with a cluster."""
     copied: frozenset[str] = frozenset()
     """Of a board: constants that its program copies to the memory with the stack when it starts."""
 
@@ -88,8 +89,8 @@ class Schedule:
 def make_schedule(allocation: Allocation) -> Schedule:
     mapped = allocation.mapped
     return Schedule(
-        mapped.graph, mapped.target, lower_arena(allocation), allocation.arena_bytes, allocation.solution.lower_bound,
-        allocation.state_bytes,
+        mapped.graph, mapped.target, lower_arena(allocation), allocation, allocation.arena_bytes,
+        allocation.solution.lower_bound, allocation.state_bytes,
     )  # fmt: skip
 
 
@@ -97,7 +98,7 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     """The same for a network that is cut into tiles."""
     mapped, graph = plan.mapped, plan.mapped.graph
     kept = sum(rounded(graph.types[state.before].bytes, plan.memories.home.alignment) for state in graph.states)
-    return Schedule(graph, mapped.target, lower(plan), plan.l2.peak, plan.l2.solution.lower_bound, kept, plan)
+    return Schedule(graph, mapped.target, lower(plan), plan, plan.l2.peak, plan.l2.solution.lower_bound, kept)
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import Home
 from tilewright.planner.program.program import Program
+from tilewright.planner.stacks import Stacks
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.dma_shapes import DmaShape
 
@@ -148,19 +149,6 @@ class TileParams:
     def bytes(self) -> int:
         """Of all of them."""
         return self.struct_bytes * len(self.variants.params)
-
-
-@dataclass(frozen=True)
-class Stacks:
-    each: int
-    """Bytes for each core that computes."""
-    dma_core: int
-    """Bytes for the one that moves data and drives accelerators."""
-    in_l1: bool
-
-
-CALLERS = Stacks(0, 0, False)
-"""Stacks that whoever calls a network has."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.memory_map import MemoryMap, whole_memory_maps
+from tilewright.profiling.memory_map import MemoryMap
 from tilewright.profiling.profile import Profile
+from tilewright.profiling.profilers import maps
 from tilewright.program import Program
 from tilewright.report.console import count, size
 from tilewright.report.page.colours import by_name
@@ -36,14 +37,13 @@ def program_page(program: Program, found: Profiled, inputs: str = "random") -> P
 
 
 def _maps(program: Program) -> tuple[MemoryMap, ...]:
-    plan = program.compiled.schedule.plan
-    return program.memory_maps if plan is None else whole_memory_maps(plan)
+    return maps(program.compiled.schedule, program.compiled.allocation, whole=True)
 
 
 def _facts(program: Program, profile: Profile, inputs: str) -> dict[str, str]:
     target = program.compiled.schedule.target
     found = {"model": profile.network, "target": f"{profile.target}: {target.summary}"}
-    found |= {"cores": str(profile.cores)} if program.compiled.schedule.plan is not None else {}
+    found |= {"cores": str(profile.cores)} if target.agents.cores > 1 else {}
     return found | settings_said(program.settings) | {"inputs": inputs, "tilewright": VERSION}
 
 

@@ -1,0 +1,50 @@
+"""What layers take on a board, as its measured costs predict it: one call of a kernel each. Those of a computer are in
+nanoseconds instead of cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.planner.machine_bound import MachineBound, Way, Work
+from tilewright.target.cost_model import call_cycles, work
+from tilewright.target.kernel import Kernel
+from tilewright.target.mapping import Mapped
+from tilewright.target.target import Target
+from tilewright.tiling.tiles import TileGrid
+
+
+def layer_cycles(mapped: Mapped, grids: Mapping[str, TileGrid]) -> dict[str, int]:
+    """Of layers that are computed where their tensors lie, by the keys of their nodes; nothing where neither cycles nor
+    time are counted of single layers, and 0 where no costs were measured. Of several parts, of the longest."""
+    target = mapped.target
+    if not target.runner.unit or not target.costs.kernels:
+        return dict.fromkeys(grids, 0) if target.runner.unit else {}
+    kernels = {key: mapped.choices[key].kernel for key in grids}
+    return {key: max(_of_grid(target, part, kernels[key]) for part in _parts(grid)) for key, grid in grids.items()}
+
+
+def _parts(grid: TileGrid) -> Iterator[TileGrid]:
+    for tile in map(grid.indices, range(grid.tiles)):
+        yield TileGrid.of(grid.local_op(tile), grid.local_types(tile), grid.results)
+
+
+def machine_bound(mapped: Mapped, nodes: Iterable[Node]) -> MachineBound:
+    """Without a planner that weighs engines: of those that layers are for."""
+    ways = {node.key: (Way(mapped.choice(node).engine, node),) for node in nodes}
+    return Work(mapped.graph, ways, cores=1).bound()
+
+
+def mapped_cycles(mapped: Mapped) -> int:
+    """The sum, before anything is placed."""
+    nodes = [node for node in mapped.graph.nodes if not node.op.view]
+    return sum(_of_layer(mapped.target, mapped.graph, node, mapped.choice(node).kernel) for node in nodes)
+
+
+def _of_layer(target: Target, graph: Graph, node: Node, kernel: Kernel) -> int:
+    return _of_grid(target, TileGrid.of(node.op, graph.all_types(node), tuple(node.results())), kernel)
+
+
+def _of_grid(target: Target, grid: TileGrid, kernel: Kernel) -> int:
+    estimate = call_cycles(target.costs, kernel, grid.op, grid.types, work(grid, {}), 1)
+    return round(estimate.submitting + estimate.cores + estimate.engine + target.costs.layer)
