@@ -140,7 +140,7 @@ STAGE_TEXTS = {
     "fitted": "output %y: f32[2x3]",
     "mapped": "cpu: relu",
     "tiled": "arena",
-    "schedule": "cpu.relu(",
+    "schedule": "cpu.relu layer",
     "c": "int network_run(",
 }
 
