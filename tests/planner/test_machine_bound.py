@@ -16,7 +16,6 @@ from tests.support.networks import label, models, needs_networks, stored
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ops.conv import Conv
-from tilewright.planner.arena.cycles import machine_bound
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings
@@ -51,13 +50,13 @@ def test_work_at_the_peak_rate_layer_after_layer() -> None:
     assert schedule_of(product("y"), "siracusa").plan.least.cycles == one // 4  # type: ignore[union-attr]
     assert schedule_of(product("a", "y"), "siracusa").plan.least.cycles == two // 4  # type: ignore[union-attr]
     assert schedule_of(product("y"), "siracusa", cores=1).plan.least.cycles == one  # type: ignore[union-attr]
-    assert machine_bound(schedule_of(product("a", "y"), "rv32")).cycles == two
+    assert schedule_of(product("a", "y"), "rv32").placed.least.cycles == two
 
 
 @pytest.mark.asks_c
 @fast
 def test_what_needs_nothing_of_each_other_is_still_the_work_of_one_engine() -> None:
-    least = machine_bound(schedule_of(side_by_side(), "quad"))
+    least = schedule_of(side_by_side(), "quad").placed.least
     assert least.cycles >= 2 * 64**3 // 4
     assert "cluster" in str(least)
 
@@ -76,7 +75,7 @@ def test_weights_come_over_links() -> None:
     """A row times a matrix: each weight is used once. From L3 a byte comes in a cycle, and cores have no other way."""
     rng = np.random.default_rng(1)
     made = model([node("MatMul", "x w", "y")], {"x": (1, 256)}, ["y"], {"w": rng.normal(size=(256, 512)).astype("f4")})
-    near, far = (machine_bound(schedule_of(made, "siracusa", home=home)) for home in ("L2", "L3"))
+    near, far = (schedule_of(made, "siracusa", home=home).placed.least for home in ("L2", "L3"))
     assert near.cycles == 4 * 256 * 512 * 10 // 144  # eight bytes by DMA, and a word in five cycles by each of 8 cores
     assert (far.cycles, "udma" in far.limit) == (4 * 256 * 512, True)
 
@@ -84,7 +83,7 @@ def test_weights_come_over_links() -> None:
 @pytest.mark.asks_c
 @fast
 def test_without_peak_rates_there_is_no_bound() -> None:
-    least = machine_bound(schedule_of(product("y"), "generic"))
+    least = schedule_of(product("y"), "generic").placed.least
     assert (least, str(least)) == (NO_BOUND, "no bound of this machine: stated peak rates say nothing of its layers")
 
 
