@@ -32,6 +32,10 @@ TURNS = 10
 def pytest_configure(config: pytest.Config) -> None:
     for name in TASTES:
         os.environ.pop(name, None)
+    gc.disable()
+    # Reading the files of the fast subset takes as long as running it: each worker reads some of them.
+    if config.option.markexpr == FAST and getattr(config.option, "numprocesses", None):
+        config.option.dist = "each"
     # A process that only hands tests to workers needs no examples.
     if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
         from tests.support.examples import profile
@@ -122,6 +126,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: it need not be looked at whenever memory is tidied up."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
