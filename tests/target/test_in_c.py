@@ -177,7 +177,7 @@ WORK = (
 
 @pytest.mark.parametrize("one", WORK, ids=lambda one: one.target)
 def test_costs_are_of_the_work_that_c_says(one: Changed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, grid = one.found, TileGrid(one.op, one.types, ("Y",))
+    kernel, grid = one.found, TileGrid.of(one.op, one.types, ("Y",))
 
     def units() -> tuple[float, ...]:
         return features(kernel, one.op, dict(one.types), work(grid, {}), 1)

@@ -25,11 +25,6 @@ from tilewright.targets.pulp.conv_features import (
 from tilewright.targets.pulp.conv_strips import Strips, padded_bytes, strips_of
 from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features, windows_features
 from tilewright.targets.pulp.depthwise_planes import Planes, pitch_of
-from tilewright.targets.pulp.product_features import (
-    few_quantised_rows_features,
-    float_product_features,
-    product_features,
-)
 from tilewright.targets.pulp.sizes import by_cores, in_c
 from tilewright.targets.pulp.small_products import kernels as small_products
 
@@ -184,13 +179,13 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         Kernel(
             MatMul, "matvec_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
             unsupported_reason=matvec_unsupported, roundings=NOT_AWAY, cooperative=True, unsplit_loops=frozenset({"k"}),
-            multiples={"n": 4}, min_tile={"n": 4}, features=few_quantised_rows_features, header="matmul.h",
+            multiples={"n": 4}, min_tile={"n": 4}, work=in_c.work("tw_matvec_dots_work"), header="matmul.h",
         ),
         Kernel(
             MatMul, "matmul_dots.c", "A B C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "B": NARROW, "Y": PRODUCTS},
             scratch=in_c("tw_matmul_dots_scratch"), unsupported_reason=wide_result_is_plain, roundings=NOT_AWAY,
-            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=product_features,
-            header="matmul.h",
+            cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
+            work=in_c.work("tw_matmul_dots_work"), header="matmul.h",
         ),
         Kernel(
             MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
@@ -198,7 +193,7 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         ),
         Kernel(
             MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
-            unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, features=float_product_features,
+            unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4}, work=in_c.work("tw_matmul_blocks_work"),
             header="matmul.h", activations=(Relu,),
         ),
         Kernel(

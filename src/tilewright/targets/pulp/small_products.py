@@ -14,13 +14,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.product_features import (
-    across_features,
-    alike_features,
-    few_rows_features,
-    word_features,
-    word_row_features,
-)
+from tilewright.targets.pulp.sizes import by_cores, in_c
 
 LARGEST_SHIFT = 20
 LARGEST_SUMMAND = 2**28
@@ -150,19 +144,6 @@ def alike_unsupported(op: Op, types: Types) -> str | None:
     return "something is added to its accumulators" if "C" in types else small_unsupported(op, types)
 
 
-ALIKE_BYTES = 60
-"""sizeof(tw_alike)."""
-
-
-def own_alike(op: Op, types: Types, cores: int) -> int:
-    return cores * ALIKE_BYTES
-
-
-def own_columns(op: Op, types: Types, cores: int) -> int:
-    """Four columns for each core."""
-    return cores * 4 * cast(int, params_of(op, types)["inner"])
-
-
 SIGNATURE = "A B C:int32 mul:int32 add:int32 -> Y"
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
@@ -174,32 +155,33 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         Kernel(
             MatMul, "gemv_k4.c", SIGNATURE, BYTES, dealt_out,
             unsupported_reason=partial(gemv_k4_unsupported, cores=cores), cooperative=True,
-            unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4}, features=word_row_features,
+            unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4}, work=in_c.work("tw_gemv_k4_work"),
             header="small_matmul.h",
         ),
         Kernel(
             MatMul, "gemm_k4.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=gemm_k4_unsupported,
             cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"m": 4, "n": 4},
-            features=word_features, header="small_matmul.h",
+            work=in_c.work("tw_gemm_k4_work"), header="small_matmul.h",
         ),
         Kernel(
             MatMul, "matvec_strips.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=matvec_strips_unsupported,
             cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
-            features=few_rows_features, header="small_matmul.h",
+            work=in_c.work("tw_small_rows_work"), header="small_matmul.h",
         ),
         Kernel(
             MatMul, "gemv_b_rowmajor.c", SIGNATURE, BYTES, dealt_out, unsupported_reason=gemv_b_rowmajor_unsupported,
             cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"n": 4}, min_tile={"n": 4},
-            features=few_rows_features, header="small_matmul.h",
+            work=in_c.work("tw_small_rows_work"), header="small_matmul.h",
         ),
         Kernel(
-            MatMul, "gemm_b_rowmajor.c", SIGNATURE, BYTES, in_blocks, partial(own_columns, cores=cores),
+            MatMul, "gemm_b_rowmajor.c", SIGNATURE, BYTES, in_blocks, by_cores("tw_gemm_b_rowmajor_scratch", cores),
             gemm_b_rowmajor_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
-            min_tile={"m": 4, "n": 4}, features=across_features, header="small_matmul.h",
+            min_tile={"m": 4, "n": 4}, work=in_c.work("tw_gemm_b_rowmajor_work"), header="small_matmul.h",
         ),
         Kernel(
-            MatMul, "gemm_uniform_requant.c", SIGNATURE, BYTES, in_blocks, partial(own_alike, cores=cores),
-            alike_unsupported, cooperative=True, unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
-            min_tile={"m": 4, "n": 4}, features=alike_features, header="small_matmul.h",
+            MatMul, "gemm_uniform_requant.c", SIGNATURE, BYTES, in_blocks,
+            by_cores("tw_gemm_uniform_requant_scratch", cores), alike_unsupported, cooperative=True,
+            unsplit_loops=frozenset({"k"}), multiples={"m": 4, "n": 4},
+            min_tile={"m": 4, "n": 4}, work=in_c.work("tw_gemm_uniform_requant_work"), header="small_matmul.h",
         ),
     )  # fmt: skip

@@ -14,6 +14,7 @@
 #include "dots.h"
 #include "pack8.h"
 #include "small_matmul.h"
+#include "small_matmul_sizes.h"
 
 TW_DEFINE_SMALL_EXACTLY(TW_A, TW_B, TW_Y)
 
@@ -54,7 +55,7 @@ void TW_NAME(const tw_small_matmul_params *params, const TW_A *a, const TW_B *b,
   }
   tw_columns columns;
   set_columns(&columns, &s, !c && (uint32_t)s.mul <= p->safe_mul);
-  uint8_t *const packed = (uint8_t *)scratch + tw_core() * (4 * p->inner);
+  uint8_t *const packed = (uint8_t *)scratch + tw_core() * tw_own_columns(p);
   tw_dots d;
   tw_dots_length(&d, p->inner);
   d.b = packed, d.columns = &columns, d.y_step = p->y_row;

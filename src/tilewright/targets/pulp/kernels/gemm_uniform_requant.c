@@ -13,6 +13,11 @@
 
 #include "dots_alike.h"
 #include "small_matmul.h"
+#include "small_matmul_sizes.h"
+
+#ifdef __riscv
+TW_ASSERT_SIZE(tw_alike, TW_ALIKE_BYTES);
+#endif
 
 TW_DEFINE_SMALL_EXACTLY(TW_A, TW_B, TW_Y)
 

@@ -354,11 +354,10 @@ static void set_work(work *k, const tw_matmul_params *p, int32_t width) {
 void TW_NAME(const tw_matmul_params *params, const TW_A *a, const TW_B *b, const int32_t *c, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_matmul_params *const p = params;
-  /* Strips are dealt out whole if that is fair, else in parts of their rows. */
-  const int32_t width = p->columns < 4 ? 1 : 4, strips = p->columns < 4 ? p->columns : (p->columns + 3) >> 2;
+  const int32_t width = p->columns < 4 ? 1 : 4, strips = tw_column_strips(p->columns);
   const int32_t blocks = (p->rows + 3) >> 2, count = batches(p), whole = count * strips;
   if (whole * blocks == 0) return;
-  const int32_t parts = whole % TW_CORES == 0 || whole >= 4 * TW_CORES ? 1 : tw_min(blocks, TW_CORES);
+  const int32_t parts = tw_row_parts(whole, blocks, TW_CORES);
   work k;
   k.p = p, k.mul = mul, k.add = add;
   set_work(&k, p, width);

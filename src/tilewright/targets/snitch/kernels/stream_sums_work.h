@@ -2,6 +2,7 @@
 #ifndef TW_STREAM_SUMS_WORK_H
 #define TW_STREAM_SUMS_WORK_H
 
+#include "product_tile.h"
 #include "stream_sums_sizes.h"
 #include "tile_loops.h"
 #include "units_of_work.h"
@@ -74,14 +75,6 @@ static inline int64_t tw_matmul_strided_work(const tw_matmul_params *p, const tw
   const tw_sums_units sums = tw_sums_of(tile->m, tile->n, inner, TW_FLOAT_COPYING, team);
   (void)p;
   TW_UNITS(1, TW_SUMS(own, sums), own, (double)(own * inner * tile->n) / team, (double)(own * tile->m * tile->n) / team);
-}
-
-/* Whether all matrices have the same second factor. */
-static inline int tw_has_one_b(const tw_matmul_params *p) {
-  for (int32_t axis = 0; axis < p->rank; axis++) {
-    if (p->size[axis] > 1 && p->stride_b[axis]) return 0;
-  }
-  return 1;
 }
 
 /* The call; what sums take; elements of the second factor that a core converts, and its results, by the way to them. */
