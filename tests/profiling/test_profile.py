@@ -123,8 +123,8 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
     plan = program.plan
     maps = memory_maps(plan)
     l1, l2 = maps[0], maps[1]
-    assert len([r for r in l1.regions if r.kind != "runtime"]) == len(plan.l1.problem.buffers)
-    assert len(l2.regions) == len(plan.l2.problem.buffers)
+    assert len([r for r in l1.regions if r.kind != "runtime"]) == len(plan.tiles_arena.problem.buffers)
+    assert len(l2.regions) == len(plan.home_arena.problem.buffers)
     for one in maps:
         assert max((region.end for region in one.regions), default=0) <= one.used <= one.capacity
         for left, right in itertools.combinations(one.regions, 2):

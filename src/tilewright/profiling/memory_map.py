@@ -110,7 +110,7 @@ def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     fixed = [Occupied("state of the runtime", RUNTIME, 0, state, 0, last)]
     if budget.stacks_in_l1:
         fixed.append(Occupied(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
-    regions = (*fixed, *_regions(plan, plan.l1, budget.base))
+    regions = (*fixed, *_regions(plan, plan.tiles_arena, budget.base))
     return MemoryMap(plan.memories.tiles.name, budget.total, plan.l1_bytes, steps, regions)
 
 

@@ -271,7 +271,7 @@ def plan_offset(plan: Plan, rng: random.Random) -> tuple[Plan, str] | None:
         return None
     name = rng.choice(sorted(offsets))
     others = sorted(set(offsets.values()) - {offsets[name]})
-    offsets[name] = rng.choice([offsets[name] + 1, plan.l1.peak, *others[:1]])
+    offsets[name] = rng.choice([offsets[name] + 1, plan.tiles_arena.peak, *others[:1]])
     return changed_step(plan, number, offsets=offsets), f"step {number}: {name} at {offsets[name]}"
 
 

@@ -129,7 +129,7 @@ def test_buffers_that_overlap() -> None:
 
 def test_a_buffer_beyond_the_peak() -> None:
     def beyond(step: Step) -> Step:
-        return replace(step, offsets={**step.offsets, "A": tiled().l1.peak + 8})
+        return replace(step, offsets={**step.offsets, "A": tiled().tiles_arena.peak + 8})
 
     assert "beyond the peak" in complaint(with_step(tiled(), 0, beyond))
 
@@ -175,5 +175,5 @@ def _dma_copy(plan: Plan, homes: dict[str, Home]) -> Plan:
     for step in plan.steps:
         owners = {homes[operand.tensor].owner for operand in step.option.operands}
         l1 = frozenset(owner for owner in owners if homes[owner].is_in("L1"))
-        steps.append(replace(step, option=replace(step.option, l1=l1)))
+        steps.append(replace(step, option=replace(step.option, inside=l1)))
     return replace(plan, homes=homes, steps=tuple(steps))

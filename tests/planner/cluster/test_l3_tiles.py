@@ -186,7 +186,7 @@ def test_a_sound_plan_passes() -> None:
 
 def test_a_layer_that_looks_elsewhere() -> None:
     plan, number, name = sound()
-    assert "elsewhere than L3+" in complaint(with_operand(plan, number, name, l3=False))
+    assert "elsewhere than L3+" in complaint(with_operand(plan, number, name, spilled=False))
 
 
 def test_a_layer_that_works_in_l3() -> None:
@@ -202,7 +202,9 @@ def test_a_part_without_a_staging_buffer() -> None:
 
 def test_buffers_that_overlap_in_l2() -> None:
     plan, number, _ = sound()
-    l2 = changed(plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.l2.peak)))
+    l2 = changed(
+        plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.home_arena.peak))
+    )
     assert "beyond the peak" in complaint(l2)
     two = next(i for i, step in enumerate(plan.steps) if len(step.l2_staging) > 1)
     same = changed(plan, two, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, 0)))

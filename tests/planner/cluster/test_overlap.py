@@ -28,7 +28,7 @@ def option(cycles: float, engine: float = 0.0, fills_queue: bool = False) -> Til
     )
     mode = "offload" if engine else "cooperative"
     return TilingOption(
-        relu, kernel, "some", grid, mode, double=False, operands=(), owners={}, l1=frozenset(), l3=frozenset(),
+        relu, kernel, "some", grid, mode, double=False, operands=(), owners={}, inside=frozenset(), spilled=frozenset(),
         scratch=0, params=0, kernel_cycles=engine, cycles=cycles, memories=find("quad").paths,
         engine_cycles=engine, fills_queue=fills_queue,
     )  # fmt: skip

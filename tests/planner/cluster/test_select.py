@@ -31,8 +31,10 @@ def used(problem: Problem, chosen: tuple[Alternative, ...], l1: frozenset[str], 
 
 def in_l1_of(problem: Problem, chosen: tuple[Alternative, ...]) -> frozenset[str] | None:
     """The tensors that the options want in L1; None where two options disagree."""
-    l1 = frozenset(name for alternative in chosen for name in alternative.l1)
-    agree = all(l1 & movable == alternative.l1 for alternative, movable in zip(chosen, problem.movable, strict=True))
+    l1 = frozenset(name for alternative in chosen for name in alternative.inside)
+    agree = all(
+        l1 & movable == alternative.inside for alternative, movable in zip(chosen, problem.movable, strict=True)
+    )
     return l1 if agree else None
 
 
@@ -90,7 +92,7 @@ def test_as_good_as_trying_everything(problem: Problem) -> None:
     assert found.cycles == found.bound == cycles(problem, found.alternatives) == best
     chosen = tuple(alternatives[i] for alternatives, i in zip(problem.layers, found.alternatives, strict=True))
     spoken = frozenset().union(*problem.movable)
-    assert found.l1 & spoken == in_l1_of(problem, chosen)
+    assert found.inside & spoken == in_l1_of(problem, chosen)
 
 
 @examples(30)

@@ -92,7 +92,7 @@ def test_copied_between_homes_in_l2() -> None:
     source = planned().steps[number].option.node.inputs[0]
     owner = planned().homes[source].owner
     l2 = {name: Home("arena", owner, "L2") if home.owner == owner else home for name, home in planned().homes.items()}
-    options = [replace(step.option, l1=step.option.l1 - {owner}) for step in planned().steps]
+    options = [replace(step.option, inside=step.option.inside - {owner}) for step in planned().steps]
     steps = tuple(replace(step, option=option) for step, option in zip(planned().steps, options, strict=True))
     assert "which no transfer of the DMA does" in complaint(replace(planned(), homes=l2, steps=steps))
 

@@ -126,7 +126,7 @@ def _check_moves(layer: LayerSchedule) -> None:
         if Argument(move.operand, move.home, move.buffer, None) not in layer.arguments:
             raise _fault(_where(layer), f"moves {move.operand.name}, which is no argument or elsewhere")
     streamed = [operand for operand in layer.option.operands if operand.streamed]
-    results = sorted((one for one in streamed if one.is_result), key=lambda operand: operand.l3)
+    results = sorted((one for one in streamed if one.is_result), key=lambda operand: operand.spilled)
     _check_same(layer, "stores", layer.stores, results)
     once = [move.operand for move in fetched]
     again = [o for o in streamed if not o.is_result and (o not in once or o.period)]
@@ -135,7 +135,7 @@ def _check_moves(layer: LayerSchedule) -> None:
     for move in (*layer.loads, *layer.stores):
         if move.when != _due(layer, move.operand, move.operand in once):
             raise _fault(_where(layer), f"moves {move.operand.name} {move.when}")
-        if (move.staging is not None) != move.operand.l3:
+        if (move.staging is not None) != move.operand.spilled:
             raise _fault(_where(layer), f"moves {move.operand.name} through L2 or not, as it should not")
     if any(move.staging is not None for move in fetched):
         raise _fault(_where(layer), "prefetches by way of L2")

@@ -57,7 +57,7 @@ def _check_readers(plan: Plan) -> None:
                     raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from {memory.name}")
             if any(_is_constant_in(home, memory) for memory in memories.behind) and home.owner not in step.staged:
                 raise InternalError(step.option.node.where, f"reads '{operand.tensor}' from {home.memory}")
-            if home.is_in(memories.tiles.name) != (home.owner in step.option.l1):
+            if home.is_in(memories.tiles.name) != (home.owner in step.option.inside):
                 raise InternalError(step.option.node.where, f"expects '{operand.tensor}' elsewhere than {home}")
 
 

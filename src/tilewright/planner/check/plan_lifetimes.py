@@ -98,7 +98,7 @@ def _l2_buffers(plan: Plan) -> Iterator[Region]:
         for name, offset in step.staged.items():
             yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
         for operand in step.option.operands:
-            if operand.l3:
+            if operand.spilled:
                 budget = -(-operand.bytes // unit) * unit * operand.buffers
                 yield f"{number} {operand.name} (staging)", step.l2_staging[operand.name], budget, number, number
         if step.l2_scratch is not None:

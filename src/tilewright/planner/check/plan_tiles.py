@@ -101,9 +101,9 @@ def _check_operand(plan: Plan, step: Step, operand: Operand, windows: list[Windo
 def _check_spilled(plan: Plan, step: Step, operand: Operand) -> None:
     """What lives behind the home comes and goes in parts, through buffers there."""
     where, spill = step.option.node.where, plan.memories.spill
-    if operand.l3 != (spill is not None and plan.homes[operand.tensor].is_in(spill.name)):
+    if operand.spilled != (spill is not None and plan.homes[operand.tensor].is_in(spill.name)):
         raise InternalError(where, f"expects {operand.name} elsewhere than {plan.homes[operand.tensor]}")
-    if not operand.l3:
+    if not operand.spilled:
         return
     if not operand.streamed:
         raise InternalError(where, f"works on {operand.name} where it lies, in {plan.homes[operand.tensor].memory}")

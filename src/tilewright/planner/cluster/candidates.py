@@ -187,9 +187,9 @@ class _Renaming:
 
     def __call__(self, option: TilingOption) -> TilingOption:
         operands = tuple(map(self._operand, option.operands))
-        l1, l3 = (frozenset(self.owner_of[name] for name in names) for names in (option.l1, option.l3))
+        l1, l3 = (frozenset(self.owner_of[name] for name in names) for names in (option.inside, option.spilled))
         grid = option.grid if self.same_op else replace(option.grid, geometry=self.geometry)
-        return replace(option, node=self.node, grid=grid, operands=operands, l1=l1, l3=l3, owners=self.owners)
+        return replace(option, node=self.node, grid=grid, operands=operands, inside=l1, spilled=l3, owners=self.owners)
 
     def _operand(self, operand: Operand) -> Operand:
         """Options have many of their operands in common, and keep them while they are renamed."""
@@ -262,7 +262,7 @@ def _most_ahead(
     if option.mode != "dma_copy":
         return min(most, FETCHED_AHEAD) if option.prefetch_bytes else 0
     source, result = option.owners["X"], option.owners["Y"]
-    if result in placed and result not in option.l1:
+    if result in placed and result not in option.inside:
         return 0
     makers = (other.layer for other in reversed(found[position - most : position]))
     made = [source in (maker.owners[name] for name in maker.results) for maker in makers]
@@ -322,7 +322,15 @@ def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: flo
     cycles = option.cycles + fetching - meanwhile
     before = option.before if ahead else 0
     alternative = select.Alternative(
-        round(cycles), option.bytes, before, ahead, option.l1, sizes.constants, sizes.kept, option.l3, sizes.staging
+        round(cycles),
+        option.bytes,
+        before,
+        ahead,
+        option.inside,
+        sizes.constants,
+        sizes.kept,
+        option.spilled,
+        sizes.staging,
     )
     return Candidate(option, ahead, alternative, cycles + meanwhile)
 

@@ -59,12 +59,12 @@ def _considered(
     whole = layer.whole
     # Kernels see their operands whole and dense where they lie, which cores must reach.
     if not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside):
-        yield from ((home, in_l2(layer, home.l1, limits)) for home in homes if not home.l3)
+        yield from ((home, in_l2(layer, home.inside, limits)) for home in homes if not home.spilled)
         if is_in_place(layer):
             return
     for home in homes:
         if can_be_copied_by_dma(layer, home, limits):
-            yield home, dma_copy(layer, home.l1, limits)
+            yield home, dma_copy(layer, home.inside, limits)
     yield from ((sketch.home, sketch) for sketch in all_sketches(layer, homes, limits))
 
 
@@ -118,7 +118,7 @@ def best(found: Sequence[TilingOption]) -> list[TilingOption]:
     """The options worth considering among those of several kernels."""
     groups: dict[object, list[TilingOption]] = {}
     for option in found:
-        groups.setdefault((option.l1, option.l3, option.weights), []).append(option)
+        groups.setdefault((option.inside, option.spilled, option.weights), []).append(option)
     return [option for group in groups.values() for option in _best(group, lambda option: option)]
 
 

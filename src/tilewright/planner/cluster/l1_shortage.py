@@ -41,7 +41,7 @@ def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequ
 
 def _needed(option: TilingOption, tensors: Sequence[select.Tensor]) -> int:
     """Bytes of L1: the option's buffers, and the tensors that it expects there."""
-    return option.bytes + sum(tensor.bytes for tensor in tensors if tensor.name in option.l1)
+    return option.bytes + sum(tensor.bytes for tensor in tensors if tensor.name in option.inside)
 
 
 def _missing(node: Node, least: int, budget: L1Budget) -> CompileError:

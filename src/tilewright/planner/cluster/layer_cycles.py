@@ -120,7 +120,7 @@ class Stream(NamedTuple):
     part: OperandTile
     is_result: bool
     is_ready: bool
-    l3: bool
+    spilled: bool
 
 
 class ExecMode(NamedTuple):
@@ -172,7 +172,7 @@ def predicted(
         ends = ((first > 0) + (last > 0)) * costs.latency
         total = max(total, _asked(tiles, streams, periods) * dma.proxy_cycles + ends)
     return computing, _with_spilled(
-        tiles, [s for s in streams if s.l3], periods, manner, limits.memories.spilling, total
+        tiles, [s for s in streams if s.spilled], periods, manner, limits.memories.spilling, total
     )
 
 

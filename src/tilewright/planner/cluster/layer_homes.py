@@ -15,8 +15,8 @@ MOST_COMBINED = 3
 class Homes:
     """Where a layer's activations live; those in neither are in L2."""
 
-    l1: frozenset[str] = frozenset()
-    l3: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
+    spilled: frozenset[str] = frozenset()
 
 
 IN_L2 = Homes()

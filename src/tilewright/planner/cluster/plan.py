@@ -73,11 +73,11 @@ class Plan:
         return self.arenas.get(memory.name, NO_ARENA) if memory else NO_ARENA
 
     @property
-    def l1(self) -> Arena:
+    def tiles_arena(self) -> Arena:
         return self.arena(self.memories.tiles)
 
     @property
-    def l2(self) -> Arena:
+    def home_arena(self) -> Arena:
         return self.arena(self.memories.home)
 
     @property
@@ -149,13 +149,13 @@ class Plan:
 
     @property
     def l1_bytes(self) -> int:
-        return rounded(self.budget.base, self.memories.tiles.placement) + self.l1.peak
+        return rounded(self.budget.base, self.memories.tiles.placement) + self.tiles_arena.peak
 
     def __str__(self) -> str:
         memories = self.memories
         lines = [
             f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.tiles.name}"
-            f", {memories.home.name} arena {self.l2.peak} bytes, {self.predicted} cycles predicted, "
+            f", {memories.home.name} arena {self.home_arena.peak} bytes, {self.predicted} cycles predicted, "
             f"{self.bound} at least among candidates, {self.least.cycles} on this machine"
         ]
         lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]

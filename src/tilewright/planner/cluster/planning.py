@@ -111,7 +111,7 @@ def _layout(task: Task, decision: Decision) -> MemoryLayout:
 
 def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     mapped, chosen = _resolved(task.mapped, decision.chosen), decision.chosen
-    decision.l1.check()
+    decision.tiles_arena.check()
     layout.check(mapped, task.settings)
     alone = [candidate.alone for candidate in chosen]
     computed = timeline(decision.options, alone, decision.in_flight, costs_of(mapped.target, task.settings))
@@ -121,7 +121,7 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     staging = [staging_of(sizes, ways) for sizes in staged]
     predicted = with_staging(computed, staging, layout.ahead)
     saved = max(decision.cycles - sum(computed), 0)  # overlap that was hoped for and not reached is no bound
-    l1, l2 = decision.l1.solution.offsets, layout.home.solution.offsets
+    l1, l2 = decision.tiles_arena.solution.offsets, layout.home.solution.offsets
     steps = tuple(
         Step(
             candidate.option, candidate.prefetch_distance,
@@ -170,7 +170,7 @@ def _least(task: Task, steps: Sequence[Step], homes: Mapping[str, Home]) -> Mach
 
 def _arenas(memories: Paths, decision: Decision, layout: MemoryLayout) -> dict[str, Arena]:
     found = (
-        (memories.tiles, decision.l1),
+        (memories.tiles, decision.tiles_arena),
         (memories.home, layout.home),
         *((memory, layout.beside[memory.name]) for memory in memories.beside),
         *((memory, layout.behind[memory.name]) for memory in memories.behind),

@@ -29,14 +29,14 @@ class Alternative:
     before: int
     """Needed already during the `ahead` steps before."""
     ahead: int
-    l1: frozenset[str]
+    inside: frozenset[str]
     """Of the layer's movable tensors, those that must be in L1; the others must not."""
     constants: int = 0
     """Bytes of its constants in L2."""
     kept: int = 0
     """Bytes of its constants in the weight memory."""
-    l3: frozenset[str] = frozenset()
-    """Of the layer's spillable tensors, those that must be in L3."""
+    spilled: frozenset[str] = frozenset()
+    """Of the layer's spillable tensors, those that must be behind the home."""
     staging_bytes: int = 0
     """Bytes of its L2 staging buffers, for what is in flight between L3 and L1."""
 
@@ -98,7 +98,7 @@ class Problem:
 class Solution:
     alternatives: tuple[int, ...]
     """For each layer the position of its option."""
-    l1: frozenset[str]
+    inside: frozenset[str]
     cycles: int
     bound: int
     """No choice is predicted to take fewer cycles."""
@@ -116,7 +116,7 @@ class Model:
     model: cp_sat.Model
     taken: Sequence[Sequence[Var]]
     """For each layer and option, whether it is taken."""
-    l1: Mapping[str, Var]
+    inside: Mapping[str, Var]
     elsewhere: _Elsewhere | None
 
 
@@ -128,7 +128,7 @@ def modelled(problem: Problem) -> Model:
     for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
         model.exactly_one(chosen)
         for name in sorted(movable):
-            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l1]
+            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.inside]
             model.equal([*ones(with_it), (-1, l1[name])], 0)
     for step in range(len(problem.layers)):
         model.at_most(_used(problem, taken, l1, step), problem.capacity // UNIT)
@@ -158,7 +158,7 @@ def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
     if not answer.is_found:
         return None
     picked = tuple(next(i for i, var in enumerate(chosen) if answer.values[var]) for chosen in made.taken)
-    stays = frozenset(name for name, var in made.l1.items() if answer.values[var])
+    stays = frozenset(name for name, var in made.inside.items() if answer.values[var])
     spilled = made.elsewhere.taken(answer.values) if made.elsewhere else Spilled()
     return Solution(picked, stays, round(answer.objective), round(answer.bound), spilled)
 
@@ -224,7 +224,9 @@ def _elsewhere(
     model.equal(ones(var for name, var in l1.items() if name not in movable), 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in sorted(names):
-            with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.l3]
+            with_it = [
+                var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.spilled
+            ]
             model.equal([*ones(with_it), (-1, behind[name])], 0)
     for step, budget in enumerate(pressure.budgets):
         live = [(t.name, -(-t.bytes // UNIT)) for t in problem.tensors if t.first <= step <= t.last]

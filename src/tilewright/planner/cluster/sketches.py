@@ -114,7 +114,7 @@ def _is_rare(facts: GridInfo, order: Order, name: str) -> bool:
 def _bufferings(mode: str, tiles: int, home: Homes, limits: Limits) -> list[bool]:
     # Cores with tiles of their own wait for L3 at different times: one buffer each keeps the uDMA busy. With two, they
     # would hold more groups of transfers than there are.
-    if tiles == 1 or (home.l3 and mode == "per_core"):
+    if tiles == 1 or (home.spilled and mode == "per_core"):
         return [False]
     return {"single": [False], "double": [True]}.get(limits.buffering, [False, True])
 
@@ -123,7 +123,11 @@ def _held(layer: Layer, streams: Sequence[Stream]) -> list[str]:
     """The operands of which one buffer may be enough, and none of them."""
     return [
         "",
-        *(s.part.name for s in streams if s.part.name in layer.kernel.single_buffered and s.part.moves and not s.l3),
+        *(
+            s.part.name
+            for s in streams
+            if s.part.name in layer.kernel.single_buffered and s.part.moves and not s.spilled
+        ),
     ]
 
 
@@ -142,13 +146,17 @@ def _scratches(manner: ExecMode) -> int:
 
 
 def _is_streamed(layer: Layer, part: OperandTile, home: Homes) -> bool:
-    return part.name not in layer.kernel.resident and not (layer.owners[part.name] in home.l1 and part.contiguous)
+    return part.name not in layer.kernel.resident and not (layer.owners[part.name] in home.inside and part.contiguous)
 
 
 def _streams(layer: Layer, parts: Sequence[OperandTile], home: Homes) -> list[Stream]:
     return [
         Stream(
-            position, part, part.name in layer.result_set, part.name in layer.ready, layer.owners[part.name] in home.l3
+            position,
+            part,
+            part.name in layer.result_set,
+            part.name in layer.ready,
+            layer.owners[part.name] in home.spilled,
         )
         for position, part in enumerate(parts)
         if _is_streamed(layer, part, home)
@@ -181,15 +189,15 @@ def materialise(layer: Layer, sketch: TilingCandidate, params: int, scratch: int
     pairs = zip(facts.parts, sketch.order.periods, strict=True)
     operands = tuple(_operand(layer, part, period, home, manner) for part, period in pairs)
     return TilingOption(
-        layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.l1, home.l3,
-        memories.tiles.whole(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles, memories,
-        sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine, facts.timeline.fills_queue,
-        facts.cold,
+        layer.node, kernel, layer.engine, grid, manner.mode, manner.double, operands, layer.owners, home.inside,
+        home.spilled, memories.tiles.whole(scratch) * _scratches(manner), params, sketch.kernel_cycles, sketch.cycles,
+        memories, sum(layer.types[name].bytes for name in kernel.resident), facts.timeline.engine,
+        facts.timeline.fills_queue, facts.cold,
     )  # fmt: skip
 
 
 def _operand(layer: Layer, part: OperandTile, period: int, home: Homes, manner: ExecMode) -> Operand:
-    name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.l3
+    name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.spilled
     is_ready = name in layer.ready
     return Operand(
         name, part.tensor, name in layer.result_set, name in layer.constants, is_ready, streamed,

@@ -63,7 +63,7 @@ class Decision:
     bound: int
     in_flight: tuple[int, ...]
     """In how many of the steps after each an accelerator may still be at work for it."""
-    l1: Arena
+    tiles_arena: Arena
 
     @property
     def options(self) -> list[TilingOption]:
@@ -96,11 +96,13 @@ def decide(task: Task) -> Decision:
         bound = bound or solution.bound
         chosen = [group[i] for group, i in zip(groups, solution.alternatives, strict=True)]
         alone = [0] * len(chosen)
-        l1 = solved(_l1_problem(task, chosen, solution.l1, alone), 1.0)
+        l1 = solved(_l1_problem(task, chosen, solution.inside, alone), 1.0)
         if l1.peak <= budget.arena:
-            in_flight, l1 = _overlapping(task, chosen, solution.l1, l1)
+            in_flight, l1 = _overlapping(task, chosen, solution.inside, l1)
             l1 = side_by_side(l1, _adjacent(chosen), budget.arena)
-            return Decision(tuple(chosen), solution.l1, solution.spilled, solution.cycles, bound, tuple(in_flight), l1)
+            return Decision(
+                tuple(chosen), solution.inside, solution.spilled, solution.cycles, bound, tuple(in_flight), l1
+            )
         capacity -= l1.peak - budget.arena
     raise CompileError(
         task.mapped.target.paths.tiles.name,
@@ -116,7 +118,8 @@ def _adjacent(chosen: Sequence[Candidate]) -> Iterator[Pair]:
         wanted = option.kernel.prefer_adjacent or ()
         found = [operand for name in wanted for operand in option.operands if operand.name == name]
         if found and all(
-            operand.buffers == 1 if operand.streamed else option.owners[operand.name] in option.l1 for operand in found
+            operand.buffers == 1 if operand.streamed else option.owners[operand.name] in option.inside
+            for operand in found
         ):
             first, second = (_key(option, step, operand) for operand in found)
             yield first, second

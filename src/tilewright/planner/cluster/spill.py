@@ -102,7 +102,7 @@ def _most_held(sizes: Sequence[int], capacity: int) -> int:
 
 def _least(option: TilingOption, owned: frozenset[str]) -> int:
     """Bytes of L2 that an option needs: tensors that it expects there, and staging buffers of those behind."""
-    elsewhere = option.l1 | option.l3
+    elsewhere = option.inside | option.spilled
     whole = {
         option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
     }
@@ -128,4 +128,4 @@ def _spillable(task: Task, least: int) -> frozenset[str]:
 
 
 def _takes_parts(one: LayerOptions, owner: str) -> bool:
-    return any(option.mode not in ("in_place", "dma_copy") and owner not in option.l1 for option in one.options)
+    return any(option.mode not in ("in_place", "dma_copy") and owner not in option.inside for option in one.options)

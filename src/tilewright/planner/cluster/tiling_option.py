@@ -34,8 +34,8 @@ class Operand:
     """How many of them, over all cores."""
     period: int
     """Tiles after which another part is needed; 0 if never."""
-    l3: bool = False
-    """It lives in L3: each part passes through a staging buffer in L2, as large as the buffer in L1."""
+    spilled: bool = False
+    """It lives behind the home: each part passes through a staging buffer there, as large as that of the tile."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class TilingOption(Tiling):
 
     owners: Mapping[str, str]
     """Operand and result names -> the tensor that owns the bytes."""
-    l1: frozenset[str]
+    inside: frozenset[str]
     """Owners of activations that this option expects in L1; the others are expected in L2."""
-    l3: frozenset[str]
-    """Except for these, which it expects in L3."""
+    spilled: frozenset[str]
+    """Except for these, which it expects behind the home."""
     scratch: int
     """Bytes of working memory, over all cores."""
     params: int
@@ -121,7 +121,7 @@ class TilingOption(Tiling):
         """Bytes of L1 in use from the moment the layer is prefetched; for a DMA copy into L1, those of its result."""
         if self.mode != "dma_copy":
             return self.prefetch_bytes
-        made = (self.grid.types[name].bytes for name in self.grid.results if self.owners[name] in self.l1)
+        made = (self.grid.types[name].bytes for name in self.grid.results if self.owners[name] in self.inside)
         return sum(self.memories.tiles.whole(size) for size in made)
 
     def fetching(self, dma: Link) -> float:
@@ -139,7 +139,7 @@ class TilingOption(Tiling):
     @cached_property
     def l2_staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
-        return {o.name: self.memories.tiles.whole(o.bytes) * o.buffers for o in self.operands if o.l3}
+        return {o.name: self.memories.tiles.whole(o.bytes) * o.buffers for o in self.operands if o.spilled}
 
     @cached_property
     def can_stay_in_flight(self) -> bool:

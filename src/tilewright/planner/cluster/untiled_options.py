@@ -34,13 +34,13 @@ def can_be_copied_by_dma(layer: Layer, home: Homes, limits: Limits) -> bool:
     """Whether a layer only copies, between L1 and another memory, in one transfer."""
     if not isinstance(layer.node.op, Identity) or not all(kind.elements for kind in layer.types.values()):
         return False
-    if home.l3 or max(kind.bytes for kind in layer.types.values()) > limits.memories.tile_link.longest:
+    if home.spilled or max(kind.bytes for kind in layer.types.values()) > limits.memories.tile_link.longest:
         return False
-    if len({layer.owners[name] in home.l1 for name in layer.types}) == 1:
+    if len({layer.owners[name] in home.inside for name in layer.types}) == 1:
         return False
     # Rows that lie apart come from outside to where they lie side by side.
     is_dense = {name: layer.whole.is_contiguous(name) for name in "XY"}
-    return is_dense["X"] or (is_dense["Y"] and layer.owners["Y"] in home.l1)
+    return is_dense["X"] or (is_dense["Y"] and layer.owners["Y"] in home.inside)
 
 
 def dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:

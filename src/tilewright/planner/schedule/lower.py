@@ -47,7 +47,7 @@ def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:
     option = step.option
     loads = tuple(_move(plan, step, o) for o in option.operands if _is_loaded(option, o))
     # A group of transfers ends where a result goes on to L3.
-    results = sorted((o for o in option.operands if o.streamed and o.is_result), key=lambda operand: operand.l3)
+    results = sorted((o for o in option.operands if o.streamed and o.is_result), key=lambda operand: operand.spilled)
     stores = tuple(_move(plan, step, operand) for operand in results)
     return LayerSchedule(
         number, option, 2 if option.double else 1,
@@ -74,7 +74,7 @@ def _turn(plan: Plan, number: int, step: Step) -> Turn:
 def _is_dma_bound(option: TilingOption, dma: Link) -> bool:
     """Whether an accelerator waits for the transfers of its tiles, which nothing but itself may then put off."""
     kernel = option.kernel
-    if option.mode != "offload" or kernel.in_order or not option.double or any(o.l3 for o in option.operands):
+    if option.mode != "offload" or kernel.in_order or not option.double or any(o.spilled for o in option.operands):
         return False
     if kernel.has_prologue or kernel.has_epilogue:
         return False
@@ -104,7 +104,7 @@ def _is_loaded(option: TilingOption, operand: Operand) -> bool:
 
 def _move(plan: Plan, step: Step, operand: Operand) -> Move:
     home, staging = _source(plan, step, operand), None
-    if operand.l3:
+    if operand.spilled:
         l2 = plan.memories.home
         staging = replace(
             _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
@@ -117,14 +117,14 @@ def _move(plan: Plan, step: Step, operand: Operand) -> Move:
 def _is_limited(option: TilingOption, operand: Operand) -> bool:
     """Whether no more is moved than the operator looks at: how much that is must be known by then."""
     limit = option.grid.op.limits(option.grid.shapes).get(operand.name)
-    if limit is None or operand.l3:
+    if limit is None or operand.spilled:
         return False
     told = next(other for other in option.operands if other.name == limit.operand)
     return told.is_ready or not _is_prefetched(option, operand)
 
 
 def _command(operand: Operand, shape: DmaShape) -> str:
-    if operand.l3:
+    if operand.spilled:
         return STAGED_STORE if operand.is_result else STAGED_LOAD
     run, rows = (DMA_OUT, DMA_OUT_ROWS) if operand.is_result else (DMA_IN, DMA_IN_ROWS)
     return rows if shape.strided else run

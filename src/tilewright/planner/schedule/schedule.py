@@ -98,7 +98,9 @@ def make_cluster_schedule(plan: Plan) -> Schedule:
     """The same for a network that is cut into tiles."""
     mapped, graph = plan.mapped, plan.mapped.graph
     kept = sum(rounded(graph.types[state.before].bytes, plan.memories.home.alignment) for state in graph.states)
-    return Schedule(graph, mapped.target, lower(plan), plan, plan.l2.peak, plan.l2.solution.lower_bound, kept)
+    return Schedule(
+        graph, mapped.target, lower(plan), plan, plan.home_arena.peak, plan.home_arena.solution.lower_bound, kept
+    )
 
 
 def interpret(schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None) -> dict[str, Array]:
