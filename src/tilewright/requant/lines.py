@@ -20,7 +20,7 @@ EXACT = 2.0**52
 def finest_shifts(spec: RequantSpec) -> Array:
     """Of each filter: the largest shift for which products may fit 32 bits, and factors MOST_FACTOR."""
     slope = np.maximum(spec.slopes, 2.0**-MOST_SHIFT)
-    reach = np.maximum(1.0, slope * np.maximum(np.abs(spec.low), np.abs(spec.high)))
+    reach = np.maximum(1.0, slope * spec.largest)
     finest = np.minimum(MOST_SHIFT + 1 - np.ceil(np.log2(reach)), np.floor(np.log2(MOST_FACTOR / slope)))
     return np.minimum(finest, MOST_SHIFT).astype(np.int64)
 
@@ -44,7 +44,7 @@ def line_steps(spec: RequantSpec, mul: Array, summand: Array, shift: int | Array
 
 def _totals_for(spec: RequantSpec, factor: Array, summand: Array, shift: Array) -> Array:
     """The least for each level, rounded up; by doubles, which take a fraction of the time, where these are exact."""
-    reach = max(int(np.abs(spec.low).max()), int(np.abs(spec.high).max())) + 1
+    reach = int(spec.largest.max()) + 1
     if reach * int(factor.max()) < EXACT:
         found = np.ldexp(1.0, shift).reshape(-1, 1) * spec.levels
         found = found - summand[:, None]

@@ -34,7 +34,7 @@ class Requant32:
 
 def requant32(requant: Requant, mul: int, add: int, lowest: int, highest: int, before: int = 0) -> Requant32 | None:
     """For integers x from `lowest` to `highest`, of which the kernel sees x - before; None if 32 bits are short."""
-    if requant.has_exponents:
+    if requant.has_exponents or (requant.rounding == Rounding.HALF_AWAY and requant.shift):
         return None
     ends = sorted(_unclamped(requant, x * mul + add) for x in (lowest, highest))
     low, high = (min(max(end, requant.low), requant.high) for end in ends)

@@ -43,6 +43,11 @@ class RequantSpec:
         add = None if self.add is None else self.add[which]
         return RequantSpec(self.requant, self.mul[which], add, self.low[which], self.high[which])
 
+    @cached_property
+    def largest(self) -> Array:
+        """What no total of a filter exceeds, whatever its sign."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
     @property
     def has_steps(self) -> bool:
         """Whether there are any to lay a line through: of bytes, and not of one value, as of a Clip with equal

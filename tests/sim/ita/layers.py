@@ -33,8 +33,8 @@ from tilewright.targets.ita.jobs import (
     FEED_FORWARD,
     LINEAR,
     SINGLE_ATTENTION,
-    Job,
-    Layer,
+    ItaJob,
+    ItaLayer,
     Product,
     attended_jobs,
     job_registers,
@@ -82,10 +82,10 @@ class Case:
     """A layer with operands; `results` by name."""
 
     name: str
-    layer: Layer
+    layer: ItaLayer
     operands: dict[str, Array]
     results: dict[str, Array]
-    jobs: list[Job]
+    jobs: list[ItaJob]
     image: Image
     softmax: Softmax = field(default_factory=Softmax)
 
@@ -134,7 +134,7 @@ def linear_case(x: Array, w: Array, bias: Array, scale: Scale, activation: Activ
     product = Product(
         rows, columns, inner, image.put(tiled(x)), image.put(tiled(w.T)), image.expect(y), image.put(packed_bias(bias))
     )
-    layer = Layer(LINEAR, rows, inner, columns, scales=[scale], activation=activation)
+    layer = ItaLayer(LINEAR, rows, inner, columns, scales=[scale], activation=activation)
     return Case("linear", layer, {"x": x, "w": w, "b": bias}, {"y": y}, list(product_jobs(product)), image)
 
 
@@ -147,7 +147,7 @@ def feed_forward_case(
     at = image.expect(hidden)
     first = Product(s, f, e, image.put(tiled(x)), image.put(tiled(w1.T)), at, image.put(packed_bias(b1)))
     second = Product(s, e, f, at, image.put(tiled(w2.T)), image.expect(y), image.put(packed_bias(b2)))
-    layer = Layer(FEED_FORWARD, s, e, f=f, scales=[Scale()] * 6 + list(scales), activation=act)
+    layer = ItaLayer(FEED_FORWARD, s, e, f=f, scales=[Scale()] * 6 + list(scales), activation=act)
     operands = {"x": x, "w1": w1, "b1": b1, "w2": w2, "b2": b2}
     return Case(
         "feed-forward",
@@ -167,7 +167,7 @@ def single_attention_case(
     scores_at = image.expect(a)
     scores = Product(s, s, p, image.put(tiled(q)), image.put(tiled(k)), scores_at)
     mixed = Product(s, p, s, scores_at, image.put(tiled(v.T)), image.expect(o))
-    layer = Layer(SINGLE_ATTENTION, s, 1, p, scales=[Scale()] * 3 + list(scales))
+    layer = ItaLayer(SINGLE_ATTENTION, s, 1, p, scales=[Scale()] * 3 + list(scales))
     return Case(
         "single attention", layer, {"q": q, "k": k, "v": v}, {"a": a, "o": o}, list(attended_jobs(scores, mixed)),
         image, softmax,
@@ -191,7 +191,7 @@ def attention_case(x: Array, y: Array, head: Head, image: Image, softmax: Softma
     ]
     operands = {"x": x, "y": y} | {name: getattr(head, name) for name in HEAD}
     results = {"q": values.q, "k": values.k, "vt": values.v.T, "a": values.scores, "o": values.mixed, "out": values.out}
-    layer = Layer(ATTENTION, s, e, p, scales=list(head.scales))
+    layer = ItaLayer(ATTENTION, s, e, p, scales=list(head.scales))
     return Case("attention", layer, operands, results, jobs, image, softmax)
 
 

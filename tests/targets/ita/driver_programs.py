@@ -15,7 +15,7 @@ from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.sim.simulator import Simulator
 from tilewright.targets import ita
 from tilewright.targets.ita.arithmetic import Activation, Head, Scale, linear
-from tilewright.targets.ita.jobs import LINEAR, Layer, layer_registers
+from tilewright.targets.ita.jobs import LINEAR, ItaLayer, layer_registers
 from tilewright.targets.ita.layout import TILE_BYTES, packed_bias, tiled
 from tilewright.toolchain.compiler import BARE, find_compiler
 
@@ -59,7 +59,7 @@ class Measured:
         return self.jobs * COMPUTE / self.cycles
 
 
-def _loaded(simulator: Simulator, name: str, machine: str, layer: Layer) -> None:
+def _loaded(simulator: Simulator, name: str, machine: str, layer: ItaLayer) -> None:
     simulator.check(misuse=True)
     simulator.load(program(PROGRAMS / name, machine, f"-I{KERNELS}"))
     simulator.write("layer", words(layer_registers(layer)))
@@ -107,7 +107,7 @@ def run_gemm(rows: int, inner: int, columns: int, machine: str = "snitch") -> Me
     rng = np.random.default_rng(rows)
     x, w = random_bytes(rng, 64 * rows, 64 * inner), random_bytes(rng, 64 * inner, 64 * columns)
     bias, scale = rng.integers(-9999, 9999, 64 * columns), Scale(93, 17, 2)
-    layer = Layer(LINEAR, rows, inner, columns, scales=[scale], activation=Activation())
+    layer = ItaLayer(LINEAR, rows, inner, columns, scales=[scale], activation=Activation())
     with Simulator(MACHINES[machine]) as simulator:
         _loaded(simulator, "ita_gemm.c", machine, layer)
         at, places = OUTSIDE, []

@@ -49,7 +49,7 @@ Found = TypeVar("Found", bound=Gathered)
 One = TypeVar("One", covariant=True)
 
 
-class Given(Protocol[One]):
+class SampleSource(Protocol[One]):
     """What is gone through: samples, or sequences of them."""
 
     @property
@@ -127,7 +127,7 @@ _WORK: list[Any] = []
 
 
 def over_samples(
-    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
+    samples: SampleSource[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress = silent, processes: int = 0, most: int = 0,
 ) -> Found:  # fmt: skip
     """What `see` gathers from every sample, or from at most `most`, in as many processes as there are cores."""
@@ -184,7 +184,7 @@ def _part(first: int, step: int) -> Any:
 
 
 def _alone(
-    samples: Given[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
+    samples: SampleSource[One], begin: Callable[[], Found], see: Callable[[Found, int, One], None], what: str,
     progress: Progress, step: int, total: int,
 ) -> Found:  # fmt: skip
     found = begin()

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import instance
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
-from tilewright.targets.cortex_m.one_product import OneProduct, one_product
+from tilewright.requant.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.ways import SECOND, Filters, as_words, in_pairs
 
 FIRST_SHIFT, SECOND_SHIFT = 14, 10
@@ -53,8 +53,8 @@ def in_pairs_of_totals(totals: Array, groups: int) -> Array:
 def one_product_pairs(requant: Requant, filters: Filters, groups: int) -> OneProductPairs | None:
     """None where a filter has no such form."""
     first, second = (_every_second(filters, groups, which) for which in (0, 1))
-    one = one_product(requant, first, FIRST_SHIFT, has_offset=False)
-    other = None if one is None else one_product(requant, second, SECOND_SHIFT, left=SECOND)
+    one = one_product(first.spec(requant), FIRST_SHIFT, has_offset=False)
+    other = None if one is None else one_product(second.spec(requant), SECOND_SHIFT, left=SECOND)
     return None if one is None or other is None else OneProductPairs(one, other)
 
 

@@ -7,10 +7,12 @@ import numpy as np
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import PLAIN, SCALED, Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
-from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Clips, Form, shortest
+from tilewright.requant.spec import RequantSpec
 from tilewright.target.constant_layer import WIDE, ConstantLayer, constant_layer
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.vector_forms import (
@@ -68,14 +70,20 @@ def _is_taken(layer: ConstantLayer) -> bool:
     return requant.has_exponents or requant.rounding == Rounding.NATIVE or requant.shift >= LEAST_SHIFT
 
 
+RESULTS: Clips = dict.fromkeys(SHORT_RESULTS)
+HIGH_ONCE = Form(RequantForm.SHORT, frozenset({Arithmetic.ONCE}), RESULTS, PLAIN, (33, 62))
+WIDE_ONCE = Form(RequantForm.ONCE, frozenset({Arithmetic.ONCE}), RESULTS, SCALED, (33, 62))
+FORMS = (
+    HIGH_ONCE,
+    Form(RequantForm.UP, frozenset({Arithmetic.TWICE_UP}), RESULTS, shifts=(31, 62)),
+    Form(RequantForm.SHORT, frozenset({Arithmetic.TWICE}), RESULTS, shifts=(31, 62)),
+)
+"""That vectors have; of images of 16 bits also WIDE_ONCE."""
+
+
 def _form(layer: ConstantLayer, dtype: str) -> RequantForm:
-    """The shortest that vectors have."""
-    requant, mul, add = instance(layer.conv.requant, Requant), layer.values["mul"], layer.values.get("add")
-    least, shifts = least_arithmetic(requant, mul, add, layer.largest), right_shifts(requant, mul, add)
-    if least == Arithmetic.ONCE and requant.has_exponents:
-        return RequantForm.ONCE if dtype == WIDE and bool((shifts > 32).all()) else RequantForm.ANY
-    if least == Arithmetic.ONCE:
-        return RequantForm.SHORT if requant.shift > 32 else RequantForm.ANY
-    if least not in (Arithmetic.TWICE, Arithmetic.TWICE_UP) or (shifts < 31).any():
-        return RequantForm.ANY
-    return RequantForm.UP if least == Arithmetic.TWICE_UP else RequantForm.SHORT
+    """The shortest."""
+    requant, mul, largest = instance(layer.conv.requant, Requant), layer.values["mul"], layer.largest
+    spec = RequantSpec(requant, mul, layer.values.get("add"), -largest, largest)
+    found = shortest(spec, (WIDE_ONCE, *FORMS) if dtype == WIDE else FORMS)
+    return RequantForm.ANY if found is None else found

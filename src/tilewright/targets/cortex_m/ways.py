@@ -16,8 +16,10 @@ import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
-from tilewright.ir.types import Array, limits
-from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
+from tilewright.ir.types import Array
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Form, shortest, whole, whole_addend
+from tilewright.requant.spec import RequantSpec
 
 ROOM = 1 << 29
 """What is added to an upper word is smaller."""
@@ -32,10 +34,24 @@ NAMES = ("totals", "up", "twice", "high", "low", "one", "positive")
 ONE = "one"
 DOUBLED = ("up", "twice")
 """Their first rounding is of twice a product's upper word."""
-SHORT = frozenset({"int8", "uint8", "int16", "uint16"})
+SHORT = whole("int8", "uint8", "int16", "uint16")
 """Results that instructions clamp to."""
-POSITIVE = "int16", 0, 32767
-"""What `positive` clamps to."""
+ONCE, TWICE, TWICE_UP = (frozenset({one}) for one in (Arithmetic.ONCE, Arithmetic.TWICE, Arithmetic.TWICE_UP))
+WITH_SUMMAND = frozenset({Arithmetic.ONCE, Arithmetic.WIDE})
+FORMS = (
+    Form("positive", ONCE, {"int16": (0, 32767)}, shifts=(33, 61), left_out=32, addend=ROOM),
+    Form(
+        "up", TWICE_UP, SHORT, shifts=(32, 60), left_out=31, addend=ROOM, total=LARGEST_DOUBLED,
+        has_positive_factors=True,  # the sign of a total is taken for that of its product
+    ),
+    Form(
+        "twice", TWICE, SHORT, shifts=(32, 60), left_out=31, addend=ROOM, total=LARGEST_DOUBLED,
+        has_positive_factors=True,
+    ),
+    Form("high", ONCE, SHORT, shifts=(33, 61), left_out=32, addend=ROOM),
+    Form("low", WITH_SUMMAND, SHORT, UP, shifts=(0, 30), product=1 << 31),
+)  # fmt: skip
+"""The shortest first."""
 
 
 @dataclass(frozen=True)
@@ -66,33 +82,11 @@ class Filters:
         """What no total exceeds on the way, whatever its sign."""
         return np.maximum(np.maximum(np.abs(self.least), np.abs(self.most)), np.abs(self.start))
 
+    def spec(self, requant: Requant) -> RequantSpec:
+        return RequantSpec(requant, self.mul, self.add, self.least, self.most)
+
     def way(self, requant: Requant | None) -> str:
-        if requant is not None and (requant.dtype, requant.low, requant.high) == POSITIVE:
-            return "positive" if self._is_high(requant) else "totals"
-        if requant is None or requant.dtype not in SHORT or (requant.low, requant.high) != limits(requant.dtype):
-            return "totals"
-        least = least_arithmetic(requant, self.mul, self.add, self.largest)
-        if least in (Arithmetic.TWICE, Arithmetic.TWICE_UP) and self._goes_twice(requant):
-            return "up" if least == Arithmetic.TWICE_UP else "twice"
-        return "high" if self._is_high(requant) else "low" if self._is_low(requant) else "totals"
-
-    def _goes_twice(self, requant: Requant) -> bool:
-        # The sign of a total is taken for that of its product.
-        is_small = bool(self.mul.min() > 0) and bool(self.largest.max() < LARGEST_DOUBLED)
-        return self.add is not None and is_small and _has_room(requant, -self.add)
-
-    def _is_high(self, requant: Requant) -> bool:
-        is_once = least_arithmetic(requant, self.mul, self.add, self.largest) == Arithmetic.ONCE
-        return is_once and _has_room(requant, right_shifts(requant, self.mul, self.add) - 32)
-
-    def _is_low(self, requant: Requant) -> bool:
-        if requant.rounding not in UP or requant.shift > 30:
-            return False
-        return bool((self.largest * np.abs(self.mul) + np.abs(self._low_addend(requant))).max() < 1 << 31)
-
-    def _low_addend(self, requant: Requant) -> Array:
-        added = np.zeros_like(self.mul) if self.add is None else self.add
-        return added + _half(requant) + (requant.zero_point << requant.shift)
+        return (None if requant is None else shortest(self.spec(requant), FORMS)) or "totals"
 
     def scaling(self, requant: Requant | None, way: str) -> tuple[Array, Array, Array]:
         """Factor, shift and what is added before it, as the kernels of a way want them."""
@@ -100,7 +94,8 @@ class Filters:
         if way == "totals" or requant is None:
             return self.mul, np.zeros_like(self.mul), added
         if way == "low":
-            return self.mul, np.full_like(self.mul, requant.shift), self._low_addend(requant)
+            shifts = np.full_like(self.mul, requant.shift)
+            return self.mul, shifts, whole_addend(self.spec(requant), shifts)
         shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
@@ -164,10 +159,3 @@ def in_pairs(values: Array, groups: int) -> Array:
     """[groups * pairs, 2]; what is missing is as the last."""
     per_group = values.astype(np.int64).reshape(groups, -1)
     return np.pad(per_group, [(0, 0), (0, per_group.shape[1] % 2)], mode="edge").reshape(-1, 2)
-
-
-def _has_room(requant: Requant, shifts: Array) -> bool:
-    """Whether half a unit and the zero point, shifted by so much, leave room for a product."""
-    return bool(((shifts >= 1) & (shifts < 30)).all()) and all(
-        abs(2 * requant.zero_point + 1) << (int(shift) - 1) < ROOM for shift in shifts
-    )

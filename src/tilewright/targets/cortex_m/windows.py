@@ -14,10 +14,10 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.requant.one_product import OneProduct, one_product
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.depthwise import DepthwiseWords
-from tilewright.targets.cortex_m.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.paired import filters_of
 from tilewright.targets.cortex_m.ways import Filters
 
@@ -107,7 +107,7 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
 def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
     """The shortest way, with weights that may be shifted left by so much."""
     for way, shift in (("same", SAME_SHIFT), ("own", None)):
-        found = one_product(requant, filters, shift, left_at_most=room)
+        found = one_product(filters.spec(requant), shift, left_at_most=room)
         if found is not None:
             return way, found
     if filters.way(requant) != "twice":

@@ -11,7 +11,9 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._linear import NARROW
 from tilewright.ops.matmul import MatMul
-from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Clips, Form, shortest
+from tilewright.requant.spec import RequantSpec
 from tilewright.target.constant_layer import constant_layer
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
@@ -30,7 +32,6 @@ LARGEST_PRODUCT = 256 * 256
 LARGEST_NEAR = 32000
 """That 16 bits hold with any zero point of a byte, and rounded up."""
 LARGEST_SHIFTED = (1 << 31) - 2
-BYTE_RESULTS = frozenset({"int8", "uint8"})
 
 
 def offers(columns: int, graph: Graph, node: Node) -> list[Offer]:
@@ -85,25 +86,26 @@ def _inner(op: MatMul, shape: Shape) -> int:
     return ordered[-2] if op.trans_a and len(ordered) > 1 else ordered[-1]
 
 
+BYTES: Clips = {"int8": None, "uint8": None}
+ONCE, TWICE, TWICE_UP = (frozenset({one}) for one in (Arithmetic.ONCE, Arithmetic.TWICE, Arithmetic.TWICE_UP))
+FORMS = (
+    Form(RequantForm.FLOAT, frozenset({Arithmetic.FLOAT}), BYTES),
+    Form(RequantForm.NEAR, ONCE, BYTES, shifts=(HIGH_BITS + 1, 62), result=LARGEST_NEAR),
+    Form(RequantForm.HIGH, ONCE, BYTES, shifts=(HIGH_BITS + 1, 62)),
+    Form(
+        RequantForm.NEAR_DOUBLE_UP, TWICE_UP, BYTES, shifts=(HIGH_BITS, 62), left_out=HIGH_BITS,
+        middle=LARGEST_SHIFTED, result=LARGEST_NEAR,
+    ),
+    Form(
+        RequantForm.NEAR_DOUBLE, TWICE, BYTES, shifts=(HIGH_BITS + 1, 62), left_out=HIGH_BITS, middle=LARGEST_SHIFTED,
+        result=LARGEST_NEAR,
+    ),
+    Form(RequantForm.DOUBLE_UP, TWICE_UP, BYTES),
+    Form(RequantForm.DOUBLE, TWICE, BYTES),
+)  # fmt: skip
+"""That vectors have, the shortest first."""
+
+
 def form_of(requant: Requant, mul: Array, add: Array | None, largest: Array) -> RequantForm:
-    """The shortest that vectors have, for totals up to `largest`."""
-    if requant.dtype not in BYTE_RESULTS:
-        return RequantForm.ANY
-    least, shifts = least_arithmetic(requant, mul, add, largest), right_shifts(requant, mul, add)
-    if least == Arithmetic.FLOAT:
-        return RequantForm.FLOAT
-    if least == Arithmetic.ONCE and (shifts > HIGH_BITS).all():
-        results = largest * np.ldexp(np.abs(mul), -shifts)
-        return RequantForm.NEAR if results.max() <= LARGEST_NEAR else RequantForm.HIGH
-    if least in (Arithmetic.TWICE, Arithmetic.TWICE_UP):
-        return _double_form(least == Arithmetic.TWICE_UP, mul, HIGH_BITS - shifts, largest)
-    return RequantForm.ANY
-
-
-def _double_form(ties_up: bool, mul: Array, exponents: Array, largest: Array) -> RequantForm:
-    """Near where nothing is shifted to the left, and 31 bits hold what is shifted to the right with half a unit."""
-    high, half = largest * np.ldexp(np.abs(mul), -HIGH_BITS), np.ldexp(0.5, -exponents)
-    fits = np.ldexp(high, exponents).max() <= LARGEST_NEAR and (high + half).max() < LARGEST_SHIFTED
-    if fits and exponents.max() <= (0 if ties_up else -1):
-        return RequantForm.NEAR_DOUBLE_UP if ties_up else RequantForm.NEAR_DOUBLE
-    return RequantForm.DOUBLE_UP if ties_up else RequantForm.DOUBLE
+    """For totals up to `largest`."""
+    return shortest(RequantSpec(requant, mul, add, -largest, largest), FORMS) or RequantForm.ANY

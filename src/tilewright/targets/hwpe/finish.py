@@ -22,12 +22,13 @@ from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
+from tilewright.requant.arithmetic import never_ties
+from tilewright.requant.spec import INT32
 from tilewright.target.structs.common import requant_fields
 
 COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES = range(8)
 """As in neureka_finished.h."""
 WORD = 32
-INT32 = limits("int32")
 IDLE = 0.25
 """Of a result: what is less is rounded to nothing, however often."""
 LIFT = 2
@@ -142,7 +143,7 @@ def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -
 def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish | None:
     """The low word of a product plus one half never carries into a result that is shifted by more than a word. Where it
     may be a tie, it is larger by as much as it can be: fewer results look like one."""
-    ties = requant.rounding == Rounding.HALF_EVEN and _has_ties(requant.shift, factor, limit)
+    ties = requant.rounding == Rounding.HALF_EVEN and not never_ties(factor, np.full(len(factor), limit), requant.shift)
     room = min(most_lift, INT32[1].bit_length() - limit.bit_length())
     lifted = max(0, WORD + 1 - requant.shift, min(room, WORD + SPARE - requant.shift) if ties else 0)
     shift = requant.shift + lifted - WORD
@@ -170,12 +171,6 @@ def _top(requant: Requant, factor: Array) -> tuple[Finish, Array] | None:
     if ends[1].min() < INT32[0] or np.any(results[0] != high - requant.zero_point):
         return None
     return None if np.any(results[1] != low - requant.zero_point) else (Finish(TOP, requant, more), bound)
-
-
-def _has_ties(shift: int, factor: Array, limit: int) -> bool:
-    """Whether a product may be an odd multiple of one half: a total would need the twos that a factor has not."""
-    zeros = max((int(value & -value).bit_length() - 1 for value in factor if value), default=0)
-    return zeros + limit.bit_length() - 1 >= shift - 1
 
 
 def _narrow(requant: Requant, factor: Array, add: Array | None, limit: int) -> tuple[Finish, Array] | None:

@@ -14,7 +14,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
 from tilewright.targets.ita.arithmetic import attention as attended
-from tilewright.targets.ita.jobs import ATTENTION, SINGLE_ATTENTION, Layer, layer_words
+from tilewright.targets.ita.jobs import ATTENTION, SINGLE_ATTENTION, ItaLayer, layer_words
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
 from tilewright.targets.ita.linear import CUBE
 from tilewright.targets.ita.op import (
@@ -105,7 +105,7 @@ class ItaAttend(Ita):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         (queries, across), keys = types["Q"].shape[-4:-2], types["K"].shape[-4]
-        layer = Layer(SINGLE_ATTENTION, keys, 1, self.width, scales=[*[Scale()] * 3, self.scores, self.mixed])
+        layer = ItaLayer(SINGLE_ATTENTION, keys, 1, self.width, scales=[*[Scale()] * 3, self.scores, self.mixed])
         return {
             "batch": batch_of(types["Q"]), "heads": across // self.width, "queries": queries, "keys": keys,
             "width": self.width, "layer": layer_words(layer),
@@ -152,5 +152,5 @@ class ItaHead(Ita):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         (s, e), p = types["X"].shape[:2], types["Wq"].shape[0]
-        words = layer_words(Layer(ATTENTION, s, e, p, scales=list(self.scales)))
+        words = layer_words(ItaLayer(ATTENTION, s, e, p, scales=list(self.scales)))
         return {"s": s, "e": e, "p": p, "layer": words}

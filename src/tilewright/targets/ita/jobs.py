@@ -15,7 +15,7 @@ REGISTERS = 17
 
 
 @dataclass(frozen=True)
-class Layer:
+class ItaLayer:
     """What all jobs of a layer have in common: numbers of tiles, a scale for each step."""
 
     kind: int
@@ -47,7 +47,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Job:
+class ItaJob:
     input: int
     weights: int
     output: int
@@ -56,7 +56,7 @@ class Job:
     has_output: bool
 
 
-def product_jobs(product: Product) -> Iterator[Job]:
+def product_jobs(product: Product) -> Iterator[ItaJob]:
     """The inner block is the fastest."""
     for row in range(product.rows):
         for column in range(product.columns):
@@ -64,7 +64,7 @@ def product_jobs(product: Product) -> Iterator[Job]:
             at = row if product.bias_per_row else column
             for inner in range(product.inner):
                 is_last = inner == product.inner - 1
-                yield Job(
+                yield ItaJob(
                     product.input + (row * product.inner + inner) * TILE_BYTES,
                     product.weights + (column * product.inner + inner) * TILE_BYTES,
                     product.output + (row * product.columns + column) * TILE_BYTES,
@@ -74,20 +74,20 @@ def product_jobs(product: Product) -> Iterator[Job]:
                 )
 
 
-def attended_jobs(scores: Product, mixed: Product) -> Iterator[Job]:
+def attended_jobs(scores: Product, mixed: Product) -> Iterator[ItaJob]:
     """Of each 64 rows, the scores and then what they mix."""
     for row in range(scores.rows):
         yield from product_jobs(scores.row_block(row))
         yield from product_jobs(mixed.row_block(row))
 
 
-def job_registers(layer: Layer, jobs: Sequence[Job]) -> list[list[int]]:
+def job_registers(layer: ItaLayer, jobs: Sequence[ItaJob]) -> list[list[int]]:
     """The words at 0x20 and behind, for each job; each fetches the first weights of the next."""
     following = [*jobs[1:], None]
     return [_registers(layer, job, after, at == 0) for at, (job, after) in enumerate(zip(jobs, following, strict=True))]
 
 
-def _registers(layer: Layer, job: Job, after: Job | None, is_first: bool) -> list[int]:
+def _registers(layer: ItaLayer, job: ItaJob, after: ItaJob | None, is_first: bool) -> list[int]:
     flow = (
         is_first
         | (after is not None) << 1
@@ -101,7 +101,7 @@ def _registers(layer: Layer, job: Job, after: Job | None, is_first: bool) -> lis
     ]  # fmt: skip
 
 
-def layer_registers(layer: Layer) -> list[int]:
+def layer_registers(layer: ItaLayer) -> list[int]:
     """Those of tiles, scales, layer and activation: 0x38 to 0x54, 0x5c and 0x60."""
     scales = [*layer.scales, *[Scale()] * (STEPS - len(layer.scales))]
     act = layer.activation
@@ -116,7 +116,7 @@ def layer_registers(layer: Layer) -> list[int]:
     ]
 
 
-def layer_words(layer: Layer) -> tuple[int, ...]:
+def layer_words(layer: ItaLayer) -> tuple[int, ...]:
     """The same as C has them, with a sign."""
     return tuple(word - (word >> 31 << 32) for word in layer_registers(layer))
 

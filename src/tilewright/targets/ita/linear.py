@@ -11,7 +11,7 @@ from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.ita.arithmetic import Activation, Scale, linear
-from tilewright.targets.ita.jobs import FEED_FORWARD, LINEAR, Layer, layer_words
+from tilewright.targets.ita.jobs import FEED_FORWARD, LINEAR, ItaLayer, layer_words
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
 from tilewright.targets.ita.op import (
     TILE,
@@ -67,7 +67,7 @@ class ItaLinear(Ita):
         rows, inner = types["X"].shape[-4:-2]
         columns = types["W"].shape[0]
         sides = (columns, inner, rows) if self.turned else (rows, inner, columns)
-        words = layer_words(Layer(LINEAR, *sides, scales=[self.scale], activation=self.curve))
+        words = layer_words(ItaLayer(LINEAR, *sides, scales=[self.scale], activation=self.curve))
         return {
             "batch": batch_of(types["X"]), "rows": rows, "columns": columns, "inner": inner, "turned": int(self.turned),
             "layer": words,
@@ -108,6 +108,6 @@ class ItaFeedForward(Ita):
     def params(self, types: Mapping[str, TensorType]) -> Params:
         (rows, inner), hidden = types["X"].shape[-4:-2], types["V"].shape[0]
         scales = [*[Scale()] * 6, self.first, self.second]
-        layer = Layer(FEED_FORWARD, rows, inner, f=hidden, scales=scales, activation=self.curve)
+        layer = ItaLayer(FEED_FORWARD, rows, inner, f=hidden, scales=scales, activation=self.curve)
         words = layer_words(layer)
         return {"batch": batch_of(types["X"]), "rows": rows, "inner": inner, "hidden": hidden, "layer": words}

@@ -21,7 +21,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.ita.arithmetic import Scale
-from tilewright.targets.ita.jobs import LINEAR, Layer, layer_words
+from tilewright.targets.ita.jobs import LINEAR, ItaLayer, layer_words
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias
 from tilewright.targets.ita.linear import CUBE
 from tilewright.targets.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
@@ -60,7 +60,7 @@ class ItaSum(Ita):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         rows, columns = types["A"].shape[-4:-2]
-        words = layer_words(Layer(LINEAR, rows, 2, columns, scales=[self.scale]))
+        words = layer_words(ItaLayer(LINEAR, rows, 2, columns, scales=[self.scale]))
         return {"batch": batch_of(types["A"]), "tiles": rows * columns, "layer": words}
 
 

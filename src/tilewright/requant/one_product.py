@@ -14,9 +14,7 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
-from tilewright.ops._linear import NARROW
-from tilewright.requant.spec import RequantSpec
-from tilewright.targets.cortex_m.ways import Filters
+from tilewright.requant.spec import BYTES8, RequantSpec
 
 FACTOR_BITS = 31
 UPPER = 32
@@ -60,31 +58,32 @@ class OneProduct:
 
 
 def one_product(
-    requant: Requant, filters: Filters, shift: int | None, left: int | None = None, left_at_most: Array | int = UPPER,
+    spec: RequantSpec, shift: int | None, left: int | None = None, left_at_most: Array | int = UPPER,
     has_offset: bool = True,
 ) -> OneProduct | None:  # fmt: skip
     """With totals shifted by this at the end, and left by so much; or by what suits each filter. None where results
     would be others."""
-    if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in NARROW:
+    requant = spec.requant
+    if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in BYTES8:
         return None
-    if requant.rounding == Rounding.FLOAT or filters.mul.min() <= 0:
+    if requant.rounding == Rounding.FLOAT or spec.mul.min() <= 0:
         return None
-    bits = _point(requant, filters)
-    if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(requant):
+    bits = _point(spec)
+    if bits.max() > MOST_BITS or bits.min() < 1 or _has_bend(spec.requant):
         return None
-    first = _first_totals(requant, filters)
+    first = _first_totals(spec)
     if first is None:
         return None
-    length = np.frexp(filters.mul.astype(np.float64))[1]
+    length = np.frexp(spec.mul.astype(np.float64))[1]
     shifts = _own_shift(bits, length) if shift is None else np.full_like(bits, shift)
     least = np.maximum(shifts + UPPER - bits + length - FACTOR_BITS, 0)
     tried = [least + more for more in MORE_LEFT] if left is None else [np.full_like(bits, left)]
     found, is_done = None, np.zeros(len(bits), bool)
     for lefts in tried:
-        form = _form(requant, filters, lefts, shifts)
-        fits = _fits(form, filters) & (lefts <= left_at_most)
+        form = _form(spec, lefts, shifts)
+        fits = _fits(form, spec) & (lefts <= left_at_most)
         for step in sorted(range(-STEPS, STEPS + 1), key=abs):
-            one, works = _with_offset(requant, filters, first, replace(form, factor=form.factor + step), has_offset)
+            one, works = _with_offset(spec, first, replace(form, factor=form.factor + step), has_offset)
             found = one if found is None else _chosen(is_done | ~(works & fits), found, one)
             is_done |= works & fits
             if is_done.all():
@@ -97,25 +96,23 @@ def _has_bend(requant: Requant) -> bool:
     return requant.rounding == Rounding.DOUBLE and requant.low < requant.zero_point
 
 
-def _form(requant: Requant, filters: Filters, left: Array, shift: Array) -> OneProduct:
+def _form(spec: RequantSpec, left: Array, shift: Array) -> OneProduct:
     """Without an offset."""
-    bits = _point(requant, filters)
-    factor = _scaled(filters.mul, shift + UPPER - left - bits)
-    return OneProduct(left, 0 * left, factor, _scaled(_added(requant, filters), shift - bits), shift)
+    bits = _point(spec)
+    factor = _scaled(spec.mul, shift + UPPER - left - bits)
+    return OneProduct(left, 0 * left, factor, _scaled(_added(spec), shift - bits), shift)
 
 
-def _fits(form: OneProduct, filters: Filters) -> Array:
+def _fits(form: OneProduct, spec: RequantSpec) -> Array:
     """Whether nothing on the way has more than 32 bits, whatever the offset and the step of the factor."""
     product = (form.factor > STEPS) & (form.factor < (1 << FACTOR_BITS) - STEPS) & (np.abs(form.addend) < ROOM)
-    total = filters.largest << np.minimum(form.left, FACTOR_BITS)
+    total = spec.largest << np.minimum(form.left, FACTOR_BITS)
     return product & (total < (1 << FACTOR_BITS) - LARGEST_OFFSET)
 
 
-def _with_offset(
-    requant: Requant, filters: Filters, first: Array, form: OneProduct, has_offset: bool
-) -> tuple[OneProduct, Array]:
+def _with_offset(spec: RequantSpec, first: Array, form: OneProduct, has_offset: bool) -> tuple[OneProduct, Array]:
     """With the smallest one that does, and whether it does."""
-    at_least, at_most = _offsets(requant, filters, first, form)
+    at_least, at_most = _offsets(spec, first, form)
     offset = np.clip(0, at_least, at_most) if has_offset else 0 * at_least
     works = (at_least <= offset) & (offset <= at_most) & (np.abs(offset) < LARGEST_OFFSET)
     return replace(form, offset=offset), works
@@ -126,22 +123,23 @@ def _chosen(first: Array, one: OneProduct, other: OneProduct) -> OneProduct:
     return OneProduct(*(np.where(first, *pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True)))
 
 
-def _point(requant: Requant, filters: Filters) -> Array:
+def _point(spec: RequantSpec) -> Array:
     """How many bits of a product are behind the point."""
-    if requant.has_exponents:
-        return FACTOR_BITS - _add(filters)
-    return np.full(len(filters.mul), requant.shift, np.int64)
+    if spec.requant.has_exponents:
+        return FACTOR_BITS - _add(spec)
+    return np.full(len(spec.mul), spec.requant.shift, np.int64)
 
 
-def _added(requant: Requant, filters: Filters) -> Array:
+def _added(spec: RequantSpec) -> Array:
     """To a product, for its whole part to be the result, but where it is a tie."""
+    requant = spec.requant
     rounded_before = 1 << (FACTOR_BITS - 1) if requant.rounding in (Rounding.DOUBLE, Rounding.DOUBLE_UP) else 0
-    own = rounded_before if requant.has_exponents else _add(filters)
-    return own + ((2 * requant.zero_point + 1) << (_point(requant, filters) - 1))
+    own = rounded_before if requant.has_exponents else _add(spec)
+    return own + ((2 * requant.zero_point + 1) << (_point(spec) - 1))
 
 
-def _add(filters: Filters) -> Array:
-    return np.zeros(len(filters.mul), np.int64) if filters.add is None else filters.add.astype(np.int64)
+def _add(spec: RequantSpec) -> Array:
+    return np.zeros(len(spec.mul), np.int64) if spec.add is None else spec.add.astype(np.int64)
 
 
 def _scaled(values: Array, bits: Array) -> Array:
@@ -157,24 +155,19 @@ def _own_shift(bits: Array, length: Array) -> Array:
     return np.clip(OWN_LEFT - UPPER + bits - length + FACTOR_BITS, *OWN_SHIFTS)
 
 
-def _results(requant: Requant) -> Array:
-    """All but the least."""
-    return np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)
-
-
-def _first_totals(requant: Requant, filters: Filters) -> Array | None:
+def _first_totals(spec: RequantSpec) -> Array | None:
     """[filters, results]: the least total that becomes each result, or a larger one."""
-    left = np.maximum(_add(filters), 0) if requant.has_exponents else np.zeros(1, np.int64)
-    if ((filters.largest << np.minimum(left, UPPER)) >> FACTOR_BITS).any():
+    left = np.maximum(_add(spec), 0) if spec.requant.has_exponents else np.zeros(1, np.int64)
+    if ((spec.largest << np.minimum(left, UPPER)) >> FACTOR_BITS).any():
         return None  # Totals leave 32 bits, so that results do not grow with them.
-    return RequantSpec(requant, filters.mul, filters.add, filters.least, filters.most).steps
+    return spec.steps
 
 
-def _offsets(requant: Requant, filters: Filters, first: Array, found: OneProduct) -> tuple[Array, Array]:
+def _offsets(spec: RequantSpec, first: Array, found: OneProduct) -> tuple[Array, Array]:
     """Between what results begin at their first totals."""
     factor, addend, shift = (each[:, None] for each in (found.factor, found.addend, found.shift))
-    begins = -(-(((_results(requant) << shift) - addend) << UPPER) // factor)
-    least, most, bits = filters.least[:, None], filters.most[:, None], found.left[:, None]
+    begins = -(-(((spec.levels << shift) - addend) << UPPER) // factor)
+    least, most, bits = spec.low[:, None], spec.high[:, None], found.left[:, None]
     at_least = np.where(first > most, -ROOM, begins - (first << bits)).max(1)
     at_most = np.where(first <= least, ROOM, begins - ((first - 1) << bits) - 1).min(1)
     return at_least, at_most

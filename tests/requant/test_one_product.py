@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from tilewright.ir.requant import Requant, full_range
-from tilewright.targets.cortex_m.one_product import one_product
+from tilewright.requant.one_product import one_product
 from tilewright.targets.cortex_m.one_product_pairs import from_words, one_product_pairs
 from tilewright.targets.cortex_m.ways import Filters
 
@@ -52,7 +52,7 @@ def totals_of(filters: Filters) -> np.ndarray:
 )
 @pytest.mark.parametrize("shift", [10, None])
 def test_every_total_has_its_result(requant: Requant, filters: Filters, shift: int | None) -> None:
-    found = one_product(requant, filters, shift)
+    found = one_product(filters.spec(requant), shift)
     assert found is not None
     totals = totals_of(filters)
     assert np.array_equal(np.clip(found(totals), requant.low, requant.high), wanted(requant, filters, totals))
@@ -60,12 +60,12 @@ def test_every_total_has_its_result(requant: Requant, filters: Filters, shift: i
 
 def test_two_roundings_away_from_zero_have_no_such_form() -> None:
     """Below zero a tie goes down: no line has that bend."""
-    assert one_product(full_range(0, "int8", 0, "double"), tflite(default_rng(7), 6, (-9, -3)), 10) is None
+    assert one_product(tflite(default_rng(7), 6, (-9, -3)).spec(full_range(0, "int8", 0, "double")), 10) is None
 
 
 def test_results_that_are_clamped_to_less_have_no_such_form() -> None:
     requant = Requant(0, "int8", -128, 100, -128, "double")
-    assert one_product(requant, tflite(default_rng(8), 2, (-9, -3)), 10) is None
+    assert one_product(tflite(default_rng(8), 2, (-9, -3)).spec(requant), 10) is None
 
 
 def test_pairs() -> None:
