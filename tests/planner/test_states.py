@@ -75,11 +75,10 @@ def test_a_layer_in_parts_does_not_write_a_state_too_early(settings: Settings, c
 
 
 def test_states_are_never_in_l1() -> None:
-    plan = scheduled(cell(), "siracusa").plan
-    assert plan is not None
-    for state in plan.mapped.graph.states:
-        assert plan.homes[state.before] == plan.homes[state.after]
-        assert plan.homes[state.before].memory == "L2"
+    schedule = scheduled(cell(), "siracusa")
+    for state in schedule.graph.states:
+        assert schedule.homes[state.before] == schedule.homes[state.after]
+        assert schedule.homes[state.before].memory == "L2"
 
 
 def test_the_state_of_a_single_memory_is_the_start_of_the_arena() -> None:
