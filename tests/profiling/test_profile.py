@@ -134,7 +134,7 @@ def test_maps_show_everything_once(case: tuple[Program, Profiled]) -> None:
 
 def test_a_memory_for_what_was_spilled_appears_once() -> None:
     plan = profiled(SETTINGS[1])[0].plan
-    crowded = replace(plan, arenas={**plan.arenas, "WMEM": plan.l1})
+    crowded = replace(plan, arenas={**plan.arenas, "WMEM": plan.tiles_arena})
     assert [one.memory for one in memory_maps(crowded)] == ["L1", "L2", "WMEM"]
 
 

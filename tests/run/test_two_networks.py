@@ -200,7 +200,7 @@ def test_l1_is_shared(tmp_path: Path) -> None:
     """The array in L1 is as large as the larger one needs, and there is one."""
     settings = Settings(time_limit=1.0)
     networks = [Network.of(name, made(), "quad", settings) for name, made in (("a", residual), ("b", odd_sizes))]
-    peaks = [network.writer.plan.l1.peak for network in networks]
+    peaks = [network.writer.plan.tiles_arena.peak for network in networks]
     assert len(set(peaks)) == 2
     elf = read_elf(firmware(tmp_path, networks))
     assert elf.symbols["tw_tcdm_end"] - elf.symbols["tw_tcdm"] in range(max(peaks), max(peaks) + 16)

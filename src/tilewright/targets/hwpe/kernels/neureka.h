@@ -5,7 +5,6 @@
 #include "npu_jobs.h"
 
 #define TW_NEUREKA_REGISTERS 24
-#define TW_WEIGHT_MEMORY 0x10400000u
 
 typedef struct {
   int32_t batch;
