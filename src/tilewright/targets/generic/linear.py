@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -174,13 +173,6 @@ def packed_channels_second(op: Op, types: Types) -> str | None:
     return channels_second(cast(PackedConv, op).conv, types)
 
 
-def packed_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """As those of other kernels, with products along the sum, which is no loop."""
-    results = math.prod(extents.values())
-    rows = results / max(extents["n"], 1)
-    return 1.0, 1.0, rows, float(results * types["A"].shape[-1]), float(results)
-
-
 def short_weights(dtype: str) -> tuple[Kernel, ...]:
     """Kernels of floats whose weights are stored in 16 bits."""
     conv, matmul = FLOAT_CONV.replace("W:float32", f"W:{dtype}"), FLOAT_MATMUL.replace("B:float32", f"B:{dtype}")
@@ -260,7 +252,7 @@ KERNELS = (
     ),
     Kernel(
         PackedMatMul, "matmul_packed.c", "A B:uint8 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
-        scratch=in_c("tw_matmul_packed_scratch"), header="matmul_packed.h", features=packed_features,
+        scratch=in_c("tw_matmul_packed_scratch"), header="matmul_packed.h", work=in_c.work("tw_matmul_packed_work"),
     ),
     Kernel(
         PackedConv, "conv_packed.c", "X W:uint8 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},

@@ -20,7 +20,7 @@ from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import COSTS_OF_A_FAMILY, Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.generic.work import WORK
 from tilewright.targets.ita.kernels import CORE_KERNELS
 from tilewright.targets.ita.pool.engine import ENGINE as ITAS
 from tilewright.targets.ita.pool.numerics import ITAPOOL_NUMERICS
@@ -39,7 +39,7 @@ STACKS: Mapping[str, int] = json.loads((FOLDER / "stacks.json").read_text())
 """Of all variants: they compile the same kernels, and numbers of cores and tiles change no frame."""
 
 PACKED = (*elementwise.KERNELS, *rows.KERNELS)
-PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+PORTABLE = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 
 PEAK = Peak(
     CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1),

@@ -15,12 +15,12 @@ from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import Engine, Target
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
-from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.generic.work import WORK
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-KERNELS = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+KERNELS = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 
 PEAK = Peak(
     CoreMacs(((8, 2), (16, 1)), floats=1),

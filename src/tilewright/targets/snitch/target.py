@@ -14,7 +14,7 @@ from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.generic.features import FEATURES
+from tilewright.targets.generic.work import WORK
 from tilewright.targets.ita.engine import ENGINE as ITA
 from tilewright.targets.ita.gelu import GELU_BY_TABLES
 from tilewright.targets.ita.kernels import CORE_KERNELS
@@ -35,7 +35,7 @@ from tilewright.targets.snitch.weights import COLUMNS_SIDE_BY_SIDE
 FOLDER = Path(__file__).parent
 KIB = 1024
 
-PORTABLE = tuple(replace(kernel, features=FEATURES.get(kernel.stem, kernel.features)) for kernel in generic.KERNELS)
+PORTABLE = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 KERNELS = (
     *linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
     *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,

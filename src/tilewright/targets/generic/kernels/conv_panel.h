@@ -5,9 +5,6 @@
 
 #include "conv_band.h"
 
-/* Filters that are computed at a time for a block of pixels. */
-#define TW_FILTERS 4
-
 /* A block of pixels in the order of rows, and the band that it reads. */
 typedef struct {
   int32_t out_y, out_x; /* the first pixel */

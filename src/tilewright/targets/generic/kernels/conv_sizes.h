@@ -8,6 +8,9 @@
 /* Results that are computed at a time: their totals for a few filters fit into vector registers. */
 #define TW_PIXELS 32
 
+/* Filters that are computed at a time for a block of pixels. */
+#define TW_FILTERS 4
+
 typedef struct {
   int32_t in_y, in_x;    /* where the band begins in the image; negative in padding */
   int32_t rows, columns; /* input elements that are read */

@@ -15,6 +15,11 @@ typedef struct {
   int64_t m, n, k, rest;
 } tw_product_loops;
 
+/* Steps and sequences. */
+typedef struct {
+  int64_t t, b;
+} tw_cell_loops;
+
 /* All together: points. */
 typedef struct {
   int64_t rest;
