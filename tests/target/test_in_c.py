@@ -17,6 +17,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.planner.cluster import tile_params
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.cost_model import features, work
 from tilewright.target.in_c import HeadersInC, InC, WorkInC
@@ -190,6 +191,7 @@ def test_costs_are_of_the_work_that_c_says(one: Changed, tmp_path: Path, monkeyp
 def planned(asked: HeadersInC, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Bytes of working memory of the network's convolution, and of its arena, where the planner asks these."""
     monkeypatch.setattr(portable, "__dict__", {"folders": asked.folders})
+    tile_params._scratch_of.cache_clear()
     schedule = tw.compile(residual(), target="generic").compiled.schedule
     assert isinstance(schedule, Schedule)
     types = [(call.kernel, call.node.op, schedule.graph.all_types(call.node)) for call in schedule.layers]
@@ -200,5 +202,6 @@ def test_a_formula_that_is_changed_in_c_is_planned_with(tmp_path: Path, monkeypa
     changed = SCRATCH[0].written_to(tmp_path / "kernels")
     bytes_before, arena_before = planned(HeadersInC(*portable.folders), monkeypatch)
     bytes_after, arena_after = planned(changed, monkeypatch)
+    tile_params._scratch_of.cache_clear()
     assert bytes_after == 7 * bytes_before > 0
     assert arena_after >= arena_before + 6 * bytes_before
