@@ -37,16 +37,17 @@ def _wanted(spec: RequantSpec, totals: Array) -> Array:
 
 def _decisive(spec: RequantSpec) -> list[Array]:
     """The first total of each result and the last before it; both ends."""
-    firsts = np.stack([_first(spec, level) for level in range(spec.requant.low + 1, spec.requant.high + 1)], axis=1)
+    firsts = _firsts(spec, np.arange(spec.requant.low + 1, spec.requant.high + 1, dtype=np.int64))
     return [firsts, firsts - 1, np.stack([spec.low, spec.high], axis=1)]
 
 
-def _first(spec: RequantSpec, level: int) -> Array:
-    """[filters]: the least total with this result or a larger one, or one beyond the highest."""
-    below, reached = spec.low - 1, spec.high + 1
+def _firsts(spec: RequantSpec, results: Array) -> Array:
+    """[filters, results]: the least total with this result or a larger one, or one beyond the highest."""
+    shape = len(spec.mul), len(results)
+    below, reached = (np.broadcast_to(end[:, None], shape) for end in (spec.low - 1, spec.high + 1))
     while np.any(reached - below > 1):
         middle = (below + reached) >> 1
-        is_enough = (_wanted(spec, np.maximum(middle, spec.low)[:, None])[:, 0] >= level) & (middle > below)
+        is_enough = (_wanted(spec, np.maximum(middle, spec.low[:, None])) >= results) & (middle > below)
         reached = np.where(is_enough, middle, reached)
         below = np.where(is_enough, below, np.maximum(middle, below))
     return reached
