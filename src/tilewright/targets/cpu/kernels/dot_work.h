@@ -18,20 +18,20 @@ static inline int tw_has_padding(const tw_conv_params *p) {
   return p->pad_top || p->pad_left || tw_rows_reached(p) > p->in_h || tw_columns_reached(p) > p->in_w;
 }
 
-/* Besides: results that are near, and others; elements of an image that may be copied. */
+/* Besides: results of the near kind, and others; elements of an image that may be copied. */
 static inline int64_t tw_conv_dot_work(const tw_conv_dot_params *p, const tw_all_loops *tile, double *units) {
   const tw_conv_params *const conv = &p->conv;
   const int64_t pixels = (int64_t)conv->batch * conv->out_h * conv->out_w, results = pixels * conv->groups * conv->out_channels;
   const int64_t image = (int64_t)conv->batch * conv->in_h * conv->in_w * conv->groups * conv->in_channels;
-  const int near = TW_IS_NEAR((tw_way)p->way);
-  TW_UNITS(TW_PRODUCTS(tile->rest, pixels), near ? results : 0, near ? 0 : results, tw_has_padding(conv) ? image : 0);
+  const int is_near = TW_IS_NEAR((tw_way)p->way);
+  TW_UNITS(TW_PRODUCTS(tile->rest, pixels), is_near ? results : 0, is_near ? 0 : results, tw_has_padding(conv) ? image : 0);
 }
 
 static inline int64_t tw_conv_dot_scaled_work(const tw_conv_dot_scaled_params *p, const tw_all_loops *tile, double *units) {
   return tw_conv_dot_work(&p->dot, tile, units);
 }
 
-/* The call; products of several rows; the second operand, which is packed or read; results that are near, and others. */
+/* The call; products of several rows; the second operand, which is packed or read; results of the near kind, and others. */
 static inline int64_t tw_matmul_dot_work(const tw_matmul_dot_params *p, const tw_all_loops *tile, double *units) {
   const tw_matmul_params *const product = &p->product;
   int64_t rows = product->rows, matrices = 1;
@@ -39,9 +39,9 @@ static inline int64_t tw_matmul_dot_work(const tw_matmul_dot_params *p, const tw
     rows *= product->size[axis];
     matrices *= product->stride_b[axis] ? product->size[axis] : 1;
   }
-  const int near = TW_IS_NEAR((tw_way)p->way);
+  const int is_near = TW_IS_NEAR((tw_way)p->way);
   const int64_t results = rows * product->columns;
-  TW_UNITS(1, rows == 1 ? 0 : tile->rest, matrices * product->inner * product->columns, near ? results : 0, near ? 0 : results);
+  TW_UNITS(1, rows == 1 ? 0 : tile->rest, matrices * product->inner * product->columns, is_near ? results : 0, is_near ? 0 : results);
 }
 
 /* The call; products of several pixels and of one; results; elements of an image that may be copied. */

@@ -30,8 +30,8 @@ static inline int64_t tw_requantizedadd_bytes_work(const tw_requantizedadd_param
 /* The call; rows of a channel; results of short shifts, and all others. */
 static inline int64_t tw_requantshift_rows_work(const tw_requantshift_params *p, double *units) {
   const int64_t rows = (int64_t)p->outer * p->requant.channels, results = rows * p->inner;
-  const int near = p->requant.rounding == TW_HALF_UP && p->requant.shift > 0 && p->requant.shift < 32;
-  TW_UNITS(1, rows, results * near, results * !near);
+  const int is_near = p->requant.rounding == TW_HALF_UP && p->requant.shift > 0 && p->requant.shift < 32;
+  TW_UNITS(1, rows, results * is_near, results * !is_near);
 }
 
 #endif
