@@ -150,7 +150,8 @@ def test_two_steps_of_training(tmp_path: Path) -> None:
     printed = in_python(SHORT_RUN.format(out=str(tmp_path)))
     assert "step 1: loss" in printed
     assert "held-out loss, int8 weights" in printed
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in MODEL.iterdir()}
+    made = {path.name for path in MODEL.iterdir()} - {"calibration.txt"}  # text of the generator, not of the training
+    assert {path.name for path in tmp_path.iterdir()} == made
 
 
 def test_the_shipped_weights_tell_stories() -> None:
