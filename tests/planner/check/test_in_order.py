@@ -81,7 +81,7 @@ def test_the_schedules_have_what_is_corrupted() -> None:
         assert (layer.is_queued, [operand.name for operand in layer.option.single_buffered]) == (True, [held])
         assert layer.renewals
         assert 1 < layer.held_tiles < layer.tiles
-    done = Done.of(tiles_of(scheduled("in_flight")).program)
+    done = Done.of(tiles_of(scheduled("in_flight")))
     assert done.submitted - {number for _, number in done.waited}
 
 
@@ -175,7 +175,7 @@ def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
     wanted = interpret(schedule, feeds)
     found = 0
-    jobs = [tiles.layers[number] for number in Done.of(tiles.program).submitted]
+    jobs = [tiles.layers[number] for number in Done.of(tiles).submitted]
     for owner in {tiles.homes[layer.option.node.key].owner for layer in jobs}:
         for offset in sorted(set(arena.values()) - {arena[owner]}):
             broken = replace(schedule, tiles=with_home(tiles, owner, offset))

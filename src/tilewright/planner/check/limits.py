@@ -15,7 +15,7 @@ from tilewright.target.target import Target
 
 def check_slots(schedule: ClusterSchedule, target: Target) -> None:
     """A runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
-    done, agents = Done.of(schedule.program), target.agents
+    done, agents = Done.of(schedule), target.agents
     for turn, later in done.prefetched:
         if later - turn >= agents.prefetch_slots:
             raise InternalError(schedule.layers[turn].node.where, f"layer {later} is prefetched {later - turn} ahead")

@@ -4,13 +4,32 @@ that comes later, what is waited for is of one before, and each of them once. Wr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import InternalError
-from tilewright.planner.program.program import Program, Stage, Submit, WaitLayer, all_events, prefetches
+from tilewright.ir.affine import Affine
+from tilewright.planner.program.program import (
+    CORE,
+    PERIOD,
+    TEAM,
+    TILES,
+    Body,
+    Each,
+    Events,
+    For,
+    Prefetch,
+    Stage,
+    Submit,
+    WaitLayer,
+    all_events,
+    prefetches,
+    value,
+)  # fmt: skip
 from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
 
+MOST_TURNS = 1_000_000
+"""Of a loop over tiles."""
 Pairs = tuple[tuple[int, int], ...]
 """In the turn of which layer it is done, and for which."""
 
@@ -28,22 +47,54 @@ class Done:
     """Layers that are waited for in another one."""
 
     @staticmethod
-    def of(program: Program) -> Done:
+    def of(schedule: ClusterSchedule) -> Done:
         """By whichever agent."""
-        bodies = [body for own in program.agents.values() for body in own]
+        bodies = [body for own in schedule.program.agents.values() for body in own]
         events = [(body.layer, event) for body in bodies for event in all_events((*body.before, *body.events))]
         return Done(
-            tuple((b.layer, number) for b in bodies for one in prefetches(b.events) for number in one.layers),
-            tuple((b.layer, number) for b in bodies for one in prefetches(b.before) for number in one.layers),
+            tuple((b.layer, number) for b in bodies for number in _prefetched(b.events, _known(b, schedule))),
+            tuple((b.layer, number) for b in bodies for number in _prefetched(b.before, _known(b, schedule))),
             tuple((turn, event.layer) for turn, event in events if isinstance(event, Stage)),
             tuple((turn, event.layer) for turn, event in events if isinstance(event, WaitLayer)),
             frozenset(turn for turn, event in events if isinstance(event, Submit) and not event.tag),
         )
 
 
+def _known(body: Body, schedule: ClusterSchedule) -> dict[str, int]:
+    """Numbers that indices of a body may name besides variables of loops."""
+    if body.layer >= len(schedule.layers):
+        return {}
+    layer = schedule.layers[body.layer]
+    return {TILES: layer.tiles, PERIOD: layer.held_tiles, TEAM: schedule.cores, CORE: 0}
+
+
+def _prefetched(events: Events, known: Mapping[str, int]) -> Iterator[int]:
+    """The layers that are prefetched for, as often as it happens: one of several places may be for the last tile."""
+    for event in events:
+        if isinstance(event, Prefetch) and _value(event.tile, known) == 0:
+            yield from event.layers
+        elif isinstance(event, Submit):
+            yield from _prefetched((*event.meanwhile, *((event.prefetch,) if event.prefetch else ())), known)
+        elif isinstance(event, Each):
+            yield from _prefetched(event.events, known)
+        elif isinstance(event, For) and prefetches(event.events):
+            first, stop, step = (_value(one, known) for one in (event.first, event.stop, event.step))
+            if step < 1 or (stop - first) // step > MOST_TURNS:
+                raise _fault(f"a loop goes from {first} to {stop} by {step}")
+            for turn, at in enumerate(range(first, stop, step)):
+                counted = {event.counter: turn} if event.counter else {}
+                yield from _prefetched(event.events, {**known, event.variable: at, **counted})
+
+
+def _value(index: Affine, known: Mapping[str, int]) -> int:
+    if any(name not in known for name, _ in index.terms):
+        raise _fault(f"an index has {index.terms}, of which only {sorted(known)} are known")
+    return value(index, known)
+
+
 def check_order(schedule: ClusterSchedule) -> None:
     """Every layer is prefetched for, staged for and waited for once, by one before or after it as the case may be."""
-    layers, done = schedule.layers, Done.of(schedule.program)
+    layers, done = schedule.layers, Done.of(schedule)
     if [layer.number for layer in layers] != list(range(len(layers))):
         raise _fault(f"layers are numbered {[layer.number for layer in layers]}")
     fetched = [layer.number for layer in layers if layer.prefetch is not None]
