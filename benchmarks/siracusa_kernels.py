@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright import targets
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.add import Add
@@ -51,6 +53,7 @@ from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 SIRACUSA = targets.find("siracusa")
 RANDOM = np.random.default_rng(1)
 NARROW = full_range(16, "int8")
+TIES_TO_EVEN = replace(NARROW, rounding=Rounding.HALF_EVEN)
 HIGH = Requant(38, "int8", -128, 127, -128, "half_even")
 """As quantisers of ONNX models give it: a factor of 30 bits, ties to even."""
 
@@ -87,9 +90,9 @@ def conv(size: int, channels: int, filters: int, taps: int, stride: int = 1, req
     return case(op, x, w, None, np.full(filters, mul, np.int32))
 
 
-def depthwise(height: int, width: int, channels: int, stride: int = 1) -> Case:
-    op = Conv((stride, stride), padding=(1, 1, 1, 1), groups=channels, requant=NARROW, channels_last=True)
-    x, w = values("uint8", 1, height, width, channels), values("int8", channels, 3, 3, 1)
+def depthwise(height: int, width: int, channels: int, stride: int = 1, kernel: int = 3) -> Case:
+    op = Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels, requant=NARROW, channels_last=True)
+    x, w = values("uint8", 1, height, width, channels), values("int8", channels, kernel, kernel, 1)
     return case(op, x, w, None, np.full(channels, 257, np.int32))
 
 
@@ -133,7 +136,7 @@ def moved_cases() -> list[Case]:
         case(Transpose((0, 2, 1, 3)), values("int8", 1, 64, 16, 4)),
         case(Gather(0), values("int8", 256, 64), np.arange(32, dtype=np.int64) * 7),
         case(ReduceMax((1, 2)), values("uint8", 1, 20, 5, 64)),
-        case(QLinearReduceMean((1, 2), mul=1271, requant=NARROW), values("int8", 1, 8, 8, 64)),
+        case(QLinearReduceMean((1, 2), mul=1271, requant=TIES_TO_EVEN), values("int8", 1, 8, 8, 64)),
     ]
 
 
@@ -159,6 +162,7 @@ def cases() -> list[Case]:
         *(conv(*sizes) for sizes in ((16, 32, 64, 3, 2), (12, 64, 64, 1), (16, 32, 32, 1), (4, 64, 64, 3))),
         conv(16, 32, 32, 3, requant=HIGH),
         *(depthwise(*sizes) for sizes in ((16, 16, 32), (20, 5, 64), (12, 12, 64, 2), (6, 6, 128))),
+        *(depthwise(24, 24, 32, 1, kernel) for kernel in (5, 7)),
         *integer_cases(),
         *moved_cases(),
         *float_cases(),

@@ -11,6 +11,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from tilewright.target.settings import Settings
 SIZES = (1, 1, 1, 2, 2, 3, 4, 5, 7, 9)
 CHANNELS = (1, 1, 2, 3, 4, 5, 8, 12, 16, 17, 32, 33)
 WINDOWS = (1, 2, 3, 3, 3, 4, 5, 7)
+MOST_MACS = 300_000
+"""Of a layer: cores without floating point take some hundred cycles for each."""
 SIMULATED_CYCLES = 2_000_000_000
 
 
@@ -44,6 +47,12 @@ class Layer:
     output: str
     data: Array
     text: str
+
+    @property
+    def weights(self) -> int:
+        """Of all samples."""
+        sizes = (value.size for name, value in self.constants.items() if name.startswith("w"))
+        return self.data.shape[0] * max(sizes, default=1)
 
     @property
     def kind(self) -> str:
@@ -77,9 +86,10 @@ class Drawing:
             kind = "ConvTranspose" if kind == "Conv" and self.chance(0.1) else kind
             drawn = self._window(rank, kind)
             sizes = [self.one_of(SIZES) for _ in range(rank)]
-            fits = _transposed_sizes if kind == "ConvTranspose" else _counts
-            if min(fits(sizes, drawn)) > 0:
-                return self._layer(number, kind, sizes, drawn)
+            found = (_transposed_sizes if kind == "ConvTranspose" else _counts)(sizes, drawn)
+            made = self._layer(number, kind, sizes, drawn) if min(found) > 0 else None
+            if made is not None and made.weights * prod(found) <= MOST_MACS:
+                return made
 
     def _window(self, rank: int, kind: str) -> dict[str, list[int]]:
         window = [self.one_of(WINDOWS) for _ in range(rank)] if self.chance(0.5) else [self.one_of(WINDOWS)] * rank
