@@ -12,7 +12,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._packed import WIDTHS, packed_rows, row_bytes, unpacked_rows, width_of
+from tilewright.ops._packed import WIDTHS, few_bits, row_bytes, width_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.gather import Gather
 from tilewright.ops.matmul import MatMul
@@ -53,15 +53,15 @@ def integers(low: int, high: int, *shape: int) -> Array:
 @pytest.mark.parametrize("length", [1, 3, 8, 16, 17, 172])
 def test_rows_come_back_as_they_went_in(bits: int, length: int) -> None:
     codes = RANDOM.integers(0, 2**bits, (5, length))
-    stored = packed_rows(codes, bits)
+    stored = few_bits(bits).pack(codes)
     assert stored.shape == (5, row_bytes(length, bits))
     assert stored.nbytes <= 5 * (length * bits / 8 + 4)
-    np.testing.assert_array_equal(unpacked_rows(stored, length, bits), codes)
+    np.testing.assert_array_equal(few_bits(bits).unpack(stored, codes.shape), codes)
 
 
 def test_four_neighbours_are_in_the_same_bits_of_four_bytes() -> None:
-    assert packed_rows(np.arange(8)[None], 4).tolist() == [[0x40, 0x51, 0x62, 0x73]]
-    assert packed_rows(np.arange(16)[None] // 4, 2).tolist() == [[0xE4] * 4]
+    assert few_bits(4).pack(np.arange(8)[None]).tolist() == [[0x40, 0x51, 0x62, 0x73]]
+    assert few_bits(2).pack(np.arange(16)[None] // 4).tolist() == [[0xE4] * 4]
 
 
 def test_the_range_decides_the_width() -> None:
@@ -129,13 +129,13 @@ def product(bits: int, rows: int, inner: int, columns: int, requant: Requant | N
     codes = RANDOM.integers(0, 2**bits, (columns, inner))
     a = RANDOM.integers(-128, 127, (rows, inner), endpoint=True).astype(np.int8)
     rest = [integers(-99, 99, columns)] + ([integers(1, 9, 1), integers(-99, 99, columns)] if requant else [])
-    return PackedMatMul(bits, -(2 ** (bits - 1)), requant), [a, packed_rows(codes, bits), *rest]
+    return PackedMatMul(bits, -(2 ** (bits - 1)), requant), [a, few_bits(bits).pack(codes), *rest]
 
 
 def convolution(bits: int, filters: int, kernel: tuple[int, ...], conv: Conv) -> Case:
     codes = RANDOM.integers(0, 2**bits, (filters, int(np.prod(kernel))))
     x = RANDOM.integers(0, 255, (2, kernel[0], 9, 7), endpoint=True).astype(np.uint8)
-    return PackedConv(bits, -3, kernel, conv), [x, packed_rows(codes, bits), None, integers(1, 9, filters)]
+    return PackedConv(bits, -3, kernel, conv), [x, few_bits(bits).pack(codes), None, integers(1, 9, filters)]
 
 
 def cases() -> list[Case]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.checks import Case
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, limits
-from tilewright.ops._packed import WIDTHS, packed_rows
+from tilewright.ops._packed import WIDTHS, few_bits
 from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -227,7 +227,7 @@ def packed(draw: Draw, rows: int, length: int) -> tuple[int, int, Array]:
     """Bits, the least weight, and so many rows of codes."""
     bits = draw(st.sampled_from(WIDTHS))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
-    return bits, draw(st.integers(-20, 20)), packed_rows(random.integers(0, 2**bits, (rows, length)), bits)
+    return bits, draw(st.integers(-20, 20)), few_bits(bits).pack(random.integers(0, 2**bits, (rows, length)))
 
 
 @st.composite

@@ -23,10 +23,11 @@ from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.fields import wrong_fields
 from tilewright.accelerator.layers import Layer, becomes_others, layers
 from tilewright.accelerator.numbers import numbers, operand_shapes
-from tilewright.accelerator.packing import check_order, operand_loops
+from tilewright.accelerator.packing import operand_loops
 from tilewright.errors import CompileError, Refusal, present, raise_all
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
+from tilewright.ops._packing import check_order
 
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,30}")
 LARGEST = 0x1000

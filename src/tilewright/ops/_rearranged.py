@@ -17,48 +17,74 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
+from tilewright.ops._packing import pack_rows, pack_values, unpack_rows, unpack_values
 from tilewright.ops.conv import Conv
 
 
-class RearrangedConv(Internal):
-    """All but the constants is that of the convolution. It is cut along its results only, with all of the constants."""
+class Rearranged(Op):
+    """All but some constants is that of another operator: geometry and types."""
+
+    @property
+    @abstractmethod
+    def plain(self) -> Op:
+        """That operator."""
+
+    @abstractmethod
+    def of(self, plain: Op) -> Op:
+        """The same of a part of it."""
+
+    @abstractmethod
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
+        """As that operator has them."""
+
+    @abstractmethod
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+        """As that operator has them."""
+
+    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
+        return self.plain.padding_of(self.plain_shapes(shapes))
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        return self.plain.extents(self.plain_shapes(shapes))
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        return self.of(self.plain.at(self.plain_shapes(shapes), box))
+
+    def macs(self, shapes: Shapes) -> int:
+        return self.plain.macs(self.plain_shapes(shapes))
+
+    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
+        return self.plain.result_shapes(self.plain_shapes(shapes))
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        self.plain.check(self.plain_types(types))
+
+    def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
+        return self.plain.result_dtypes(dtypes)
+
+
+class RearrangedConv(Rearranged, Internal):
+    """Of a convolution. It is cut along its results only, with all of the constants."""
 
     images: ClassVar[frozenset[str]] = NARROW
     """Element types of X that it takes."""
     conv: Conv
 
-    @abstractmethod
-    def plain_shapes(self, shapes: Shapes) -> Shapes:
-        """As the convolution has them."""
+    @property
+    def plain(self) -> Conv:
+        return self.conv
 
-    @abstractmethod
-    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        """As the convolution has them."""
-
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.conv.padding_of(self.plain_shapes(shapes))
+    def of(self, plain: Op) -> Op:
+        return replace(self, conv=instance(plain, Conv))  # type: ignore[call-arg]  # every subclass has that field
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset({"g", "f", "c"})
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.conv.extents(self.plain_shapes(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        cut = instance(self.conv.at(self.plain_shapes(shapes), box), Conv)
-        return replace(self, conv=cut)  # type: ignore[call-arg]  # every subclass has that field
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.conv.macs(self.plain_shapes(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.conv.result_shapes(self.plain_shapes(shapes))
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["X"].dtype not in self.images or types["W"].dtype != "int8":
             taken = ", ".join(sorted(self.images))
             raise Refusal(f"X is {types['X'].dtype} and W {types['W'].dtype}; {taken} and int8 are expected")
-        self.conv.check(self.plain_types(types))
+        super().check(types)
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return self.conv.result_dtypes({"X": dtypes["X"], "W": "int8"})
@@ -75,12 +101,18 @@ def folded_zero(x_zero: int, dtype: str) -> int:
     return x_zero - (128 if dtype == "uint8" else 0)
 
 
-def value_per_filter(graph: Graph, tensor: str, filters: int) -> Array | None:
-    """Of a constant; None where it is computed, or differs from row to row."""
+def one_or_per_filter(graph: Graph, tensor: str, filters: int) -> Array | None:
+    """The values of a constant: one, or one for each filter; None where it is computed, or differs from row to row."""
     values = graph.constants.get(tensor)
     if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
         return None
-    return np.broadcast_to(values.reshape(-1), filters).astype(np.int64)
+    return values.reshape(-1)
+
+
+def value_per_filter(graph: Graph, tensor: str | None, filters: int, dtype: type = np.int64) -> Array | None:
+    """Zero where there is no constant."""
+    values = np.zeros(1) if tensor is None else one_or_per_filter(graph, tensor, filters)
+    return None if values is None else np.broadcast_to(values, filters).astype(dtype)
 
 
 @dataclass(frozen=True)
@@ -94,13 +126,30 @@ class FoldedConv(RearrangedConv):
     kernel: Shape = (1, 1)
     conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
 
-    @abstractmethod
+    @property
+    def values_order(self) -> str:
+        """Of values that each filter has."""
+        return "(g f)"
+
+    def order(self, channels: int) -> str:
+        """Of weights; a filter sees so many channels."""
+        raise NotImplementedError(type(self).__name__)
+
+    def packed_weights(self, rows: Array) -> Array:
+        """Of rows that have a filter each."""
+        return pack_rows(self.order(rows.shape[1] // math.prod(self.kernel)), rows, self.conv.groups).astype(np.int8)
+
     def plain_weights(self, W: Array, channels: int) -> Array:
         """Rows as the convolution has them."""
+        groups = self.conv.groups
+        return unpack_rows(self.order(channels), W, groups, self.filters // groups, math.prod(self.kernel) * channels)
 
-    @abstractmethod
+    def packed_values(self, values: Array) -> Array:
+        return pack_values(self.values_order, values, self.conv.groups).astype(np.int32)
+
     def plain_values(self, values: Array) -> Array:
         """One for each filter."""
+        return unpack_values(self.values_order, values, self.conv.groups, self.filters // self.conv.groups)
 
     def plain_shapes(self, shapes: Shapes) -> Shapes:
         weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
@@ -129,35 +178,51 @@ class FoldedConv(RearrangedConv):
         return self.conv.numpy(X, weights, bias.astype(np.int32), *plain, **more)
 
 
-class FoldedProduct(Internal):
-    """Rows times a constant matrix: a convolution of one tap with as many pixels as there are rows."""
+class RowsProduct(Internal):
+    """Rows, which are the first operand, times a constant matrix that is packed: columns are not cut."""
 
-    operands: ClassVar[tuple[str, ...]] = FoldedConv.operands
-    multiplies: ClassVar[bool] = True
     splits_rows: ClassVar[bool] = False
     """Whether rows may be computed in parts."""
 
-    form: FoldedConv
+    @abstractmethod
+    def columns_of(self, shapes: Shapes) -> int:
+        """Of the result."""
+
+    @property
+    def rows(self) -> str:
+        return self.operands[0]
 
     def index(self, shapes: Shapes) -> Index:
         n, k = loops("n k")
-        rows = axis_loops(len(shapes["X"]) - 1)
+        rows = axis_loops(len(shapes[self.rows]) - 1)
         own = {name: tuple(map(whole, shape)) for name, shape in shapes.items() if name not in IMAGES}
         added = {"R": (*rows, n)} if "R" in shapes else {}
-        return {"X": (*rows, k), **own, **added, "Y": (*rows, n)}
+        return {**own, self.rows: (*rows, k), **added, "Y": (*rows, n)}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
-        rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
-        return {**rows, "n": self.form.filters, "k": shapes["X"][-1]}
+        *outer, inner = shapes[self.rows]
+        return {**{f"d{axis}": size for axis, size in enumerate(outer)}, "n": self.columns_of(shapes), "k": inner}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset({"n", "k"} if self.splits_rows else self.extents(shapes))
 
     def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["X"]) * self.form.filters
+        return math.prod(shapes[self.rows]) * self.columns_of(shapes)
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return ((*shapes["X"][:-1], self.form.filters),)
+        return ((*shapes[self.rows][:-1], self.columns_of(shapes)),)
+
+
+class FoldedProduct(RowsProduct):
+    """A convolution of one tap with as many pixels as there are rows."""
+
+    operands: ClassVar[tuple[str, ...]] = FoldedConv.operands
+    multiplies: ClassVar[bool] = True
+
+    form: FoldedConv
+
+    def columns_of(self, shapes: Shapes) -> int:
+        return self.form.filters
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         self.form.check(self.as_image(types))

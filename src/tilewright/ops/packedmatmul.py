@@ -13,7 +13,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, check_bias, check_requant, requantised, result_dtype
-from tilewright.ops._packed import WIDTHS, row_bytes, unpacked_rows
+from tilewright.ops._packed import WIDTHS, few_bits, row_bytes
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PackedMatMul(Internal):
     def numpy(
         self, A: Array, B: Array, C: Array | None = None, mul: Array | None = None, add: Array | None = None
     ) -> Array:
-        weights = unpacked_rows(B, A.shape[-1], self.bits) + self.least
+        weights = few_bits(self.bits).unpack(B, (len(B), A.shape[-1])) + self.least
         total = exact_matmul(A.astype("int32"), weights.T)
         return requantised(self, total if C is None else total + C, mul, add)
 

@@ -16,7 +16,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops._linear import NARROW
-from tilewright.ops._packed import packed_rows, width_of
+from tilewright.ops._packed import few_bits, width_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.packedconv import PackedConv
@@ -73,7 +73,7 @@ class Codes:
 
     @property
     def packed(self) -> Array:
-        return packed_rows(self.values - self.least, self.bits)
+        return few_bits(self.bits).pack(self.values - self.least)
 
 
 def _codes(rows: Array, zero: int) -> Codes | None:

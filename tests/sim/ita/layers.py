@@ -40,7 +40,7 @@ from tilewright.targets.ita.jobs import (
     job_registers,
     product_jobs,
 )
-from tilewright.targets.ita.layout import SIDE, packed_bias, tiled
+from tilewright.targets.ita.layout import SIDE, as_tiles, packed_bias
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 ROOM = 0x8_0000
@@ -67,11 +67,11 @@ class Image:
     def put(self, data: Array) -> int:
         at = self.place(data.nbytes)
         for image in (self.before, self.after):
-            image[at : at + data.nbytes] = data.view(np.uint8)
+            image[at : at + data.nbytes] = data.view(np.uint8).reshape(-1)
         return at
 
     def expect(self, matrix: Array, at: int | None = None) -> int:
-        data = tiled(matrix)
+        data = as_tiles(matrix).reshape(-1)
         at = self.place(data.nbytes) if at is None else at
         self.after[at : at + data.nbytes] = data.view(np.uint8)
         return at
@@ -132,8 +132,9 @@ def linear_case(x: Array, w: Array, bias: Array, scale: Scale, activation: Activ
     rows, inner, columns = x.shape[0] // SIDE, x.shape[1] // SIDE, w.shape[1] // SIDE
     y = linear(x, w, bias, scale, activation)
     product = Product(
-        rows, columns, inner, image.put(tiled(x)), image.put(tiled(w.T)), image.expect(y), image.put(packed_bias(bias))
-    )
+        rows, columns, inner, image.put(as_tiles(x)), image.put(as_tiles(w.T)), image.expect(y),
+        image.put(packed_bias(bias)),
+    )  # fmt: skip
     layer = ItaLayer(LINEAR, rows, inner, columns, scales=[scale], activation=activation)
     return Case("linear", layer, {"x": x, "w": w, "b": bias}, {"y": y}, list(product_jobs(product)), image)
 
@@ -145,8 +146,8 @@ def feed_forward_case(
     hidden = linear(x, w1, b1, scales[0], act)
     y = linear(hidden, w2, b2, scales[1])
     at = image.expect(hidden)
-    first = Product(s, f, e, image.put(tiled(x)), image.put(tiled(w1.T)), at, image.put(packed_bias(b1)))
-    second = Product(s, e, f, at, image.put(tiled(w2.T)), image.expect(y), image.put(packed_bias(b2)))
+    first = Product(s, f, e, image.put(as_tiles(x)), image.put(as_tiles(w1.T)), at, image.put(packed_bias(b1)))
+    second = Product(s, e, f, at, image.put(as_tiles(w2.T)), image.expect(y), image.put(packed_bias(b2)))
     layer = ItaLayer(FEED_FORWARD, s, e, f=f, scales=[Scale()] * 6 + list(scales), activation=act)
     operands = {"x": x, "w1": w1, "b1": b1, "w2": w2, "b2": b2}
     return Case(
@@ -165,8 +166,8 @@ def single_attention_case(
     s, p = q.shape[0] // SIDE, q.shape[1] // SIDE
     a, o = attend(q, k, v, *scales, softmax)
     scores_at = image.expect(a)
-    scores = Product(s, s, p, image.put(tiled(q)), image.put(tiled(k)), scores_at)
-    mixed = Product(s, p, s, scores_at, image.put(tiled(v.T)), image.expect(o))
+    scores = Product(s, s, p, image.put(as_tiles(q)), image.put(as_tiles(k)), scores_at)
+    mixed = Product(s, p, s, scores_at, image.put(as_tiles(v.T)), image.expect(o))
     layer = ItaLayer(SINGLE_ATTENTION, s, 1, p, scales=[Scale()] * 3 + list(scales))
     return Case(
         "single attention", layer, {"q": q, "k": k, "v": v}, {"a": a, "o": o}, list(attended_jobs(scores, mixed)),
@@ -177,10 +178,10 @@ def single_attention_case(
 def attention_case(x: Array, y: Array, head: Head, image: Image, softmax: Softmax = SOFTMAX) -> Case:
     s, e, p = x.shape[0] // SIDE, x.shape[1] // SIDE, head.wq.shape[1] // SIDE
     values = attention(x, y, head, softmax)
-    x_at, y_at = image.put(tiled(x)), image.put(tiled(y))
+    x_at, y_at = image.put(as_tiles(x)), image.put(as_tiles(y))
     q_at, k_at, vt_at = image.expect(values.q), image.expect(values.k), image.expect(np.ascontiguousarray(values.v.T))
     a_at, o_at = image.expect(values.scores), image.expect(values.mixed)
-    weights = [image.put(tiled(w.T)) for w in (head.wq, head.wk, head.wv, head.wo)]
+    weights = [image.put(as_tiles(w.T)) for w in (head.wq, head.wk, head.wv, head.wo)]
     biases = [image.put(packed_bias(b)) for b in (head.bq, head.bk, head.bv, head.bo)]
     jobs = [
         *product_jobs(Product(s, p, e, x_at, weights[0], q_at, biases[0])),

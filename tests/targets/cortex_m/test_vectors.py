@@ -63,10 +63,9 @@ def test_arrangements_are_undone() -> None:
     random = default_rng(2)
     for channels in (1, 8, 9, 16, 20, 40):
         form, rows = forms.VectorDepthwise(channels, (3, 3)), some_bytes(random, "int8", channels, 9)
-        np.testing.assert_array_equal(form.plain_weights(form.packing.pack(rows), 1), rows)
-        np.testing.assert_array_equal(
-            forms.out_of_lanes(forms.in_lanes(np.arange(channels)), channels), np.arange(channels)
-        )
+        form = replace(form, conv=replace(form.conv, groups=channels))
+        np.testing.assert_array_equal(form.plain_weights(form.packed_weights(rows), 1), rows)
+        np.testing.assert_array_equal(form.plain_values(form.packed_values(np.arange(channels))), np.arange(channels))
 
 
 @pytest.mark.fast

@@ -16,7 +16,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.targets import ita
 from tilewright.targets.ita.arithmetic import Activation, Head, Scale, linear
 from tilewright.targets.ita.jobs import LINEAR, ItaLayer, layer_registers
-from tilewright.targets.ita.layout import TILE_BYTES, packed_bias, tiled
+from tilewright.targets.ita.layout import TILE_BYTES, as_tiles, packed_bias
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -77,8 +77,8 @@ def run_head(s: int, e: int, p: int, machine: str = "snitch") -> Measured:
     weights = [random_bytes(rng, *shape) for shape in ((e, p), (e, p), (e, p), (p, e))]
     head = Head(*weights, *(rng.integers(-20_000, 20_000, size) for size in (p, p, p, e)), scales)
     case = attention_case(random_bytes(rng, s, e), random_bytes(rng, s, e), head, Image(rng))
-    operands = [tiled(case.operands[name]) for name in ("x", "y")]
-    operands += [tiled(case.operands[name].T) for name in HEAD[:4]]
+    operands = [as_tiles(case.operands[name]) for name in ("x", "y")]
+    operands += [as_tiles(case.operands[name].T) for name in HEAD[:4]]
     operands += [packed_bias(case.operands[name]) for name in HEAD[4:]]
     operands += [np.zeros(size, np.int8) for size in (s * p, s * p, s * p, s * s, s * p)]
     with Simulator(MACHINES[machine]) as simulator:
@@ -88,7 +88,7 @@ def run_head(s: int, e: int, p: int, machine: str = "snitch") -> Measured:
         for name, size in (("s", s), ("e", e), ("p", p)):
             simulator.write(name, words([size // 64]))
         measured = _run(simulator, len(case.jobs))
-        assert simulator.read(TCDM + places[0], s * e) == tiled(case.results["out"]).tobytes()
+        assert simulator.read(TCDM + places[0], s * e) == as_tiles(case.results["out"]).tobytes()
         return measured
 
 
@@ -111,11 +111,11 @@ def run_gemm(rows: int, inner: int, columns: int, machine: str = "snitch") -> Me
     with Simulator(MACHINES[machine]) as simulator:
         _loaded(simulator, "ita_gemm.c", machine, layer)
         at, places = OUTSIDE, []
-        for data in (tiled(x), tiled(w.T), packed_bias(bias)):
+        for data in (as_tiles(x), as_tiles(w.T), packed_bias(bias)):
             simulator.write(at, data.tobytes())
             places.append(at)
             at += -(-data.nbytes // 128) * 128
         simulator.write("given", words([rows, columns, inner, *places, at]))
         measured = _run(simulator, rows * inner * columns)
-        assert simulator.read(at, rows * columns * TILE_BYTES) == tiled(linear(x, w, bias, scale)).tobytes()
+        assert simulator.read(at, rows * columns * TILE_BYTES) == as_tiles(linear(x, w, bias, scale)).tobytes()
         return measured

@@ -10,7 +10,7 @@ import pytest
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.targets.ita.arithmetic import FIRST_SOFTMAX, POOL_SOFTMAX, SOFTMAX, Scale, gelu_of
-from tilewright.targets.ita.layout import packed_bias, padded, tiled, untiled
+from tilewright.targets.ita.layout import as_matrix, as_tiles, packed_bias
 
 pytestmark = pytest.mark.fast
 ROWS = np.random.default_rng(5).integers(-128, 128, (300, 192)).astype(np.int8)
@@ -54,11 +54,11 @@ def test_the_softmax_halves_for_each_unit() -> None:
 
 def test_layouts() -> None:
     matrix = np.arange(100 * 70).reshape(100, 70).astype(np.int8)
-    data = tiled(matrix)
+    data = as_tiles(matrix).reshape(-1)
     assert data.shape == (4 * 4096,)
     assert np.array_equal(data[:64], matrix[0, :64])
     assert np.array_equal(data[4096:4102], matrix[0, 64:])
-    assert np.array_equal(untiled(data, 100, 70), matrix)
-    assert np.array_equal(untiled(data, 128, 128), padded(matrix))
+    assert np.array_equal(as_matrix(as_tiles(matrix))[:100, :70], matrix)
+    assert not as_matrix(as_tiles(matrix))[100:].any()
     assert packed_bias(np.array([1, -2, 2**23 - 1]))[:9].tolist() == [1, 0, 0, 254, 255, 255, 255, 255, 127]
     assert len(packed_bias(np.zeros(65))) == 2 * 192

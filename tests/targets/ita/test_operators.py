@@ -10,9 +10,8 @@ from tilewright.errors import Refusal
 from tilewright.ir.types import TensorType, type_of
 from tilewright.target.params import params_of
 from tilewright.targets.ita.attention import ItaAttend, ItaHead
-from tilewright.targets.ita.layout import packed_bias
+from tilewright.targets.ita.layout import as_matrix, as_tiles, packed_bias, unpacked_bias
 from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
-from tilewright.targets.ita.op import as_matrix, as_tiles, unpacked_bias
 from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 from tilewright.tiling.windows import evaluate_tiled
 

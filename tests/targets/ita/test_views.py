@@ -7,7 +7,7 @@ import pytest
 
 from tilewright.ir.types import TensorType
 from tilewright.ops.identity import Identity
-from tilewright.targets.ita.op import as_tiles
+from tilewright.targets.ita.layout import as_tiles
 from tilewright.targets.ita.tiling import ItaTiles, RowsOfTiles, TilesOfRows
 from tilewright.tiling.dma_shapes import apart, cost, dma_shape
 from tilewright.tiling.tiles import Cut, Inside, TileGrid

@@ -21,6 +21,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW, centred
+from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
@@ -195,7 +196,7 @@ def _totals(graph: Graph, node: Node) -> RequantSpec | None:
     if weights is None:
         return None
     names = [name for name in (_bias_name(node), "mul", "add") if name in operands]
-    values = {name: _per_filter(graph, operands[name], len(weights)) for name in names}
+    values = {name: value_per_filter(graph, operands[name], len(weights)) for name in names}
     if any(value is None for value in values.values()):
         return None
     low, high = _ends(graph, node, weights)
@@ -210,7 +211,7 @@ def _bias_name(node: Node) -> str:
 def _bias(graph: Graph, node: Node, filters: int) -> Array:
     """One for each filter, which is known to be so."""
     name = node.operands().get(_bias_name(node))
-    found = None if name is None else _per_filter(graph, name, filters)
+    found = value_per_filter(graph, name, filters)
     return np.zeros(filters, np.int64) if found is None else found
 
 
@@ -224,14 +225,6 @@ def _weights(graph: Graph, node: Node) -> Array | None:
     if not isinstance(node.op, MatMul) or constant.ndim != 2 or node.op.perm_b:
         return None
     return centred(constant if node.op.trans_b else constant.T, node.op.b_zero).astype(np.int64)
-
-
-def _per_filter(graph: Graph, name: str, filters: int) -> Array | None:
-    """A constant with one value, or one for each filter, as int64."""
-    constant = graph.constants.get(name)
-    if constant is None or constant.size not in (1, filters) or (constant.size > 1 and constant.shape[-1] != filters):
-        return None
-    return np.broadcast_to(constant.astype(np.int64).reshape(-1), (filters,))
 
 
 def _ends(graph: Graph, node: Node, weights: Array) -> tuple[Array, Array]:

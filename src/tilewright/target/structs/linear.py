@@ -139,7 +139,7 @@ def mat_mul_n_bits_params(op: MatMulNBits, types: Types) -> Params:
 
 @params_for(PackedConv)
 def packed_conv_params(op: PackedConv, types: Types) -> Params:
-    conv = params_of(op.conv, op._unpacked_types(types))
+    conv = params_of(op.conv, op.plain_types(types))
     return {"conv": conv, "row_bytes": types["W"].shape[1], "bits": op.bits, "least": op.least}
 
 

@@ -24,8 +24,8 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
-from tilewright.ops._packing import Packing
-from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops._packing import pack_rows, unpack_rows
+from tilewright.ops._rearranged import RearrangedConv, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
@@ -42,9 +42,7 @@ STARTS, SCALES, WORD = 2, 6, 4
 """Words of a pair before and behind its weights, and bytes of one."""
 
 
-def packing(groups: int) -> Packing:
-    """[groups * pairs, steps, 2 taps, 2 filters]"""
-    return Packing(groups, 2, 2, (0, 2, 3, 1))
+ORDER = "(g f/2) k/2 k:2 f:2"
 
 
 def carried(pairs: Array) -> Array:
@@ -78,7 +76,7 @@ def scaling_of(packed: Array) -> Array:
 def unpaired(words: Array, is_apart: bool, groups: int, filters: int, taps: int) -> Array:
     """The rows again: as many filters in each group."""
     pairs = words if is_apart else np.stack([words[..., 0], words[..., 1] + carried(words)], -1)
-    return packing(groups).unpack(pairs, filters, taps)
+    return unpack_rows(ORDER, pairs, groups, filters, taps)
 
 
 def tap_order(conv: Conv, kernel: Shape, channels: int, image_last: bool, dtype: str) -> Array:
@@ -215,7 +213,7 @@ def paired_constants(
     filters = filters_of(graph, operands, bias, rows, zero, dtype)
     if filters is None:
         return None
-    pairs = packing(groups).pack(rows)
+    pairs = pack_rows(ORDER, rows, groups)
     name = filters.way(requant)
     if requant is not None and requant.rounding == Rounding.DOUBLE and filters.largest.max() >= LARGEST_TOTAL:
         # Kernels double totals to round twice.
@@ -237,7 +235,7 @@ def filters_of(
     """What filters with these rows of weights add and are scaled by; None where that is computed, or does not fit."""
     if not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
-    start, mul, add = (per_filter(graph, operands, name, len(rows)) for name in (bias, "mul", "add"))
+    start, mul, add = (value_per_filter(graph, operands.get(name), len(rows)) for name in (bias, "mul", "add"))
     if start is None or mul is None or add is None:
         return None
     start = start - zero * rows.sum(1)
@@ -246,13 +244,3 @@ def filters_of(
     low, high = start + ends.min(0).sum(1), start + ends.max(0).sum(1)
     found = Filters(start, mul, add if "add" in operands else None, low, high)
     return found if found.largest.max() < LARGEST_TOTAL or dtype == WIDE else None
-
-
-def per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
-    """One value for each filter; None where it is computed, or differs otherwise."""
-    if name not in operands:
-        return np.zeros(filters, np.int64)
-    values = graph.constants.get(operands[name])
-    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
-        return None
-    return np.broadcast_to(values.reshape(-1).astype(np.int64), filters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,14 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Op, Params
+from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.ops._internal import Internal
 from tilewright.ops._linear import requantised, result_dtype
+from tilewright.ops._rearranged import RowsProduct
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.constant_layer import is_plain
@@ -32,7 +30,7 @@ MANY_ROWS = 4
 
 
 @dataclass(frozen=True)
-class PairedMatMul(Internal):
+class PairedMatMul(RowsProduct):
     """A[..., k] times columns in pairs, with what they add and are scaled by."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "W")
@@ -40,20 +38,8 @@ class PairedMatMul(Internal):
     way: RequantForm = FROM_TOTALS
     requant: Requant | None = None
 
-    def index(self, shapes: Shapes) -> Index:
-        n, k = loops("n k")
-        rows = axis_loops(len(shapes["A"]) - 1)
-        return {"A": (*rows, k), "W": tuple(map(whole, shapes["W"])), "Y": (*rows, n)}
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        rows = {f"d{axis}": size for axis, size in enumerate(shapes["A"][:-1])}
-        return {**rows, "n": self.columns, "k": shapes["A"][-1]}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["A"]) * self.columns
+    def columns_of(self, shapes: Shapes) -> int:
+        return self.columns
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["A"].dtype not in ELEMENTS or types["W"].dtype != "int8":

@@ -6,8 +6,6 @@ the order of the kernel, and zero points are part of the bias, also where there 
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -22,8 +20,8 @@ from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import FoldedConv, FoldedProduct
 from tilewright.target.params import params_of
 
-FILTERS, VECTOR, LANES = 4, 16, 4
-"""TW_FILTERS, bytes of a vector, TW_LANES in C."""
+FILTERS, VECTOR = 4, 16
+"""TW_FILTERS in C; bytes of a vector."""
 HALF = VECTOR // 2
 ELEMENTS = NARROW | {"int16"}
 """That vectors are made of."""
@@ -43,33 +41,6 @@ class RequantForm(IntEnum):
     ONCE = 3
 
 
-# ---- arrangements ---------------------------------------------------------------------------------------------------
-
-
-def lane_order(channels: int, vector: int = VECTOR) -> Array:
-    """The channels in the order in which totals of depthwise convolutions come."""
-    order: list[int] = []
-    for first in range(0, channels, vector):
-        step = 2 if min(channels - first, vector) <= HALF else 4
-        order += [first + lane + step * i for lane in range(step) for i in range(LANES)]
-        order += range(first + step * LANES, first + vector)
-    return np.array(order)
-
-
-def in_lanes(values: Array, vector: int = VECTOR) -> Array:
-    order = lane_order(len(values), vector)
-    return np.pad(values, (0, len(order) - len(values)))[order].astype(np.int32)
-
-
-def out_of_lanes(values: Array, channels: int, vector: int = VECTOR) -> Array:
-    plain = np.empty_like(values)
-    plain[lane_order(channels, vector)] = values
-    return plain[:channels]
-
-
-# ---- operators ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class VectorForm(FoldedConv):
     images: ClassVar[frozenset[str]] = ELEMENTS
@@ -78,15 +49,6 @@ class VectorForm(FoldedConv):
     vector: int = VECTOR
     """Elements of one."""
 
-    @property
-    @abstractmethod
-    def packing(self) -> Packing:
-        """Of weights."""
-
-    @abstractmethod
-    def packed_values(self, values: Array) -> Array:
-        """Of values that each filter has."""
-
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return {"conv": params_of(self.conv, self.plain_types(types)), "way": int(self.way), "strip": 0}
 
@@ -94,35 +56,42 @@ class VectorForm(FoldedConv):
 @dataclass(frozen=True)
 class VectorConv(VectorForm):
     @property
-    def packing(self) -> Packing:
-        return Packing(self.conv.groups, FILTERS, self.vector)
+    def values_order(self) -> str:
+        return f"(g f/{FILTERS} f:{FILTERS})"
 
-    def plain_weights(self, W: Array, channels: int) -> Array:
-        return self.packing.unpack(W, self.filters // self.conv.groups, math.prod(self.kernel) * channels)
-
-    def plain_values(self, values: Array) -> Array:
-        return self.packing.plain(values, self.filters // self.conv.groups)
-
-    def packed_values(self, values: Array) -> Array:
-        return self.packing.fill(values).astype(np.int32)
+    def order(self, channels: int) -> str:
+        return f"(g f/{FILTERS}) k/{self.vector} f:{FILTERS} k:{self.vector}"
 
 
 @dataclass(frozen=True)
 class VectorDepthwise(VectorForm):
-    """One filter for each channel; taps of bytes are even, with one of zeros if need be."""
+    """One filter for each channel; taps of bytes are even, with one of zeros if need be. TW_LANES in C is 4."""
 
-    @property
-    def packing(self) -> Packing:
-        return Packing(block=self.vector, multiple=2 if self.vector == VECTOR else 1)
-
-    def plain_weights(self, W: Array, channels: int) -> Array:
-        return self.packing.unpack(W, self.filters, math.prod(self.kernel))
-
-    def plain_values(self, values: Array) -> Array:
-        return out_of_lanes(values, self.filters, self.vector)
+    def order(self, channels: int) -> str:
+        return "g/16 (k/2 k:2) (g:16 f)" if self.vector == VECTOR else "g/8 k (g:8 f)"
 
     def packed_values(self, values: Array) -> Array:
-        return in_lanes(values, self.vector)
+        """In the order in which totals come."""
+        parts = [packing.pack(values[first:end]) for packing, first, end in self._parts()]
+        return np.concatenate(parts).astype(np.int32)
+
+    def plain_values(self, values: Array) -> Array:
+        sizes = ((packing, first, (end - first,)) for packing, first, end in self._parts())
+        return np.concatenate(
+            [one.unpack(values[first : first + one.stored_shape(size)[0]], size) for one, first, size in sizes]
+        )
+
+    def _parts(self) -> list[tuple[Packing, int, int]]:
+        """Channels: of vectors with more than eight bytes, of others."""
+        count, last = self.filters, self.filters % VECTOR
+        if self.vector < VECTOR:
+            return [(HALVES, 0, count)]
+        fours = count - last if last <= HALF else count
+        return [(FOURS, 0, fours), (TWOS, fours, count)]
+
+
+FOURS, TWOS = Packing("c", "(c/16 c:4 c:16/4)"), Packing("c", "(c/16 c:16/8 c:2 c:8/2)")
+HALVES = Packing("c", "(c/8 c:2 c:8/2)")
 
 
 @dataclass(frozen=True)

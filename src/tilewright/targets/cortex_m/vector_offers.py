@@ -45,7 +45,7 @@ def forms(graph: Graph, node: Node) -> list[Offer]:
     given = {"B": layer.start, **{name: layer.values[name] for name in ("mul", "add") if name in layer.values}}
     if way != RequantForm.ANY and layer.conv.requant is not None and not layer.conv.requant.has_exponents:
         given.pop("add", None)
-    made = {"W": form.packing.pack(layer.rows.astype(np.int8))}
+    made = {"W": form.packed_weights(layer.rows)}
     made |= {name: form.packed_values(values) for name, values in given.items()}
     constants = {f"{node.key}_{name}_vectors": array for name, array in made.items()}
     op = VectorProduct(form) if isinstance(node.op, MatMul) and isinstance(form, VectorConv) else form

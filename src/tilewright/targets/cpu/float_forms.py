@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
-
-import numpy as np
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, axis_loops, loops, whole
@@ -16,8 +14,8 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
-from tilewright.ops._packing import Packing
-from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops._packing import unpack_rows
+from tilewright.ops._rearranged import FoldedConv
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
@@ -36,63 +34,33 @@ WHOLE_TILES = 24
 """What tiles of any processor divide."""
 
 
-# ---- arrangements ---------------------------------------------------------------------------------------------------
+def panels(width: int) -> str:
+    """The order of filters side by side."""
+    return f"(g f/{width}) k f:{width}"
 
 
-def panels(groups: int, width: int) -> Packing:
-    """Filters as [groups * panels, length, width]."""
-    return Packing(groups, width)
-
-
-def tap_by_tap(rows: Array, lanes: int) -> Array:
-    """Taps of channels [channels, taps] as [taps, channels], which are whole vectors."""
-    return np.ascontiguousarray(np.pad(rows.T, [(0, 0), (0, -len(rows) % lanes)]))
-
-
-# ---- operators ------------------------------------------------------------------------------------------------------
+def tap_by_tap(lanes: int) -> str:
+    """The order of taps with all channels, which are whole vectors."""
+    return f"k (g/{lanes} g:{lanes} f)"
 
 
 @dataclass(frozen=True)
-class FloatForm(RearrangedConv):
+class FloatForm(FoldedConv):
     """A convolution, channels last. B has a value for each filter."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B")
-    multiplies: ClassVar[bool] = True
-    filters: int = 1
-    """Of all groups."""
-    kernel: Shape = (1, 1)
-    conv: Conv = field(default_factory=lambda: Conv(channels_last=True))
 
     @abstractmethod
-    def plain_weights(self, W: Array) -> Array:
-        """Rows [filters, taps * channels]."""
+    def plain_rows(self, W: Array) -> Array:
+        """[filters, taps * channels]"""
 
-    @abstractmethod
     def plain_bias(self, B: Array) -> Array:
         """A value for each filter."""
+        return B[: self.filters]
 
     @property
     def activation(self) -> Op | None:
         return self.conv.activation
-
-    def plain_shapes(self, shapes: Shapes) -> Shapes:
-        weights = (self.filters, *self.kernel, shapes["X"][-1] // self.conv.groups)
-        return {**shapes, "W": weights, "B": (self.filters,)}
-
-    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
-        shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
-        return {name: TensorType(kind.dtype, shapes[name]) for name, kind in types.items()}
-
-    def index(self, shapes: Shapes) -> Index:
-        own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}
-        return {**self.conv.index(self.plain_shapes(shapes)), **own}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset({"g", "f", "c"})
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        conv = self.conv.at(self.plain_shapes(shapes), box)
-        return replace(self, conv=conv) if isinstance(conv, Conv) else self
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if any(kind.dtype != "float32" for kind in types.values()):
@@ -102,8 +70,8 @@ class FloatForm(RearrangedConv):
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return ("float32",)
 
-    def numpy(self, X: Array, W: Array, B: Array) -> Array:
-        weights = self.plain_weights(W).reshape(self.filters, *self.kernel, X.shape[-1] // self.conv.groups)
+    def numpy(self, X: Array, W: Array, B: Array) -> Array:  # type: ignore[override]  # there are no others
+        weights = self.plain_rows(W).reshape(self.filters, *self.kernel, X.shape[-1] // self.conv.groups)
         made: Array = self.conv.numpy(X, weights, self.plain_bias(B))
         return made
 
@@ -112,8 +80,9 @@ class FloatForm(RearrangedConv):
 class PanelConv(FloatForm):
     """Some filters side by side, element of the window after element."""
 
-    def plain_weights(self, W: Array) -> Array:
-        return panels(self.conv.groups, W.shape[2]).unpack(W, self.filters // self.conv.groups, W.shape[1])
+    def plain_rows(self, W: Array) -> Array:
+        _, length, width = W.shape
+        return unpack_rows(panels(width), W, self.conv.groups, self.filters // self.conv.groups, length)
 
     def plain_bias(self, B: Array) -> Array:
         return B.reshape(self.conv.groups, -1)[:, : self.filters // self.conv.groups].reshape(-1)
@@ -175,11 +144,8 @@ def number(fields: Params, name: str) -> int:
 class TapConv(FloatForm):
     """One filter for each channel; all channels of a tap side by side."""
 
-    def plain_weights(self, W: Array) -> Array:
-        return np.ascontiguousarray(W[:, : self.filters].T)
-
-    def plain_bias(self, B: Array) -> Array:
-        return B[: self.filters]
+    def plain_rows(self, W: Array) -> Array:
+        return unpack_rows(tap_by_tap(W.shape[1]), W, self.filters, 1, len(W))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         known = params_of(self.conv, self.plain_types(types))
@@ -262,7 +228,7 @@ class PanelProduct(Internal):
         return ("float32",)
 
     def numpy(self, X: Array, W: Array, B: Array) -> Array:
-        product = X @ panels(1, W.shape[2]).unpack(W, self.columns, W.shape[1]).T
+        product = X @ unpack_rows(panels(W.shape[2]), W, 1, self.columns, W.shape[1]).T
         return activated(self.activation, product + B[: self.columns])
 
     def params(self, types: Mapping[str, TensorType]) -> Params:

@@ -8,6 +8,8 @@ import numpy as np
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, as_computed
+from tilewright.ops._packing import pack_rows, pack_values
+from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.processors import Vectors
@@ -35,20 +37,19 @@ def _conv(width: int, graph: Graph, node: Node) -> Offer | None:
     weights = graph.constants.get(operands["W"])
     if not isinstance(op, Conv) or not op.channels_last or min(op.padding) < 0 or weights is None:
         return None
-    bias = _per_filter(graph, operands, "B", len(weights))
+    bias = value_per_filter(graph, operands.get("B"), len(weights), np.float32)
     if not _are_floats(graph, node) or bias is None or not weights.size:
         return None
     rows = weights.reshape(len(weights), -1)
     if op.groups == len(weights) == graph.types[operands["X"]].shape[-1] and op.groups > 1:
-        taps = tap_by_tap(rows, width // 2)
+        taps = pack_rows(tap_by_tap(width // 2), rows, op.groups)
         made = {"W": taps, "B": np.pad(bias, (0, taps.shape[1] - len(bias)))}
         return _offer(node, TapConv(len(weights), weights.shape[1:-1], op), made)
     channels, results = weights.shape[-1], graph.types[node.key].shape[1:-1]
     if is_worth_it(op, weights.shape[1:-1], channels, len(weights), results, width // 2):
-        made = {"W": transformed(weights, width), "B": panels(1, width).fill(bias)}
+        made = {"W": transformed(weights, width), "B": _filled(bias, 1, width)}
         return _offer(node, WinogradConv(len(weights), weights.shape[1:-1], op), made)
-    order = panels(op.groups, width)
-    made = {"W": order.pack(rows), "B": order.fill(bias)}
+    made = {"W": pack_rows(panels(width), rows, op.groups), "B": _filled(bias, op.groups, width)}
     return _offer(node, PanelConv(len(weights), weights.shape[1:-1], op), made)
 
 
@@ -61,13 +62,18 @@ def _product(width: int, graph: Graph, node: Node) -> Offer | None:
     if matrix is None or matrix.ndim != 2 or not matrix.size or len(graph.types[operands["A"]].shape) < 2:
         return None
     rows = as_computed(matrix if op.trans_b else matrix.T)
-    bias = _per_filter(graph, operands, "C", len(rows))
+    bias = value_per_filter(graph, operands.get("C"), len(rows), np.float32)
     if not _are_floats(graph, node) or bias is None:
         return None
     scaled = rows if op.alpha == 1.0 else rows * np.float32(op.alpha)
     start = bias if op.beta == 1.0 else bias * np.float32(op.beta)
-    made = {"W": panels(1, width).pack(scaled), "B": panels(1, width).fill(start)}
+    made = {"W": pack_rows(panels(width), scaled), "B": _filled(start, 1, width)}
     return _offer(node, PanelProduct(len(rows), op.activation), made)
+
+
+def _filled(values: Array, groups: int, width: int) -> Array:
+    """Whole panels of them."""
+    return pack_values(f"(g f/{width} f:{width})", values, groups)
 
 
 def _offer(node: Node, op: FloatForm | PanelProduct, made: Mapping[str, Array]) -> Offer:
@@ -78,13 +84,3 @@ def _offer(node: Node, op: FloatForm | PanelProduct, made: Mapping[str, Array]) 
 def _are_floats(graph: Graph, node: Node) -> bool:
     names = (node.inputs[0], node.inputs[1], node.key)
     return all(graph.types[name].dtype == "float32" for name in names)
-
-
-def _per_filter(graph: Graph, operands: Mapping[str, str], name: str, filters: int) -> Array | None:
-    """A value for each; None where they are computed, or differ from row to row."""
-    if name not in operands:
-        return np.zeros(filters, np.float32)
-    values = graph.constants.get(operands[name])
-    if values is None or not (values.size == 1 or (values.size == filters and values.shape[-1] == filters)):
-        return None
-    return np.broadcast_to(values.reshape(-1), filters).astype(np.float32)

@@ -120,7 +120,7 @@ def block_columns(vectors: Vectors) -> int:
 def conv_of(op: Op, types: Types) -> tuple[PackedConvolution, Types]:
     """A product as the convolution that it is."""
     if isinstance(op, ScaledProduct):
-        return conv_of(op.packed, op.packed_types(types))
+        return conv_of(op.packed, op.plain_types(types))
     if isinstance(op, PackedProduct):
         return op.form, op.as_image(types)
     return instance(op, PackedConvolution), types

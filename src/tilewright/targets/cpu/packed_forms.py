@@ -7,7 +7,6 @@ and exponents have a value for each filter, zero points are part of the bias, al
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -58,18 +57,13 @@ def up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
-def is_by_columns(kernel: Shape) -> bool:
-    """Whether four taps are those of a column of a window, which neighbouring pixels share."""
-    return len(kernel) == 2 and 2 <= kernel[0] <= FOUR
+TAPS = Packing("b c h w", "b (w h/4) c h:4")
+"""Windows of blocks of channels: four taps are multiplied together."""
 
 
-def tap_fours(kernel: Shape) -> Array:
-    """The taps [fours, FOUR] that are multiplied together; -1 where there is none."""
-    numbers = np.arange(math.prod(kernel)).reshape(kernel)
-    if is_by_columns(kernel):
-        return np.pad(numbers.T, [(0, 0), (0, FOUR - kernel[0])], constant_values=-1)
-    flat = numbers.reshape(-1)
-    return np.pad(flat, (0, -len(flat) % FOUR), constant_values=-1).reshape(-1, FOUR)
+def tap_grid(kernel: Shape) -> Shape:
+    """Taps as [h, w]: four are those of a column where windows have that, which neighbouring pixels share."""
+    return kernel if len(kernel) == 2 and 2 <= kernel[0] <= FOUR else (math.prod(kernel), 1)
 
 
 def channel_blocks(channels: int, columns: int) -> list[int]:
@@ -83,22 +77,6 @@ def channel_blocks(channels: int, columns: int) -> list[int]:
         starts.append(min(done, channels - width))
         done = starts[-1] + width
     return starts
-
-
-def tapped(rows: Array, kernel: Shape, columns: int) -> Array:
-    """Rows of taps [channels, taps] as [blocks, fours, 2 * columns, FOUR]."""
-    fours, width = tap_fours(kernel), 2 * columns
-    filled = np.pad(rows, [(0, width), (0, 1)])
-    blocks = [filled[first : first + width, fours] for first in channel_blocks(len(rows), columns)]
-    return np.ascontiguousarray(np.stack(blocks).transpose(0, 2, 1, 3).astype(np.int8))
-
-
-def untapped(parts: Array, channels: int, kernel: Shape) -> Array:
-    fours, width = tap_fours(kernel).reshape(-1), parts.shape[2]
-    rows = np.zeros((channels + width, math.prod(kernel)), parts.dtype)
-    for first, block in zip(channel_blocks(channels, width // 2), parts.transpose(0, 2, 1, 3), strict=True):
-        rows[first : first + width, fours[fours >= 0]] = block.reshape(width, -1)[:, fours >= 0]
-    return rows[:channels]
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------
@@ -134,14 +112,6 @@ class PackedForm(FoldedConv):
     """Filters of a block; of depthwise convolutions half a block."""
     then: Then | None = None
 
-    @abstractmethod
-    def packed_weights(self, rows: Array) -> Array:
-        """Of rows that have a filter each."""
-
-    @abstractmethod
-    def packed_values(self, values: Array) -> Array:
-        """Of values that each filter has."""
-
     def index(self, shapes: Shapes) -> Index:
         plain = super().index({name: shape for name, shape in shapes.items() if name not in (*THEN, "R")})
         more = {name: tuple(map(whole, shapes[name])) for name in THEN if name in shapes}
@@ -166,8 +136,12 @@ class PackedForm(FoldedConv):
 @dataclass(frozen=True)
 class PackedConvolution(PackedForm):
     @property
-    def packing(self) -> Packing:
-        return Packing(self.conv.groups, self.columns, FOUR)
+    def values_order(self) -> str:
+        return f"(g f/{self.columns} f:{self.columns})"
+
+    def order(self, channels: int) -> str:
+        runs = f"(k/{WHOLE_WINDOW} k:{WHOLE_WINDOW}/4)" if self.gathers(channels) else "k/4"
+        return f"(g f/{self.columns}) {runs} f:{self.columns} k:4"
 
     @property
     def pieces(self) -> int:
@@ -180,36 +154,25 @@ class PackedConvolution(PackedForm):
         piece = self.kernel[-1] * channels // self.pieces
         return bool(piece % FOUR) or piece < min(window, LEAST_PIECE)
 
-    def plain_weights(self, W: Array, channels: int) -> Array:
-        return self.packing.unpack(W, self.filters // self.conv.groups, math.prod(self.kernel) * channels)
-
-    def plain_values(self, values: Array) -> Array:
-        return self.packing.plain(values, self.filters // self.conv.groups)
-
-    def packed_weights(self, rows: Array) -> Array:
-        is_gathered = self.gathers(rows.shape[1] // math.prod(self.kernel))
-        whole_rows = np.pad(rows, [(0, 0), (0, -rows.shape[1] % WHOLE_WINDOW if is_gathered else 0)])
-        return self.packing.pack(whole_rows.astype(np.int8))
-
-    def packed_values(self, values: Array) -> Array:
-        return self.packing.fill(values).astype(np.int32)
-
 
 @dataclass(frozen=True)
 class PackedDepthwise(PackedForm):
-    """One filter for each channel."""
-
-    def plain_weights(self, W: Array, channels: int) -> Array:
-        return untapped(W, self.filters, self.kernel)
-
-    def plain_values(self, values: Array) -> Array:
-        return values[: self.filters]
+    """One filter for each channel; blocks of channels may overlap."""
 
     def packed_weights(self, rows: Array) -> Array:
-        return tapped(rows, self.kernel, self.columns)
+        """[blocks, fours, 2 * columns, FOUR]"""
+        width, windows = 2 * self.columns, rows.reshape(len(rows), *tap_grid(self.kernel))
+        filled = np.pad(windows, [(0, width), (0, 0), (0, 0)])
+        blocks = [filled[first : first + width] for first in channel_blocks(len(rows), self.columns)]
+        return TAPS.pack(np.stack(blocks).astype(np.int8))
 
-    def packed_values(self, values: Array) -> Array:
-        return values.astype(np.int32)
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        width, starts = 2 * self.columns, channel_blocks(self.filters, self.columns)
+        rows = np.zeros((self.filters + width, math.prod(self.kernel)), W.dtype)
+        blocks = TAPS.unpack(W, (len(starts), width, *tap_grid(self.kernel)))
+        for first, block in zip(starts, blocks, strict=True):
+            rows[first : first + width] = block.reshape(width, -1)
+        return rows[: self.filters]
 
 
 @dataclass(frozen=True)

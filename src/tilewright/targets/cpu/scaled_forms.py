@@ -10,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import FIRST, Box, Span, axis_loops, whole
+from tilewright.ir.affine import FIRST, axis_loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import Rearranged
 from tilewright.target.params import params_of
 from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct
 
@@ -25,7 +26,7 @@ BY_ROW = ("zero", "row_scale")
 
 
 @dataclass(frozen=True)
-class ScaledProduct(Internal):
+class ScaledProduct(Rearranged, Internal):
     """activation(float((X - zero) * W) * scale * row_scale + bias), each step rounded.
 
     `scale` and `bias` are one value, or one for each filter; `zero` and `row_scale` one, or one for each row of X.
@@ -42,18 +43,23 @@ class ScaledProduct(Internal):
     def form(self) -> PackedConvolution:
         return self.packed.form if isinstance(self.packed, PackedProduct) else self.packed
 
-    # ---- geometry: that of the packed form --------------------------------------------------------------------------
+    @property
+    def plain(self) -> Op:
+        return self.packed
 
-    def packed_shapes(self, shapes: Shapes) -> dict[str, Shape]:
+    def of(self, plain: Op) -> Op:
+        return replace(self, packed=plain) if isinstance(plain, PackedConvolution | PackedProduct) else self
+
+    def plain_shapes(self, shapes: Shapes) -> Shapes:
         return {name: shape for name, shape in shapes.items() if name in PACKED} | {"B": shapes["sums"]}
 
-    def packed_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
+    def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         """Results are totals there."""
         known = {name: kind for name, kind in types.items() if name in PACKED} | {"B": types["sums"]}
         return {**known, **({"Y": TensorType("int32", types["Y"].shape)} if "Y" in types else {})}
 
     def index(self, shapes: Shapes) -> Index:
-        known = dict(self.packed.index(self.packed_shapes(shapes)))
+        known = dict(self.packed.index(self.plain_shapes(shapes)))
         sums = known.pop("B")
         others = {name: tuple(map(whole, shapes[name])) for name in self.operands_there(shapes)}
         rows = (*axis_loops(len(shapes["X"]) - 1), FIRST)
@@ -63,29 +69,13 @@ class ScaledProduct(Internal):
     def operands_there(self, shapes: Shapes) -> list[str]:
         return [name for name in ("scale", "zero", "row_scale", "bias") if name in shapes]
 
-    def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
-        return self.packed.padding_of(self.packed_shapes(shapes))
-
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return self.packed.unsplittable(self.packed_shapes(shapes))
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        return self.packed.extents(self.packed_shapes(shapes))
-
-    def at(self, shapes: Shapes, box: Box) -> Op:
-        cut = self.packed.at(self.packed_shapes(shapes), box)
-        return replace(self, packed=cut) if isinstance(cut, PackedConvolution | PackedProduct) else self
-
-    def macs(self, shapes: Shapes) -> int:
-        return self.packed.macs(self.packed_shapes(shapes))
-
-    def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
-        return self.packed.result_shapes(self.packed_shapes(shapes))
+        return self.packed.unsplittable(self.plain_shapes(shapes))
 
     # ---- types and meaning ------------------------------------------------------------------------------------------
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        self.packed.check(self.packed_types(types))
+        super().check(types)
         if types["zero"].dtype != types["X"].dtype:
             raise Refusal(f"X is {types['X'].dtype} and its zero point {types['zero'].dtype}")
         for name in {"scale", "row_scale", "bias"} & set(types):
@@ -121,4 +111,4 @@ class ScaledProduct(Internal):
         return made
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
-        return params_of(instance(self.packed, Op), self.packed_types(types))
+        return params_of(instance(self.packed, Op), self.plain_types(types))

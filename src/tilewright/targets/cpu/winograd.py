@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import activation_params
@@ -44,7 +45,7 @@ def is_worth_it(op: Conv, kernel: Shape, channels: int, filters: int, results: S
 def transformed(weights: Array, width: int) -> Array:
     """Weights [filters, 3, 3, channels] as [place * panel, channels, width]."""
     rows = _along_both(TAPS_TO_PLACES, weights.astype(np.float64).transpose(1, 2, 0, 3))
-    return panels(PLACES, width).pack(rows.reshape(-1, weights.shape[-1]).astype(np.float32))
+    return pack_rows(panels(width), rows.reshape(-1, weights.shape[-1]).astype(np.float32), PLACES)
 
 
 def _along_both(matrix: Array, values: Array) -> Array:
@@ -57,14 +58,11 @@ def _along_both(matrix: Array, values: Array) -> Array:
 class WinogradConv(FloatForm):
     """Weights as transformed; B as whole panels."""
 
-    def plain_weights(self, W: Array) -> Array:
-        rows = panels(PLACES, W.shape[2]).unpack(W, self.filters, W.shape[1]).astype(np.float64)
+    def plain_rows(self, W: Array) -> Array:
+        rows = unpack_rows(panels(W.shape[2]), W, PLACES, self.filters, W.shape[1]).astype(np.float64)
         places = rows.reshape(PIXELS, PIXELS, self.filters, -1)
         taps = _along_both(PLACES_TO_TAPS, places).transpose(2, 0, 1, 3)
         return taps.reshape(self.filters, -1).astype(np.float32)
-
-    def plain_bias(self, B: Array) -> Array:
-        return B[: self.filters]
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         known = params_of(self.conv, self.plain_types(types))

@@ -14,11 +14,11 @@ from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import Windowed, pair
 from tilewright.targets.hwpe.encoding import (
     NARROW,
+    ONE_TAP,
     TAPS,
     WIDE,
     WORD,
     depthwise_codes,
-    pointwise_codes,
     window_codes,
 )
 from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE, Job
@@ -130,7 +130,7 @@ class NeurekaConv(Neureka, Windowed):
     def decoded(self, W: Array, channels: int) -> Array:
         """Weights [filters, channels, taps of the kernel]; of depthwise ones [channels, 1, taps]."""
         if self.mode == POINTWISE:
-            codes = pointwise_codes(W, channels)[:, :, None]
+            codes = ONE_TAP.unpack(W, (len(W), channels))[:, :, None]
         elif self.is_depthwise:
             codes = depthwise_codes(W, channels, self.bits)[:, None, :]
         else:

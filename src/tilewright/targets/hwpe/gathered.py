@@ -11,7 +11,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
 from tilewright.targets.hwpe.conv import NeurekaConv
-from tilewright.targets.hwpe.encoding import pointwise_codes
+from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.gathering import Strips
 from tilewright.targets.hwpe.jobs import POINTWISE, Job
 from tilewright.targets.hwpe.linear import filter_bytes
@@ -36,7 +36,7 @@ class NeurekaGathered(NeurekaConv):
 
     def decoded(self, W: Array, channels: int) -> Array:
         taps = math.prod(self.kernel)
-        codes = pointwise_codes(W, taps * channels).reshape(len(W), taps, channels)
+        codes = ONE_TAP.unpack(W, (len(W), taps * channels)).reshape(len(W), taps, channels)
         return codes.transpose(0, 2, 1) + np.int32(self.offset)
 
     def strips(self, types: Mapping[str, TensorType]) -> Strips:

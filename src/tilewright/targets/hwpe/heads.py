@@ -10,7 +10,7 @@ from tilewright.ir.affine import Box, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.targets.hwpe.encoding import pointwise_codes
+from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.jobs import Job
 from tilewright.targets.hwpe.linear import filter_bytes, row_jobs
 from tilewright.targets.hwpe.op import Neureka
@@ -49,7 +49,7 @@ class NeurekaHeads(Neureka):
         self.check_constants((filters, filter_bytes(types["X"].shape[-1])), filters, types)
 
     def numpy(self, X: Array, W: Array, scale: Array | None = None, bias: Array | None = None) -> Array:
-        weights = pointwise_codes(W, X.shape[-1]) + self.offset
+        weights = ONE_TAP.unpack(W, (len(W), X.shape[-1])) + self.offset
         rows = self.quantised(exact_matmul(X.astype("int32"), weights.T.astype("int32")), scale, bias)
         by_head = rows.reshape(X.shape[-2], self.heads, -1).transpose(1, 0, 2)
         return by_head.reshape((1,) * (self.axes - 3) + by_head.shape)

@@ -8,7 +8,7 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.targets.hwpe.encoding import NARROW, WORD, pointwise_codes
+from tilewright.targets.hwpe.encoding import NARROW, ONE_TAP, WORD
 from tilewright.targets.hwpe.jobs import POINTWISE, SIDE, Job
 from tilewright.targets.hwpe.op import BY_CORES, Neureka, one_column
 
@@ -49,7 +49,7 @@ class NeurekaLinear(Neureka):
 
     def rows_and_weights(self, X: Array, W: Array) -> tuple[Array, Array]:
         """What is multiplied: elements of rows, and the weight of each for every filter."""
-        return X, pointwise_codes(W, X.shape[-1]) + self.offset
+        return X, ONE_TAP.unpack(W, (len(W), X.shape[-1])) + self.offset
 
     def jobs(self, types: Mapping[str, TensorType], resident: bool) -> list[Job]:
         return row_jobs(self, types, resident)

@@ -13,7 +13,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.target.target import Offer
-from tilewright.targets.hwpe.encoding import pointwise_words
+from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.heads import NeurekaHeads
 from tilewright.targets.hwpe.linear import NeurekaLinear
 from tilewright.targets.hwpe.op import BY_CORES
@@ -116,7 +116,7 @@ def _heads_offer(graph: Graph, node: Node, x: str, sums: Sums, heads: int) -> Of
     made, constants = results(sums, op, [sums.bias_without([])], thinned=True)
     if made.made == BY_CORES:
         raise Refusal("each head has a matrix of its own, and accumulators do not fit N-EUREKA's 32 bits")
-    return named(node, x, made, {"W": pointwise_words(sums.codes[:, :, 0]), **constants})
+    return named(node, x, made, {"W": ONE_TAP.pack(sums.codes[:, :, 0]), **constants})
 
 
 def _per_column(name: str, values: Array, columns: int, heads: int) -> Array:
@@ -152,7 +152,7 @@ def _linear_offer(graph: Graph, node: Node, x: str, sums: Sums, cores: int) -> O
     op, constants = results(sums, NeurekaLinear(sums.bits, sums.offset, sums.dtype), [sums.bias_without([])])
     if math.prod(graph.types[x].shape[:-1]) == 1:
         op, constants = bare(op, constants)
-    words = pointwise_words(sums.codes[:, :, 0])
+    words = ONE_TAP.pack(sums.codes[:, :, 0])
     return taken(graph, node, x, graph.types[x].shape, sums, op, {"W": words, **constants}, cores).named
 
 

@@ -13,7 +13,7 @@ from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 from tilewright.targets.hwpe.conv import WINDOW, NeurekaConv
-from tilewright.targets.hwpe.encoding import TAPS, depthwise_words, pointwise_words, window_words
+from tilewright.targets.hwpe.encoding import ONE_TAP, TAPS, depthwise_words, window_words
 from tilewright.targets.hwpe.gathered import NeurekaGathered
 from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE
 from tilewright.targets.hwpe.op import BY_NPU
@@ -101,7 +101,7 @@ def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shap
     )  # fmt: skip
     op, constants = results(sums, plain, [sums.bias_without([])])
     codes = sums.codes.transpose(0, 2, 1)
-    words = pointwise_words(codes.reshape(len(codes), -1))
+    words = ONE_TAP.pack(codes.reshape(len(codes), -1))
     return _taken(graph, node, sums, op, {"W": words, **constants}, cores)
 
 
@@ -120,7 +120,7 @@ def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:
 def _words(op: NeurekaConv, sums: Sums) -> Array:
     codes = sums.codes
     if op.mode == POINTWISE:
-        return pointwise_words(codes[:, :, 0])
+        return ONE_TAP.pack(codes[:, :, 0])
     window = np.zeros((*codes.shape[:2], TAPS), np.int64)
     window[:, :, op.positions()] = codes
     return depthwise_words(window[:, 0], op.bits) if op.mode == DEPTHWISE else window_words(window, op.bits)

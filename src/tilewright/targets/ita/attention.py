@@ -15,20 +15,9 @@ from tilewright.ops._internal import Internal
 from tilewright.targets.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
 from tilewright.targets.ita.arithmetic import attention as attended
 from tilewright.targets.ita.jobs import ATTENTION, SINGLE_ATTENTION, ItaLayer, layer_words
-from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, as_matrix, as_tiles, unpacked_bias
 from tilewright.targets.ita.linear import CUBE
-from tilewright.targets.ita.op import (
-    TILE,
-    Ita,
-    as_matrix,
-    as_tiles,
-    batch_of,
-    check_alike,
-    check_biases,
-    check_tiles,
-    leading,
-    unpacked_bias,
-)
+from tilewright.targets.ita.op import TILE, Ita, batch_of, check_alike, check_biases, check_tiles, leading
 
 
 @dataclass(frozen=True)

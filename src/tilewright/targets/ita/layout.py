@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ops._packing import Packing
 
 SIDE = 64
 TILE_BYTES = SIDE * SIDE
@@ -16,26 +19,30 @@ def tiles_of(size: int) -> int:
     return -(-size // SIDE)
 
 
-def padded(matrix: Array) -> Array:
-    """With zeros up to multiples of 64."""
-    return np.pad(matrix, [(0, -size % SIDE) for size in matrix.shape])
+TILES = Packing("n r c", "n r/64 c/64 r:64 c:64")
+"""Matrices in tiles of 64 x 64, all of the first 64 rows first, each row by row. Weights are given transposed: a row
+for each column of the result."""
+BIASES = Packing("n", "(n/64 n:64 #)", 24)
+"""24 bits each."""
 
 
-def tiled(matrix: Array) -> Array:
-    """Bytes of a matrix: tiles of 64 x 64, all of the first 64 rows first, each row by row. Weights are given
-    transposed: a row for each column of the result."""
-    rows, columns = (tiles_of(size) for size in matrix.shape)
-    return np.ascontiguousarray(padded(matrix).reshape(rows, SIDE, columns, SIDE).transpose(0, 2, 1, 3)).reshape(-1)
+def as_tiles(matrix: Array) -> Array:
+    """[..., rows, columns] as [..., rows / 64, columns / 64, 64, 64], with zeros behind the last ones."""
+    tiles = TILES.pack(matrix.reshape(-1, *matrix.shape[-2:]))
+    return tiles.reshape(*matrix.shape[:-2], *tiles.shape[1:])
 
 
-def untiled(data: Array, rows: int, columns: int) -> Array:
-    """The matrix of these sizes that lies in tiles."""
-    down, across = tiles_of(rows), tiles_of(columns)
-    whole = data.reshape(down, across, SIDE, SIDE).transpose(0, 2, 1, 3).reshape(down * SIDE, across * SIDE)
-    return np.ascontiguousarray(whole[:rows, :columns])
+def as_matrix(tiles: Array) -> Array:
+    """[..., rows, columns, 64, 64] as [..., rows * 64, columns * 64]."""
+    matrix = tuple(count * SIDE for count in tiles.shape[-4:-2])
+    return TILES.unpack(tiles, (math.prod(tiles.shape[:-4]), *matrix)).reshape(*tiles.shape[:-4], *matrix)
 
 
 def packed_bias(bias: Array) -> Array:
-    """24 bits each, the lowest byte first, with zeros up to a multiple of 64 values."""
-    words = padded(np.asarray(bias)).astype("<i4")
-    return np.ascontiguousarray(words.view(np.uint8).reshape(-1, 4)[:, :3]).reshape(-1)
+    return BIASES.pack(np.asarray(bias))
+
+
+def unpacked_bias(packed: Array) -> Array:
+    """As int64."""
+    codes = BIASES.unpack(packed, (packed.size // 3,)).astype(np.int64)
+    return codes - (codes >> 23 << 24)

@@ -12,19 +12,8 @@ from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.targets.ita.arithmetic import Activation, Scale, linear
 from tilewright.targets.ita.jobs import FEED_FORWARD, LINEAR, ItaLayer, layer_words
-from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
-from tilewright.targets.ita.op import (
-    TILE,
-    Ita,
-    as_matrix,
-    as_tiles,
-    batch_of,
-    check_alike,
-    check_biases,
-    check_tiles,
-    leading,
-    unpacked_bias,
-)
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, as_matrix, as_tiles, unpacked_bias
+from tilewright.targets.ita.op import TILE, Ita, batch_of, check_alike, check_biases, check_tiles, leading
 
 CUBE = SIDE**3
 

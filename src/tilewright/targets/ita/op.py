@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, axis_loops, whole
-from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ir.types import Shape, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
 
@@ -56,24 +54,3 @@ def check_biases(types: Mapping[str, TensorType], columns: Mapping[str, int]) ->
 def check_alike(what: str, *sizes: int) -> None:
     if len(set(sizes)) != 1:
         raise Refusal(f"{what} are {', '.join(map(str, sizes))} tiles")
-
-
-def as_matrix(tiles: Array) -> Array:
-    """[..., rows, columns, 64, 64] as [..., rows * 64, columns * 64]."""
-    rows, columns = tiles.shape[-4:-2]
-    return tiles.swapaxes(-3, -2).reshape(*tiles.shape[:-4], rows * SIDE, columns * SIDE)
-
-
-def as_tiles(matrix: Array) -> Array:
-    """[..., rows, columns] as [..., rows / 64, columns / 64, 64, 64], with zeros behind the last ones."""
-    before = [(0, 0)] * (matrix.ndim - 2)
-    full = np.pad(matrix, [*before, *((0, -size % SIDE) for size in matrix.shape[-2:])])
-    rows, columns = (size // SIDE for size in full.shape[-2:])
-    return np.ascontiguousarray(full.reshape(*full.shape[:-2], rows, SIDE, columns, SIDE).swapaxes(-3, -2))
-
-
-def unpacked_bias(packed: Array) -> Array:
-    """Values of 24 bits, as int64."""
-    wide = np.zeros((packed.size // 3, 4), np.uint8)
-    wide[:, 1:] = packed.reshape(-1, 3)
-    return (wide.view("<i4")[:, 0] >> 8).astype(np.int64)

@@ -19,9 +19,9 @@ from tilewright.passes import Complaint, Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, as_tiles, packed_bias
 from tilewright.targets.ita.linear import ItaLinear
-from tilewright.targets.ita.op import MOST_TILES, as_tiles
+from tilewright.targets.ita.op import MOST_TILES
 from tilewright.targets.ita.requantising import Fitted, fitted
 from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 

@@ -22,9 +22,9 @@ from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.ita.arithmetic import Scale
 from tilewright.targets.ita.jobs import LINEAR, ItaLayer, layer_words
-from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias
+from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias, unpacked_bias
 from tilewright.targets.ita.linear import CUBE
-from tilewright.targets.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading, unpacked_bias
+from tilewright.targets.ita.op import TILE, Ita, batch_of, check_biases, check_tiles, leading
 from tilewright.targets.ita.requantising import Fitted, fitted
 from tilewright.targets.ita.tiling import ItaRows, ItaTiles
 

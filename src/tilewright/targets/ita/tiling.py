@@ -15,8 +15,8 @@ from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
-from tilewright.targets.ita.layout import SIDE, tiles_of
-from tilewright.targets.ita.op import TILE, as_matrix, as_tiles, check_tiles
+from tilewright.targets.ita.layout import SIDE, as_matrix, as_tiles, tiles_of
+from tilewright.targets.ita.op import TILE, check_tiles
 
 FLIPPED = np.uint8(0x80)
 

@@ -17,20 +17,16 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._linear import NARROW
-from tilewright.ops._packing import Packing
+from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 
-FILTERS = 4
-"""TW_BLOCK in C: filters that are computed together."""
+ORDER = "(g f/4) k f:4"
+"""TW_BLOCK in C is 4: filters that are computed together."""
 INT8 = (-128, 127)
 LARGEST_TOTAL = 2**30
 """Totals have to be smaller: kernels take twice of them."""
-
-
-def packing(groups: int) -> Packing:
-    return Packing(groups, FILTERS)
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ class BlockedConv(RearrangedConv):
         return {**types, "W": TensorType("int8", shapes["W"])}
 
     def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
-        rows = packing(self.conv.groups).unpack(W, self.filters // self.conv.groups, W.shape[1])
+        rows = unpack_rows(ORDER, W, self.conv.groups, self.filters // self.conv.groups, W.shape[1])
         weights = rows.reshape(self.filters, -1, *self.kernel)
         bias = B.astype(np.int64) + self.conv.x_zero * rows.astype(np.int64).sum(1)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
@@ -93,7 +89,7 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
         return None
     kernel = weights.shape[2:]
     made = {
-        f"{node.key}_blocks": packing(op.groups).pack(rows.astype(np.int8)),
+        f"{node.key}_blocks": pack_rows(ORDER, rows.astype(np.int8), op.groups),
         f"{node.key}_starts": folded.astype(np.int32),
     }
     inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,44 +9,31 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Index, Params
+from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
-from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, check_requant, requantised, result_dtype
+from tilewright.ops._packing import pack_rows, unpack_rows
+from tilewright.ops._rearranged import RowsProduct, one_or_per_filter
 from tilewright.ops.matmul import MatMul
 from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
-from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, packing, without_tail
+from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, ORDER, without_tail
 
 
 @dataclass(frozen=True)
-class BlockedMatMul(Internal):
+class BlockedMatMul(RowsProduct):
     """A[..., k] times columns in blocks, plus C for each of them, requantised; `mul` and `add` have one value, or one
     for each column."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "W", "C", "mul?", "add?")
     requant: Requant | None = None
 
-    def index(self, shapes: Shapes) -> Index:
-        n, k = loops("n k")
-        rows = axis_loops(len(shapes["A"]) - 1)
-        columns = {name: (whole(1) if shapes[name] == (1,) else n,) for name in ("C", "mul", "add") if name in shapes}
-        return {"A": (*rows, k), "W": tuple(map(whole, shapes["W"])), **columns, "Y": (*rows, n)}
-
-    def extents(self, shapes: Shapes) -> dict[str, int]:
-        rows = {f"d{axis}": size for axis, size in enumerate(shapes["A"][:-1])}
-        return {**rows, "n": shapes["C"][0], "k": shapes["A"][-1]}
-
-    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset(self.extents(shapes))
-
-    def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["A"]) * shapes["C"][0]
+    def columns_of(self, shapes: Shapes) -> int:
+        return shapes["C"][0]
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
@@ -58,7 +44,7 @@ class BlockedMatMul(Internal):
         return (result_dtype(self, dtypes["A"]),)
 
     def numpy(self, A: Array, W: Array, C: Array, mul: Array | None = None, add: Array | None = None) -> Array:
-        total = exact_matmul(A.astype("int32"), packing(1).unpack(W, len(C), W.shape[1]).astype("int32").T) + C
+        total = exact_matmul(A.astype("int32"), unpack_rows(ORDER, W, 1, len(C), W.shape[1]).astype("int32").T) + C
         return requantised(self, total, mul, add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -80,14 +66,16 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
     a = graph.types[operands["A"]]
     if a.dtype not in NARROW or len(a.shape) < 2 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
         return None
-    added = {name: _by_column(graph, operands, name, len(rows)) for name in ("C", "mul", "add") if name in operands}
+    added = {
+        name: one_or_per_filter(graph, operands[name], len(rows)) for name in ("C", "mul", "add") if name in operands
+    }
     if any(values is None for values in added.values()):
         return None
     summand = added.get("C")
     start = (np.zeros(1, np.int64) if summand is None else summand.astype(np.int64)) - op.a_zero * rows.sum(1)
     if (np.abs(start) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
-    made = {f"{node.key}_blocks": packing(1).pack(rows.astype(np.int8)), f"{node.key}_starts": start.astype(np.int32)}
+    made = {f"{node.key}_blocks": pack_rows(ORDER, rows.astype(np.int8)), f"{node.key}_starts": start.astype(np.int32)}
     names = {"W": f"{node.key}_blocks", "C": f"{node.key}_starts"}
     for name in ("mul", "add"):
         if (values := added.get(name)) is not None:
@@ -95,11 +83,3 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
             names[name] = f"{node.key}_{name}"
     inputs = (operands["A"], *(names.get(name, "") for name in ("W", "C", "mul", "add")))
     return Offer(BlockedMatMul(op.requant), without_tail(inputs), made)
-
-
-def _by_column(graph: Graph, operands: Mapping[str, str], name: str, columns: int) -> Array | None:
-    """One value, or one for each column; None where it is computed, or differs from row to row."""
-    values = graph.constants.get(operands[name])
-    if values is None or not (values.size == 1 or (values.size == columns and values.shape[-1] == columns)):
-        return None
-    return values.reshape(-1)

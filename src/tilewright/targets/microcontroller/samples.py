@@ -11,9 +11,10 @@ from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
+from tilewright.ops._packing import pack_rows
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.targets.microcontroller.blocked import BlockedConv, packing
+from tilewright.targets.microcontroller.blocked import ORDER, BlockedConv
 from tilewright.targets.microcontroller.blocked_product import BlockedMatMul
 
 Sample = tuple[Op, list[Array | None]]
@@ -66,7 +67,7 @@ def conv_samples() -> Iterator[Sample]:
     for height, width, channels, filters, kernel, stride in IMAGES:
         for requant in REQUANTS:
             conv = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=requant)
-            weights = packing(1).pack(_values(filters, channels * kernel * kernel))
+            weights = pack_rows(ORDER, _values(filters, channels * kernel * kernel))
             starts: list[Array | None] = [np.full(filters, 321, np.int32)]
             op = BlockedConv(filters, (kernel, kernel), conv)
             yield op, [_values(1, channels, height, width), weights, *starts, *_rest(requant, filters)]
@@ -91,5 +92,5 @@ def panels_samples() -> Iterator[Sample]:
 def matmul_samples() -> Iterator[Sample]:
     for rows, inner, columns in PRODUCTS:
         for requant in REQUANTS:
-            weights, starts = packing(1).pack(_values(columns, inner)), np.full(columns, 321, np.int32)
+            weights, starts = pack_rows(ORDER, _values(columns, inner)), np.full(columns, 321, np.int32)
             yield BlockedMatMul(requant), [_values(rows, inner), weights, starts, *_rest(requant, columns)]

@@ -21,8 +21,7 @@ from tilewright.passes.rewriting import rewrite
 from tilewright.targets.ita.arithmetic import IDENTITY, POOL_SOFTMAX, Head, Scale
 from tilewright.targets.ita.head_views import heads_of, joined
 from tilewright.targets.ita.heads import only_maker, softmax_of, total_scale
-from tilewright.targets.ita.layout import SIDE, tiles_of
-from tilewright.targets.ita.op import as_matrix, unpacked_bias
+from tilewright.targets.ita.layout import SIDE, as_matrix, tiles_of, unpacked_bias
 from tilewright.targets.ita.pool.block import LONGEST, packed
 from tilewright.targets.ita.pool.op import PoolHeads
 from tilewright.targets.ita.products import product

@@ -14,8 +14,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
-from tilewright.targets.ita.layout import SIDE, tiles_of
-from tilewright.targets.ita.op import as_matrix, unpacked_bias
+from tilewright.targets.ita.layout import SIDE, as_matrix, tiles_of, unpacked_bias
 from tilewright.targets.ita.pool.heads import check_bits, grown
 from tilewright.targets.ita.pool.product_op import PoolProduct
 from tilewright.targets.ita.products import product
