@@ -28,7 +28,7 @@ from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.interpret import interpret
 from tilewright.program import Program
 from tilewright.target.settings import Settings
 

@@ -108,7 +108,7 @@ class Program:
         schedule = self.compiled.schedule
         if kind not in projects.KINDS:
             raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
-        if schedule.target.is_tiled:
+        if schedule.target.agents.has_runtime:
             raise CompileError(
                 f"target {schedule.target.name}", "has a cluster, for which there are no projects",
                 "`tilewright compile` writes a folder for it; or choose a target without one",

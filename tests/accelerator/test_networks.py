@@ -135,7 +135,7 @@ def test_two_units_of_one_kind_work_at_the_same_time(target: str) -> None:
 def test_totals_of_two_units_wait_for_no_scratch() -> None:
     made = program(branches(), "rv32", QVANILLA, QVANILLA)
     assert engines(made)[:2] == ["qvanilla", "qvanilla_2"]
-    assert made.compiled.schedule.tiles.program.agents[CORES][1].before == ()
+    assert made.compiled.schedule.program.agents[CORES][1].before == ()
     assert made.check().agrees
 
 

@@ -20,7 +20,8 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
 from tilewright.planner.arena.allocation import allocate
-from tilewright.planner.schedule.schedule import Schedule, make_schedule
+from tilewright.planner.schedule.lower_arena import lower_arena
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.kernel_bench import Case
 from tilewright.target.cost_model import kernel_key
 from tilewright.target.costs import Costs
@@ -39,7 +40,7 @@ def network() -> Graph:
 
 
 def scheduled(target: Target) -> Schedule:
-    return make_schedule(allocate(map_nodes(network(), target)))
+    return lower_arena(allocate(map_nodes(network(), target)))
 
 
 def cases_of(kind: type, found: Iterable[Sample]) -> list[Case]:

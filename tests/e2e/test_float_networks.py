@@ -9,7 +9,7 @@ import pytest
 import tilewright as tw
 from tests.support.checks import same
 from tests.support.networks import label, models, needs_networks, stored
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.interpret import interpret
 
 TOLERANCE = 1e-4
 """Relative to the scale of the output."""

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.models import residual
 from tilewright import pipeline
+from tilewright.planner.schedule.listing import listing
 
 pytestmark = pytest.mark.fast
 
@@ -22,7 +23,7 @@ def stages() -> dict[str, str]:
         "lowered.txt": str(made.lowered),
         "mapped.txt": str(made.mapped),
         "tiled.txt": str(made.allocation),
-        "schedule.txt": str(made.schedule),
+        "schedule.txt": listing(made.schedule),
         "network.c": made.files["network.c"],
         "network.h": made.files["network.h"],
         "kernels.h": made.files["kernels/kernels.h"],

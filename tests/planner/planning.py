@@ -16,8 +16,8 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule.interpret import interpret_epochs, interpret_tiles
-from tilewright.planner.schedule.lower import lower
+from tilewright.planner.schedule.interpret import interpret, interpret_epochs
+from tilewright.planner.schedule.lower_tiles import lower_tiles
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 
@@ -46,10 +46,10 @@ class Prepared:
 
     def check_plan(self, made: Plan, feeds: Mapping[str, Array], tolerance: float = 1e-5) -> None:
         wanted = evaluate(self.meaning, feeds)
-        tiles, graph = lower(made), made.mapped.graph
-        epochs = unroll(tiles, graph, made.memories)
+        schedule = lower_tiles(made)
+        epochs = unroll(schedule)
         for cores_first in (False, True):
-            found = interpret_epochs(epochs, tiles, graph, feeds, cores_first)
+            found = interpret_epochs(epochs, schedule, feeds, cores_first=cores_first)
             for reference, tensor in zip(self.meaning.outputs, made.mapped.graph.outputs, strict=True):
                 same(found[tensor], wanted[reference], tolerance)
 
@@ -59,7 +59,7 @@ class Prepared:
 
 def interpreted(plan: Plan, feeds: Mapping[str, Array]) -> dict[str, Array]:
     """What the schedule of a plan computes."""
-    return interpret_tiles(lower(plan), plan.mapped.graph, plan.memories, feeds)
+    return interpret(lower_tiles(plan), feeds)
 
 
 def prepared(model: ModelProto) -> Prepared:

@@ -20,7 +20,9 @@ from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_states
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule.schedule import Schedule, interpret, make_cluster_schedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.lower_tiles import lower_tiles
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.memory_map import STATE, memory_maps
 from tilewright.target.settings import DEFAULT, Settings
 
@@ -157,7 +159,7 @@ def test_an_overlap_in_l2_is_found() -> None:
     with pytest.raises(InternalError, match="overlap"):
         check_plan(replace(plan, homes=homes))
     with pytest.raises(InternalError):
-        check_schedule(make_cluster_schedule(replace(plan, homes=homes)))
+        check_schedule(lower_tiles(replace(plan, homes=homes)))
 
 
 def test_a_state_in_l1_is_found() -> None:

@@ -65,7 +65,7 @@ END = Passed(RETURN, (NONE[WAIT],))
 def seen(program: SocProgram, path: Path) -> dict[int, list[Seen]]:
     """By core, from the first layer on."""
     agents = program.target.agents
-    asked = {layer.number for layer in program.writer.tiles.layers if layer.is_per_core}
+    asked = {layer.number for layer in program.writer.schedule.layers if layer.is_per_core}
     found = {}
     for number, lane in passed(program, path).items():
         drives = agents.moves_apart and number == agents.dma_core
@@ -81,7 +81,7 @@ def passed(program: SocProgram, path: Path) -> dict[int, list[Passed]]:
     with program.target.simulator() as simulator:
         elf = simulator.load(path)
         known = places(elf, kernels) | {elf.symbols["all_layers"]: START}
-        watched = {*range(program.writer.tiles.cores), program.target.agents.dma_core}
+        watched = {*range(program.writer.schedule.cores), program.target.agents.dma_core}
         simulator.probe(known, cores=watched)
         with suppress(CompileError, InternalError):
             run_to_end(simulator)

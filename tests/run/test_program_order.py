@@ -20,7 +20,7 @@ from tests.targets.ita.transformers import Net, encoder_model
 from tilewright.errors import InternalError
 from tilewright.planner.program import program
 from tilewright.planner.schedule.events import Begin, Call, Event, Transfer, Wait, WaitJob
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import compile_model
 from tilewright.run.soc import SocProgram
@@ -77,11 +77,11 @@ class Recorded:
     program: SocProgram
     steps: dict[int, list[Seen]]
 
-    def difference(self, tiles: ClusterSchedule) -> str:
+    def difference(self, tiles: Schedule) -> str:
         """Between what was seen of this program and what these trees say."""
         program, agents = self.program, self.program.target.agents
         compared = Comparison(program.target.paths.tiles.name)
-        epochs = unroll(tiles, program.writer.schedule.graph, program.target.paths)
+        epochs = unroll(tiles)
         for number, found in self.steps.items():
             wanted = SaidSteps(program.target, number).of(epochs)
             if agents.moves_apart and number == agents.dma_core and any(layer.is_queued for layer in tiles.layers):
@@ -105,7 +105,7 @@ def recorded(case: str, old: str = "", new: str = "") -> Recorded:
     assert old in text
     network.write_text(text.replace(old, new, 1) if old else text)
     steps = seen(program, program.build(compiled.random_inputs()))
-    assert len(steps) == program.writer.tiles.cores + program.target.agents.moves_apart
+    assert len(steps) == program.writer.schedule.cores + program.target.agents.moves_apart
     return Recorded(program, steps)
 
 
@@ -113,7 +113,7 @@ def recorded(case: str, old: str = "", new: str = "") -> Recorded:
 @pytest.mark.parametrize("case", CASES)
 def test_cores_do_what_the_program_says(case: str) -> None:
     run = recorded(case)
-    assert run.difference(run.program.writer.tiles) == ""
+    assert run.difference(run.program.writer.schedule) == ""
 
 
 @pytest.mark.one_in(3)
@@ -121,7 +121,7 @@ def test_cores_do_what_the_program_says(case: str) -> None:
 def test_another_event_is_found(case: str) -> None:
     """What was seen is not what a tree says in which one thing is another: every one that makes a difference."""
     run, rng = recorded(case), random.Random(case)
-    places, wanted, found = Places.of(run.program.writer.tiles), meaning(run, run.program.writer.tiles), 0
+    places, wanted, found = Places.of(run.program.writer.schedule), meaning(run, run.program.writer.schedule), 0
     while found < FAULTS:
         broken = corrupted(places, rng, FIELDS)
         if broken is None or (means := meaning(run, broken[0])) is None or means == wanted:
@@ -130,12 +130,12 @@ def test_another_event_is_found(case: str) -> None:
         found += 1
 
 
-def meaning(run: Recorded, tiles: ClusterSchedule) -> list[list[tuple[object, ...]]] | None:
+def meaning(run: Recorded, tiles: Schedule) -> list[list[tuple[object, ...]]] | None:
     """What can be seen of a tree: bytes, not of which tile they are; no copies of nothing; no waits for jobs that may
     happen sooner. None where it means nothing at all."""
     program, is_queued = run.program, any(layer.is_queued for layer in tiles.layers)
     try:
-        epochs = unroll(tiles, program.writer.schedule.graph, program.target.paths)
+        epochs = unroll(tiles)
     except (InternalError, LookupError, ValueError):
         return None
     copies = program.target.agents.transfers == BY_ALL_CORES
@@ -160,4 +160,4 @@ def in_bytes(event: Event, groups: Mapping[int, int], is_queued: bool) -> tuple[
 @pytest.mark.parametrize("what", C_FAULTS)
 def test_other_c_is_found(what: str) -> None:
     run = recorded(*C_FAULTS[what])
-    assert run.difference(run.program.writer.tiles)
+    assert run.difference(run.program.writer.schedule)

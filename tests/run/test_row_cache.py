@@ -11,7 +11,7 @@ from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.pipeline import Compiled
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.interpret import interpret
 from tilewright.program import Program
 from tilewright.target.settings import DEFAULT, Settings
 

@@ -75,9 +75,8 @@ def program_for(target: str, stack: int | None = None) -> Program:
 def with_less(program: Program, size: int, of: tuple[str, ...] = ("each", "dma_core")) -> SocProgram:
     """Its program with stacks of so many bytes, whatever was planned."""
     schedule = program.compiled.schedule
-    tiles = schedule.tiles
-    less = replace(tiles.stacks, **dict.fromkeys(of, size))
-    changed = replace(schedule, tiles=replace(tiles, stacks=less))
+    less = replace(schedule.stacks, **dict.fromkeys(of, size))
+    changed = replace(schedule, stacks=less)
     return SocProgram(ClusterWriter(changed, symbol_prefix(schedule.graph.name)), program.compiled.files, None)
 
 
@@ -131,8 +130,7 @@ def test_with_more_stack_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soc, "WARNINGS", UNOPTIMISED)
     program = program_for("snitch", 2048)
     assert program.check().agrees
-    tiles = program.compiled.schedule.tiles
-    assert min(soc.sizes(program.compiled.schedule.target, tiles)) >= 2048
+    assert min(soc.sizes(program.compiled.schedule)) >= 2048
 
 
 @pytest.mark.one_in(2)

@@ -228,7 +228,7 @@ def test_networks_of_different_numbers_of_cores(target: str, cores: tuple[int, i
         Network.of(name, model, target, Settings(cores=number, l1=16_000, time_limit=1.0))
         for name, model, number in zip(("first", "second"), made, cores, strict=True)
     ]
-    assert tuple(network.writer.tiles.cores for network in networks) == cores
+    assert tuple(network.writer.schedule.cores for network in networks) == cores
     simulator = run(target, firmware(tmp_path, networks))
     for network in networks:
         check_outputs(simulator, network)

@@ -19,7 +19,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import STORED, Array, as_computed, type_of
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.interpret import interpret
 from tilewright.run.compare import LAST_BIT
 from tilewright.run.host import HostProgram
 from tilewright.tiling.windows import evaluate_tiled

@@ -27,7 +27,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import PLAIN, SCALED, Rounding
 from tilewright.ir.types import Array, type_of
 from tilewright.planner.arena.allocation import allocate
-from tilewright.planner.schedule.schedule import make_schedule
+from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.run import kernel_bench
 from tilewright.run.board import BoardProgram
 from tilewright.run.host import HostProgram
@@ -133,7 +133,7 @@ def made_by_one_program(cases: Sequence[Taken], target: Target) -> list[tuple[Ar
     graph = builder.build()
     chosen = zip(graph.nodes, kernels, strict=True)
     choices = {node.key: Choice(target.engines[0], kernel, node) for node, kernel in chosen}
-    schedule = quickly(make_schedule(allocate(Mapped(graph, target, choices))))
+    schedule = quickly(lower_arena(allocate(Mapped(graph, target, choices))))
     files, writer = folder.files(schedule, "cases"), ArenaWriter(schedule, "cases")
     on_board = target.name == VECTORS
     program = BoardProgram(writer, files, None) if on_board else HostProgram(schedule, files, writer, None)

@@ -13,8 +13,8 @@ from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.runner import NANOSECONDS
 from tilewright.target.settings import DEFAULT, Settings
 
@@ -198,7 +198,7 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     return (
         *schedule.graph.notes,
-        *[CODE_IN_L1] * schedule.placed.has_unconfirmed_cycles,
+        *[CODE_IN_L1] * schedule.placed.code_in_tile_memory,
         *measured,
         *[WITHOUT_WAITS] * _has_waits(schedule),
     )

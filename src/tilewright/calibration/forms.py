@@ -12,10 +12,10 @@ from tilewright.target.target import Offer, Target
 
 
 def in_forms(target: Target, found: Iterable[Sample]) -> Iterator[Sample]:
-    """What engines make of samples whose operands but for the first are constants. Where links bring tiles, samples of
-    forms are the target's own."""
+    """What engines make of samples whose operands but for the first are constants. Where a runtime brings tiles,
+    samples of forms are the target's own."""
     forms = [engine.forms for engine in target.engines if engine.forms is not None]
-    if target.is_tiled or not forms:
+    if target.agents.has_runtime or not forms:
         return
     for sample in found:
         graph = _graph(sample)

@@ -35,6 +35,11 @@ def emit_stage(
 
 def _stage_text(result: Any) -> str:
     """A stage as text; of the C, the files that are about this network."""
+    from tilewright.planner.schedule.listing import listing
+    from tilewright.planner.schedule.schedule import Schedule
+
+    if isinstance(result, Schedule):
+        return listing(result)
     if not isinstance(result, Mapping):
         return str(result)
     return "\n".join(f"/* ---- {name} ---- */\n{result[name]}" for name in ("network.h", "network.c"))

@@ -30,7 +30,7 @@ from tilewright.planner.program.program import (
     all_events,
     prefetches,
 )
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 
 FEWEST_SHARED = 6
 """Events that are worth a function which several layers call."""

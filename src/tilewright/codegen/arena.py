@@ -147,7 +147,7 @@ int {self.name}_reset(void *arena_memory);
 
     def _arena_owner(self) -> str:
         named = [f"{self.macro}_{arena.upper()}_BYTES" for arena in self._arenas]
-        where = [f" in {memory}" for memory in self.schedule.tiles.arenas] if len(named) > 1 else [""]
+        where = [f" in {memory}" for memory in self.schedule.arenas] if len(named) > 1 else [""]
         return ",\n * ".join(f"{name}{place}" for name, place in zip(named, where, strict=True))
 
     def _run_arguments(self) -> list[str]:

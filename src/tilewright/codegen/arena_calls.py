@@ -18,8 +18,8 @@ from tilewright.codegen.network import Writer
 from tilewright.ir.graph import State
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.program.program import CORES, Barrier, Body, Call, Each, Event, Submit, WaitLayer
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule, Slots
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ArenaCalls:
     network: Writer
 
     def text(self) -> str:
-        *layers, end = map(self._body, self.schedule.tiles.program.agents[CORES])
+        *layers, end = map(self._body, self.schedule.program.agents[CORES])
         return "\n".join(layers) + end
 
     def _body(self, body: Body) -> str:

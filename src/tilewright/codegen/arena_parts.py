@@ -7,11 +7,11 @@ from tilewright.planner.schedule.schedule import Schedule
 
 def arenas_of(schedule: Schedule) -> dict[str, int]:
     """What the parts are called, and the bytes of each."""
-    sizes = enumerate(schedule.tiles.arenas.values())
+    sizes = enumerate(schedule.arenas.values())
     return {f"arena_{number}" if number else "arena": max(size, 1) for number, size in sizes}
 
 
 def arena_address(schedule: Schedule, memory: str, offset: int) -> str:
     """Of a byte of the part that lies in a memory."""
-    names = dict(zip(schedule.tiles.arenas, arenas_of(schedule), strict=True))
+    names = dict(zip(schedule.arenas, arenas_of(schedule), strict=True))
     return f"{names[memory]} + {offset}"

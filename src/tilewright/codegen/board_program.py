@@ -34,8 +34,7 @@ def program_call(writer: Writer) -> str:
     reset = f" tw_status = {writer.name}_reset(program_arena); " if has_states else ""
     memories = {memory.name: memory for memory in writer.schedule.target.memories}
     placed = {
-        arena: memories[name]
-        for arena, name in zip(arenas_of(writer.schedule), writer.schedule.tiles.arenas, strict=True)
+        arena: memories[name] for arena, name in zip(arenas_of(writer.schedule), writer.schedule.arenas, strict=True)
     }
     lines = [
         f"static uint8_t program_{arena}[{writer.macro}_{arena.upper()}_BYTES] {placed_in(memory)};\n"

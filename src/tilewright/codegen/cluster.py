@@ -14,10 +14,8 @@ from tilewright.codegen.names import Reserved, comment
 from tilewright.codegen.network import Writer, math_header
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
-from tilewright.errors import instance
-from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import Home
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.target.memory import Memory, Paths
 
 LOCALS = (
@@ -37,27 +35,18 @@ class ClusterWriter(Writer):
     """Turns a planned schedule into C text."""
 
     @property
-    def plan(self) -> Plan:
-        """Why layers are as they are, for reports; nothing that is generated depends on it."""
-        return instance(self.schedule.placed, Plan)
-
-    @property
-    def tiles(self) -> ClusterSchedule:
-        return self.schedule.tiles
-
-    @property
     def memories(self) -> Paths:
         return self.schedule.target.paths
 
     def arena_bytes(self, memory: Memory | None) -> int:
         """Of a memory that the platform has or has not."""
-        return self.tiles.arenas.get(memory.name, 0) if memory else 0
+        return self.schedule.arenas.get(memory.name, 0) if memory else 0
 
     @property
     def l1_bytes(self) -> int:
         """Of the runtime's variables, stacks that are there, and the arena."""
-        stacks = self.tiles.stacks
-        inside = (self.tiles.cores * stacks.each + stacks.dma_core) * stacks.in_l1
+        stacks = self.schedule.stacks
+        inside = (self.schedule.cores * stacks.each + stacks.dma_core) * stacks.in_l1
         return self.schedule.target.agents.state + inside + self.arena_bytes(self.memories.tiles)
 
     @property
@@ -97,7 +86,7 @@ class ClusterWriter(Writer):
 
     def stored(self, memory: Memory) -> list[str]:
         """Constants that live in a memory."""
-        return [name for name in self.used_constants if self.tiles.homes[name].memory == memory.name]
+        return [name for name in self.used_constants if self.schedule.homes[name].memory == memory.name]
 
     @property
     def opened(self) -> list[Memory]:
@@ -107,15 +96,15 @@ class ClusterWriter(Writer):
     # ---- network_data.c -----------------------------------------------------------------------------------------
 
     def placement(self, name: str) -> str:
-        memory = self._memory(self.tiles.homes[name])
+        memory = self._memory(self.schedule.homes[name])
         return f"TILEWRIGHT_{memory.name.upper()}" if memory.constants else "TILEWRIGHT_WEIGHTS"
 
     def more_placements(self) -> str:
-        used = {self.tiles.homes[name].memory for name in self.constants}
+        used = {self.schedule.homes[name].memory for name in self.constants}
         return "".join(_placement(m) for m in self.memories.memories if m.constants and m.name in used)
 
     def section_of(self, name: str) -> tuple[str, int]:
-        memory = self._memory(self.tiles.homes[name])
+        memory = self._memory(self.schedule.homes[name])
         return (memory.constants, memory.constants_alignment) if memory.constants else super().section_of(name)
 
     def _memory(self, home: Home) -> Memory:
@@ -124,7 +113,7 @@ class ClusterWriter(Writer):
     # ---- network.h ----------------------------------------------------------------------------------------------
 
     def header(self) -> str:
-        schedule, stacks = self.schedule, self.tiles.stacks
+        schedule, stacks = self.schedule, self.schedule.stacks
         inputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.inputs)
         outputs = "\n".join(f" *   {self._described(name)}" for name in dict.fromkeys(schedule.graph.outputs))
         l1, l2 = self.memories.tiles, self.memories.home
@@ -140,7 +129,7 @@ class ClusterWriter(Writer):
 #define {self.macro}_{l1.name}_BYTES {self.l1_bytes}
 /* Bytes of {l2.name} for activations; constants, inputs and outputs come on top. */
 #define {self.macro}_{l2.name}_BYTES {self.arena_bytes(l2)}
-{self._state_size()}#define {self.macro}_CORES {self.tiles.cores}
+{self._state_size()}#define {self.macro}_CORES {self.schedule.cores}
 /* Of each core{"" if stacks.in_l1 else f"; the stacks are not in {l1.name}"}. */
 #define {self.macro}_STACK_BYTES {stacks.each}
 #define {self.macro}_DMA_CORE_STACK_BYTES {stacks.dma_core}
@@ -191,7 +180,7 @@ void {self.name}_reset(void);
         graph, symbol = self.schedule.graph, self.memories.home.symbol
         if not graph.states:
             return ""
-        body = reset_body(graph, lambda name: f"{symbol} + {self.tiles.homes[name].offset}")
+        body = reset_body(graph, lambda name: f"{symbol} + {self.schedule.homes[name].offset}")
         return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"
 
     # ---- network.c ----------------------------------------------------------------------------------------------
@@ -201,14 +190,14 @@ void {self.name}_reset(void);
         graph = self.schedule.graph
         return [
             LayerWriter(layer, self.schedule.target, graph, instance_of(graph, layer), self.identifiers)
-            for layer in self.tiles.layers
+            for layer in self.schedule.layers
         ]
 
     def source(self) -> str:
         graph, memories = self.schedule.graph, self.memories
         layers, reset = "\n".join(writer.text() for writer in self._layers), self._reset()
-        fetches = "".join(_together(*one) for one in prefetched_together(self.tiles.program).items())
-        agents = agents_text(self.tiles.program, self.tiles.layers)
+        fetches = "".join(_together(*one) for one in prefetched_together(self.schedule.program).items())
+        agents = agents_text(self.schedule.program, self.schedule.layers)
         pointers = "".join(
             f"static {qualifier}{self.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
@@ -218,9 +207,9 @@ void {self.name}_reset(void);
             f"  {io_pointer(self.identifiers[name])} = {self.identifiers[name]};\n"
             for name in dict.fromkeys((*graph.inputs, *graph.outputs))
         )
-        offloads = any(layer.option.kernel.offloaded for layer in self.tiles.layers)
+        offloads = any(layer.option.kernel.offloaded for layer in self.schedule.layers)
         offload = '#include "runtime/offload.h"\n' if offloads else ""
-        offload += '#include "runtime/room.h"\n' if any(layer.is_queued for layer in self.tiles.layers) else ""
+        offload += '#include "runtime/room.h"\n' if any(layer.is_queued for layer in self.schedule.layers) else ""
         begin = "  tw_offload_init();\n" if offloads else ""
         stages = "".join(f'#include "runtime/{memory.symbol}.h"\n' for memory in memories.behind)
         passed = (memory for memory in memories.behind if self.arena_bytes(memory))

@@ -21,7 +21,7 @@ def cmake_of(
     sources += [BINARY] if BINARY in names else []
     own = [name for name in sources if not name.startswith("runtime/")]
     shared = [name for name in sources if name.startswith("runtime/")]
-    runtime, cores = f"tilewright_runtime_{writers[0].schedule.target.name}", max(one.tiles.cores for one in writers)
+    runtime, cores = f"tilewright_runtime_{writers[0].schedule.target.name}", max(one.schedule.cores for one in writers)
     return (
         f"{MARKER} {VERSION}.\n"
         + _remarks(library, runtime, writers[0], program)
@@ -69,7 +69,7 @@ endif()
 
 
 def _stacks(writers: Sequence[ClusterWriter], stack: int) -> list[str]:
-    stacks = [writer.tiles.stacks for writer in writers]
+    stacks = [writer.schedule.stacks for writer in writers]
     each, moving = max(stack, *(one.each for one in stacks)), max(one.dma_core for one in stacks)
     return [f"STACK_BYTES={each}", f"DMA_CORE_STACK_BYTES={moving}"]
 

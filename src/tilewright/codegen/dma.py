@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilewright.codegen.expressions import Expression, count, plus, product, start, times
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.tile_schedule import DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
+from tilewright.planner.schedule.layer_schedule import DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
 from tilewright.tiling.dma_shapes import DmaShape, Level
 from tilewright.tiling.tiles import TileGrid
 

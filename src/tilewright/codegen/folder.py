@@ -89,7 +89,7 @@ def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
 
 
 def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer:
-    kind = ClusterWriter if schedule.target.is_tiled else ArenaWriter
+    kind = ClusterWriter if schedule.target.agents.has_runtime else ArenaWriter
     return kind(schedule, prefix, shared)
 
 

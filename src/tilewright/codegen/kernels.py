@@ -14,7 +14,7 @@ from tilewright.ir.requant import requants_of
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.target.kernel import Argument, Kernel
 
 CURVES_FILE = "curves.h"

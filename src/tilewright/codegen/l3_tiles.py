@@ -9,7 +9,7 @@ from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.tile_schedule import STAGED_STORE, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.layer_schedule import STAGED_STORE, LayerSchedule, Move, Slots
 
 
 def arena_address(memory: str, offset: int) -> str:

@@ -17,7 +17,7 @@ from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, Home
-from tilewright.planner.schedule.tile_schedule import (
+from tilewright.planner.schedule.layer_schedule import (
     DMA_IN_ROWS,
     Argument,
     LayerSchedule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.codegen.expressions import Expression, plus, times
-from tilewright.planner.schedule.tile_schedule import Slots, When
+from tilewright.planner.schedule.layer_schedule import Slots, When
 from tilewright.target.memory import Memory, Paths
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 FILES = ("threads.c", "threads.h")
 """Of the runtime: the pool."""

@@ -52,7 +52,7 @@ class Finding:
     def by(target: Target) -> Finding:
         """Products are compared as they come where no accelerator, nor vectors, multiply faster than that."""
         multiplies_faster = target.agents.has_vectors or any(engine.offer is not None for engine in target.engines)
-        part = PART if target.is_tiled else SMALL_PART
+        part = PART if target.agents.has_runtime else SMALL_PART
         return Finding(never if multiplies_faster else target.fuses, part)
 
 

@@ -163,7 +163,7 @@ class SocSession:
 
     def _build(self, cc: str | None) -> Path:
         compiler, program = find_cross_compiler(cc), self.folder / "program.elf"
-        tiles = [instance(writer, ClusterWriter).tiles for writer in self.model.modes.writers.values()]
+        tiles = [writer.schedule for writer in self.model.modes.writers.values()]
         each = max([TEXT_STACK, *(one.stacks.each for one in tiles)])
         moving = max(one.stacks.dma_core for one in tiles)
         flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles[0].cores}", "-I", "runtime/libc"]

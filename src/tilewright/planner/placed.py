@@ -68,5 +68,9 @@ class Placed(Protocol):
         """Of each memory that a plan divides a network among; nothing where there is one arena."""
 
     @property
-    def has_unconfirmed_cycles(self) -> bool:
-        """Whether no other simulator takes such programs."""
+    def tile_room(self) -> int:
+        """Bytes of it that are left."""
+
+    @property
+    def code_in_tile_memory(self) -> bool:
+        """Whether those have code: no other simulator takes such programs."""

@@ -17,7 +17,9 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.cluster.planning import plan
 from tilewright.planner.placed import Placed
 from tilewright.planner.refit.refit import refit_arena, refit_tiles
-from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule, make_schedule
+from tilewright.planner.schedule.lower_arena import lower_arena
+from tilewright.planner.schedule.lower_tiles import lower_tiles
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.board import adapted
 from tilewright.target.fastest import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen
@@ -74,7 +76,7 @@ class TilePlanner(Planner[Plan]):
         return check_plan(plan(mapped, settings))
 
     def schedule(self, placed: Plan, settings: Settings, predicts: bool) -> Schedule:
-        made = make_cluster_schedule(placed)
+        made = lower_tiles(placed)
         return made if predicts else check_schedule(made)
 
 
@@ -96,7 +98,7 @@ class ArenaPlanner(Planner[Allocation]):
         return check_allocation(allocate(as_chosen(mapped)))
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
-        made = copy_weights(make_schedule(placed), settings)
+        made = copy_weights(lower_arena(placed), settings)
         return check_schedule(check_board_memory(made, placed, settings))
 
 

@@ -10,8 +10,8 @@ from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
 from tilewright.planner.board.memory import board_memory
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile

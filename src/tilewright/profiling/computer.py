@@ -7,8 +7,8 @@ from itertools import accumulate, pairwise
 
 from tilewright.ir.types import Array
 from tilewright.planner.arena.allocation import Allocation, ArenaPart
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import MemoryMap

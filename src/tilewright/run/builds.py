@@ -49,7 +49,7 @@ class Builds:
         if self._soc is None:
             self._soc = (
                 BoardProgram(self._writer, self._files, self._cc)
-                if not self._schedule.target.is_tiled
+                if not self._schedule.target.agents.has_runtime
                 else SocProgram(ClusterWriter(self._schedule, self._prefix), self._files, self._cc)
             )
         return self._soc

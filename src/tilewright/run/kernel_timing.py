@@ -9,7 +9,8 @@ from tilewright.codegen.arena import ArenaWriter
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
 from tilewright.planner.arena.allocation import allocate
-from tilewright.planner.schedule.schedule import Schedule, make_schedule
+from tilewright.planner.schedule.lower_arena import lower_arena
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.run.kernel_bench import Case
 from tilewright.target.mapping import Choice, Mapped
@@ -40,7 +41,7 @@ def _schedule(case: Case, target: Target) -> Schedule:
     graph = builder.build()
     node = graph.nodes[0]
     engine = next(engine for engine in target.engines if case.kernel in engine.kernels)
-    return make_schedule(allocate(Mapped(graph, target, {node.key: Choice(engine, case.kernel, node)})))
+    return lower_arena(allocate(Mapped(graph, target, {node.key: Choice(engine, case.kernel, node)})))
 
 
 def _network(name: str, schedule: Schedule) -> HostNetwork:

@@ -38,16 +38,16 @@ class SocProgram(SimulatedProgram):
     def load(self, simulator: Machine, inputs: Mapping[str, Array]) -> Elf:
         elf = super().load(simulator, inputs)
         if isinstance(simulator, Simulator):
-            simulator.guard_stacks(self._frames.sites, sizes(self.target, self.writer.tiles))
+            simulator.guard_stacks(self._frames.sites, sizes(self.writer.schedule))
         return elf
 
     def build(self, inputs: Mapping[str, Array]) -> Path:
-        tiles = self.writer.tiles
+        schedule = self.writer.schedule
         self._write_inputs(inputs, CONSTANT_INPUTS)
         program = self.folder / "program.elf"
-        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles.cores}", "-I", "runtime/libc"]
-        stacks = [f"-DTW_STACK_BYTES={tiles.stacks.each}", f"-DTW_DMA_CORE_STACK_BYTES={tiles.stacks.dma_core}"]
-        stacks += [*MARKS, *["-DTW_STACKS_IN_L1"] * tiles.stacks.in_l1]
+        flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={schedule.cores}", "-I", "runtime/libc"]
+        stacks = [f"-DTW_STACK_BYTES={schedule.stacks.each}", f"-DTW_DMA_CORE_STACK_BYTES={schedule.stacks.dma_core}"]
+        stacks += [*MARKS, *["-DTW_STACKS_IN_L1"] * schedule.stacks.in_l1]
         stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
         # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
         options = {".c": flags, ".S": [*flags, *stacks]}
@@ -59,24 +59,24 @@ class SocProgram(SimulatedProgram):
             self._place_code(dict(zip(sources, objects, strict=True)))
         link_objects(objects, [], program, self.compiler, link)
         program.write_bytes(load_in_place(program.read_bytes()))
-        self._frames = checked(read_elf(program), self.target, tiles, self.writer.kernels)
+        self._frames = checked(read_elf(program), schedule, self.writer.kernels)
         return program
 
     @property
     def _code_in_l1(self) -> bool:
-        return self.writer.plan.settings.code_in_l1
+        return self.writer.schedule.placed.code_in_tile_memory
 
     def _place_code(self, objects: Mapping[Path, Path]) -> None:
         """What the plan leaves free of L1 has the code that is run most often."""
-        plan = self.writer.plan
+        placed, layers = self.writer.schedule.placed, len(self.writer.schedule.layers)
         found = codes((path, self._runs(source)) for source, path in objects.items())
-        found = [replace(code, runs=len(plan.steps)) if LOOP.fullmatch(code.name) else code for code in found]
-        taken = chosen(found, plan.budget.total - plan.l1_bytes)
+        found = [replace(code, runs=layers) if LOOP.fullmatch(code.name) else code for code in found]
+        taken = chosen(found, placed.tile_room)
         (self.folder / L1_CODE).write_text(functions(taken))
 
     def _runs(self, source: Path) -> int:
         """How often a run of the network comes to the code of a file, roughly."""
-        name, layers = source.relative_to(self.folder).as_posix(), self.writer.plan.steps
+        name, layers = source.relative_to(self.folder).as_posix(), self.writer.schedule.layers
         if name.startswith("kernels/"):
             return self.writer.kernel_calls[source.name]
         if name.removeprefix("runtime/") in self.target.agents.every_layer:

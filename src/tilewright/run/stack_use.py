@@ -7,31 +7,29 @@ from collections.abc import Iterable
 
 from tilewright.codegen.kernels import Instance
 from tilewright.errors import CompileError
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.sim.program.elf import Elf
 from tilewright.sim.program.frames import Frames, frames_of
-from tilewright.target.target import Target
 
 CALLERS = 64
 """Bytes that whoever calls a kernel takes at least: of the program, of the network and of a layer."""
 
 
-def checked(elf: Elf, target: Target, tiles: ClusterSchedule, kernels: Iterable[Instance]) -> Frames:
+def checked(elf: Elf, schedule: Schedule, kernels: Iterable[Instance]) -> Frames:
     """What functions of a program take, none of its kernels more than whoever calls it has."""
-    frames, driver = frames_of(elf), sizes(target, tiles)[target.agents.dma_core]
+    frames, driver = frames_of(elf), sizes(schedule)[schedule.target.agents.dma_core]
     for instance in kernels:
         for what, name in instance.functions.items():
             submits = instance.kernel.offloaded and what == "run"
-            _check(frames, elf.symbols.get(name), instance, driver if submits else tiles.stacks.each)
+            _check(frames, elf.symbols.get(name), instance, driver if submits else schedule.stacks.each)
     return frames
 
 
-def sizes(target: Target, tiles: ClusterSchedule) -> list[int]:
+def sizes(schedule: Schedule) -> list[int]:
     """Bytes of each core's stack, by its number on the platform."""
-    own = dict.fromkeys(range(tiles.cores), tiles.stacks.each)
-    return [
-        ({target.agents.dma_core: tiles.stacks.dma_core} | own).get(core, 0) for core in range(target.platform.cores)
-    ]
+    target, stacks = schedule.target, schedule.stacks
+    known = {target.agents.dma_core: stacks.dma_core} | dict.fromkeys(range(schedule.cores), stacks.each)
+    return [known.get(core, 0) for core in range(target.platform.cores)]
 
 
 def _check(frames: Frames, function: int | None, instance: Instance, has: int) -> None:

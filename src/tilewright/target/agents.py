@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-BY_PORTS, BY_REQUESTS, BY_ALL_CORES = "ports", "requests", "all cores"
-"""Who starts a cluster's transfers: one core that computes nothing, and each other core by a port of its own where it
-has tiles of its own; that core alone, which the others ask then; all cores together, none of which is set aside."""
+BY_NOBODY, BY_PORTS, BY_REQUESTS, BY_ALL_CORES = "", "ports", "requests", "all cores"
+"""Who starts transfers: nobody, where all is in reach; one core that computes nothing, and each other core by a port of
+its own where it has tiles of its own; that core alone, which the others ask then; all cores together, none of which is
+set aside."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Agents:
     """Layers whose prefetched data may be in flight at once."""
     offload_slots: int = 0
     """Layers that an accelerator may be at work for at once; 0 where no runtime waits for jobs, but their drivers."""
-    transfers: str = BY_PORTS
+    transfers: str = BY_NOBODY
     """Who starts transfers."""
     every_layer: tuple[str, ...] = ()
     """Files of the runtime whose code every layer runs."""

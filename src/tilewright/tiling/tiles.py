@@ -185,7 +185,10 @@ class TileGrid:
         if not self.cuts:
             return {name: tuple((0, size) for size in kind.shape) for name, kind in self.types.items()}
         if self.whole_axes:
-            return {name: tuple(_span(axis, indices) for axis in axes) for name, axes in self.known_axes.items()}
+            return {
+                name: tuple(axis.span(indices.get(axis.loop, 0)) for axis in axes)
+                for name, axes in self.known_axes.items()
+            }
         found = self.op.footprint(self.shapes, self.box(indices))
         return {
             name: tuple(clip(span, size) for span, size in zip(found[name], kind.shape, strict=True))
@@ -215,7 +218,7 @@ class TileGrid:
             axes = self.geometry.windows(name, cuts)
             if axes is None:
                 return None
-            found[name] = axes
+            found[name] = tuple(axis if axis.loop or not self.whole_axes else _still(axis.size) for axis in axes)
         return found
 
     @cached_property
@@ -354,10 +357,6 @@ class Geometry:
 @lru_cache(maxsize=256)
 def _geometry(op: Op, types: tuple[tuple[str, TensorType], ...], results: tuple[str, ...]) -> Geometry:
     return Geometry(op, dict(types), results)
-
-
-def _span(axis: AxisWindow, indices: Mapping[str, int]) -> Span:
-    return axis.span(indices[axis.loop]) if axis.loop else (0, axis.size)
 
 
 def _still(size: int) -> AxisWindow:

@@ -26,7 +26,8 @@ from tilewright.passes import apply
 from tilewright.passes.reorder import reorder
 from tilewright.pipeline import PASSES
 from tilewright.planner.arena.allocation import Allocation, allocate
-from tilewright.planner.schedule.schedule import interpret, make_schedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.target.mapping import map_nodes
 
 pytestmark = pytest.mark.fast
@@ -155,7 +156,7 @@ def test_outputs_have_bytes_of_their_own() -> None:
     assert {found.homes[name].kind for name in graph.outputs} == {"output"}
     assert len({found.homes[name].owner for name in graph.outputs}) == 6
     feeds = {"x": np.arange(24, dtype=np.int32).reshape(4, 6)}
-    values = list(interpret(make_schedule(found), feeds).values())
+    values = list(interpret(lower_arena(found), feeds).values())
     wanted = [feeds["x"], np.ones((4, 6), np.int32), *[-feeds["x"]] * 4]
     for value, expected in zip(values, wanted, strict=True):
         np.testing.assert_array_equal(value.reshape(-1), expected.reshape(-1))
@@ -189,7 +190,7 @@ def test_no_plan_changes_a_result(graph: Graph) -> None:
     feeds = {name: np.random.default_rng(1).integers(-99, 99, graph.types[name].shape) for name in graph.inputs}
     feeds = {name: array.astype(np.int32) for name, array in feeds.items()}
     lowered = reorder(apply(graph, PASSES))
-    schedule = make_schedule(allocate(map_nodes(lowered, targets.find("generic"))))
+    schedule = lower_arena(allocate(map_nodes(lowered, targets.find("generic"))))
     wanted, found = evaluate(graph, feeds), interpret(schedule, feeds)
     for old, new in zip(graph.outputs, schedule.graph.outputs, strict=True):
         np.testing.assert_array_equal(found[new], wanted[old])

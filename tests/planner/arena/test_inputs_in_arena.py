@@ -12,7 +12,8 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ops.max import Max
 from tilewright.pipeline import Compiled
-from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.program import Program
 
 

@@ -18,7 +18,8 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.ops.sub import Sub
-from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE
 
 KIND = TensorType("float32", (6, 8))

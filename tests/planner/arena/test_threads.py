@@ -24,9 +24,12 @@ from tilewright.planner.arena.allocation import allocate
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.cluster.tile_params import variants
 from tilewright.planner.program.program import CORES, Barrier, Program
-from tilewright.planner.schedule.schedule import Schedule, interpret, make_schedule
-from tilewright.planner.schedule.tile_schedule import TileParams
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.layer_schedule import TileParams
+from tilewright.planner.schedule.lower_arena import lower_arena
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import map_nodes
+from tilewright.tiling.dma_shapes import dma_shape
 from tilewright.tiling.tiles import Cut, TileGrid
 
 pytestmark = pytest.mark.fast
@@ -56,7 +59,7 @@ def mixed() -> Graph:
 def scheduled(graph: Graph, threads: int) -> Schedule:
     cpu = targets.find("cpu")
     target = replace(cpu, agents=replace(cpu.agents, threads=threads))
-    return check_schedule(make_schedule(allocate(map_nodes(graph, target))))
+    return check_schedule(lower_arena(allocate(map_nodes(graph, target))))
 
 
 @pytest.mark.asks_c
@@ -112,8 +115,10 @@ def first_cut(schedule: Schedule, change: Callable[[TileGrid], TileGrid]) -> Sch
     """With the first layer cut otherwise."""
     first, *rest = schedule.layers
     option = replace(first.option, grid=change(first.option.grid))
-    layers = (replace(first, option=option, tile_params=TileParams(variants(first.kernel, option.grid))), *rest)
-    return replace(schedule, tiles=replace(schedule.tiles, layers=layers))
+    params = TileParams(variants(first.kernel, option.grid))
+    arguments = tuple(replace(one, window=dma_shape(option.grid, one.operand.name)) for one in first.arguments)
+    made = replace(first, option=option, tile_params=params, arguments=arguments)
+    return replace(schedule, layers=(made, *rest))
 
 
 @pytest.mark.asks_c
@@ -136,16 +141,29 @@ def test_the_check_finds_windows_that_are_not_whole() -> None:
     option = replace(strided.option, grid=replace(strided.option.grid, whole_axes=False))
     layers = tuple(replace(one, option=option) if one is strided else one for one in schedule.layers)
     with pytest.raises(InternalError):
-        check_schedule(replace(schedule, tiles=replace(schedule.tiles, layers=layers)))
+        check_schedule(replace(schedule, layers=layers))
 
 
 @pytest.mark.asks_c
 def test_the_check_finds_what_one_part_writes_and_another_reads() -> None:
     """Threads that do not meet behind a layer read what others still make."""
     schedule = scheduled(mixed(), 2)
-    bodies = list(schedule.tiles.program.agents[CORES])
+    bodies = list(schedule.program.agents[CORES])
     assert isinstance(bodies[1].events[-1], Barrier)
     bodies[1] = replace(bodies[1], events=bodies[1].events[:-1])
-    tiles = replace(schedule.tiles, program=Program({CORES: tuple(bodies)}))
+    tiles = replace(schedule, program=Program({CORES: tuple(bodies)}))
     with pytest.raises(InternalError, match="while layer 1 tile"):
-        check_schedule(replace(schedule, tiles=tiles))
+        check_schedule(tiles)
+
+
+@pytest.mark.asks_c
+def test_the_check_finds_a_part_that_begins_elsewhere() -> None:
+    """What a thread is given begins where its part does."""
+    schedule = scheduled(mixed(), 2)
+    layer = next(layer for layer in schedule.layers if layer.tiles > 1)
+    first, *rest = layer.arguments
+    assert first.window is not None
+    moved = replace(first, window=replace(first.window, start=first.window.start + 4))
+    layers = tuple(replace(one, arguments=(moved, *rest)) if one is layer else one for one in schedule.layers)
+    with pytest.raises(InternalError, match="in tile"):
+        check_schedule(replace(schedule, layers=layers))

@@ -15,7 +15,8 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.pipeline import Compiled
 from tilewright.planner.board.advice import Needs, advice
-from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.program import Program
 from tilewright.target.memory import CONSTANTS, holding
 from tilewright.target.settings import Settings
@@ -57,15 +58,15 @@ def planned(name: str, graph: Graph | None = None) -> Schedule:
 
 
 def test_one_memory_where_it_holds_all(tmp_path: Path) -> None:
-    assert list(planned(board(tmp_path, 16, 64)).tiles.arenas) == ["SRAM"]
-    assert list(planned(board(tmp_path, 16, 20, "arena")).tiles.arenas) == ["MORE"]
+    assert list(planned(board(tmp_path, 16, 64)).arenas) == ["SRAM"]
+    assert list(planned(board(tmp_path, 16, 20, "arena")).arenas) == ["MORE"]
 
 
 def test_several_where_none_does(tmp_path: Path) -> None:
     graph = mobile()
     schedule = planned(board(tmp_path, 12, 24), graph)
-    assert list(schedule.tiles.arenas) == ["SRAM", "FAST"]
-    assert sum(schedule.tiles.arenas.values()) == schedule.arena_bytes
+    assert list(schedule.arenas) == ["SRAM", "FAST"]
+    assert sum(schedule.arenas.values()) == schedule.arena_bytes
     assert len(schedule.layers) == len(graph.nodes)
     feeds = feeds_of(graph)
     (made,) = (interpret(schedule, feeds)[name] for name in schedule.graph.outputs)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.ir.affine import Affine
 from tilewright.planner.cluster.tiling_option import Tiling
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.schedule import Schedule
 
 Path = tuple[str | int, ...]
 """Fields, positions and keys that lead to a value."""
@@ -17,6 +17,9 @@ Path = tuple[str | int, ...]
 AS_A_WHOLE = (Tiling, Affine)
 """What a layer was chosen to be: replaced by that of another layer, not changed within. Indices of programs likewise,
 or by one beside."""
+
+GIVEN = ("graph", "target", "placed", "arena_bytes", "lower_bound", "state_bytes", "copied")
+"""What a schedule is of and for, and what is reported of it."""
 
 SHIFTS = (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64)
 HUGE = 1 << 30
@@ -26,11 +29,11 @@ HUGE = 1 << 30
 class Places:
     """A schedule and all of its values, by the dataclass and field that they stand in."""
 
-    schedule: ClusterSchedule
+    schedule: Schedule
     by_field: Mapping[str, list[Path]]
 
     @staticmethod
-    def of(schedule: ClusterSchedule) -> Places:
+    def of(schedule: Schedule) -> Places:
         found: dict[str, list[Path]] = {}
         for name, path in _places(schedule, (), ""):
             found.setdefault(name, []).append(path)
@@ -44,7 +47,7 @@ class Places:
 
 def corrupted(
     places: Places, rng: random.Random, only: tuple[str, ...] = ("",)
-) -> tuple[ClusterSchedule, str] | None:  # fmt: skip
+) -> tuple[Schedule, str] | None:  # fmt: skip
     """The schedule with one value changed, and which; None where there is no other value for it. `only` are beginnings
     of the fields' names: rare ones are changed as often as others."""
     schedule = places.schedule
@@ -65,6 +68,8 @@ def _places(value: Any, path: Path, name: str) -> Iterator[tuple[str, Path]]:
         return
     if is_dataclass(value):
         for field in fields(value):
+            if isinstance(value, Schedule) and field.name in GIVEN:
+                continue
             own = f"{type(value).__name__}.{field.name}"
             yield from _places(getattr(value, field.name), (*path, field.name), own)
     elif isinstance(value, Mapping):

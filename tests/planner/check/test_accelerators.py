@@ -12,18 +12,17 @@ import pytest
 from tests.accelerator.folders import REQUANT
 from tests.accelerator.test_networks import branches
 from tests.planner.check.corrupting import Epochs, copied, places
-from tests.planner.check.test_in_order import tiles_of, with_home
+from tests.planner.check.test_in_order import with_home
 from tilewright import pipeline
 from tilewright.errors import InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
-from tilewright.planner.check.schedule import check_tiles
+from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.keys import SCRATCH
 from tilewright.planner.program.program import DMA
 from tilewright.planner.schedule.events import Call, Region, WaitJob
-from tilewright.planner.schedule.interpret import Machine
-from tilewright.planner.schedule.schedule import Schedule, interpret
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.interpret import Machine, interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 
@@ -37,26 +36,26 @@ def scheduled() -> Schedule:
     return schedule
 
 
-def events(tiles: ClusterSchedule) -> Epochs:
-    return copied(unroll(tiles, scheduled().graph, scheduled().target.paths))
+def events(tiles: Schedule) -> Epochs:
+    return copied(unroll(tiles))
 
 
-def check(tiles: ClusterSchedule, epochs: Epochs) -> None:
-    check_events(tuple(map(tuple, epochs)), tiles, scheduled().graph, scheduled().target)
+def check(tiles: Schedule, epochs: Epochs) -> None:
+    check_events(tuple(map(tuple, epochs)), tiles)
 
 
 def submitted(epochs: Epochs) -> tuple[Call, Call]:
     """The first two jobs, which are of two accelerators."""
     calls = [epochs[i][j] for i, j in places(epochs, Call)]
     first, second, *_ = [call for call in calls if isinstance(call, Call) and call.kind == "submit"]
-    engines = {tiles_of(scheduled()).layers[call.layer].option.engine for call in (first, second)}
+    engines = {scheduled().layers[call.layer].option.engine for call in (first, second)}
     assert len(engines) == 2
     return first, second
 
 
 def test_two_are_in_flight_at_once() -> None:
-    epochs = events(tiles_of(scheduled()))
-    check(tiles_of(scheduled()), epochs)
+    epochs = events(scheduled())
+    check(scheduled(), epochs)
     first, second = submitted(epochs)
     flat = [event for epoch in epochs for event in epoch]
     assert flat.index(second) < flat.index(WaitJob(DMA, first.job))
@@ -65,15 +64,15 @@ def test_two_are_in_flight_at_once() -> None:
 @pytest.mark.parametrize("waited", [0, 1])
 def test_a_wait_for_one_is_none_for_the_other(waited: int) -> None:
     """Both waits are for the same accelerator: what the other one makes may not be there."""
-    epochs = events(tiles_of(scheduled()))
+    epochs = events(scheduled())
     jobs = [call.job for call in submitted(epochs)]
     for i, j in places(epochs, WaitJob):
         if epochs[i][j] == WaitJob(DMA, jobs[1 - waited]):
             epochs[i][j] = WaitJob(DMA, jobs[waited])
     with pytest.raises(InternalError, match=r"elements of .* are in|does not hold"):
-        check(tiles_of(scheduled()), epochs)
+        check(scheduled(), epochs)
     feeds = random_inputs({name: scheduled().graph.types[name] for name in scheduled().graph.inputs}, 0, {})
-    machine = Machine(tiles_of(scheduled()), scheduled().graph, feeds)
+    machine = Machine(scheduled(), feeds)
     for epoch in epochs:
         machine.run(epoch)
     (name,) = scheduled().graph.outputs
@@ -82,7 +81,7 @@ def test_a_wait_for_one_is_none_for_the_other(waited: int) -> None:
 
 def test_two_do_not_write_the_same_bytes() -> None:
     """One result in the place of the other, as one accelerator could leave them one after the other."""
-    tiles = tiles_of(scheduled())
+    tiles = scheduled()
     first, second = (owner_of(call.writes) for call in submitted(events(tiles)))
     broken = with_home(tiles, second, tiles.homes[first].offset)
     with pytest.raises(InternalError, match=r"writes .* while layer .* writes it"):
@@ -94,7 +93,7 @@ def owner_of(regions: Sequence[Region]) -> str:
 
 
 def test_one_does_not_write_what_the_other_reads() -> None:
-    tiles = tiles_of(scheduled())
+    tiles = scheduled()
     epochs = events(tiles)
     first, second = submitted(epochs)
     params = next(region for region in first.reads if region.role)
@@ -105,9 +104,9 @@ def test_one_does_not_write_what_the_other_reads() -> None:
         check(tiles, epochs)
 
 
-def with_option(number: int, **changed: object) -> ClusterSchedule:
+def with_option(number: int, **changed: object) -> Schedule:
     """The schedule with something else in a layer's option."""
-    tiles = tiles_of(scheduled())
+    tiles = scheduled()
     layers = list(tiles.layers)
     layers[number] = replace(layers[number], option=replace(layers[number].option, **changed))
     return replace(tiles, layers=tuple(layers))
@@ -116,10 +115,10 @@ def with_option(number: int, **changed: object) -> ClusterSchedule:
 def test_a_kernel_is_its_engines() -> None:
     """Jobs of one accelerator are in order, those of two are not: whose they are is no detail."""
     with pytest.raises(InternalError, match="cluster has no kernel"):
-        check_tiles(with_option(0, engine="cluster"), scheduled().graph, scheduled().target)
+        check_schedule(with_option(0, engine="cluster"))
 
 
 def test_tiles_are_those_of_the_node() -> None:
-    other = tiles_of(scheduled()).layers[2].option.grid
+    other = scheduled().layers[2].option.grid
     with pytest.raises(InternalError, match="is cut as QLinearAdd"):
-        check_tiles(with_option(0, grid=other), scheduled().graph, scheduled().target)
+        check_schedule(with_option(0, grid=other))

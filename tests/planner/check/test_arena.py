@@ -25,8 +25,9 @@ from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.program.program import CORES, WaitLayer
 from tilewright.planner.schedule.build_program import build_arena_program
-from tilewright.planner.schedule.schedule import Schedule, interpret
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings
 
 UNITS = Settings(accelerators=(str(QVANILLA),) * 2)
@@ -91,7 +92,7 @@ def with_homes(schedule: Schedule, homes: dict[str, Home]) -> Schedule:
         replace(layer, arguments=tuple(replace(one, home=homes[one.operand.tensor]) for one in layer.arguments))
         for layer in schedule.layers
     )
-    return replace(schedule, tiles=replace(schedule.tiles, homes=homes, layers=layers))
+    return replace(schedule, homes=homes, layers=layers)
 
 
 def with_layers(schedule: Schedule, layers: Sequence[LayerSchedule]) -> Schedule:
@@ -99,18 +100,18 @@ def with_layers(schedule: Schedule, layers: Sequence[LayerSchedule]) -> Schedule
     made = tuple(replace(layer, number=number) for number, layer in enumerate(layers))
     *waits, last = waits_of(schedule)
     waits += [()] * len(layers)
-    return with_waits(replace(schedule, tiles=replace(schedule.tiles, layers=made)), [*waits[: len(layers)], last])
+    return with_waits(replace(schedule, layers=made), [*waits[: len(layers)], last])
 
 
 def waits_of(schedule: Schedule) -> list[tuple[int, ...]]:
     """Before every layer, and at the end."""
-    bodies = schedule.tiles.program.agents[CORES]
+    bodies = schedule.program.agents[CORES]
     return [tuple(one.layer for one in body.before if isinstance(one, WaitLayer)) for body in bodies]
 
 
 def with_waits(schedule: Schedule, waits: list[tuple[int, ...]]) -> Schedule:
-    program = build_arena_program(schedule.layers, waits, schedule.tiles.cores)
-    return replace(schedule, tiles=replace(schedule.tiles, program=program))
+    program = build_arena_program(schedule.layers, waits, schedule.cores)
+    return replace(schedule, program=program)
 
 
 def other_offset(schedule: Schedule, rng: random.Random) -> Schedule:
@@ -167,13 +168,13 @@ def other_kernel(schedule: Schedule, rng: random.Random) -> Schedule:
 def _changed(schedule: Schedule, rng: random.Random, change: Callable[[LayerSchedule], LayerSchedule]) -> Schedule:
     at = rng.randrange(len(schedule.layers))
     layers = (*schedule.layers[:at], change(schedule.layers[at]), *schedule.layers[at + 1 :])
-    return replace(schedule, tiles=replace(schedule.tiles, layers=layers))
+    return replace(schedule, layers=layers)
 
 
 def smaller_arena(schedule: Schedule, rng: random.Random) -> Schedule:
     less = rng.choice([1, 16, 256])
-    arenas = {name: max(size - less, 0) for name, size in schedule.tiles.arenas.items()}
-    return replace(schedule, tiles=replace(schedule.tiles, arenas=arenas))
+    arenas = {name: max(size - less, 0) for name, size in schedule.arenas.items()}
+    return replace(schedule, arenas=arenas)
 
 
 def other_input(schedule: Schedule, rng: random.Random) -> Schedule:
@@ -239,7 +240,7 @@ def test_a_result_in_the_place_of_what_is_still_read_is_found() -> None:
 def with_option(schedule: Schedule, **changed: object) -> Schedule:
     first, *others = schedule.layers
     layers = (replace(first, option=replace(first.option, **changed)), *others)
-    return replace(schedule, tiles=replace(schedule.tiles, layers=layers))
+    return replace(schedule, layers=layers)
 
 
 def test_layers_of_other_engines_and_nodes_are_found() -> None:

@@ -21,11 +21,11 @@ from tilewright.errors import InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.planner.check.events import check_events
 from tilewright.planner.check.order import Done
-from tilewright.planner.check.schedule import check_schedule, check_tiles
+from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.schedule.events import Call, Event, Transfer, Wait, WaitJob
-from tilewright.planner.schedule.schedule import Schedule, interpret
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 
@@ -56,18 +56,14 @@ def scheduled(name: str) -> Schedule:
     return schedule
 
 
-def tiles_of(schedule: Schedule) -> ClusterSchedule:
-    return schedule.tiles
-
-
 def events(name: str) -> Epochs:
     schedule = scheduled(name)
-    return copied(unroll(tiles_of(schedule), schedule.graph, schedule.target.paths))
+    return copied(unroll(schedule))
 
 
 def check(name: str, epochs: Epochs) -> None:
     schedule = scheduled(name)
-    check_events(tuple(map(tuple, epochs)), tiles_of(schedule), schedule.graph, schedule.target)
+    check_events(tuple(map(tuple, epochs)), schedule)
 
 
 def refused(name: str, epochs: Epochs, message: str) -> None:
@@ -77,11 +73,11 @@ def refused(name: str, epochs: Epochs, message: str) -> None:
 
 def test_the_schedules_have_what_is_corrupted() -> None:
     for name, held in (("rows_held", "X"), ("weights_held", "W")):
-        (layer,) = tiles_of(scheduled(name)).layers
+        (layer,) = scheduled(name).layers
         assert (layer.is_queued, [operand.name for operand in layer.option.single_buffered]) == (True, [held])
         assert layer.renewals
         assert 1 < layer.held_tiles < layer.tiles
-    done = Done.of(tiles_of(scheduled("in_flight")))
+    done = Done.of(scheduled("in_flight"))
     assert done.submitted - {number for _, number in done.waited}
 
 
@@ -90,7 +86,7 @@ def test_the_schedules_have_what_is_corrupted() -> None:
 
 def renewals(name: str, epochs: Epochs) -> Iterator[tuple[Place, Place]]:
     """Where the held operand comes again, and the wait for the last job that reads it before."""
-    (held,) = tiles_of(scheduled(name)).layers[0].option.single_buffered
+    (held,) = scheduled(name).layers[0].option.single_buffered
     for i, j in places(epochs, Transfer):
         event = epochs[i][j]
         if isinstance(event, Transfer) and event.source.tensor == held.tensor and event.kind == "load" and event.tile:
@@ -155,7 +151,7 @@ def test_parameters_of_another_layer_are_found(name: str) -> None:
 # ---- homes and data -------------------------------------------------------------------------------------------------
 
 
-def with_home(tiles: ClusterSchedule, owner: str, offset: int) -> ClusterSchedule:
+def with_home(tiles: Schedule, owner: str, offset: int) -> Schedule:
     def moved(home: Home) -> Home:
         return replace(home, offset=offset) if home.owner == owner else home
 
@@ -169,7 +165,7 @@ def with_home(tiles: ClusterSchedule, owner: str, offset: int) -> ClusterSchedul
 def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     """Every result of a job in the place of every other tensor: where that is not found, nobody needs the bytes."""
     schedule = scheduled("in_flight")
-    tiles = tiles_of(schedule)
+    tiles = schedule
     l1 = schedule.target.paths.tiles.name
     arena = {home.owner: home.offset for home in tiles.homes.values() if home.kind == ARENA and home.memory == l1}
     feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
@@ -178,7 +174,7 @@ def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     jobs = [tiles.layers[number] for number in Done.of(tiles).submitted]
     for owner in {tiles.homes[layer.option.node.key].owner for layer in jobs}:
         for offset in sorted(set(arena.values()) - {arena[owner]}):
-            broken = replace(schedule, tiles=with_home(tiles, owner, offset))
+            broken = with_home(schedule, owner, offset)
             try:
                 check_schedule(broken)
             except InternalError:
@@ -198,14 +194,14 @@ def generated(schedule: Schedule) -> dict[str, str]:
 def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
     """Every one that generated C would show; parameters and working memory may lie elsewhere."""
     schedule, rng = scheduled(name), random.Random(name)
-    known, found = Places.of(tiles_of(schedule)), 0
+    known, found = Places.of(schedule), 0
     for _ in range(FAULTS):
         fault = corrupted(known, rng)
         if fault is None or fault[1].split(":")[0].endswith(
             (".params.offset", ".scratch.offset", ".params", ".scratch")
         ):
             continue
-        broken = replace(schedule, tiles=fault[0])
+        broken = fault[0]
         try:
             check_schedule(broken)
         except InternalError:
@@ -219,7 +215,7 @@ def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
 def test_buffers_begin_where_the_accelerator_reads() -> None:
     """Everything, whoever has it: one that lies between lets those behind it begin elsewhere."""
     schedule = scheduled("in_little_room")
-    tiles, l1 = tiles_of(schedule), schedule.target.paths.tiles
+    tiles, l1 = schedule, schedule.target.paths.tiles
     assert l1.placement > l1.alignment
     for layer in tiles.layers:
         assert layer.params is None or layer.params.offset % l1.placement == 0
@@ -229,4 +225,4 @@ def test_buffers_begin_where_the_accelerator_reads() -> None:
     assert params is not None
     layers[number] = replace(layers[number], params=replace(params, offset=params.offset + l1.alignment))
     with pytest.raises(InternalError, match="is not aligned"):
-        check_tiles(replace(tiles, layers=tuple(layers)), schedule.graph, schedule.target)
+        check_schedule(replace(tiles, layers=tuple(layers)))

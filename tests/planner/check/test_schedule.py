@@ -20,14 +20,14 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.ir.types import Array
 from tilewright.planner.check.events import check_events
 from tilewright.planner.check.plan import check_plan
-from tilewright.planner.check.schedule import check_schedule, check_tiles
+from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.cluster.plan import Plan
-from tilewright.planner.schedule import tile_schedule
+from tilewright.planner.schedule import layer_schedule
 from tilewright.planner.schedule.events import Epoch
-from tilewright.planner.schedule.interpret import interpret_tiles
-from tilewright.planner.schedule.lower import lower
-from tilewright.planner.schedule.schedule import Schedule, interpret, make_cluster_schedule
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
+from tilewright.planner.schedule.lower_tiles import lower_tiles
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 
@@ -49,14 +49,9 @@ def planned(name: str, number: int) -> Plan:
 
 
 @cache
-def scheduled(name: str, number: int) -> tuple[ClusterSchedule, tuple[Epoch, ...]]:
-    plan = planned(name, number)
-    tiles = lower(plan)
-    return tiles, unroll(tiles, plan.mapped.graph, plan.memories)
-
-
-def check(plan: Plan, tiles: ClusterSchedule, epochs: tuple[Epoch, ...]) -> None:
-    check_events(epochs, tiles, plan.mapped.graph, plan.mapped.target)
+def scheduled(name: str, number: int) -> tuple[Schedule, tuple[Epoch, ...]]:
+    schedule = lower_tiles(planned(name, number))
+    return schedule, unroll(schedule)
 
 
 @pytest.mark.one_in(5)
@@ -65,8 +60,7 @@ def check(plan: Plan, tiles: ClusterSchedule, epochs: tuple[Epoch, ...]) -> None
     [(name, at) for n, name in enumerate(sorted(NETWORKS)) for at in range(n % 2, len(SETTINGS), 2)],
 )
 def test_valid_schedules_pass(name: str, number: int) -> None:
-    plan = planned(name, number)
-    check_tiles(scheduled(name, number)[0], plan.mapped.graph, plan.mapped.target)
+    check_schedule(scheduled(name, number)[0])
 
 
 @pytest.mark.parametrize("seed", range(SCHEDULES))
@@ -81,7 +75,7 @@ def test_faults_in_schedules_are_found(seed: int) -> None:
         if what is not None:
             break
     try:
-        check(planned(name, number), tiles, tuple(map(tuple, broken)))
+        check_events(tuple(map(tuple, broken)), tiles)
     except InternalError:
         return
     pytest.fail(f"{name} {SETTINGS[number]}: {fault.__name__} is not found: {what}")
@@ -99,7 +93,7 @@ def test_faults_in_plans_are_found(seed: int) -> None:
     broken, what = found
     try:
         check_plan(broken)
-        check_tiles(lower(broken), broken.mapped.graph, broken.mapped.target)
+        check_schedule(lower_tiles(broken))
     except (InternalError, CompileError):
         return
     pytest.fail(f"{name} {SETTINGS[number]}: {fault.__name__} is not found: {what}")
@@ -110,7 +104,7 @@ def test_faults_in_plans_are_found(seed: int) -> None:
 
 @cache
 def whole(name: str, number: int) -> Schedule:
-    return make_cluster_schedule(planned(name, number))
+    return lower_tiles(planned(name, number))
 
 
 def generated(schedule: Schedule) -> dict[str, str]:
@@ -136,7 +130,7 @@ def is_harmless(schedule: Schedule, broken: Schedule, path: str) -> bool:
 
 
 def interpreted(schedule: Schedule, inputs: Mapping[str, Array], cores_first: bool) -> dict[str, Array]:
-    return interpret_tiles(schedule.tiles, schedule.graph, schedule.target.paths, inputs, cores_first)
+    return interpret(schedule, inputs, cores_first=cores_first)
 
 
 def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:
@@ -149,13 +143,13 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     rng = random.Random(round_)
     name, number = CORRUPTED[round_ % len(CORRUPTED)], round_ // len(CORRUPTED) % len(SETTINGS)
     schedule = whole(name, number)
-    places, tried = Places.of(schedule.tiles), 0
+    places, tried = Places.of(schedule), 0
     while tried < TILES:
         found = corrupted(places, rng)
         if found is None:
             continue
         tried += 1
-        broken, what = replace(schedule, tiles=found[0]), found[1]
+        broken, what = found[0], found[1]
         try:
             check_schedule(broken)
         except InternalError:
@@ -165,26 +159,24 @@ def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
 
 
 def test_every_field_of_a_schedule_is_corrupted() -> None:
-    found = set().union(*(Places.of(whole("residual", n).tiles).names for n in range(len(SETTINGS))))
-    made = [one for one in vars(tile_schedule).values() if isinstance(one, type) and is_dataclass(one)]
+    found = set().union(*(Places.of(whole("residual", n)).names for n in range(len(SETTINGS))))
+    made = [one for one in vars(layer_schedule).values() if isinstance(one, type) and is_dataclass(one)]
     known = {f"{one.__name__}.{field.name}" for one in made for field in fields(one)}
-    own = [one for one in made if one.__module__ == tile_schedule.__name__]
+    own = [one for one in made if one.__module__ == layer_schedule.__name__]
     assert {f"{one.__name__}.{field.name}" for one in own for field in fields(one)} <= found & known
 
 
 def refused(number: int, change: LayerSchedule, message: str) -> None:
     """A schedule of a residual network whose activations are in L3, with another layer of that number."""
     schedule = whole("residual", 3)
-    layers = list(schedule.tiles.layers)
+    layers = list(schedule.layers)
     layers[number] = change
     with pytest.raises(InternalError, match=message):
-        check_schedule(replace(schedule, tiles=replace(schedule.tiles, layers=tuple(layers))))
+        check_schedule(replace(schedule, layers=tuple(layers)))
 
 
 def layers_with(name: str) -> list[LayerSchedule]:
-    tiles = whole("residual", 3).tiles
-    assert tiles is not None
-    return [layer for layer in tiles.layers if getattr(layer, name)]
+    return [layer for layer in whole("residual", 3).layers if getattr(layer, name)]
 
 
 def test_half_a_staged_constant_is_found() -> None:
@@ -226,13 +218,13 @@ def test_buffers_of_single_cores_where_all_work_together_are_found() -> None:
 @pytest.mark.parametrize("added", [64, 1 << 30])
 def test_arenas_that_are_too_large_are_found(added: int) -> None:
     schedule = whole("residual", 3)
-    arenas = {name: size + added for name, size in schedule.tiles.arenas.items()}
+    arenas = {name: size + added for name, size in schedule.arenas.items()}
     with pytest.raises(InternalError, match=r"arena|bytes of"):
-        check_schedule(replace(schedule, tiles=replace(schedule.tiles, arenas=arenas)))
+        check_schedule(replace(schedule, arenas=arenas))
 
 
 @pytest.mark.parametrize("cores", [0, 7, 9, 1 << 30])
 def test_other_cores_are_found(cores: int) -> None:
     schedule = whole("residual", 3)
     with pytest.raises(InternalError, match="cores"):
-        check_schedule(replace(schedule, tiles=replace(schedule.tiles, cores=cores)))
+        check_schedule(replace(schedule, cores=cores))

@@ -15,8 +15,8 @@ from tilewright import pipeline
 from tilewright.errors import InternalError
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.windows import _joined
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule, Move
 from tilewright.target.settings import Settings
 from tilewright.tiling.dma_shapes import DmaShape
 
@@ -32,13 +32,13 @@ def test_faults_in_shapes_are_found(round_: int) -> None:
     rng = random.Random(round_)
     name, number = NETWORKS[round_ % len(NETWORKS)], 1 + round_ // len(NETWORKS)
     schedule = whole(name, number)
-    places, tried = Places.of(schedule.tiles), 0
+    places, tried = Places.of(schedule), 0
     while tried < FAULTS:
         found = corrupted(places, rng, SHAPES)
         if found is None:
             continue
         tried += 1
-        broken = replace(schedule, tiles=found[0])
+        broken = found[0]
         try:
             check_schedule(broken)
         except InternalError:
@@ -51,20 +51,20 @@ def test_faults_in_limits_are_found() -> None:
     rng = random.Random(5)
     *_, schedule, _ = pipeline.stages(remembering(), "siracusa", "", Settings(time_limit=1.0))
     assert isinstance(schedule, Schedule)
-    places = Places.of(schedule.tiles)
+    places = Places.of(schedule)
     assert "Limit.more" in places.names
     for _ in range(60):
         found = corrupted(places, rng, ("Level.limit", "Limit."))
         if found is None:
             continue
         with pytest.raises(InternalError):
-            check_schedule(replace(schedule, tiles=found[0]))
+            check_schedule(found[0])
 
 
 def refused(schedule: Schedule, layer: LayerSchedule, message: str) -> None:
-    layers = tuple(layer if one.number == layer.number else one for one in schedule.tiles.layers)
+    layers = tuple(layer if one.number == layer.number else one for one in schedule.layers)
     with pytest.raises(InternalError, match=message):
-        check_schedule(replace(schedule, tiles=replace(schedule.tiles, layers=layers)))
+        check_schedule(replace(schedule, layers=layers))
 
 
 def farther(shape: DmaShape) -> DmaShape:
@@ -86,7 +86,7 @@ def test_other_transfers_are_found(change: Callable[[Move], Move], message: str)
     schedule = whole("windows", 1)
     layer, at = next(
         (one, at)
-        for one in schedule.tiles.layers
+        for one in schedule.layers
         for at, move in enumerate(one.loads)
         if move.shape.strided and one.tiles > 1
     )
@@ -96,7 +96,7 @@ def test_other_transfers_are_found(change: Callable[[Move], Move], message: str)
 
 def test_a_copy_in_the_other_direction_is_found() -> None:
     schedule = whole("cached", 1)
-    layer = next(one for one in schedule.tiles.layers if one.prefetch and one.prefetch.copies.startswith("dma_out"))
+    layer = next(one for one in schedule.layers if one.prefetch and one.prefetch.copies.startswith("dma_out"))
     assert layer.prefetch is not None
     other = layer.prefetch.copies.replace("out", "in")
     refused(schedule, replace(layer, prefetch=replace(layer.prefetch, copies=other)), f"with {other}")

@@ -14,7 +14,8 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.planner.arena.allocation import allocate
 from tilewright.planner.refit.depth_first import depth_first, fused_layers
-from tilewright.planner.schedule.schedule import interpret, make_schedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.target.caches import Cache, Caches
 from tilewright.target.mapping import as_chosen, map_nodes
 from tilewright.target.target import Target
@@ -63,7 +64,7 @@ def test_what_is_between_them_stays_in_the_cache() -> None:
     whole, made = (allocate(as_chosen(map_nodes(one, target))) for one in (graph, strips))
     assert 2 * made.arena_bytes < whole.arena_bytes
     feeds = {"x": RNG.standard_normal((1, 24, 24, 4)).astype(np.float32)}
-    expected, found = evaluate(graph, feeds), interpret(make_schedule(made), feeds)
+    expected, found = evaluate(graph, feeds), interpret(lower_arena(made), feeds)
     np.testing.assert_allclose(found[strips.outputs[0]], expected[graph.outputs[0]], rtol=1e-4, atol=1e-4)
 
 

@@ -17,7 +17,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ops.max import Max
 from tilewright.pipeline import Compiled
 from tilewright.planner.refit import strips
-from tilewright.planner.schedule.schedule import interpret
+from tilewright.planner.schedule.interpret import interpret
 from tilewright.program import Program
 from tilewright.target.settings import DEFAULT, RAM, Settings
 

@@ -20,7 +20,7 @@ from tilewright.ops.identity import Identity
 from tilewright.passes.fit.l1_outputs import l1_outputs
 from tilewright.pipeline import import_model
 from tilewright.planner.cluster.plan import Home, Plan
-from tilewright.planner.schedule.tile_schedule import DMA_IN, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
+from tilewright.planner.schedule.layer_schedule import DMA_IN, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
 from tilewright.target.settings import Settings
 from tilewright.tiling.dma_shapes import dma_shape
 from tilewright.tiling.tiles import Inside, TileGrid

@@ -18,8 +18,9 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import Begin, Call, Transfer, Wait, WaitJob, core
-from tilewright.planner.schedule.schedule import Schedule, make_cluster_schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule, Move
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
+from tilewright.planner.schedule.lower_tiles import lower_tiles
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_compiler
@@ -95,7 +96,7 @@ int main(int count, char **words) {
 
 def scheduled(name: str, settings: Settings) -> tuple[Plan, Schedule]:
     plan = planned(name, settings)
-    return plan, make_cluster_schedule(plan)
+    return plan, lower_tiles(plan)
 
 
 # ---- the schedule's side --------------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ def expected(plan: Plan, schedule: Schedule, number: int) -> list[str]:
     own = {DMA} if number == dma_core else {CORES, core(number)}
     lines: list[str] = []
     groups: dict[int, int] = {}
-    for epoch, events in enumerate(unroll(schedule.tiles, schedule.graph, plan.memories)):
+    for epoch, events in enumerate(unroll(schedule)):
         lines += ["barrier"] * (epoch > 0)
         for event in events:
             if event.agent in own:
@@ -159,11 +160,11 @@ def tile_function(name: str, lines: list[str]) -> str:
 
 
 def main_source(schedule: Schedule) -> str:
-    texts = [DEVICES, *(text for layer in schedule.tiles.layers for text in functions(layer))]
-    for number, layers in prefetched_together(schedule.tiles.program).items():
+    texts = [DEVICES, *(text for layer in schedule.layers for text in functions(layer))]
+    for number, layers in prefetched_together(schedule.program).items():
         calls = " ".join(f"layer_{later}_prefetch();" for later in layers)
         texts.append(f"static void after_layer_{number}(void) {{ {calls} }}")
-    texts += [agents_text(schedule.tiles.program, schedule.tiles.layers), MAIN]
+    texts += [agents_text(schedule.program, schedule.layers), MAIN]
     return "\n\n".join(texts)
 
 
@@ -206,7 +207,7 @@ def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> 
 
 def test_an_accelerator_that_waits_for_weights_is_submitted_to_behind_loads() -> None:
     _, schedule = scheduled("gates", DMA_BOUND)
-    bodies = schedule.tiles.program.agents[DMA]
+    bodies = schedule.program.agents[DMA]
     loops = [one.events for body in bodies for one in p.all_events(body.events) if isinstance(one, p.For)]
     kinds = [[type(one) for one in events if isinstance(one, p.Group | p.Submit | p.WaitJob)] for events in loops]
     assert any(found[:3] == [p.WaitJob, p.Group, p.Submit] for found in kinds)

@@ -21,7 +21,8 @@ from tilewright.codegen.arena import ArenaWriter
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
-from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import ARM, NATIVE, PROCESSORS, X86, vectors_of
 from tilewright.target.settings import Settings

@@ -59,7 +59,7 @@ def test_the_painted_stack_is_not_used_up() -> None:
     program = product()
     soc = program.build_soc()
     assert isinstance(soc, SocProgram)
-    stacks, cores = soc.writer.tiles.stacks, soc.writer.tiles.cores
+    stacks, cores = soc.writer.schedule.stacks, soc.writer.schedule.cores
     with Simulator("snitch") as simulator:
         simulator.load(read_elf(soc.build(program.random_inputs())))
         simulator.write("tw_stacks", bytes([PAINT]) * (stacks.each * cores + stacks.dma_core))

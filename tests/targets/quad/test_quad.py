@@ -20,6 +20,7 @@ from tilewright import targets
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
+from tilewright.planner.schedule.listing import listing
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
 from tilewright.sim.program.elf import read_elf
@@ -129,7 +130,7 @@ def test_program_headers_are_for_what_the_file_fills() -> None:
 
 
 def test_a_printed_schedule_names_kernels_and_arenas() -> None:
-    text = str(compiled("residual", Settings(time_limit=1.0)).compiled.schedule)
+    text = listing(compiled("residual", Settings(time_limit=1.0)).compiled.schedule)
     assert re.match(r"schedule \S+ on quad, 4 cores: arenas TCDM \d+ bytes, RAM \d+ bytes\n", text)
     assert re.search(r"core 0 +run +cluster\.conv\w* layer 0 tile 0: ", text)
 

@@ -128,7 +128,11 @@ class Allocation:
         return {}
 
     @property
-    def has_unconfirmed_cycles(self) -> bool:
+    def tile_room(self) -> int:
+        return 0
+
+    @property
+    def code_in_tile_memory(self) -> bool:
         return False
 
     def __str__(self) -> str:

@@ -75,10 +75,10 @@ def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:
 def _is_in_pieces(grid: TileGrid) -> bool:
     """Whether all of each part lies in one piece, and parts have no result in common; none of an operand whose
     beginning is skipped, as the operator of a part counts from there."""
-    (cut,) = grid.cuts
-    if grid.axes is None or not all(map(_is_in_one_piece, grid.axes.values())):
+    (cut,), seen = grid.cuts, replace(grid, whole_axes=False).axes
+    if seen is None or not all(map(_is_in_one_piece, seen.values())):
         return False
-    if any(axis.span(0)[0] for axes in grid.axes.values() for axis in axes if not axis.loop):
+    if any(axis.span(0)[0] for axes in seen.values() for axis in axes if not axis.loop):
         return False
     return all(cut.loop in grid.loops_of(name) for name in grid.results)
 

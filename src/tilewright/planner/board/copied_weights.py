@@ -13,8 +13,8 @@ from dataclasses import replace
 from tilewright.errors import CompileError
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import COPY_UNIT, Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.sim.platform import Platform
 from tilewright.target.memory import CONSTANTS, Memory, holding
 from tilewright.target.settings import Settings

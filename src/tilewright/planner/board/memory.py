@@ -53,7 +53,7 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
         # The linker keeps what is copied beside the code.
         lasting, program = {"constants": schedule.flash_bytes - schedule.copied_bytes}, {**program, **copies}
     apart = [Use(constants, lasting), Use(code, program)]
-    (_, first), *more = schedule.tiles.arenas.items()
+    (_, first), *more = schedule.arenas.items()
     beside = beside_arena(target, schedule.graph, schedule.inputs)
     others = {memory.name: memory for memory in holding(target.memories, ARENA)}
     return (

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from tilewright.errors import InternalError
-from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 from tilewright.planner.cluster.tile_params import Variants
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.stacks import CALLERS
 from tilewright.target.kernel import Kernel
-from tilewright.target.memory import Memory
+from tilewright.target.memory import ARENA, Memory, holding
 from tilewright.target.struct_size import struct_bytes
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import TileGrid
@@ -27,8 +27,9 @@ MOST_TILES = 256
 """Of a grid with more, those at the edges and beside them are looked at, and as many others."""
 
 
-def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+def check_buffers(schedule: Schedule) -> None:
     """Raises `InternalError` for the first that is too small, not aligned or beyond its memory."""
+    target = schedule.target
     _check_cores(schedule, target)
     for layer in schedule.layers:
         _check_params(layer, target)
@@ -36,7 +37,7 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
         for what, slots, memory in _slots(layer, target):
             _check_slots(schedule, layer, what, slots, memory, target.paths.tiles.alignment)
     for memory in target.memories:
-        _check_arena(schedule, graph, memory, target)
+        _check_arena(schedule, memory)
     if unknown := schedule.arenas.keys() - {memory.name for memory in target.memories}:
         raise _fault("schedule", f"has arenas of {sorted(unknown)}, which {target.name} has not")
 
@@ -44,13 +45,13 @@ def check_buffers(schedule: ClusterSchedule, graph: Graph, target: Target) -> No
 # ---- memories -------------------------------------------------------------------------------------------------------
 
 
-def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
+def _check_cores(schedule: Schedule, target: Target) -> None:
     agents = target.agents
     most = max(agents.cores, target.agents.threads)
     if not 1 <= schedule.cores <= most:
         raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {most}")
     stacks, l1 = schedule.stacks, target.paths.tiles
-    if not target.is_tiled:
+    if not agents.has_runtime:
         if stacks != CALLERS or schedule.cores != most:
             raise _fault("schedule", f"has stacks for {schedule.cores} cores, which are the caller's")
         return
@@ -67,8 +68,9 @@ def _check_cores(schedule: ClusterSchedule, target: Target) -> None:
         raise _fault("schedule", f"takes {taken} bytes of {l1.bytes} in {l1.name}")
 
 
-def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target: Target) -> None:
+def _check_arena(schedule: Schedule, memory: Memory) -> None:
     """An arena holds all that lies there, and nothing else; its memory holds it."""
+    graph, target = schedule.graph, schedule.target
     size = schedule.arenas.get(memory.name, 0)
     ends = [
         slots.end for layer in schedule.layers for _, slots, _ in _slots(layer, target) if slots.memory == memory.name
@@ -92,8 +94,9 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
     if memory.bytes is not None and size > memory.bytes - memory.reserved:
         raise _fault("schedule", f"has an arena of {size} bytes, {memory.name} has {memory.bytes}")
     for name, home in homes.items():
-        # Where nothing is moved, a tensor may lie anywhere in another.
-        unit = memory.placement if target.is_tiled or home.owner == name else graph.types[name].element.itemsize
+        # Where no link takes it, a tensor may lie anywhere in another.
+        linked = any(memory.name in (link.outer, link.inner) for link in target.links)
+        unit = memory.placement if linked or home.owner == name else graph.types[name].element.itemsize
         if home.offset % unit or home.offset < 0:
             raise _fault(f"tensor '{name}'", f"is at {home}, which is not aligned")
 
@@ -104,9 +107,10 @@ def _check_arena(schedule: ClusterSchedule, graph: Graph, memory: Memory, target
 def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, Memory]]:
     """All buffers of a layer, and the memory that they should be in."""
     l1, home = target.paths.tiles, target.paths.home
-    if not target.is_tiled and layer.scratch is not None:
-        # Of a board, whichever has a part of the arena.
-        l1 = home = next((memory for memory in target.memories if memory.name == layer.scratch.memory), l1)
+    if layer.scratch is not None:
+        # Where several memories may have a part of the arena, whichever of them.
+        parts = {memory.name: memory for memory in holding(target.memories, ARENA)}
+        l1, home = (parts.get(layer.scratch.memory, memory) for memory in (l1, home))
     staged = ((move.operand.name, move.staging) for move in (*layer.loads, *layer.stores))
     yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
     yield from ((f"{name} in {home.name}", slots, home) for name, slots in staged if slots is not None)
@@ -116,9 +120,7 @@ def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, M
         yield "working memory", layer.scratch, home if layer.option.mode == "in_place" else l1
 
 
-def _check_slots(
-    schedule: ClusterSchedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory, unit: int
-) -> None:
+def _check_slots(schedule: Schedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory, unit: int) -> None:
     """Buffers side by side are all as kernels want those of L1, also where they are copies in L2 of these."""
     where = f"{layer.option.node.where}, {what}"
     if slots.memory != memory.name:
@@ -207,12 +209,13 @@ def _check_params(layer: LayerSchedule, target: Target) -> None:
     kernel, where = layer.option.kernel, layer.option.node.where
     if (layer.tile_params is None) != layer.is_copied:
         raise _fault(where, "has parameters without a kernel, or a kernel without parameters")
-    if (layer.params is None) != (layer.option.mode in ("in_place", "dma_copy") or not target.is_tiled):
+    prefetches = target.agents.prefetch_slots > 0
+    if (layer.params is None) != (layer.option.mode in ("in_place", "dma_copy") or not prefetches):
         raise _fault(where, "has parameters in L1 that nobody fetches, or none there that a kernel looks for")
     if layer.tile_params is None:
         return
     check_variants(kernel, layer.option.grid, layer.tile_params.variants)
-    if not target.is_tiled and not layer.tile_params.struct_bytes:
+    if not prefetches and not layer.tile_params.struct_bytes:
         return
     # The compiler asserts it too, in generated C.
     if layer.tile_params.struct_bytes != struct_bytes(target.kernel_text, kernel.params_header, kernel.params_type):
@@ -221,7 +224,7 @@ def _check_params(layer: LayerSchedule, target: Target) -> None:
         raise _fault(where, f"has {layer.params.bytes} bytes for parameters of {layer.tile_params.bytes}")
 
 
-def _check_scratch(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
+def _check_scratch(schedule: Schedule, layer: LayerSchedule, target: Target) -> None:
     """Every core that has tiles of its own has its own; cores finish a tile while an accelerator works on the next."""
     option, where, scratch = layer.option, layer.option.node.where, layer.scratch
     needed = 0 if layer.is_copied else scratch_needed(option.kernel, option.grid)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tilewright.errors import InternalError
 from tilewright.planner.check.event_regions import overlap, place
 from tilewright.planner.schedule.events import Call, Region
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 
 
 def check_apart(call: Call, layer: LayerSchedule, where: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule.events import Region, Spans
+from tilewright.tiling.tiles import TileGrid
 
 
 def overlap(one: Region, other: Region) -> bool:
@@ -45,3 +46,19 @@ def clipped(footprint: dict[str, Spans] | None, name: str, shape: Sequence[int])
 
 def place(region: Region) -> str:
     return f"{region.memory}+{region.start}..{region.stop}"
+
+
+def footprint(grid: TileGrid, indices: Mapping[str, int]) -> dict[str, Spans]:
+    """What the operator looks at in a tile of a grid with cuts. Where windows are to lie in one piece, they have all of
+    an axis that no cut moves."""
+    found = grid.op.footprint(grid.shapes, grid.box(indices))
+    if not grid.whole_axes:
+        return found
+    index, moved = grid.op.index(grid.shapes), {cut.loop for cut in grid.cuts}
+    return {
+        name: tuple(
+            span if moved & set(axis.loops) else (0, size)
+            for axis, span, size in zip(index[name], found[name], grid.types[name].shape, strict=True)
+        )
+        for name in grid.types
+    }

@@ -14,7 +14,7 @@ from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import BYTES
 from tilewright.planner.check.call_bytes import check_apart
-from tilewright.planner.check.event_regions import clipped, elements, extent, of_layer, overlap, place
+from tilewright.planner.check.event_regions import clipped, elements, extent, footprint, of_layer, overlap, place
 from tilewright.planner.check.held_bytes import HeldBytes
 from tilewright.planner.check.live_accesses import Access, LiveAccesses
 from tilewright.planner.home import ARENA
@@ -26,20 +26,21 @@ from tilewright.planner.schedule.events import (
     Epoch,
     Event,
     Region,
-    Spans,
     Transfer,
     Wait,
     WaitJob,
     core,
 )
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Slots
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.agents import BY_NOBODY
 from tilewright.target.memory import Link
 from tilewright.target.target import Target
 
 
-def check_events(epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+def check_events(epochs: Sequence[Epoch], schedule: Schedule) -> None:
     """Raises `InternalError` for the first thing that could go wrong."""
-    checker = _Checker(schedule, graph, target)
+    checker = _Checker(schedule)
     for epoch in epochs:
         checker.run(epoch)
     checker.end()
@@ -57,9 +58,7 @@ class _Job:
 
 @dataclass
 class _Checker:
-    schedule: ClusterSchedule
-    graph: Graph
-    target: Target
+    schedule: Schedule
     epoch: int = 0
     position: int = 0
     live: dict[str, LiveAccesses] = field(default_factory=dict)
@@ -81,6 +80,8 @@ class _Checker:
     submitted: int = 0
     calls: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     """(layer, kind) -> tiles that have been called, in order."""
+    graph: Graph = field(init=False)
+    target: Target = field(init=False)
     held: HeldBytes = field(init=False)
     driver: str = field(init=False)
     """Who submits jobs and waits for them."""
@@ -89,7 +90,8 @@ class _Checker:
 
     def __post_init__(self) -> None:
         agents = self.schedule.program.agents
-        self.held = HeldBytes(self.schedule, self.graph)
+        self.graph, self.target = self.schedule.graph, self.schedule.target
+        self.held = HeldBytes(self.schedule)
         self.driver = DMA if DMA in agents else CORES
         self.is_alone = len(agents) == 1 and self.schedule.cores == 1
 
@@ -287,7 +289,7 @@ class _Checker:
         cores = self.schedule.cores
         if event.kind == "submit":
             return self.driver
-        if self.is_alone and not self.target.is_tiled:
+        if self.is_alone and self.target.agents.transfers == BY_NOBODY:
             return CORES
         if layer.is_per_core and cores > 0:
             return core(event.tile % cores)
@@ -311,7 +313,7 @@ class _Checker:
     def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
         """A call has the windows that the operator's own geometry says."""
         grid = layer.option.grid
-        found = _footprint(layer, event.tile)
+        found = footprint(grid, grid.indices(event.tile)) if grid.cuts else None
         regions = [region for region in (*event.reads, *event.writes) if not region.role]
         expected = sorted(
             (argument.operand.tensor, clipped(found, argument.operand.name, grid.types[argument.operand.name].shape))
@@ -418,25 +420,6 @@ class _Checker:
         if found is None:
             raise _fault("schedule", f"there is no link {name}")
         return found
-
-
-def _footprint(layer: LayerSchedule, tile: int) -> dict[str, Spans] | None:
-    """What the operator looks at in a tile; None for all of its operands. Where windows are to lie in one piece, they
-    have all of an axis that the cut does not move."""
-    grid = layer.option.grid
-    if not grid.cuts:
-        return None
-    found = grid.op.footprint(grid.shapes, grid.box(grid.indices(tile)))
-    if not grid.whole_axes:
-        return found
-    index, moved = grid.op.index(grid.shapes), {cut.loop for cut in grid.cuts}
-    return {
-        name: tuple(
-            span if moved & set(axis.loops) else (0, size)
-            for axis, span, size in zip(index[name], found[name], grid.types[name].shape, strict=True)
-        )
-        for name in grid.types
-    }
 
 
 def _is_one_of(region: Region, slots: Slots) -> bool:

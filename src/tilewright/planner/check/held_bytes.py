@@ -15,7 +15,7 @@ from tilewright.planner.check.held_buffers import HeldBuffers
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule.events import Region, Spans
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.schedule import Schedule
 
 
 @dataclass
@@ -34,15 +34,15 @@ class _Held:
 
 @dataclass
 class HeldBytes:
-    schedule: ClusterSchedule
-    graph: Graph
+    schedule: Schedule
     buffers: dict[str, HeldBuffers] = field(default_factory=dict)
     homes: dict[str, list[_Held]] = field(default_factory=dict)
+    graph: Graph = field(init=False)
     makers: dict[str, int] = field(init=False)
     """Tensor -> the layer that makes it. Views, and Concats whose operands are made in place, have none."""
 
     def __post_init__(self) -> None:
-        layers = self.schedule.layers
+        self.graph, layers = self.schedule.graph, self.schedule.layers
         self.makers = {name: layer.number for layer in layers for name in layer.option.node.outputs}
         given = [name for name in self.graph.inputs if self.schedule.homes[name].kind == ARENA]
         for name in (*given, *(state.before for state in self.graph.states)):

@@ -12,11 +12,13 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
 from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 
 
-def check_homes(schedule: ClusterSchedule, graph: Graph) -> None:
+def check_homes(schedule: Schedule) -> None:
     """Raises `InternalError` for the first tensor that is somewhere else."""
+    graph = schedule.graph
     if missing := graph.types.keys() - schedule.homes.keys():
         raise InternalError("schedule", f"has no home for {sorted(missing)}")
     roles = {**dict.fromkeys(graph.outputs, OUTPUT), **dict.fromkeys(graph.inputs, INPUT)}

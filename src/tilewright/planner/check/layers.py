@@ -11,27 +11,22 @@ from tilewright.planner.check.homes import check_homes
 from tilewright.planner.check.order import check_order
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import ARENA, CONSTANT, Home
-from tilewright.planner.schedule.tile_schedule import (
-    Argument,
-    ClusterSchedule,
-    LayerSchedule,
-    Move,
-    When,
-)
+from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Move, When
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.target import Target
 
 
-def check_layers(schedule: ClusterSchedule, graph: Graph, target: Target) -> None:
+def check_layers(schedule: Schedule) -> None:
     """Raises `InternalError` for the first layer whose parts do not belong together."""
-    check_homes(schedule, graph)
+    check_homes(schedule)
     for layer in schedule.layers:
-        _check_engine(layer, target)
-        _check_grid(layer, graph)
-        _check_mode(layer, target.is_tiled)
+        _check_engine(layer, schedule.target)
+        _check_grid(layer, schedule.graph)
+        _check_mode(layer, schedule.target.agents.prefetch_slots > 0)
         _check_arguments(layer)
-        _check_homes(schedule, layer, target)
+        _check_homes(schedule, layer)
         _check_moves(layer)
-        _check_staged(schedule, layer, graph, target)
+        _check_staged(schedule, layer)
     check_order(schedule)
 
 
@@ -56,7 +51,7 @@ def _check_grid(layer: LayerSchedule, graph: Graph) -> None:
         raise _fault(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
 
 
-def _check_mode(layer: LayerSchedule, links: bool) -> None:
+def _check_mode(layer: LayerSchedule, prefetches: bool) -> None:
     option, kernel = layer.option, layer.option.kernel
     allowed = {
         "dma_copy": True,
@@ -72,7 +67,7 @@ def _check_mode(layer: LayerSchedule, links: bool) -> None:
         raise _fault(
             _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
         )
-    if (layer.prefetch is None) != (option.mode == "in_place" or not links):
+    if (layer.prefetch is None) != (option.mode == "in_place" or not prefetches):
         raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
     if layer.prefetch is not None and bool(layer.prefetch.copies) != layer.is_copied:
         raise _fault(_where(layer), "is copied by DMA and computed, or neither")
@@ -108,13 +103,13 @@ def _check_arguments(layer: LayerSchedule) -> None:
             )
 
 
-def _check_homes(schedule: ClusterSchedule, layer: LayerSchedule, target: Target) -> None:
+def _check_homes(schedule: Schedule, layer: LayerSchedule) -> None:
     """An argument is looked for where its tensor lives, or where the constant that it is of is staged."""
     staged = {one.constant: one.offset for one in layer.staged}
     for argument in layer.arguments:
         home = schedule.homes[argument.operand.tensor]
         if home.owner in staged and home.kind == CONSTANT:
-            home = Home(ARENA, home.owner, target.paths.home.name, staged[home.owner])
+            home = Home(ARENA, home.owner, schedule.target.paths.home.name, staged[home.owner])
         if argument.home != home:
             raise _fault(_where(layer), f"looks for {argument.operand.name} in {argument.home}, not in {home}")
 
@@ -156,10 +151,11 @@ def _due(layer: LayerSchedule, operand: Operand, prefetched: bool) -> When:
     return When(operand.period, not_first=prefetched)
 
 
-def _check_staged(schedule: ClusterSchedule, layer: LayerSchedule, graph: Graph, target: Target) -> None:
+def _check_staged(schedule: Schedule, layer: LayerSchedule) -> None:
     """The constants from behind the home that a layer reads, whole, each by the links that lead to the home."""
     homes = [schedule.homes[argument.operand.tensor] for argument in layer.arguments]
-    behind = [memory.name for memory in target.paths.behind]
+    graph, paths = schedule.graph, schedule.target.paths
+    behind = [memory.name for memory in paths.behind]
     wanted = dict.fromkeys(home.owner for home in homes if home.kind == CONSTANT and home.memory in behind)
     if sorted(one.constant for one in layer.staged) != sorted(wanted):
         raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)}")
@@ -168,10 +164,10 @@ def _check_staged(schedule: ClusterSchedule, layer: LayerSchedule, graph: Graph,
             raise _fault(
                 _where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}"
             )
-        if one.offset % target.paths.home.alignment:
+        if one.offset % paths.home.alignment:
             raise _fault(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
         home = schedule.homes[one.constant].memory
-        way = [link.inner for link in target.paths.staging(home)[:-1]]
+        way = [link.inner for link in paths.staging(home)[:-1]]
         if (one.memory, [memory for memory, _ in one.passes]) != (home, way):
             raise _fault(_where(layer), f"stages {one.constant} from {one.memory} by {one.passes}, not {home} by {way}")
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from tilewright.errors import InternalError
 from tilewright.planner.check.order import Done
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
-from tilewright.target.target import Target
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 
 # ---- limits of the runtime ------------------------------------------------------------------------------------------
 
 
-def check_slots(schedule: ClusterSchedule, target: Target) -> None:
+def check_slots(schedule: Schedule) -> None:
     """A runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
-    done, agents = Done.of(schedule), target.agents
+    done, agents = Done.of(schedule), schedule.target.agents
     for turn, later in done.prefetched:
         if later - turn >= agents.prefetch_slots:
             raise InternalError(schedule.layers[turn].node.where, f"layer {later} is prefetched {later - turn} ahead")
@@ -27,7 +27,7 @@ def check_slots(schedule: ClusterSchedule, target: Target) -> None:
 # ---- limits of kernels ----------------------------------------------------------------------------------------------
 
 
-def check_kernels(schedule: ClusterSchedule) -> None:
+def check_kernels(schedule: Schedule) -> None:
     for layer in schedule.layers:
         option = layer.option
         if layer.is_copied:

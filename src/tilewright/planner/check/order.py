@@ -26,7 +26,8 @@ from tilewright.planner.program.program import (
     prefetches,
     value,
 )  # fmt: skip
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 
 MOST_TURNS = 1_000_000
 """Of a loop over tiles."""
@@ -47,7 +48,7 @@ class Done:
     """Layers that are waited for in another one."""
 
     @staticmethod
-    def of(schedule: ClusterSchedule) -> Done:
+    def of(schedule: Schedule) -> Done:
         """By whichever agent."""
         bodies = [body for own in schedule.program.agents.values() for body in own]
         events = [(body.layer, event) for body in bodies for event in all_events((*body.before, *body.events))]
@@ -60,7 +61,7 @@ class Done:
         )
 
 
-def _known(body: Body, schedule: ClusterSchedule) -> dict[str, int]:
+def _known(body: Body, schedule: Schedule) -> dict[str, int]:
     """Numbers that indices of a body may name besides variables of loops."""
     if body.layer >= len(schedule.layers):
         return {}
@@ -92,7 +93,7 @@ def _value(index: Affine, known: Mapping[str, int]) -> int:
     return value(index, known)
 
 
-def check_order(schedule: ClusterSchedule) -> None:
+def check_order(schedule: Schedule) -> None:
     """Every layer is prefetched for, staged for and waited for once, by one before or after it as the case may be."""
     layers, done = schedule.layers, Done.of(schedule)
     if [layer.number for layer in layers] != list(range(len(layers))):
@@ -112,7 +113,7 @@ def check_order(schedule: ClusterSchedule) -> None:
             raise InternalError(layers[number].node.where, "is in flight, which a layer of this kind is not")
 
 
-def _to_be_waited_for(schedule: ClusterSchedule, done: Done) -> Iterator[int]:
+def _to_be_waited_for(schedule: Schedule, done: Done) -> Iterator[int]:
     """But for those that end before another one which somebody waits for."""
     waited = {layer for _, layer in done.waited}
     for number in done.submitted:
@@ -120,7 +121,7 @@ def _to_be_waited_for(schedule: ClusterSchedule, done: Done) -> Iterator[int]:
             yield number
 
 
-def _ends_with_another(layer: LayerSchedule, schedule: ClusterSchedule, done: Done, waited: set[int]) -> bool:
+def _ends_with_another(layer: LayerSchedule, schedule: Schedule, done: Done, waited: set[int]) -> bool:
     """Whether a later layer is waited for that the accelerator does not begin before it has ended this one."""
     return any(
         layer.kernel.in_order and later.kernel.in_order and layer.engine == later.engine

@@ -3,7 +3,7 @@ has a function for. Written without the planner's code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tilewright.errors import InternalError
 from tilewright.planner.program.program import (
@@ -31,11 +31,12 @@ from tilewright.planner.program.program import (
     WaitStaged,
     all_events,
 )
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
-from tilewright.target.agents import BY_ALL_CORES, BY_PORTS, BY_REQUESTS
-from tilewright.target.target import Target
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.agents import BY_ALL_CORES, BY_NOBODY, BY_PORTS, BY_REQUESTS
 
-DRIVERS = {
+DRIVERS: Mapping[str, Mapping[str | type, str]] = {
+    BY_NOBODY: {},
     BY_PORTS: {DMA: OWN, Each: OWN},
     BY_REQUESTS: {DMA: OWN, Each: REQUEST},
     BY_ALL_CORES: {CORES: OWN, Each: COPY},
@@ -43,10 +44,10 @@ DRIVERS = {
 """Who starts transfers, and how: an agent, or each core by itself."""
 
 
-def check_program(schedule: ClusterSchedule, target: Target) -> None:
-    drivers = DRIVERS[target.agents.transfers] if target.is_tiled else {}
+def check_program(schedule: Schedule) -> None:
+    drivers = DRIVERS[schedule.target.agents.transfers]
     agents = {DMA, CORES} if drivers.get(DMA) else {CORES}
-    driver = DMA if DMA in agents else CORES if schedule.cores == 1 and not target.is_tiled else ""
+    driver = DMA if DMA in agents else CORES if schedule.cores == 1 and not drivers else ""
     if schedule.program.agents.keys() != agents:
         raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
     for agent, bodies in schedule.program.agents.items():

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.errors import InternalError
 from tilewright.ir.types import BYTES
+from tilewright.planner.check.event_regions import footprint
 from tilewright.planner.home import Home
-from tilewright.planner.schedule.tile_schedule import (
+from tilewright.planner.schedule.layer_schedule import (
     DMA_IN,
     DMA_IN_ROWS,
     DMA_IN_STRIDED,
@@ -21,10 +22,10 @@ from tilewright.planner.schedule.tile_schedule import (
     STAGED_LOAD,
     STAGED_STORE,
     Argument,
-    ClusterSchedule,
     LayerSchedule,
     Move,
 )
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.target import Target
 from tilewright.tiling.dma_shapes import DmaShape, Level
 from tilewright.tiling.tiles import TileGrid
@@ -40,7 +41,7 @@ Place = tuple[int, Runs]
 """The first byte, and the runs from there on."""
 
 
-def check_windows(schedule: ClusterSchedule, target: Target) -> None:
+def check_windows(schedule: Schedule) -> None:
     """Raises `InternalError` for the first transfer or argument that is of other bytes than its window."""
     for layer in schedule.layers:
         tiles = list(_tiles(layer.option.grid))
@@ -50,10 +51,10 @@ def check_windows(schedule: ClusterSchedule, target: Target) -> None:
             _check_shape(layer, move.operand.name, move.shape, tiles, touched)
             _check_command(layer, move)
             _check_limit(layer, move)
-        for argument in layer.arguments if target.is_tiled else ():
+        for argument in layer.arguments:
             _check_argument(layer, argument, tiles, touched)
         if layer.is_copied:
-            _check_copy(layer, target)
+            _check_copy(layer, schedule.target)
 
 
 def _tiles(grid: TileGrid) -> Iterator[Tile]:
@@ -95,7 +96,7 @@ class _Touched:
     def _footprint(self, tile: Tile) -> Mapping[str, Sequence[tuple[int, int]]]:
         key = frozenset(tile.items())
         if key not in self.footprints:
-            self.footprints[key] = self.grid.op.footprint(self.grid.shapes, self.grid.box(tile))
+            self.footprints[key] = footprint(self.grid, tile)
         return self.footprints[key]
 
 

@@ -1,6 +1,6 @@
 """A network on a cluster, planned: an option for every layer, a home for every tensor, an offset for every buffer.
 
-Plain data: `planning.py` makes it, `check/plan.py` checks it, `schedule/lower.py` says what it means tile by tile.
+Plain data: `planning.py` makes it, `check/plan.py` checks it, `schedule/lower_tiles.py` makes a schedule of it.
 """
 
 from __future__ import annotations
@@ -144,7 +144,11 @@ class Plan:
         return {name: size + beside[name] for name, size in (arenas | {self.tile_memory: self.l1_bytes}).items()}
 
     @property
-    def has_unconfirmed_cycles(self) -> bool:
+    def tile_room(self) -> int:
+        return self.budget.total - self.l1_bytes
+
+    @property
+    def code_in_tile_memory(self) -> bool:
         return self.settings.code_in_l1
 
     @property

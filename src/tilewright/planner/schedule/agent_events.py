@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.errors import InternalError
 from tilewright.ir.affine import Affine
-from tilewright.ir.graph import Graph
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORE, PERIOD, TEAM, TILES, Body, value
 from tilewright.planner.schedule.events import Begin, Region, Serve, Spans, Transfer, Wait, WaitJob, core, window_region
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.regions import own_buffer
-from tilewright.planner.schedule.tile_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
 
 MOST_TURNS = 1 << 20
@@ -27,7 +26,6 @@ Values = Mapping[str, int]
 class AgentEvents:
     agent: str
     moves: Moves
-    graph: Graph
     early: bool = False
     jobs: int = 0
     tags: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -151,9 +149,9 @@ class AgentEvents:
             yield self.moves.transfer(layer, move, group, self.agent, 0, 0, 0)
 
     def _stage(self, number: int) -> Stream:
-        memories = self.moves.memories
+        memories, types = self.moves.memories, self.moves.schedule.graph.types
         for staged in self.moves.schedule.layers[number].staged:
-            kind, home = self.graph.types[staged.constant], Home("constant", staged.constant, staged.memory)
+            kind, home = types[staged.constant], Home("constant", staged.constant, staged.memory)
             spans: Spans = tuple((0, size) for size in kind.shape)
             stops = [*staged.passes, (memories.home.name, staged.offset)]
             places = [home, *(Home(ARENA, staged.constant, memory, offset) for memory, offset in stops)]

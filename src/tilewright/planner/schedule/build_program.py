@@ -34,8 +34,8 @@ from tilewright.planner.schedule.core_loops import (
     per_core_requests,
 )
 from tilewright.planner.schedule.event_pieces import MEET, Pieces, Turn
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.offload_loops import offload
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.agents import BY_ALL_CORES, BY_PORTS, BY_REQUESTS
 
 Builder = Callable[[Pieces], Trees]

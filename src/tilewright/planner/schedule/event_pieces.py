@@ -22,7 +22,7 @@ from tilewright.planner.program.program import (
     WaitPrefetch,
     at,
 )
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 
 LOADING, STORING, LAST, RENEWING, JOB = "loading", "storing", "last", "renewing", "job"
 """Tags."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tilewright.planner.program.program import CORES, RUN
 from tilewright.planner.schedule.events import Call, Region
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.regions import Regions
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 
 def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:

@@ -21,28 +21,27 @@ from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import DMA
 from tilewright.planner.schedule.events import Begin, Call, Epoch, Event, Region, Serve, Transfer, Wait, WaitJob
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
-from tilewright.target.memory import Paths
 
 NEVER_WRITTEN = 0xA5
 POISON = 0x5A
 
 
-def interpret_tiles(
-    schedule: ClusterSchedule, graph: Graph, memories: Paths, inputs: Mapping[str, Array],
-    cores_first: bool = False, states: States | None = None,
-) -> dict[str, Array]:  # fmt: skip
+def interpret(
+    schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None, cores_first: bool = False
+) -> dict[str, Array]:
     """The outputs of the graph, and what states have become; without `states` in the first call."""
-    return interpret_epochs(unroll(schedule, graph, memories), schedule, graph, inputs, cores_first, states)
+    return interpret_epochs(unroll(schedule), schedule, inputs, states, cores_first)
 
 
 def interpret_epochs(
-    epochs: Sequence[Epoch], schedule: ClusterSchedule, graph: Graph, inputs: Mapping[str, Array],
-    cores_first: bool = False, states: States | None = None,
+    epochs: Sequence[Epoch], schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None,
+    cores_first: bool = False,
 ) -> dict[str, Array]:  # fmt: skip
     """The same of a schedule that is unrolled already."""
-    machine = Machine(schedule, graph, inputs)
+    machine, graph = Machine(schedule, inputs), schedule.graph
     machine.keep(initial_states(graph) if states is None else states)
     for epoch in epochs:
         machine.run(sorted(epoch, key=lambda event: event.agent == DMA) if cores_first else epoch)
@@ -51,8 +50,7 @@ def interpret_epochs(
 
 @dataclass
 class Machine:
-    schedule: ClusterSchedule
-    graph: Graph
+    schedule: Schedule
     inputs: Mapping[str, Array]
     memory: dict[str, Array] = field(default_factory=dict)
     late: dict[int, list[Transfer]] = field(default_factory=dict)
@@ -68,6 +66,10 @@ class Machine:
         self.memory |= {f"constant {name}": _bytes(array) for name, array in graph.constants.items()}
         for name in graph.inputs:
             self._begin_with(name, self.inputs[name])
+
+    @property
+    def graph(self) -> Graph:
+        return self.schedule.graph
 
     def keep(self, states: States) -> None:
         """The values that an earlier call has left."""

@@ -10,30 +10,30 @@ from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import CONSTANT, INPUT
 from tilewright.planner.schedule.build_program import build_arena_program
 from tilewright.planner.schedule.in_flight import waits
-from tilewright.planner.schedule.tile_schedule import (
-    Argument,
-    ClusterSchedule,
-    LayerSchedule,
-    Slots,
-    TileParams,
-)
+from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Slots, TileParams
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.tiling.dma_shapes import dma_shape
 
 
-def lower_arena(allocation: Allocation) -> ClusterSchedule:
-    producers = allocation.mapped.graph.producers
-    computed = [producers[key] for key in allocation.layers]
+def lower_arena(allocation: Allocation) -> Schedule:
+    graph, target = allocation.mapped.graph, allocation.mapped.target
+    computed = [graph.producers[key] for key in allocation.layers]
     layers = tuple(_layer(allocation, number, node) for number, node in enumerate(computed))
     arenas = {part.memory: part.bytes for part in allocation.parts}
     program = build_arena_program(layers, waits(layers), allocation.cores)
-    return ClusterSchedule(allocation.cores, allocation.stacks, layers, arenas, allocation.homes, program)
+    return Schedule(
+        graph, target, allocation, allocation.cores, allocation.stacks, layers, arenas, allocation.homes, program,
+        allocation.arena_bytes, allocation.solution.lower_bound, allocation.state_bytes,
+    )  # fmt: skip
 
 
 def _layer(allocation: Allocation, number: int, node: Node) -> LayerSchedule:
     choice, option = allocation.mapped.choice(node), _tiling(allocation, node)
-    arguments = tuple(Argument(one, allocation.homes[one.tensor], None, None) for one in option.operands)
+    arguments = tuple(
+        Argument(one, allocation.homes[one.tensor], None, dma_shape(option.grid, one.name)) for one in option.operands
+    )
     params = TileParams(variants(choice.kernel, option.grid))
-    return LayerSchedule(
-        number, option, 1, arguments, params, None, _scratch(allocation, option), None)  # fmt: skip
+    return LayerSchedule(number, option, 1, arguments, params, None, _scratch(allocation, option), None)
 
 
 def _tiling(allocation: Allocation, node: Node) -> Tiling:

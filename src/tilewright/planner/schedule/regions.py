@@ -9,7 +9,7 @@ from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.schedule.events import Call, Region, Spans, window_region
-from tilewright.planner.schedule.tile_schedule import Argument, LayerSchedule, Slots
+from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Slots
 
 RECENT_TILES = 8
 """Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.errors import InternalError
-from tilewright.ir.graph import Graph
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.agent_events import AgentEvents
 from tilewright.planner.schedule.events import Epoch, Event
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
-from tilewright.target.memory import Paths
 
 
-def unroll(schedule: ClusterSchedule, graph: Graph, memories: Paths, early: bool = False) -> tuple[Epoch, ...]:
+def unroll(schedule: Schedule, early: bool = False) -> tuple[Epoch, ...]:
     """The events of all agents between barriers. `early`: what may happen while jobs are given happens before them."""
-    moves = Moves(schedule, memories)
-    bodies = schedule.program.agents
+    moves, bodies = Moves(schedule), schedule.program.agents
     streams = {
-        agent: AgentEvents(agent, moves, graph, early).events(bodies[agent])
-        for agent in (DMA, CORES)
-        if agent in bodies
+        agent: AgentEvents(agent, moves, early).events(bodies[agent]) for agent in (DMA, CORES) if agent in bodies
     }
     return tuple(_epochs(streams))
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
 from tilewright.planner.schedule.events import Begin, Event, Region, Transfer, Wait
+from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move, Slots
 from tilewright.planner.schedule.regions import Regions
-from tilewright.planner.schedule.tile_schedule import ClusterSchedule, LayerSchedule, Move, Slots
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.memory import Paths
 
 
@@ -26,14 +27,17 @@ Stream = Iterator[Event | Barrier]
 class Moves:
     """What all agents have started so far: groups of transfers are numbered in the order of their start."""
 
-    schedule: ClusterSchedule
-    memories: Paths
+    schedule: Schedule
     regions: Regions = field(default_factory=Regions)
     groups: int = 0
     marks: dict[tuple[int, str, int], int] = field(default_factory=dict)
     """(layer, operand, offset of its staging buffer) -> the last transfer between that and L3."""
     behind: dict[str, list[int]] = field(default_factory=dict)
     """Agent -> groups of its transfers between L2 and L3 that it has not waited for."""
+
+    @property
+    def memories(self) -> Paths:
+        return self.schedule.target.paths
 
     def begin(self) -> int:
         self.groups += 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.sim.platforms.quad import QUAD
-from tilewright.target.agents import Agents
+from tilewright.target.agents import BY_PORTS, Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Memory
 from tilewright.target.peak import CoreMacs, Peak
@@ -49,7 +49,7 @@ TARGET = Target(
     ),
     agents=Agents(
         cores=4, dma_core=4, state=48, stack=224, prefetch_slots=8, offload_slots=4,
-        every_layer=("pipeline.c", "dma.c"),
+        every_layer=("pipeline.c", "dma.c"), transfers=BY_PORTS,
     ),
     runner=VirtualSoc("quad"),
     costs=Costs.read(FOLDER / "costs.json"),

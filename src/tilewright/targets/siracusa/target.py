@@ -13,7 +13,7 @@ from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms.siracusa import SIRACUSA
-from tilewright.target.agents import Agents
+from tilewright.target.agents import BY_PORTS, Agents
 from tilewright.target.costs import Costs
 from tilewright.target.memory import CORES, Link, Memory
 from tilewright.target.peak import CoreMacs, Peak
@@ -73,7 +73,7 @@ def siracusa(platform: Platform) -> Target:
         ),
         agents=Agents(
             cores=cores, dma_core=cores, state=64, stack=224, prefetch_slots=8, offload_slots=4,
-            every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"),
+            every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"), transfers=BY_PORTS,
         ),
         runner=VirtualSoc(platform),
         costs=Costs.read(FOLDER / "costs.json"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.cluster.plan import Plan, Step
 from tilewright.planner.cluster.tile_params import variants
 from tilewright.planner.cluster.tiling_option import Operand, TilingOption
@@ -12,7 +13,7 @@ from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.schedule.build_program import build_program
 from tilewright.planner.schedule.event_pieces import Turn
-from tilewright.planner.schedule.tile_schedule import (
+from tilewright.planner.schedule.layer_schedule import (
     DMA_IN,
     DMA_IN_ROWS,
     DMA_IN_STRIDED,
@@ -21,7 +22,6 @@ from tilewright.planner.schedule.tile_schedule import (
     STAGED_LOAD,
     STAGED_STORE,
     Argument,
-    ClusterSchedule,
     LayerSchedule,
     Move,
     Prefetch,
@@ -30,17 +30,23 @@ from tilewright.planner.schedule.tile_schedule import (
     TileParams,
     When,
 )
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.memory import Link
 from tilewright.tiling.dma_shapes import DmaShape, dma_shape
 
 
-def lower(plan: Plan) -> ClusterSchedule:
+def lower_tiles(plan: Plan) -> Schedule:
     layers = tuple(_layer(plan, number, step) for number, step in enumerate(plan.steps))
     turns = [_turn(plan, number, step) for number, step in enumerate(plan.steps)]
     last = Turn(tuple(plan.waited_before(len(plan.steps))))
     arenas = {name: arena.peak for name, arena in plan.arenas.items()}
-    program = build_program(layers, [*turns, last], plan.mapped.target.agents.transfers)
-    return ClusterSchedule(plan.cores, plan.stacks, layers, arenas, plan.homes, program)
+    graph, target, home = plan.mapped.graph, plan.mapped.target, plan.home_arena
+    program = build_program(layers, [*turns, last], target.agents.transfers)
+    kept = sum(rounded(graph.types[state.before].bytes, plan.memories.home.alignment) for state in graph.states)
+    return Schedule(
+        graph, target, plan, plan.cores, plan.stacks, layers, arenas, plan.homes, program, home.peak,
+        home.solution.lower_bound, kept,
+    )  # fmt: skip
 
 
 def _layer(plan: Plan, number: int, step: Step) -> LayerSchedule:

@@ -1,19 +1,15 @@
-"""The schedule of layers on a cluster, as loops over their tiles: which transfers are due when, between which buffers
-and homes, what is called, and what is waited for. Generated C is this, written out; `unroll.py` says what it means tile
-by tile."""
+"""What a layer moves and calls: which transfers are due in which tiles, between which buffers and homes, and what its
+kernel gets. `unroll.py` says what it means tile by tile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Params
 from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import Home
-from tilewright.planner.program.program import Program
-from tilewright.planner.stacks import Stacks
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.dma_shapes import DmaShape
 
@@ -245,17 +241,3 @@ class LayerSchedule:
         if self.buffers == 1 or self.tiles < 3 or not self.has_epilogue or self.has_prologue:
             return False
         return all(not move.when.period or move.operand.name in self.epilogue_operands for move in self.loads)
-
-
-@dataclass(frozen=True)
-class ClusterSchedule:
-    """All layers in order, and the memories that they use."""
-
-    cores: int
-    stacks: Stacks
-    layers: tuple[LayerSchedule, ...]
-    arenas: Mapping[str, int]
-    """Bytes that the network has of each memory."""
-    homes: Mapping[str, Home] = field(default_factory=dict)
-    program: Program = field(default_factory=lambda: Program({}))
-    """What each agent does, in order."""

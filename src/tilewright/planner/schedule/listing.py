@@ -1,0 +1,37 @@
+"""A schedule as text: every event, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.errors import printable
+from tilewright.planner.schedule.events import Call, Event, text
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.unroll import unroll
+
+
+def listing(schedule: Schedule) -> str:
+    cores = f", {schedule.cores} cores" if schedule.cores > 1 else ""
+    sizes = schedule.arenas.items()
+    arenas = f"s {', '.join(f'{name} {size} bytes' for name, size in sizes)}"
+    arenas = arenas if len(sizes) > 1 else f" {schedule.arena_bytes} bytes"
+    title = f"schedule {printable(schedule.graph.name)} on {schedule.target.name}{cores}: arena{arenas}"
+    copied = [f"  start    copy    constant {printable(name)}" for name in sorted(schedule.copied)]
+    return "\n".join([title, *copied, *_event_lines(schedule)])
+
+
+def _event_lines(schedule: Schedule) -> Iterator[str]:
+    """Every event, between the barriers at which all agents meet."""
+    epochs = unroll(schedule)
+    for number, epoch in enumerate(epochs if epochs[-1] else epochs[:-1]):
+        if number:
+            yield "  barrier"
+        yield from (f"  {printable(text(event, _kernel(schedule, event)))}" for event in epoch)
+
+
+def _kernel(schedule: Schedule, event: Event) -> str:
+    """What an event calls; nothing where it is no call."""
+    if not isinstance(event, Call):
+        return ""
+    layer = schedule.layers[event.layer]
+    return f"{layer.engine}.{layer.kernel.stem}"
