@@ -25,7 +25,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
-from tilewright.planner.cluster.capacity import L1Budget
+from tilewright.planner.stacks import Stacks
 from tilewright.program import Program, compile_model
 from tilewright.run.compare import compare
 from tilewright.run.simulated import WARNINGS
@@ -66,8 +66,12 @@ class Network:
         return self.writer.name
 
     @property
-    def budget(self) -> L1Budget:
-        return self.writer.plan.budget
+    def cores(self) -> int:
+        return self.writer.schedule.cores
+
+    @property
+    def stacks(self) -> Stacks:
+        return self.writer.schedule.stacks
 
     def declared(self) -> str:
         """Its inputs, and its outputs of every run."""
@@ -96,7 +100,7 @@ def firmware(place: Path, networks: list[Network], booted: int | None = None) ->
     (place / "main.c").write_text(main_text(networks))
     own = [part for network in networks for part in network_objects(place, network)]
     shared = [path for path in (place / networks[0].name / "runtime").rglob("*.[cS]") if path.stem != "program"]
-    boot = [f"-DTW_CORES={booted or max(network.budget.cores for network in networks)}", *stacks(networks)]
+    boot = [f"-DTW_CORES={booted or max(network.cores for network in networks)}", *stacks(networks)]
     options = {path: boot if path.suffix == ".S" else [] for path in sorted(shared)}
     around = ["-I", str(place), "-I", str(place / networks[0].name / "runtime" / "libc")]
     objects = [*own, *compiled(place, networks[0], options), *compiled(place, networks[0], {place / "main.c": around})]
@@ -109,16 +113,15 @@ def firmware(place: Path, networks: list[Network], booted: int | None = None) ->
 def network_objects(place: Path, network: Network) -> list[Path]:
     """All but the runtime, for the number of cores of the network, whose name is in its kernels: all are compiled."""
     sources = [path for path in (place / network.name).rglob("*.c") if "runtime" not in path.parts]
-    own = [f"-DTW_CORES={network.budget.cores}", *FLAGS]
+    own = [f"-DTW_CORES={network.cores}", *FLAGS]
     return compiled(place, network, dict.fromkeys(sorted(sources), own))
 
 
 def stacks(networks: list[Network]) -> list[str]:
     """Each as large as the network with the larger ones needs."""
-    budgets = [network.budget for network in networks]
     return [
-        f"-DTW_STACK_BYTES={max(budget.stack for budget in budgets)}",
-        f"-DTW_DMA_CORE_STACK_BYTES={max(budget.dma_core_stack for budget in budgets)}", "-DTW_STACKS_IN_L1",
+        f"-DTW_STACK_BYTES={max(network.stacks.each for network in networks)}",
+        f"-DTW_DMA_CORE_STACK_BYTES={max(network.stacks.dma_core for network in networks)}", "-DTW_STACKS_IN_L1",
     ]  # fmt: skip
 
 
@@ -200,7 +203,7 @@ def test_l1_is_shared(tmp_path: Path) -> None:
     """The array in L1 is as large as the larger one needs, and there is one."""
     settings = Settings(time_limit=1.0)
     networks = [Network.of(name, made(), "quad", settings) for name, made in (("a", residual), ("b", odd_sizes))]
-    peaks = [network.writer.plan.tiles_arena.peak for network in networks]
+    peaks = [network.writer.arena_bytes(network.writer.memories.tiles) for network in networks]
     assert len(set(peaks)) == 2
     elf = read_elf(firmware(tmp_path, networks))
     assert elf.symbols["tw_tcdm_end"] - elf.symbols["tw_tcdm"] in range(max(peaks), max(peaks) + 16)
@@ -286,8 +289,8 @@ def test_cmake_has_one_runtime(cores: tuple[int, int], tmp_path: Path) -> None:
     done = configured(tmp_path)
     assert done.returncode == 0, done.stderr
     assert "largest CORES 4\n" in done.stderr
-    assert f"largest STACK_BYTES {max(network.budget.stack for network in networks)}\n" in done.stderr
-    assert f"largest DMA_CORE_STACK_BYTES {max(network.budget.dma_core_stack for network in networks)}\n" in done.stderr
+    assert f"largest STACK_BYTES {max(network.stacks.each for network in networks)}\n" in done.stderr
+    assert f"largest DMA_CORE_STACK_BYTES {max(network.stacks.dma_core for network in networks)}\n" in done.stderr
 
 
 def test_cmake_refuses_runtimes_of_other_versions(tmp_path: Path) -> None:
