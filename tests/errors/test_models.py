@@ -333,3 +333,10 @@ def test_a_run_that_does_not_fit_this_machine() -> None:
     program = tw.compile(model(nodes, {"x": (2**30,)}, ["y"]))
     with pytest.raises(tw.CompileError, match=r"the tensors take 12\.0 GiB, at most 2 GiB are run here"):
         program.check()
+
+
+def test_a_library_that_does_not_fit_this_machine() -> None:
+    nodes = [node("Softmax", "x", "a"), node("ReduceMax", "a", "y")]
+    program = tw.compile(model(nodes, {"x": (2**15, 2**15)}, ["y"]), target="cpu")
+    with pytest.raises(tw.CompileError, match=r"load: the arena takes [0-9.]+ GiB, at most 2 GiB are held here"):
+        program.load()

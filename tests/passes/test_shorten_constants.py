@@ -12,7 +12,7 @@ from tilewright.ir.types import Array, element
 from tilewright.ops.conv import Conv
 from tilewright.ops.gather import Gather
 from tilewright.ops.matmul import MatMul
-from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS, run
+from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS, SHORTEN_TABLES
 
 RANDOM = np.random.default_rng(2)
 
@@ -57,10 +57,18 @@ def test_a_table_is_read_short_and_its_rows_become_floats() -> None:
     ids=["longer", "few", "infinite", "depthwise"],
 )
 def test_others_stay(op: Op, x: tuple[int, ...], w: Array) -> None:
-    assert types(run(one(op, x, w))) == {"float32"}
+    assert types(SHORTEN_CONSTANTS.run(one(op, x, w))) == {"float32"}
 
 
 def test_weights_with_another_reader_stay() -> None:
     small = Small()
     x, w = small.input("x", 64, 64, dtype="float32"), small.constant(weights("float16", 64, 64))
-    assert types(run(small.graph(small.add(MatMul(), w, small.add(MatMul(), x, w))))) == {"float32"}
+    graph = small.graph(small.add(MatMul(), w, small.add(MatMul(), x, w)))
+    assert types(SHORTEN_CONSTANTS.run(graph)) == {"float32"}
+
+
+def test_tables_alone_where_vectors_multiply_floats() -> None:
+    product = one(MatMul(), (3, 64), weights("float16", 64, 20))
+    assert types(SHORTEN_TABLES.run(product)) == {"float32"}
+    table = one(Gather(0), (5,), weights("float16", 40, 32), "int64")
+    assert types(changed_by(table, SHORTEN_TABLES)) == {"float16"}

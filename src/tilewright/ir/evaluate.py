@@ -30,6 +30,20 @@ def evaluate(graph: Graph, inputs: Mapping[str, Array], states: States | None = 
     return values
 
 
+def evaluate_outputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a first call; no tensor is held longer than it is read."""
+    values: dict[str, Array] = {**graph.constants, **{name: inputs[name] for name in graph.inputs}}
+    values |= {state.before: state.initial for state in graph.states}
+    last = {name: place for place, node in enumerate(graph.nodes) for name in node.inputs}
+    for place, node in enumerate(graph.nodes):
+        results = evaluate_node(graph, node, values)
+        values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
+        for name in {*node.inputs, *node.outputs}.difference(graph.outputs):
+            if name in values and last.get(name, place) == place:
+                del values[name]
+    return {name: values[name] for name in graph.outputs}
+
+
 def states_after(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
     """The states that a call leaves, from all its tensors."""
     return {state.name: values[state.after] for state in graph.states}

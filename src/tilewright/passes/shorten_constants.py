@@ -6,11 +6,12 @@ Nothing is rounded: kernels turn such weights back into the same floats while th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.op import Op
 from tilewright.ir.types import Array, element
 from tilewright.ops.cast import Cast
 from tilewright.ops.conv import Conv
@@ -24,13 +25,15 @@ FEWEST_ELEMENTS = 1024
 
 SHORT = ("float16", "bfloat16")
 
+Operators = tuple[type[Op], ...]
 
-def run(graph: Graph) -> Graph:
-    short = _short_constants(graph)
+
+def run(graph: Graph, operators: Operators) -> Graph:
+    short = _short_constants(graph, operators)
     made: dict[str, str] = {}
 
     def shorten(node: Node, builder: Builder) -> Mapping[str, str] | None:
-        name = _weights(node)
+        name = _weights(node, operators)
         if name not in short:
             return None
         if name not in made:
@@ -46,8 +49,10 @@ def run(graph: Graph) -> Graph:
     return rewrite(graph, shorten) if short else graph
 
 
-def _weights(node: Node) -> str:
+def _weights(node: Node, operators: Operators) -> str:
     """The tensor of a node that kernels can read in 16 bits."""
+    if not isinstance(node.op, operators):
+        return ""
     if isinstance(node.op, Gather):
         return node.inputs[0]
     if (isinstance(node.op, MatMul) and not node.op.perm_y) or (isinstance(node.op, Conv) and _has_channels(node.op)):
@@ -60,14 +65,15 @@ def _has_channels(op: Conv) -> bool:
     return op.groups == 1 and not op.channels_last
 
 
-def _short_constants(graph: Graph) -> dict[str, str]:
+def _short_constants(graph: Graph, operators: Operators) -> dict[str, str]:
     """The weights that every reader can take in 16 bits, with the type that holds them."""
     found = {}
     for name, array in graph.constants.items():
         readers = graph.consumers.get(name, [])
         if array.dtype != np.float32 or array.size < FEWEST_ELEMENTS or name in graph.outputs or not readers:
             continue
-        if all(_weights(node) == name and node.inputs.count(name) == 1 for node in readers) and (dtype := _type(array)):
+        alone = all(_weights(node, operators) == name and node.inputs.count(name) == 1 for node in readers)
+        if alone and (dtype := _type(array)):
             found[name] = dtype
     return found
 
@@ -90,9 +96,18 @@ def _holds(dtype: str, values: Array) -> bool:
     return bool(np.array_equal(back, values) and np.isfinite(values).all())
 
 
-def no_short_constants(graph: Graph) -> Iterator[Complaint]:
-    for name, dtype in _short_constants(graph).items():
+def no_short_constants(graph: Graph, operators: Operators) -> Iterator[Complaint]:
+    for name, dtype in _short_constants(graph, operators).items():
         yield f"constant '{name}'", f"has values that {dtype} holds, and kernels read it in that"
 
 
-SHORTEN_CONSTANTS = Pass("shorten constants", run, ensures=no_short_constants)
+def shortening(*operators: type[Op]) -> Pass:
+    """For a target whose kernels of these operators read weights of 16 bits."""
+    return Pass(
+        "shorten constants", partial(run, operators=operators), ensures=partial(no_short_constants, operators=operators)
+    )
+
+
+SHORTEN_CONSTANTS = shortening(Gather, MatMul, Conv)
+SHORTEN_TABLES = shortening(Gather)
+"""Where vectors multiply floats alone: weights in 16 bits would have slower kernels."""

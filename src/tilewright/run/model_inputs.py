@@ -6,6 +6,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.arrays import Given, convert_all, random_inputs
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array, TensorType
+from tilewright.planner.schedule.schedule import Schedule
 
 MAX_RUN_BYTES = 2**31
 """Running and comparing hold every tensor several times in memory, and shapes come from an untrusted file."""
@@ -33,6 +34,15 @@ def refuse_too_large(graph: Graph) -> None:
         raise CompileError(
             "run", f"the tensors take {needed / 2**30:.1f} GiB, at most {MAX_RUN_BYTES / 2**30:.0f} GiB are run here",
             "compile and analyze work; run a smaller input, for example with --dim",
+        )  # fmt: skip
+
+
+def refuse_large_arena(schedule: Schedule) -> None:
+    """A library holds its arena and no tensor a second time."""
+    if schedule.arena_bytes > MAX_RUN_BYTES:
+        raise CompileError(
+            "load", f"the arena takes {schedule.arena_bytes / 2**30:.1f} GiB, at most {MAX_RUN_BYTES / 2**30:.0f} GiB "
+            "are held here", "compile and analyze work; load it for a smaller input",
         )  # fmt: skip
 
 

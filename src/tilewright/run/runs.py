@@ -16,7 +16,7 @@ from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
 from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
 from tilewright.run.library import HostLibrary
-from tilewright.run.model_inputs import refuse_too_large
+from tilewright.run.model_inputs import refuse_large_arena, refuse_too_large
 from tilewright.run.result import OnComputer, Result
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
@@ -101,7 +101,7 @@ class HostRuns(Runs):
         raise CompileError("--elf", f"{self._where} runs on this machine", "choose a target with a virtual SoC")
 
     def library(self) -> HostLibrary:
-        refuse_too_large(self.schedule.graph)
+        refuse_large_arena(self.schedule)
         return self.builds.library()
 
     def profiled(self) -> HostProgram:

@@ -281,3 +281,18 @@ def test_what_is_computed_or_of_other_types_is_left_alone() -> None:
     assert not floats.forms(vectors, graph, graph.nodes[0])
     integers = [np.ones((1, 4, 4, 2), np.int8), np.ones((3, 1, 1, 2), np.int8), None]
     assert not offers(vectors, Conv(channels_last=True), integers)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+def test_weights_that_16_bits_hold_have_the_kernels_of_floats(weight: float) -> None:
+    """Networks that begin their last normalisations at zero have layers of zeros."""
+    builder = Builder("short")
+    x = builder.input("x", TensorType("float32", (1, 32, 9, 9)))
+    for _ in range(2):
+        weights = builder.constant(np.full((32, 32, 3, 3), weight, np.float32))
+        (x,) = builder.add(Conv((1, 1), (1, 1), (1, 1, 1, 1)), [x, weights])
+    (x,) = builder.add(Reshape((1, 2592)), [x])
+    (x,) = builder.add(MatMul(), [x, builder.constant(np.full((2592, 8), weight, np.float32))])
+    builder.output(x)
+    compiled = pipeline.Compiled(*pipeline.stages(builder.build(), "cpu", "net", Settings(cpu=NATIVE)))
+    assert not [array for array in compiled.schedule.graph.constants.values() if array.dtype.itemsize == 2]

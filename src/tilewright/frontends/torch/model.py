@@ -204,7 +204,8 @@ def _converted(exported: Any) -> Any:
     import torch
 
     try:
-        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
+        with torch_operations.views_as_reshapes(exported):
+            return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
     except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.passes.shorten_constants import SHORTEN_TABLES
 from tilewright.target.agents import Agents
 from tilewright.target.caches import caches_of
 from tilewright.target.costs import Costs
@@ -37,7 +39,7 @@ def for_processor(name: str) -> Target:
         name="cpu",
         summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
         engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
-        passes=(*generic.TARGET.passes, *floats.LAYOUTS, *integers.passes(vectors)),
+        passes=(CHANNELS_SECOND, SHORTEN_TABLES, *floats.LAYOUTS, *integers.passes(vectors)),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
