@@ -369,3 +369,31 @@ def test_a_module_stays_as_it_was(module: Any, x: Any) -> None:
     assert [parameter.requires_grad for parameter in module.parameters()] == learns
     assert torch.is_grad_enabled()
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+class Biased(nn.Module):
+    """Attention with a bias that is computed from a parameter, as windows and relative positions have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Linear(96, 96) for _ in range(3))
+        self.bias = nn.Parameter(torch.randn(1, 3, 9, 9))
+        self.register_buffer("places", torch.arange(9).flip(0))
+
+    def forward(self, x: Any) -> Any:
+        batch, length, _ = x.shape
+        q, k, v = (part(x).view(batch, length, 3, 32).transpose(1, 2) for part in self.parts)
+        bias = self.bias.permute(0, 1, 3, 2)[:, :, self.places] + 1.0
+        found = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        return found.transpose(1, 2).reshape(batch, length, -1).contiguous()
+
+
+@pytest.mark.parametrize("how", ["module", "captured with gradients", "captured without"])
+def test_attention_with_a_bias_that_learns(how: str) -> None:
+    module, x = Biased().eval(), torch.randn(4, 9, 96)
+    model: Any = module
+    if how != "module":
+        with torch.set_grad_enabled("with gradients" in how):
+            model = torch.export.export(module, (x,))
+    found = tw.compile(model, (x,)).check((x,)).result.outputs["output"]
+    close(found, module(x).detach())

@@ -201,11 +201,8 @@ def arguments(example_inputs: Given) -> tuple[tuple[Any, ...], Mapping[str, Any]
 
 
 def _converted(exported: Any) -> Any:
-    import torch
-
     try:
-        with torch_operations.views_as_reshapes(exported):
-            return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
+        return _as_captured(exported)
     except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:
@@ -217,6 +214,22 @@ def _converted(exported: Any) -> Any:
             f"PyTorch's ONNX exporter: {reason_of(cause)}",
             "replace the operation by others",
         ) from None
+
+
+def _as_captured(exported: Any) -> Any:
+    """Attention lies otherwise in memory where gradients are kept, so that views of it must be converted in the mode in
+    which they were captured: without gradients here, in either where a program is given."""
+    import torch
+
+    def convert() -> Any:
+        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
+
+    try:
+        with torch.no_grad():
+            return convert()
+    except Exception:
+        with torch.enable_grad():
+            return convert()
 
 
 def output_names(exported: Any) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 
@@ -13,22 +12,6 @@ def written_out(exported: Any) -> Any:
     if not any(node.target in known and _is_lacking(node) for node in exported.graph.nodes):
         return exported
     return exported.run_decompositions(known)
-
-
-@contextmanager
-def views_as_reshapes(exported: Any) -> Iterator[None]:
-    """While it is converted, a program takes no view: what an operation is written out as may lie otherwise in memory
-    (attention of some heads), and then PyTorch refuses the view."""
-    import torch
-
-    views = [node for node in exported.graph.nodes if node.target is torch.ops.aten.view.default]
-    for node in views:
-        node.target = torch.ops.aten.reshape.default
-    try:
-        yield
-    finally:
-        for node in views:
-            node.target = torch.ops.aten.view.default
 
 
 DIVISOR = 6
