@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.support.classifiers import listed, samples
 from tilewright.ir.types import Array
 from tilewright.program import compile_model
 from tilewright.target.settings import Settings
@@ -34,7 +35,11 @@ def network(
     ]
     results = [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in names]
     weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    opsets = [
+        helper.make_opsetid("", 20),
+        helper.make_opsetid("com.microsoft", 1),
+        helper.make_opsetid("ai.onnx.ml", 3),
+    ]
     return helper.make_model(helper.make_graph([node], "one", infos, results, weights), opset_imports=opsets), inputs
 
 
@@ -53,6 +58,21 @@ def packed_weights() -> tuple[onnx.ModelProto, dict[str, Array]]:
     return network("MatMulNBits", {"a": floats(5, 128)}, 1, weights, **at)
 
 
+def forest() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """Decision trees, and the label that they give most."""
+    trees = listed(RANDOM, 6, 3, 20, "class", ("LEQ",)) | {"classlabels_int64s": [2, 5, 9], "post_transform": "SOFTMAX"}
+    return network("TreeEnsembleClassifier", {"x": samples(RANDOM, 9, 6)}, 2, domain="ai.onnx.ml", **trees)
+
+
+def support_vectors() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    numbers = {
+        "coefficients": floats(18).tolist(), "rho": [0.1, 0.2, 0.3], "support_vectors": floats(36).tolist(),
+        "prob_a": [1.0, 2.0, 0.5], "prob_b": [0.1, 0.2, 0.3], "kernel_params": [0.2, 0.0, 0.0],
+    }  # fmt: skip
+    at = {"kernel_type": "RBF", "vectors_per_class": [3, 3, 3], "classlabels_ints": [0, 1, 2]}
+    return network("SVMClassifier", {"x": floats(5, 4)}, 2, domain="ai.onnx.ml", **numbers, **at)
+
+
 NETWORKS: dict[str, Callable[[], tuple[onnx.ModelProto, dict[str, Array]]]] = {
     "TopK": lambda: network("TopK", {"x": floats(40, 100)}, 2, {"k": np.array([5])}),
     "STFT": lambda: network("STFT", {"x": floats(1, 900, 1)}, 1, {"step": np.array(100), "window": floats(128)}),
@@ -60,6 +80,8 @@ NETWORKS: dict[str, Callable[[], tuple[onnx.ModelProto, dict[str, Array]]]] = {
     "Einsum": lambda: network("Einsum", {"q": floats(2, 9, 8), "k": floats(2, 7, 8)}, 1, equation="bid,bjd->bij"),
     "MatMulNBits": packed_weights,
     "GroupQueryAttention": a_cache,
+    "TreeEnsembleClassifier": forest,
+    "SVMClassifier": support_vectors,
     "float16": lambda: network("Sin", {"x": floats(7, 9).astype(np.float16)}, 1),
 }
 

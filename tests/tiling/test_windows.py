@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from tests.support import (
     attention_cases,
+    classifiers,
     dialect_cases,
     elementwise,
     linear_cases,
@@ -37,7 +38,7 @@ def seeded(make: Callable[[Generator], Case]) -> st.SearchStrategy[Case]:
 
 MAKERS = {
     **movement.MAKERS, **reductions.MAKERS, **quantised.MAKERS, **dialect_cases.MAKERS, **recurrent.MAKERS,
-    **attention_cases.MAKERS,
+    **attention_cases.MAKERS, **classifiers.MAKERS,
 }  # fmt: skip
 
 CASES: dict[str, st.SearchStrategy[Case]] = {

@@ -159,6 +159,8 @@ class Builder:
     """By name; one whose value at the end is not known yet has no `after`."""
     node_name: str = ""
     """The name given to nodes that are added without one."""
+    words: dict[str, int] = field(default_factory=dict)
+    """The numbers that stand for texts."""
     _taken: set[str] = field(default_factory=set)
 
     def input(self, name: str, kind: TensorType) -> str:
@@ -237,6 +239,13 @@ class Builder:
             self.output(standing(tensor), name)
         for state in graph.states:
             self.set_next_state(state.name, standing(state.after))
+
+    def word(self, text: str) -> int:
+        """The number that stands for a text: there are none in C."""
+        return self.words.setdefault(text, len(self.words))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def type_of(self, tensor: str) -> TensorType:
         return self.types[tensor]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -202,12 +203,25 @@ def unread_outputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> f
     return frozenset(name for node in nodes for name in node.output) - read
 
 
-def initialisers(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto]) -> dict[str, Array]:
-    """The constants that the nodes or the outputs read."""
+def initialisers(
+    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], word: Callable[[str], int]
+) -> dict[str, Array]:
+    """The constants that the nodes or the outputs read; texts as the numbers that stand for them."""
     if graph.sparse_initializer:
         raise CompileError("graph", "sparse initialisers are not supported", "export dense weights")
     read = {name for node in nodes for name in reads(node)} | {value.name for value in graph.output}
-    return {tensor.name: weights(tensor) for tensor in graph.initializer if tensor.name in read}
+    found = [tensor for tensor in graph.initializer if tensor.name in read]
+    return {
+        tensor.name: words(tensor, word) if tensor.data_type == TensorProto.STRING else weights(tensor)
+        for tensor in found
+    }
+
+
+def words(tensor: TensorProto, word: Callable[[str], int]) -> Array:
+    texts = [data.decode("utf-8", "replace") for data in tensor.string_data]
+    if any(size < 0 for size in tensor.dims) or math.prod(tensor.dims) != len(texts):
+        raise CompileError(f"constant '{tensor.name}'", f"{len(texts)} texts in a shape of {list(tensor.dims)}")
+    return np.asarray([word(text) for text in texts], np.int64).reshape(tuple(tensor.dims))
 
 
 def weights(tensor: TensorProto) -> Array:

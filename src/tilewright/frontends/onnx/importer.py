@@ -36,7 +36,7 @@ NEVER_FOLDED = frozenset({"DequantizeLinear"})
 MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
 
-DOMAINS = frozenset({"", "ai.onnx", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
+DOMAINS = frozenset({"", "ai.onnx", "ai.onnx.ml", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: ModelOptions | None = None, name: str = "") -> Graph:
@@ -77,7 +77,7 @@ class _Import:
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
-        self.constants |= onnx_file.initialisers(self.graph, self.nodes)
+        self.constants |= onnx_file.initialisers(self.graph, self.nodes, self.builder.word)
         self._fold_constant_nodes()
         self.integers = integers_of(self.graph, self.nodes, self.constants, self.options)
         self._declare_inputs()
@@ -85,7 +85,13 @@ class _Import:
             self._convert(node)
         self._declare_outputs()
         raise_all(grouped([_hinted(error) for error in self.errors]))
+        self._note_words()
         return self.builder.build()
+
+    def _note_words(self) -> None:
+        if self.builder.words:
+            meant = ", ".join(f"{number} is '{word}'" for word, number in self.builder.words.items())
+            self.builder.note(f"texts are numbers: {meant}")
 
     # ---- types of the graph's inputs and outputs ----------------------------------------------------------------
 

@@ -99,6 +99,12 @@ class Emitter:
     def fresh(self, hint: str) -> str:
         return self.scope.builder.fresh(hint)
 
+    def word(self, text: str) -> int:
+        return self.scope.builder.word(text)
+
+    def note(self, text: str) -> None:
+        self.scope.builder.note(text)
+
 
 @dataclass(frozen=True)
 class Node:

@@ -8,7 +8,16 @@ from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.target.memory import Memory
 from tilewright.target.target import Engine, Target
-from tilewright.targets.generic import dialect, elementwise, linear, movement, quantised, recurrent, reductions
+from tilewright.targets.generic import (
+    classifiers,
+    dialect,
+    elementwise,
+    linear,
+    movement,
+    quantised,
+    recurrent,
+    reductions,
+)
 
 KERNELS = (
     *elementwise.KERNELS,
@@ -18,6 +27,7 @@ KERNELS = (
     *quantised.KERNELS,
     *dialect.KERNELS,
     *recurrent.KERNELS,
+    *classifiers.KERNELS,
 )
 
 TARGET = Target(
