@@ -12,11 +12,11 @@ from tilewright import targets
 from tilewright.accelerator.attach import check_drives, with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import symbol_prefix
-from tilewright.errors import CompileError, instance
+from tilewright.errors import CompileError, instance, raise_all
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.attach import with_own_kernels
-from tilewright.passes import Pass, apply
+from tilewright.passes import Pass, apply, in_bodies
 from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD
 from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
 from tilewright.passes.drop_identities import DROP_IDENTITIES
@@ -37,6 +37,7 @@ from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
 from tilewright.passes.tabulate import TABULATE
+from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.cluster.order import interleaved
 from tilewright.planner.cluster.plan import Plan
@@ -101,13 +102,13 @@ def stages(
     target = _target(target_name, settings)
     planner = planner_of(target)
     yield graph
-    quantised = apply(graph, reference_passes(target, settings))
+    quantised = _with_known_flow(apply(graph, reference_passes(target, settings)), target)
     yield quantised
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(planner.joins))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = reorder(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.all_passes, *packing, *separate)))
+    lowered = _reordered(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.all_passes, *packing, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)
@@ -123,10 +124,25 @@ def stages(
     yield folder.files(schedule, name)
 
 
+def _reordered(graph: Graph) -> Graph:
+    return reorder(in_bodies(graph, _reordered))
+
+
 def reference_passes(target: Target, settings: Settings) -> tuple[Pass, ...]:
     """From the graph as imported to the reference; `run` holds what they make to what they state of their numbers."""
     numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
-    return (*QUANTISING, CONVOLVE_REQUANTISED, *numerics)
+    unrolling = (UNROLL_CONTROL_FLOW,) if target.is_tiled else ()
+    return (*unrolling, *QUANTISING, CONVOLVE_REQUANTISED, *numerics)
+
+
+def _with_known_flow(graph: Graph, target: Target) -> Graph:
+    """The graph, if the target has programs with the control flow that is left."""
+    left = [node for node in graph.nodes if node.op.bodies and target.is_tiled]
+    others = [name for name in targets.names() if not targets.find(name).is_tiled] if left else []
+    hint = f"targets with loops and branches: {', '.join(others)}"
+    what = f"data decides how often it runs, or it has too many turns, and {target.name} has no loops around layers"
+    raise_all([CompileError(node.where, what, hint) for node in left])
+    return graph
 
 
 def _target(name: str, settings: Settings) -> Target:

@@ -12,7 +12,8 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.relu import Relu
-from tilewright.passes.rewriting import drop_unused, rewrite
+from tilewright.ir.unused import drop_unused
+from tilewright.passes.rewriting import rewrite
 
 pytestmark = pytest.mark.fast
 

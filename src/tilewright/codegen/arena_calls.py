@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewright.codegen import threads
+from tilewright.codegen import control_flow, threads
 from tilewright.codegen.arena_parts import arena_address
 from tilewright.codegen.event_text import EventText
 from tilewright.codegen.index_text import Indices
@@ -16,6 +16,7 @@ from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
 from tilewright.ir.graph import State
+from tilewright.planner.control_flow.planned import Planned
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.program.program import CORES, Barrier, Body, Call, Each, Event, Submit, WaitLayer
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
@@ -43,9 +44,11 @@ class LayerText(EventText):
 
 @dataclass(frozen=True)
 class ArenaCalls:
-    """The layers of a network, one after the other."""
+    """The layers of a network, or of a body of its control flow, one after the other."""
 
     network: Writer
+    inside: str = control_flow.PREFIX
+    """What names of functions of control flow begin with."""
 
     def text(self) -> str:
         *layers, end = map(self._body, self.schedule.program.agents[CORES])
@@ -89,6 +92,8 @@ class ArenaCalls:
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def called(self, layer: LayerSchedule) -> str:
+        if isinstance(layer.node.op, Planned):
+            return self._flow_called(layer)
         instance = instance_of(self.schedule.graph, layer)
         tables, params = initialiser(layer.params_of(0))
         arguments = _joined(["&params", *self._arguments(layer, instance)])
@@ -96,6 +101,13 @@ class ArenaCalls:
     static const {layer.kernel.params_type} params = {{{params}}};
     {instance.function}({arguments});{self._probes(layer)}
   }}"""
+
+    def _flow_called(self, layer: LayerSchedule) -> str:
+        """A loop or a branch."""
+        pointers = [self._pointer(name) for name in (*layer.node.inputs, *layer.node.outputs)]
+        scratch = self._address(layer.scratch) if layer.scratch is not None else "NULL"
+        call = control_flow.called(layer, self.inside, pointers, scratch)
+        return f"{{\n    {call}{self._probes(layer)}\n  }}"
 
     def shared(self, layer: LayerSchedule) -> str:
         """By the threads of a pool."""
@@ -118,6 +130,8 @@ class ArenaCalls:
         return f"{instance.finish}({arguments}); /* {number} has ended */{self._probes(layer)}"
 
     def _probes(self, layer: LayerSchedule) -> str:
+        if self.inside != control_flow.PREFIX:
+            return ""  # a layer of a body: the layer that runs it is watched
         types = self.schedule.graph.types
         return "".join(
             f"\n    LAYER_DONE({layer.number}, {position}, {self._pointer(name)}, {types[name].bytes}ul);"

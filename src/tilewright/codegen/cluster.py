@@ -72,7 +72,7 @@ class ClusterWriter(Writer):
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        return instances(self.schedule.graph, self._called)
+        return instances((self.schedule, layer) for layer in self._called)
 
     @cached_property
     def kernel_calls(self) -> dict[str, int]:

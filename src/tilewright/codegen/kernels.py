@@ -15,6 +15,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.kernel import Argument, Kernel
 
 CURVES_FILE = "curves.h"
@@ -144,11 +145,11 @@ def has_exponents(op: Op) -> bool | None:
     return any(requant.has_exponents for requant in found) if found else None
 
 
-def instances(graph: Graph, layers: Iterable[LayerSchedule]) -> list[Instance]:
+def instances(layers: Iterable[tuple[Schedule, LayerSchedule]]) -> list[Instance]:
     """Each kernel instance once, in the order of first use."""
     natives: dict[Instance, bool] = {}
-    for layer in layers:
-        used = instance_of(graph, layer)
+    for schedule, layer in layers:
+        used = instance_of(schedule.graph, layer)
         natives[used] = natives.get(used, False) or is_native(layer.node.op)
     return [replace(used, has_native=native) for used, native in natives.items()]
 

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.codegen import threads
+from tilewright.codegen.control_flow import all_layers
 from tilewright.codegen.kernels import Instance, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
@@ -19,7 +20,7 @@ from tilewright.planner.schedule.schedule import Schedule
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
 OWN_NAMES = frozenset({"arena", "arena_memory", "params", "pointers", "scratch"}) | OTHER_ARENAS
-RESERVED = Reserved(OWN_NAMES, (r"layer_\d+(_pointers)?",))
+RESERVED = Reserved(OWN_NAMES, (r"layer_\d+(_pointers)?", r"flow_\d+.*"))
 """Names in network.c and network.h."""
 
 SUBMITTED = Reserved(families=(r"layer_\d+_.*",))
@@ -77,7 +78,8 @@ class Writer(ABC):
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        return instances(self.schedule.graph, self.schedule.layers)
+        """Those of bodies too."""
+        return instances(all_layers(self.schedule))
 
     @cached_property
     def used_constants(self) -> list[str]:

@@ -23,5 +23,7 @@ class ModelOptions:
     """Graph inputs that are fixed to a value and then are none any more."""
     states: Mapping[str, str] = field(default_factory=dict)
     """Graph inputs that a call takes from an output of the call before, and these outputs."""
+    max_trips: int | None = None
+    """Turns of loops whose number depends on data, at most."""
     tflite_rounding: str = ""
     """The runtime whose arithmetic a TensorFlow Lite file means, by its name in tflite/arithmetic.py."""

@@ -135,7 +135,7 @@ class Graph:
         lines += [f"  input  {_typed(self, name)}" for name in self.inputs]
         lines += [f"  const  {_typed(self, name)}" for name in self.constants]
         lines += [f"  state  {_typed(self, state.before)}" for state in self.states]
-        lines += [f"  {_node_text(self, node)}" for node in self.nodes]
+        lines += [f"  {line}" for node in self.nodes for line in (_node_text(self, node), *_body_lines(node.op))]
         lines += [f"  output {_typed(self, name)}" for name in self.outputs]
         lines += [f"  state  %{printable(s.before)} becomes %{printable(s.after)}" for s in self.states]
         return "\n".join(lines)
@@ -359,6 +359,10 @@ def _without_trailing_blanks(names: Sequence[str]) -> list[str]:
 
 def _typed(graph: Graph, name: str) -> str:
     return f"%{printable(name)}: {graph.types[name]}"
+
+
+def _body_lines(op: Op) -> list[str]:
+    return [f"  {line}" for body in op.bodies for line in str(body.graph).splitlines()]
 
 
 def _node_text(graph: Graph, node: Node) -> str:

@@ -196,6 +196,11 @@ class Op:
         op, inputs = cls.from_onnx(node)
         return emit(op, inputs, node.outputs)
 
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """Graphs that are part of what it means: of control flow."""
+        return ()
+
     # ---- names ----------------------------------------------------------------------------------------------------
 
     @property

@@ -23,7 +23,7 @@ from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.fit.split_constants import Split, add_parts
 from tilewright.passes.pack_weights import packed_product
-from tilewright.passes.rewriting import drop_unused
+from tilewright.ir.unused import drop_unused
 from tilewright.target.kernel import Types
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Cut

@@ -35,7 +35,8 @@ from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.patterns.attention import HIDING
-from tilewright.passes.rewriting import drop_unused, rewrite
+from tilewright.ir.unused import drop_unused
+from tilewright.passes.rewriting import rewrite
 
 NAME, TOKENS, PLACES = "decoder", "ids", "positions"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError, Refusal
 from tilewright.ir.graph import Graph, Node, verify
+from tilewright.ops._control_flow import Body, ControlFlow
 
 Complaint = tuple[str, str]
 """Where, and what is wrong there."""
@@ -80,10 +81,26 @@ class Pass:
 
 
 def apply(graph: Graph, passes: tuple[Pass, ...]) -> Graph:
-    """Raises `InternalError` with the pass and the node where a pass finds or leaves something else than it says."""
+    """To the graph and to the bodies of its control flow, innermost first. Raises `InternalError` with the pass and the
+    node where a pass finds or leaves something else than it says."""
     for step in passes:
-        graph = _applied(step, graph)
+        graph = _applied(step, in_bodies(graph, lambda body, step=step: apply(body, (step,))))  # type: ignore[misc]
     return graph
+
+
+def in_bodies(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
+    """The graph with changed bodies of control flow, and with the notes of these; the same one where nothing changes."""
+    nodes, notes = list(graph.nodes), list(graph.notes)
+    for position, node in enumerate(nodes):
+        if not isinstance(node.op, ControlFlow) or node.op.is_planned:
+            continue
+        made = [change(body.graph) for body in node.op.bodies]
+        if any(new is not old.graph for new, old in zip(made, node.op.bodies, strict=True)):
+            nodes[position] = replace(node, op=node.op.with_bodies([Body(one) for one in made]))
+            notes += [note for one in made for note in one.notes]
+    if all(new is old for new, old in zip(nodes, graph.nodes, strict=True)):
+        return graph
+    return replace(graph, nodes=tuple(nodes), notes=tuple(dict.fromkeys(notes)))
 
 
 def _applied(step: Pass, graph: Graph) -> Graph:

@@ -25,7 +25,8 @@ def _fold(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
 
 def _is_constant(node: Node, constants: Collection[str]) -> bool:
     operands = [name for name in node.inputs if name]
-    return bool(operands) and all(name in constants for name in operands)
+    # A loop may run for long, or for ever.
+    return bool(operands) and all(name in constants for name in operands) and not node.op.bodies
 
 
 def _grows(node: Node, types: Mapping[str, TensorType], graph: Graph) -> bool:

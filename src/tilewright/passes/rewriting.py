@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
+from tilewright.ir.unused import drop_unused
 
 Replace = Callable[[Node, Builder], Mapping[str, str] | None]
 """Emits what stands for a node and says which tensor stands for each of its results; None keeps the node."""
@@ -31,20 +32,3 @@ def rewrite(graph: Graph, change: Replace) -> Graph:
         return drop_unused(graph)
     builder.copy_outputs(graph, lambda tensor: renamed.get(tensor, tensor))
     return drop_unused(builder.build())
-
-
-def drop_unused(graph: Graph) -> Graph:
-    """Without the nodes and constants that no output or state needs; the same graph where all are needed."""
-    needed = set(graph.sinks)
-    kept: list[Node] = []
-    for node in reversed(graph.nodes):
-        if any(name in needed for name in node.outputs):
-            kept.append(node)
-            needed.update(filter(None, node.inputs))
-    nodes = tuple(reversed(kept))
-    constants = {name: value for name, value in graph.constants.items() if name in needed}
-    if len(nodes) == len(graph.nodes) and len(constants) == len(graph.constants):
-        return graph
-    defined = {*graph.sources, *constants, *(name for node in nodes for name in node.outputs)}
-    types = {name: kind for name, kind in graph.types.items() if name in defined}
-    return replace(graph, nodes=nodes, constants=constants, types=types)

@@ -15,6 +15,7 @@ from tilewright.planner.check.states import check_allocation
 from tilewright.planner.cluster.capacity import check_memory_names
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.cluster.planning import plan
+from tilewright.planner.control_flow.plan_bodies import plan_bodies, with_control_flow
 from tilewright.planner.placed import Placed
 from tilewright.planner.refit.refit import refit_arena, refit_tiles
 from tilewright.planner.schedule.lower_arena import lower_arena
@@ -86,10 +87,10 @@ class ArenaPlanner(Planner[Allocation]):
     joins = False
 
     def adapt(self, target: Target, settings: Settings) -> Target:
-        return adapted(target, settings)
+        return with_control_flow(adapted(target, settings))
 
     def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
-        return refit_arena(graph, target, settings)
+        return refit_arena(plan_bodies(graph, target), target, settings)
 
     def prefer(self, mapped: Mapped) -> Mapped:
         return fastest_first(mapped)

@@ -12,7 +12,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes.quantise.values import Format
-from tilewright.passes.rewriting import drop_unused
+from tilewright.ir.unused import drop_unused
 from tilewright.quantiser.cells import OUTPUTS, QuantisedCells
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
 from onnx import helper
 
-from tilewright.errors import Refusal
+from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import Body, wanted_positions
+from tilewright.frontends.onnx.own_graphs import OwnGraph
 from tilewright.ir.types import Array, TensorType
+from tilewright.ops._control_flow import ControlFlow as ControlFlowOp
 
 EXPORT_ONE = "export the branch or the number of steps that is needed, or bind what decides it with --bind"
 """What to try where data decides."""
@@ -33,8 +35,20 @@ class Scope:
     """Is told of tensors that nobody reads."""
     reserve: Callable[[Iterable[str]], None]
     opset: int
+    attempt: Callable[[str, Callable[[], None]], list[CompileError]]
+    """What stands in the way of an action of the node that is named; where anything does, nothing has happened."""
+    read_body: Callable[[str, Sequence[tuple[str, TensorType]], Callable[[], Sequence[str]]], OwnGraph | None]
+    """A graph with inputs of these names and types, of what an action inserts: see the importer."""
+    add_flow: Callable[[onnx.NodeProto, ControlFlowOp, Sequence[str], Sequence[str]], None]
+    """Adds an operator with bodies, by the names of what it reads and gives."""
+    report: Callable[[Sequence[CompileError]], None]
+    """Is told of what was refused."""
+    max_trips: int | None
+    """Turns of loops whose number depends on data, at most, as the user says."""
     unrolled: int = 0
     """Nodes that loops have become so far."""
+    open_lengths: dict[str, str] = field(default_factory=dict)
+    """Tensors of which data decides how many rows there are, and what to say of them."""
 
 
 class ControlFlow:
@@ -43,6 +57,7 @@ class ControlFlow:
     def __init__(self, node: onnx.NodeProto, scope: Scope, unread: frozenset[str]) -> None:
         self.node, self.scope, self.unread = node, scope, unread
         self.name = onnx_file.name_of(node)
+        self.where = f"node '{self.name}' ({node.op_type})"
         self.bodies = {item.name: item.g for item in node.attribute if item.type == onnx.AttributeProto.GRAPH}
 
     @property
@@ -57,6 +72,12 @@ class ControlFlow:
         if len(graph.output) != outputs:
             raise Refusal(f"{which} has {len(graph.output)} outputs, but {outputs} are expected")
         return Body(graph, self.name, self.scope.taken, wanted)
+
+    def declared_rank(self, position: int, found: Sequence[int]) -> int:
+        """The number of axes that both branches of an If declare; the larger one found where they do not."""
+        kinds = [self.bodies[which].output[position].type.tensor_type for which in ("then_branch", "else_branch")]
+        declared = {len(kind.shape.dim) if kind.HasField("shape") else -1 for kind in kinds}
+        return declared.pop() if len(declared) == 1 and min(declared) >= 0 else max(found)
 
     def insert(self, body: Body, bindings: dict[str, str], turn: str = "") -> list[str]:
         """Puts a copy of a subgraph into the place of the node, and gives the names of its outputs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tilewright.frontends.onnx.folding import FOLDABLE, fold, known_operands
 from tilewright.frontends.onnx.functions import definition
 from tilewright.frontends.onnx.input_types import InputTypes, integers_of
 from tilewright.frontends.onnx.integers import MOVEMENT, as_integers
+from tilewright.frontends.onnx.own_graphs import Frame, OwnGraph, copied, own_graph
 from tilewright.frontends.onnx.problems import grouped
 from tilewright.frontends.onnx.schemas import fewest_inputs, is_defined_by_others
 from tilewright.frontends.onnx.stored_floats import add_constant, declare_input, declare_output, with_whole_bytes
@@ -28,6 +29,7 @@ from tilewright.ir.graph import MAX_ELEMENTS, Builder, Graph
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
+from tilewright.ops._control_flow import ControlFlow as ControlFlowOp
 from tilewright.ops.cast import Cast
 
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
@@ -63,6 +65,8 @@ class _Import:
         self.constants: dict[str, Array] = {}
         self.current: dict[str, str] = {}
         """ONNX tensor name -> graph tensor name, where they differ."""
+        self.captured: dict[str, str] = {}
+        """Of a body: its inputs that are tensors from around it, by their names there."""
         self.added: dict[tuple[str, bool], str] = {}
         """Constants that are in the graph already, as declared or as integers."""
         self.poisoned: set[str] = set()
@@ -70,9 +74,12 @@ class _Import:
         self.errors: list[CompileError] = []
         self.integers: frozenset[str] = frozenset()
         self.declared_shapes = declared_shapes.static_shapes(self.graph)
+        self.outer: list[Frame] = []
+        """Of the graphs around the body that is read now, the outermost first."""
         self.scope = Scope(
             self._convert, self.constants, self._type, self.poisoned, all_names(self.graph), self._ignore,
-            self.builder.reserve, self.opsets.get("", 1),
+            lambda names: self.builder.reserve(names), self.opsets.get("", 1), self._attempt, self._read_body,
+            self._add_flow, self.errors.extend, options.max_trips,
         )  # fmt: skip
 
     def run(self) -> Graph:
@@ -118,7 +125,9 @@ class _Import:
         for value in self.graph.output:
             if value.name in self.poisoned:
                 continue
-            if value.name not in self.constants and value.name not in self.builder.types:
+            if value.name in self.scope.open_lengths:
+                self.builder.notes.append(f"output '{value.name}': {self.scope.open_lengths[value.name]}")
+            if value.name not in self.constants and self._type(value.name) is None:
                 where = f"output '{value.name}'"
                 hint = "take it out of the graph's outputs, or export the model again"
                 self.errors.append(CompileError(where, "nothing in the graph defines this tensor", hint))
@@ -151,6 +160,8 @@ class _Import:
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
+            self._refuse_open_lengths(node)
+            self._capture(node.input)
             node = self._with_declared_operand(with_whole_bytes(node, self.constants, self.builder))
             if node.op_type in subgraphs.KINDS:
                 subgraphs.convert(ControlFlow(node, self.scope, self.unread))
@@ -198,7 +209,97 @@ class _Import:
         self.unread |= frozenset(names)
 
     def _type(self, name: str) -> TensorType | None:
-        return self.builder.types.get(self.current.get(name, name))
+        kind = self.builder.types.get(self.current.get(name, name))
+        if kind is not None:
+            return kind
+        around = (frame.builder.types.get(frame.current.get(name, name)) for frame in reversed(self.outer))
+        return next(filter(None, around), None)
+
+    # ---- bodies of control flow ---------------------------------------------------------------------------------
+
+    def _read_body(
+        self, name: str, inputs: Sequence[tuple[str, TensorType]], insert: Callable[[], Sequence[str]]
+    ) -> OwnGraph | None:
+        """A graph of its own from what is inserted now, whose outputs have the names that this gives; None where
+        something in it was refused."""
+        self.outer.append(Frame(self.builder, self.current, self.added, self.captured))
+        self.builder, self.current, self.added, self.captured = Builder(name), {}, {}, {}
+        self.builder.reserve(self.scope.taken)
+        try:
+            for tensor, kind in inputs:
+                self.builder.input(tensor, kind)
+            made = insert()
+            if any(tensor in self.poisoned for tensor in made):
+                return None
+            for position, tensor in enumerate(made):
+                self.builder.output(self._tensor(tensor), f"result_{position}")
+            return own_graph(self.builder.build(), len(inputs), self.captured)
+        finally:
+            self._go_back(self.outer.pop())
+
+    def _go_back(self, frame: Frame) -> None:
+        self.builder, self.current, self.added = frame.builder, frame.current, frame.added
+        self.captured = frame.captured
+
+    def _capture(self, names: Iterable[str]) -> None:
+        """Makes what a body reads from around it known in it."""
+        if not self.outer:
+            return
+        for name in names:
+            if name and name not in self.constants and self.current.get(name, name) not in self.builder.types:
+                self._captured(name)
+
+    def _captured(self, name: str) -> str | None:
+        """An input of the body for a tensor from around it, which may be captured there too."""
+        if not self.outer:
+            return None
+        inner = Frame(self.builder, self.current, self.added, self.captured)
+        self._go_back(self.outer.pop())
+        try:
+            tensor = self.current.get(name, name)
+            if tensor not in self.builder.types and self._captured(name) is None:
+                return None
+            kind = self.builder.types[self.current.get(name, name)]
+        finally:
+            self.outer.append(Frame(self.builder, self.current, self.added, self.captured))
+            self._go_back(inner)
+        self.current[name] = self.builder.input(self.builder.fresh(f"{name}/outer"), kind)
+        self.captured[self.current[name]] = name
+        return self.current[name]
+
+    def _add_flow(self, node: onnx.NodeProto, op: ControlFlowOp, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """An operator with bodies, on tensors of these names."""
+        self._capture(inputs)
+        self.builder.add(op, [self._tensor(name) for name in inputs], outputs, onnx_file.name_of(node))
+
+    def _attempt(self, where: str, action: Callable[[], None]) -> list[CompileError]:
+        """What stands in the way of an action; where anything does, nothing has happened."""
+        kept, unrolled, before = copied(self.builder), self.scope.unrolled, len(self.errors)
+        current, added, captured = dict(self.current), dict(self.added), dict(self.captured)
+        poisoned, open_lengths = set(self.poisoned), dict(self.scope.open_lengths)
+        try:
+            action()
+        except Refusal as refusal:
+            self.errors.append(refusal.at(where))
+        found = self.errors[before:]
+        if found:
+            del self.errors[before:]
+            self.builder, self.current, self.added, self.captured = kept, current, added, captured
+            self.scope.unrolled, self.scope.open_lengths = unrolled, open_lengths
+            self.poisoned.clear()
+            self.poisoned.update(poisoned)
+        return found
+
+    def _refuse_open_lengths(self, node: onnx.NodeProto) -> None:
+        for name in node.input:
+            if name not in self.scope.open_lengths:
+                continue
+            if node.op_type != "Identity":
+                raise Refusal(
+                    f"reads '{name}', of which only the data knows how many rows there are",
+                    "such tensors may only be outputs of the model: export the model up to there",
+                )
+            self.scope.open_lengths[node.output[0]] = self.scope.open_lengths[name]
 
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:
         if node.domain not in DOMAINS:
@@ -290,9 +391,12 @@ class _Import:
         if name in self.constants:
             return self._constant(name, as_integer)
         tensor = self.current.get(name, name)
-        if tensor not in self.builder.types:
+        if tensor in self.builder.types:
+            return tensor
+        captured = self._captured(name)
+        if captured is None:
             raise Refusal(f"reads tensor '{name}', which nothing defines")
-        return tensor
+        return captured
 
     def _constant(self, name: str, as_integer: bool) -> str:
         """A constant may be used as floats by one node and as integers by another."""

@@ -1,12 +1,20 @@
-"""Control flow of ONNX: the branch that an If takes is put in its place, loops of known length are unrolled."""
+"""Control flow of ONNX: the branch that an If takes is put in its place, short loops of known length are unrolled. What
+depends on data, or is long, becomes operators with bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tilewright.errors import Refusal, own_faults
+from tilewright.frontends.onnx import own_bodies
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.frontends.onnx.unrolling import loop, scan
+
+FEW_NODES = 4
+"""Of both branches of an If that are computed although one of them is for nothing."""
+SELECTED = frozenset({
+    "Add", "And", "Cast", "Flatten", "Identity", "Mul", "Neg", "Not", "Or", "Reshape", "Squeeze", "Sub", "Unsqueeze",
+})  # fmt: skip
 
 
 def convert(flow: ControlFlow) -> None:
@@ -20,7 +28,7 @@ def _if(flow: ControlFlow) -> None:
         raise Refusal("the condition is missing")
     condition = flow.scope.constants.get(flow.node.input[0])
     if condition is None:
-        _select(flow)
+        (_select if _is_selected(flow) else own_bodies.branch)(flow)
         return
     if condition.size != 1:
         raise Refusal(f"the condition has {condition.size} elements, one expected")
@@ -31,8 +39,15 @@ def _branch(flow: ControlFlow, which: str, turn: str = "") -> list[str]:
     return flow.insert(flow.body(which, len(flow.node.output), flow.wanted), {}, turn)
 
 
+def _is_selected(flow: ControlFlow) -> bool:
+    """Whether both branches are so little that a choice between their results takes less than a branch: a few nodes
+    that compute element by element and cannot go wrong where they are not meant to run."""
+    nodes = [node for graph in flow.bodies.values() for node in graph.node if node.op_type != "Constant"]
+    return len(nodes) <= FEW_NODES and all(node.op_type in SELECTED for node in nodes)
+
+
 def _select(flow: ControlFlow) -> None:
-    """A condition that only the data knows: both branches are computed, and the results of one are taken."""
+    """Both branches are computed, and the results of one are taken."""
     kind = flow.type_of(flow.node.input[0])
     if kind is not None and (kind.dtype != "bool" or kind.elements != 1):
         raise Refusal(f"the condition '{flow.node.input[0]}' is {kind}, but one bool is expected", "insert a Cast")
@@ -59,18 +74,11 @@ def _alike(flow: ControlFlow, position: int, names: tuple[str, str]) -> tuple[st
             f"{kinds[1]} in the other",
             EXPORT_ONE,
         )
-    rank = _declared_rank(flow, position, [len(kind.shape) for kind in kinds if kind])
+    rank = flow.declared_rank(position, [len(kind.shape) for kind in kinds if kind])
     shape, shaped = flow.integers(*[1] * rank), flow.named("then_shaped", "else_shaped")
     for name, result in zip(names, shaped, strict=True):
         flow.add("Reshape", [name, shape], [result])
     return tuple(shaped)
-
-
-def _declared_rank(flow: ControlFlow, position: int, found: list[int]) -> int:
-    """The number of axes that both branches declare; the larger one found where they do not."""
-    kinds = [flow.bodies[which].output[position].type.tensor_type for which in ("then_branch", "else_branch")]
-    declared = {len(kind.shape.dim) if kind.HasField("shape") else -1 for kind in kinds}
-    return declared.pop() if len(declared) == 1 and min(declared) >= 0 else max(found)
 
 
 KINDS: dict[str, Callable[[ControlFlow], None]] = {"If": _if, "Loop": loop, "Scan": scan}

@@ -1,26 +1,77 @@
-"""Loops of known length, iteration by iteration."""
+"""Loops of known length: iteration by iteration where these are few or have shapes of their own, else as loops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from onnx import helper
 
-from tilewright.errors import Refusal
+from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.onnx import file as onnx_file
+from tilewright.frontends.onnx import own_bodies
 from tilewright.frontends.onnx.bodies import Body
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
+from tilewright.ops._control_flow import MOST_UNROLLED
 
-MOST_UNROLLED = 12_000
-"""Nodes that all loops of a model may become: four recurrent layers of 64 steps. Damaged files must end soon."""
+FEW = 1_000
+"""Nodes that a loop becomes rather than staying a loop: what is known of an iteration then makes it smaller, values
+that are carried on need no copies, and the code of calls is still about as large as that of kernels."""
+
+
+class Undecided(Refusal):
+    """Data decides how long a loop is."""
+
+
+class TooMany(Refusal):
+    """Iterations have too many nodes."""
 
 
 def loop(flow: ControlFlow) -> None:
-    """A Loop: the body's inputs are the iteration's number, a condition and the values that are carried on; its outputs
-    a condition, the values to carry on, and those that are stacked."""
+    """A Loop: unrolled where its iterations are known and few, else as a loop, or unrolled after all where that cannot
+    be, as shapes differ from one iteration to the next."""
+    _unrolled_or_not(flow, lambda limit: _unrolled_loop(flow, limit), lambda: own_bodies.loop(flow))
+
+
+def _unrolled_or_not(flow: ControlFlow, unroll: Callable[[int], None], stay: Callable[[], None]) -> None:
+    why: list[Refusal] = []
+
+    def unrolled(limit: int) -> list[CompileError]:
+        """What stands in the way of that."""
+        return flow.scope.attempt(flow.where, lambda: _noting(why, lambda: unroll(limit)))
+
+    if not unrolled(FEW):
+        return
+    if not why or not isinstance(why[-1], Undecided | TooMany):
+        unroll(FEW)  # a node inside is at fault, in whatever form
+        return
+    first, told = why[-1], flow.scope.attempt(flow.where, stay)
+    if not told or (isinstance(first, TooMany) and not unrolled(MOST_UNROLLED)):
+        return
+    if isinstance(why[-1], TooMany) and why[-1] is not first and _is_about(told, flow):
+        told = [*told, why[-1].at(flow.where)]
+    flow.scope.report(told)
+    flow.scope.poisoned.update(flow.node.output)
+
+
+def _is_about(errors: Sequence[CompileError], flow: ControlFlow) -> bool:
+    """Whether all of them are about the loop itself rather than nodes in it."""
+    return all(error.where == flow.where for error in errors)
+
+
+def _noting(refusals: list[Refusal], action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Refusal as refusal:
+        refusals.append(refusal)
+        raise
+
+
+def _unrolled_loop(flow: ControlFlow, limit: int) -> None:
+    """The body's inputs are the iteration's number, a condition and the values that are carried on; its outputs a
+    condition, the values to carry on, and those that are stacked."""
     trips, carried = _trips(flow), list(flow.node.input[2:])
     body = flow.body("body", 1 + len(flow.node.output))
     if len(body.inputs) != 2 + len(carried):
@@ -28,7 +79,7 @@ def loop(flow: ControlFlow) -> None:
     stacks: list[list[str]] = [[] for _ in flow.node.output[len(carried) :]]
     turn, goes_on = 0, _condition(flow, flow.node.input[1] if len(flow.node.input) > 1 else "", "to begin with")
     while goes_on and (trips is None or turn < trips):
-        _count(flow, body, turn, trips, is_sure=not _may_end_early(body))
+        _count(flow, body, turn, trips, limit, is_sure=not _may_end_early(body))
         values = [*_counters(flow, body, turn), *carried]
         condition, *made = flow.insert(body, dict(zip(body.inputs, values, strict=True)), str(turn))
         if _is_poisoned(flow, [condition, *made]):
@@ -56,7 +107,7 @@ def _known(flow: ControlFlow, name: str, what: str) -> np.generic:
     """The one element of a constant that decides how long a loop is."""
     value = flow.scope.constants.get(name)
     if value is None:
-        raise Refusal(f"{what} depends on data: loops must have a known length", EXPORT_ONE)
+        raise Undecided(f"{what} depends on data: loops must have a known length", EXPORT_ONE)
     if value.size != 1:
         raise Refusal(f"{what} has {value.size} elements, one expected")
     return value.reshape(-1)[0]
@@ -72,17 +123,17 @@ def _counters(flow: ControlFlow, body: Body, turn: int) -> list[str]:
     return names
 
 
-def _count(flow: ControlFlow, body: Body, turn: int, trips: int | None, is_sure: bool = True) -> None:
+def _count(flow: ControlFlow, body: Body, turn: int, trips: int | None, limit: int, is_sure: bool = True) -> None:
     """Refuses what would become absurdly large: at once where the number of iterations tells."""
     size = max(len(body.nodes), 1)
     rest = trips - turn - 1 if trips is not None and is_sure else 0
     flow.scope.unrolled += size
-    if flow.scope.unrolled + size * rest <= MOST_UNROLLED:
+    if flow.scope.unrolled + size * rest <= MOST_UNROLLED and size * (turn + 1 + rest) <= limit:
         return
     count = f"more than {turn} iterations" if trips is None or not is_sure else f"{trips} iterations"
     others = flow.scope.unrolled - size * (turn + 1)
     beside = f", beside {others} nodes of other loops" if others else ""
-    raise Refusal(
+    raise TooMany(
         f"{count} of {size} nodes each{beside}: more than the {MOST_UNROLLED} nodes that loops may become unrolled",
         "fewer steps at a time, or a recurrent operator (LSTM, GRU, RNN) in place of the loop",
     )
@@ -165,6 +216,21 @@ def _axes(axes: Sequence[int] | None, directions: Sequence[int] | None, count: i
 
 def _scan(flow: ControlFlow, scanned: Scanned, given: Sequence[str], before: str) -> list[str] | None:
     """The outputs' names; None where something inside was refused."""
+    made: list[list[str] | None] = []
+    states, sequences = tuple(given[: scanned.states]), given[scanned.states :]
+    taken = tuple((name, *how) for name, how in zip(sequences, scanned.inputs, strict=True))
+    over = own_bodies.Sequences(_steps(flow, scanned, sequences), states, taken, scanned.outputs)
+    _unrolled_or_not(
+        flow,
+        lambda limit: made.append(_unrolled_scan(flow, scanned, given, before, limit)),
+        lambda: made.append(own_bodies.scan(flow, over)),
+    )
+    return made[-1] if made else None
+
+
+def _unrolled_scan(
+    flow: ControlFlow, scanned: Scanned, given: Sequence[str], before: str, limit: int
+) -> list[str] | None:
     body = flow.body("body", len(flow.node.output))
     if len(body.inputs) != len(given):
         raise Refusal(f"the body has {len(body.inputs)} inputs, but {len(given)} values are given")
@@ -172,7 +238,7 @@ def _scan(flow: ControlFlow, scanned: Scanned, given: Sequence[str], before: str
     steps = _steps(flow, scanned, sequences)
     stacks: list[list[str]] = [[] for _ in scanned.outputs]
     for turn in range(steps):
-        _count(flow, body, turn, steps)
+        _count(flow, body, turn, steps, limit)
         elements = [
             _element(flow, name, axis, steps - 1 - turn if turned else turn)
             for name, (axis, turned) in zip(sequences, scanned.inputs, strict=True)

@@ -18,7 +18,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
 from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.slice import Slice
-from tilewright.passes.rewriting import drop_unused
+from tilewright.ir.unused import drop_unused
 from tilewright.tiling.strips import RowLayer, StripPlan, StripRows, carrier_of
 
 

@@ -24,7 +24,7 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.layout.min_cut import FORBIDDEN, Vertex, min_cut
 from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothing, on_permuted_axes
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES, takes_rows_in_any_order
-from tilewright.passes.rewriting import drop_unused
+from tilewright.ir.unused import drop_unused
 
 WANTED, GIVEN = "as wanted", "as given"
 Forms = Mapping[str, Moved]

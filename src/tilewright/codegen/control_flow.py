@@ -1,0 +1,168 @@
+"""Loops and branches as C: a function for each layer that is one, and a function for each of its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tilewright.codegen.functions import mentions
+from tilewright.codegen.literals import C_TYPES
+from tilewright.codegen.names import comment
+from tilewright.errors import InternalError
+from tilewright.ir.types import TensorType
+from tilewright.ops._control_flow import Branch, Loop
+from tilewright.planner.control_flow.planned import Planned, Slice
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tilewright.codegen.network import Writer
+
+HEADER = "control_flow.h"
+PREFIX = "flow"
+
+
+def all_layers(schedule: Schedule) -> Iterator[tuple[Schedule, LayerSchedule]]:
+    """Layers that call kernels, those of bodies too, each with the schedule that it is part of."""
+    for layer in schedule.layers:
+        op = layer.node.op
+        if not isinstance(op, Planned):
+            yield schedule, layer
+            continue
+        for body in op.schedules:
+            yield from all_layers(body)
+
+
+def planned_layers(schedule: Schedule) -> list[tuple[LayerSchedule, Planned]]:
+    found = [(layer, layer.node.op) for layer in schedule.layers]
+    return [(layer, op) for layer, op in found if isinstance(op, Planned)]
+
+
+def function_name(layer: LayerSchedule, inside: str = PREFIX) -> str:
+    return f"{inside}_{layer.number}"
+
+
+def functions(
+    schedule: Schedule, text_of: Callable[[Schedule, str], tuple[Writer, str]], inside: str = PREFIX
+) -> Iterator[str]:
+    """Of all control flow, innermost first. `text_of` gives the writer of a body and its calls, whose own control flow
+    has functions that begin with a name."""
+    for layer, op in planned_layers(schedule):
+        name = function_name(layer, inside)
+        for body, which in zip(op.schedules, op.body_names, strict=True):
+            yield from functions(body, text_of, f"{name}_{which}")
+            yield _body(name, which, *text_of(body, f"{name}_{which}"))
+        title = f"/* {comment(layer.node.name)} ({comment(str(op))}) */"
+        yield f"{title}\nTW_FLOW void {name}({_arguments(schedule, layer)}) {{\n{_text(name, op)}\n}}\n"
+
+
+def _body(name: str, which: str, writer: Writer, calls: str) -> str:
+    graph = writer.schedule.graph
+    inputs = [f"const {writer.c_type_of(one)} *{writer.identifiers[one]}" for one in graph.inputs]
+    outputs = [f"{writer.c_type_of(one)} *{writer.identifiers[one]}" for one in graph.outputs]
+    given = [*(writer.identifiers[one] for one in graph.inputs), "arena"]
+    unused = "".join(f"  (void){one};\n" for one in given if not mentions(calls, one))
+    arguments = ",\n    ".join([*inputs, *outputs, "unsigned char *arena"])
+    return f"TW_FLOW void {name}_{which}(\n    {arguments}) {{\n{unused}{calls}\n}}\n"
+
+
+def _arguments(schedule: Schedule, layer: LayerSchedule) -> str:
+    types = schedule.graph.types
+    read = [f"const {C_TYPES[types[name].dtype]} *x{at}" for at, name in enumerate(layer.node.inputs)]
+    made = [f"{C_TYPES[kind.dtype]} *y{at}" for at, kind in enumerate(_planned(layer).result_types())]
+    return ", ".join([*read, *made, "unsigned char *scratch"])
+
+
+def _planned(layer: LayerSchedule) -> Planned:
+    if not isinstance(layer.node.op, Planned):
+        raise InternalError(layer.node.where, "is no control flow")
+    return layer.node.op
+
+
+def _text(name: str, op: Planned) -> str:
+    if isinstance(op.flow, Branch):
+        return "\n".join(_branch(name, op))
+    if isinstance(op.flow, Loop):
+        return "\n".join(_loop(name, op, op.flow))
+    raise InternalError(name, f"{op} has no C")
+
+
+def _branch(name: str, op: Planned) -> Iterator[str]:
+    others = [f"x{at}" for at in range(1, 1 + len(op.bodies[0].inputs))]
+    given = ", ".join([*others, *(f"y{at}" for at in range(len(op.result_types()))), _at(op.memory.arena)])
+    yield "  if (*x0) {"
+    yield f"    {name}_then({given});"
+    yield "  } else {"
+    yield f"    {name}_else({given});"
+    yield "  }"
+
+
+# ---- loops ----------------------------------------------------------------------------------------------------------
+
+
+def _loop(name: str, op: Planned, loop: Loop) -> Iterator[str]:
+    yield f"  int64_t limit = {f'{loop.trips}' if loop.is_bounded else 'INT64_MAX'};"
+    if loop.counts:
+        yield "  if (*x0 < limit) limit = *x0;"
+    if loop.asks:
+        yield f"  if (!*x{int(loop.counts)}) limit = 0;"
+    for at, (kind, place) in enumerate(zip(loop.result_types(), op.memory.next_values, strict=False)):
+        c_type = C_TYPES[kind.dtype]
+        yield f"  {c_type} *now_{at} = y{at}, *next_{at} = ({c_type} *){_at(place)};"
+        yield f"  memcpy(y{at}, x{loop.first + at}, {kind.bytes});"
+    if not loop.is_static:
+        for at, kind in list(enumerate(loop.result_types()))[loop.carried :]:
+            yield f"  memset(y{at}, 0, {kind.bytes});"
+    yield "  for (int64_t turn = 0; turn < limit; turn++) {"
+    yield from (f"    {line}" for line in _turn(name, op, loop))
+    yield "  }"
+    for at, kind in enumerate(loop.result_types()[: loop.carried]):
+        yield f"  if (now_{at} != y{at}) memcpy(y{at}, now_{at}, {kind.bytes});"
+
+
+def _turn(name: str, op: Planned, loop: Loop) -> Iterator[str]:
+    """One call of the body, and what it needs before and behind it."""
+    given = ["&turn", *(f"now_{at}" for at in range(loop.carried))]
+    first = loop.first + loop.carried
+    for at, (kind, place, end) in enumerate(zip(loop.elements_in, op.memory.elements_in, loop.taken, strict=True)):
+        element = _element(f"x{first + at}", kind, loop, end)
+        if place is not None:
+            yield f"memcpy({_at(place)}, {element}, {kind.bytes});"
+            element = f"(const {C_TYPES[kind.dtype]} *){_at(place)}"
+        given.append(element)
+    captured = len(loop.body.inputs) - 1 - loop.carried - len(loop.taken)
+    given += [f"x{loop.own_operands + at}" for at in range(captured)]
+    if loop.tests:
+        yield "uint8_t goes_on;"
+        given.append("&goes_on")
+    given += [f"next_{at}" for at in range(loop.carried)]
+    behind = []
+    for at, (kind, place, end) in enumerate(zip(loop.elements_out, op.memory.elements_out, loop.stacked, strict=True)):
+        element = _element(f"y{loop.carried + at}", kind, loop, end)
+        if place is not None:
+            behind.append(f"memcpy({element}, {_at(place)}, {kind.bytes});")
+            element = f"({C_TYPES[kind.dtype]} *){_at(place)}"
+        given.append(element)
+    yield f"{name}_body({', '.join([*given, _at(op.memory.arena)])});"
+    yield from behind
+    for at, kind in enumerate(loop.result_types()[: loop.carried]):
+        c_type = C_TYPES[kind.dtype]
+        yield f"{{ {c_type} *const made = next_{at}; next_{at} = now_{at}; now_{at} = made; }}"
+    if loop.tests:
+        yield "if (!goes_on) break;"
+
+
+def _element(pointer: str, kind: TensorType, loop: Loop, from_end: bool) -> str:
+    turn = f"({loop.trips - 1} - turn)" if from_end else "turn"
+    return f"{pointer} + {turn} * {kind.elements}"
+
+
+def _at(place: Slice) -> str:
+    return f"(scratch + {place.offset})" if place.offset else "scratch"
+
+
+def called(layer: LayerSchedule, inside: str, pointers: Sequence[str], scratch: str) -> str:
+    """The call of a layer's function."""
+    return f"{function_name(layer, inside)}({', '.join([*pointers, scratch])});"

@@ -1,0 +1,15 @@
+/* What loops and branches of a network need besides its kernels. SPDX-License-Identifier: Apache-2.0 */
+#ifndef TILEWRIGHT_CONTROL_FLOW_H
+#define TILEWRIGHT_CONTROL_FLOW_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Functions of their own in any program: profiles look for them. */
+#ifdef __GNUC__
+#define TW_FLOW static __attribute__((noinline))
+#else
+#define TW_FLOW static
+#endif
+
+#endif
