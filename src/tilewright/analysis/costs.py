@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,9 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
+from tilewright.ops._control_flow import Loop
 from tilewright.planner.board.memory import board_memory
+from tilewright.planner.control_flow.planned import Planned, planned_layers
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
@@ -75,6 +77,8 @@ class Analysis:
     """What no run on the target can be below."""
     offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """With declared accelerators: nodes and MACs that each of them has."""
+    bodies: Mapping[str, tuple[LayerRow, ...]] = field(default_factory=dict)
+    """Of loops and branches: the layers of each body, by its name; figures are of one run of it."""
 
     @property
     def macs(self) -> int:
@@ -107,6 +111,11 @@ class Analysis:
         total = {what: sum(one[what] for one in self.offloaded.values()) for what in ("nodes", "macs")}
         return {"offloaded": {**total, "units": {name: dict(one) for name, one in self.offloaded.items()}}}
 
+    def _bodies(self) -> dict[str, Any]:
+        """With loops or branches: what they run."""
+        found = {name: [asdict(layer) for layer in layers] for name, layers in self.bodies.items()}
+        return {"bodies": found} if found else {}
+
     def numerics(self) -> dict[str, Any]:
         """Where requantisations were asked to be the hardware's: what became of each."""
         return {"numerics": [one.as_dict() for one in self.numerics_records]} if self.numerics_records else {}
@@ -131,7 +140,7 @@ class Analysis:
             "name": self.name, "target": self.target, "inputs": _described(self.inputs),
             "outputs": _described(self.outputs),
             **({"states": _described(self.states)} if self.states else {}),
-            "layers": [asdict(layer) for layer in self.layers],
+            "layers": [asdict(layer) for layer in self.layers], **self._bodies(),
             "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(), **self.accelerators(),
             "notes": list(self.notes),
         }  # fmt: skip
@@ -155,11 +164,10 @@ def analyze(
 
 def analysis_of(schedule: Schedule) -> Analysis:
     graph, placed = schedule.graph, schedule.placed
-    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.layers}
     outputs = dict(zip(graph.output_names, (graph.types[name] for name in graph.outputs), strict=True))
     found = Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
-        tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in graph.nodes),
+        _rows(schedule),
         schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
         placed.tile_bytes, placed.predicted, placed.gap,
@@ -167,8 +175,35 @@ def analysis_of(schedule: Schedule) -> Analysis:
     )  # fmt: skip
     if schedule.target.runner.unit == NANOSECONDS and placed.predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=placed.predicted * 1e-9)
-    found = replace(found, least=placed.least)
+    found = replace(found, least=placed.least, bodies=dict(_bodies(schedule)))
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
+
+
+def _rows(schedule: Schedule) -> tuple[LayerRow, ...]:
+    kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.layers}
+    return tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in schedule.graph.nodes)
+
+
+def _bodies(schedule: Schedule) -> Iterator[tuple[str, tuple[LayerRow, ...]]]:
+    """Of all loops and branches, outer ones first."""
+    for layer, op in planned_layers(schedule):
+        for body, which in zip(op.schedules, op.body_names, strict=True):
+            yield f"{layer.node.name}, {which}", _rows(body)
+            yield from _bodies(body)
+
+
+def _flow_notes(schedule: Schedule) -> Iterator[str]:
+    """How often loops run: what figures count."""
+    for layer, op in planned_layers(schedule):
+        if isinstance(op.flow, Loop) and not op.flow.is_static:
+            bound = (
+                f"{op.flow.trips} turns at most, as many as"
+                if op.flow.is_bounded
+                else "no bound of its turns: one is what"
+            )
+            yield f"loop '{layer.node.name}' has {bound} cycles and MACs count"
+        for body in op.schedules:
+            yield from _flow_notes(body)
 
 
 def _taken(schedule: Schedule, engine: str) -> dict[str, int]:
@@ -198,6 +233,7 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
     measured += [f"cycles of kernels of {name} are a guess: `tilewright run` counts them" for name in sorted(added)]
     return (
         *schedule.graph.notes,
+        *_flow_notes(schedule),
         *[CODE_IN_L1] * schedule.placed.code_in_tile_memory,
         *measured,
         *[WITHOUT_WAITS] * _has_waits(schedule),
@@ -212,6 +248,8 @@ def _has_waits(schedule: Schedule) -> bool:
 def _origin(schedule: Schedule, call: LayerSchedule) -> str:
     """A remark on kernels that were not written for the target."""
     target = schedule.target
+    if isinstance(call.node.op, Planned):
+        return ""
     shared = target.bases and target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
     return " (generic)" if shared else ""
 

@@ -55,6 +55,14 @@ Values = Annotated[
     ),
 ]  # fmt: skip
 
+MaxTrips = Annotated[
+    int | None,
+    typer.Option(
+        "--max-trips", rich_help_panel=MODEL, metavar="N",
+        help="The most iterations of a Loop whose number data decides: its stacked outputs have as many rows.",
+    ),
+]  # fmt: skip
+
 States = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,6 +92,7 @@ class Binding:
     shape: Shapes = None
     bind: Values = None
     state: States = None
+    max_trips: MaxTrips = None
     tflite_rounding: TfliteRounding = ""
     check_export: CheckExport = True
 
@@ -94,7 +103,7 @@ class Binding:
             "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
             "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
             "states": pairs("--state", self.state), "tflite_rounding": self.tflite_rounding,
-            "check_export": self.check_export,
+            "check_export": self.check_export, "max_trips": self.max_trips,
         }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewright.codegen import control_flow, threads
+from tilewright.codegen import flow_names, threads
 from tilewright.codegen.arena_parts import arena_address
 from tilewright.codegen.event_text import EventText
 from tilewright.codegen.index_text import Indices
@@ -47,7 +47,7 @@ class ArenaCalls:
     """The layers of a network, or of a body of its control flow, one after the other."""
 
     network: Writer
-    inside: str = control_flow.PREFIX
+    inside: str = flow_names.PREFIX
     """What names of functions of control flow begin with."""
 
     def text(self) -> str:
@@ -106,13 +106,24 @@ class ArenaCalls:
         """A loop or a branch."""
         pointers = [self._pointer(name) for name in (*layer.node.inputs, *layer.node.outputs)]
         scratch = self._address(layer.scratch) if layer.scratch is not None else "NULL"
-        call = control_flow.called(layer, self.inside, pointers, scratch)
+        call = flow_names.called(layer, self.inside, pointers, scratch)
         return f"{{\n    {call}{self._probes(layer)}\n  }}"
 
     def shared(self, layer: LayerSchedule) -> str:
         """By the threads of a pool."""
         arguments = self._arguments(layer, instance_of(self.schedule.graph, layer))
-        return f"{{{threads.parallel_call(layer, arguments)}{self._probes(layer)}\n  }}"
+        return f"{{{threads.parallel_call(layer, arguments, self.part_function(layer))}{self._probes(layer)}\n  }}"
+
+    def part_function(self, layer: LayerSchedule) -> str:
+        """What computes a part of a layer that threads share."""
+        before = "" if self.inside == flow_names.PREFIX else f"{self.inside}_"
+        return f"{before}layer_{layer.number}"
+
+    def shared_layers(self) -> str:
+        """The functions of layers that several threads compute."""
+        graph = self.schedule.graph
+        split = [layer for layer in self.schedule.layers if layer.tiles > 1]
+        return "".join(threads.function(one, instance_of(graph, one), self.part_function(one)) for one in split)
 
     def submitted(self, layer: LayerSchedule) -> Iterator[str]:
         """An accelerator computes it: its parameters live until it is waited for."""
@@ -130,7 +141,7 @@ class ArenaCalls:
         return f"{instance.finish}({arguments}); /* {number} has ended */{self._probes(layer)}"
 
     def _probes(self, layer: LayerSchedule) -> str:
-        if self.inside != control_flow.PREFIX:
+        if self.inside != flow_names.PREFIX:
             return ""  # a layer of a body: the layer that runs it is watched
         types = self.schedule.graph.types
         return "".join(

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
+from tilewright.codegen.arena_calls import ArenaCalls
+from tilewright.codegen.flow_names import PREFIX, function_name
 from tilewright.codegen.functions import mentions
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import comment
+from tilewright.codegen.network import Writer
 from tilewright.errors import InternalError
 from tilewright.ir.types import TensorType
 from tilewright.ops._control_flow import Branch, Loop
-from tilewright.planner.control_flow.planned import Planned, Slice
+from tilewright.planner.control_flow.planned import Planned, Slice, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tilewright.codegen.network import Writer
-
-HEADER = "control_flow.h"
-PREFIX = "flow"
-
-
-def all_layers(schedule: Schedule) -> Iterator[tuple[Schedule, LayerSchedule]]:
-    """Layers that call kernels, those of bodies too, each with the schedule that it is part of."""
-    for layer in schedule.layers:
-        op = layer.node.op
-        if not isinstance(op, Planned):
-            yield schedule, layer
-            continue
-        for body in op.schedules:
-            yield from all_layers(body)
-
-
-def planned_layers(schedule: Schedule) -> list[tuple[LayerSchedule, Planned]]:
-    found = [(layer, layer.node.op) for layer in schedule.layers]
-    return [(layer, op) for layer, op in found if isinstance(op, Planned)]
-
-
-def function_name(layer: LayerSchedule, inside: str = PREFIX) -> str:
-    return f"{inside}_{layer.number}"
-
 
 def functions(
-    schedule: Schedule, text_of: Callable[[Schedule, str], tuple[Writer, str]], inside: str = PREFIX
+    schedule: Schedule, calls_of: Callable[[Schedule, str], ArenaCalls], inside: str = PREFIX
 ) -> Iterator[str]:
-    """Of all control flow, innermost first. `text_of` gives the writer of a body and its calls, whose own control flow
-    has functions that begin with a name."""
+    """Of all control flow, innermost first. `calls_of` gives the calls of a body, in which names of functions begin
+    with another."""
     for layer, op in planned_layers(schedule):
         name = function_name(layer, inside)
         for body, which in zip(op.schedules, op.body_names, strict=True):
-            yield from functions(body, text_of, f"{name}_{which}")
-            yield _body(name, which, *text_of(body, f"{name}_{which}"))
+            calls = calls_of(body, f"{name}_{which}")
+            yield from functions(body, calls_of, calls.inside)
+            yield calls.shared_layers() + _body(calls.inside, calls.network, calls.text())
         title = f"/* {comment(layer.node.name)} ({comment(str(op))}) */"
         yield f"{title}\nTW_FLOW void {name}({_arguments(schedule, layer)}) {{\n{_text(name, op)}\n}}\n"
 
 
-def _body(name: str, which: str, writer: Writer, calls: str) -> str:
+def _body(name: str, writer: Writer, calls: str) -> str:
     graph = writer.schedule.graph
     inputs = [f"const {writer.c_type_of(one)} *{writer.identifiers[one]}" for one in graph.inputs]
     outputs = [f"{writer.c_type_of(one)} *{writer.identifiers[one]}" for one in graph.outputs]
     given = [*(writer.identifiers[one] for one in graph.inputs), "arena"]
     unused = "".join(f"  (void){one};\n" for one in given if not mentions(calls, one))
     arguments = ",\n    ".join([*inputs, *outputs, "unsigned char *arena"])
-    return f"TW_FLOW void {name}_{which}(\n    {arguments}) {{\n{unused}{calls}\n}}\n"
+    return f"TW_FLOW void {name}(\n    {arguments}) {{\n{unused}{calls}\n}}\n"
 
 
 def _arguments(schedule: Schedule, layer: LayerSchedule) -> str:
@@ -161,8 +136,3 @@ def _element(pointer: str, kind: TensorType, loop: Loop, from_end: bool) -> str:
 
 def _at(place: Slice) -> str:
     return f"(scratch + {place.offset})" if place.offset else "scratch"
-
-
-def called(layer: LayerSchedule, inside: str, pointers: Sequence[str], scratch: str) -> str:
-    """The call of a layer's function."""
-    return f"{function_name(layer, inside)}({', '.join([*pointers, scratch])});"

@@ -10,13 +10,15 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, c_data, cluster_program, control_flow, example, external_kernels, threads
+from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels, threads
 from tilewright.codegen.arena import ArenaWriter
 from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError, instance
+from tilewright.planner.control_flow.planned import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import HostProcess, Runner, VirtualSoc
 
@@ -54,8 +56,8 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         for instance in used
     }
     texts |= {f"kernels/{header}": text for header, text in headers(used, target.kernel_text).items()}
-    if control_flow.planned_layers(schedule):
-        texts[f"kernels/{control_flow.HEADER}"] = target.kernel_text(control_flow.HEADER)
+    if planned_layers(schedule):
+        texts[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
     texts |= {**external_kernels.library_files(target, used), **threads.files(schedule)}
     return Texts(texts | AROUND[type(writer), type(target.runner)](writer, texts))
 

@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.codegen import threads
-from tilewright.codegen.control_flow import all_layers
 from tilewright.codegen.kernels import Instance, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
 from tilewright.planner.arena.board_regions import MOST_ARENAS
+from tilewright.planner.control_flow.planned import calling_layers
 from tilewright.planner.schedule.schedule import Schedule
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
@@ -79,7 +79,7 @@ class Writer(ABC):
     @cached_property
     def kernels(self) -> list[Instance]:
         """Those of bodies too."""
-        return instances(all_layers(self.schedule))
+        return instances(calling_layers(self.schedule))
 
     @cached_property
     def used_constants(self) -> list[str]:

@@ -51,28 +51,28 @@ void {name}_stop_threads(void) {{ tw_stop_pool(); }}
 """
 
 
-def function(layer: LayerSchedule, instance: Instance) -> str:
+def function(layer: LayerSchedule, instance: Instance, name: str) -> str:
     """What computes one part of a layer."""
     fields = "".join(f"\n  {kind} *{name};" for name, kind in _pointers(layer, instance))
     bodies = "".join(_part(number, layer, instance) for number in range(layer.tiles))
     return f"""
 typedef struct {{{fields}
-}} layer_{layer.number}_pointers;
+}} {name}_pointers;
 
-static void layer_{layer.number}(const void *pointers, int part) {{
-  const layer_{layer.number}_pointers *const at = pointers;
+static void {name}(const void *pointers, int part) {{
+  const {name}_pointers *const at = pointers;
   switch (part) {{{bodies}
   }}
 }}
 """
 
 
-def parallel_call(layer: LayerSchedule, arguments: Sequence[str]) -> str:
+def parallel_call(layer: LayerSchedule, arguments: Sequence[str], name: str) -> str:
     """All parts of a layer; `arguments` are the pointers of the whole."""
     separator = ", " if len(", ".join(arguments)) <= 60 else ",\n        "
     return f"""
-    const layer_{layer.number}_pointers pointers = {{{separator.join(arguments)}}};
-    tw_parallel(layer_{layer.number}, &pointers, {layer.tiles});"""
+    const {name}_pointers pointers = {{{separator.join(arguments)}}};
+    tw_parallel({name}, &pointers, {layer.tiles});"""
 
 
 def _pointers(layer: LayerSchedule, instance: Instance) -> list[tuple[str, str]]:

@@ -21,6 +21,8 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
     held to what the framework computes."""
     given = {} if example_inputs is None else arrays_of(example_inputs, "input")
     options = ModelOptions(example_inputs=given, **said)
+    if options.max_trips is not None and not 0 <= options.max_trips < 2**31:
+        raise CompileError(f"--max-trips {options.max_trips}", "is not 0 to 2147483647", "for example --max-trips 100")
     if is_tflite(model):
         from tilewright.frontends.tflite import importer
 

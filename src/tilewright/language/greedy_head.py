@@ -14,6 +14,7 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType
+from tilewright.ir.unused import drop_unused
 from tilewright.ops.add import Add
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.argmaxmatmul import OF_WORDS, ArgMaxMatMul
@@ -23,7 +24,6 @@ from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.fit.split_constants import Split, add_parts
 from tilewright.passes.pack_weights import packed_product
-from tilewright.ir.unused import drop_unused
 from tilewright.target.kernel import Types
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Cut

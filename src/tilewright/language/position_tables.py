@@ -23,6 +23,7 @@ from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ir.unused import drop_unused
 from tilewright.language.caching import POSITION
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.add import Add
@@ -35,7 +36,6 @@ from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.patterns.attention import HIDING
-from tilewright.ir.unused import drop_unused
 from tilewright.passes.rewriting import rewrite
 
 NAME, TOKENS, PLACES = "decoder", "ids", "positions"

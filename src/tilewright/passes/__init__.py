@@ -89,7 +89,7 @@ def apply(graph: Graph, passes: tuple[Pass, ...]) -> Graph:
 
 
 def in_bodies(graph: Graph, change: Callable[[Graph], Graph]) -> Graph:
-    """The graph with changed bodies of control flow, and with the notes of these; the same one where nothing changes."""
+    """The graph with changed bodies of control flow, and their notes; the same one where nothing changes."""
     nodes, notes = list(graph.nodes), list(graph.notes)
     for position, node in enumerate(nodes):
         if not isinstance(node.op, ControlFlow) or node.op.is_planned:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from tilewright.codegen.flow_names import function_name
 from tilewright.codegen.kernels import instance_of
 from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
 from tilewright.planner.board.memory import board_memory
+from tilewright.planner.control_flow.planned import Planned, planned_layers
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.measuring import Profiled
@@ -20,6 +22,7 @@ from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.activity import whole_count
 from tilewright.sim.simulator import Simulator
+from tilewright.sim.watching.calls import return_addresses
 from tilewright.sim.watching.probes import Probe
 
 CORE = 0
@@ -33,9 +36,10 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     with program.target.machine() as simulator:
         elf = program.load(simulator, inputs)
         call = CallMeter.of(elf, f"{writer.name}_run")
-        functions = [instance_of(schedule.graph, layer).function for layer in schedule.layers]
-        kernels = {elf.symbols[function] for function in functions}
-        simulator.probe(kernels, metered=call.places)
+        kernels = {elf.symbols[_function(schedule, layer)] for layer in schedule.layers}
+        flows = {elf.symbols[function_name(layer)] for layer, _ in planned_layers(schedule)}
+        behind = set(return_addresses(elf, f"{writer.name}_run")) if flows else set()
+        simulator.probe(kernels | behind, metered=call.places)
         run_to_end(simulator)
         events, jobs = simulator.probes(), simulator.jobs()
         counted = None if simulator.counts_calls else simulator.read_word("tw_cycles")
@@ -43,7 +47,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     begin = next(at for at, event in enumerate(events) if event.address == call.entry)
     end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
     # A layer begins where the one before has ended: where its kernel is called.
-    bounds = [events[begin], *(event for event in events[begin:end] if event.address in kernels)][1:]
+    bounds = list(_begun(events[begin:end], kernels, flows, behind))
     marks = [events[begin], *bounds[1:], events[end]] if bounds else [events[begin], events[end]]
     layers = _layers(schedule, marks)
     passed = events[end].cycle - events[begin].cycle
@@ -58,6 +62,24 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     for layer in layers:
         begins.setdefault(layer.engine, []).append((layer.time.start, layer.number))
     return Profiled(profile, _timeline(marks, declared_jobs(jobs, begins, marks[0].cycle)))
+
+
+def _function(schedule: Schedule, layer: LayerSchedule) -> str:
+    """What a layer calls."""
+    is_flow = isinstance(layer.node.op, Planned)
+    return function_name(layer) if is_flow else instance_of(schedule.graph, layer).function
+
+
+def _begun(events: Sequence[Probe], kernels: set[int], flows: set[int], behind: set[int]) -> Iterator[Probe]:
+    """Where layers begin. Kernels that bodies of control flow call are part of its layer, which ends where the network
+    goes on behind its call."""
+    inside = False
+    for event in events:
+        if event.address in kernels and not inside:
+            inside = event.address in flows
+            yield event
+        elif event.address in behind:
+            inside = False
 
 
 def _layers(schedule: Schedule, marks: Sequence[Probe]) -> tuple[LayerProfile, ...]:

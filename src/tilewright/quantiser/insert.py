@@ -9,10 +9,10 @@ import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
 from tilewright.ir.types import Array
+from tilewright.ir.unused import drop_unused
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes.quantise.values import Format
-from tilewright.ir.unused import drop_unused
 from tilewright.quantiser.cells import OUTPUTS, QuantisedCells
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights

@@ -31,6 +31,10 @@ def print_layers(target: Console, analysis: Analysis) -> None:
         rows = [[*row, found.get(layer.name, "") if layer.macs else ""] for row, layer in cells]
     table = fitting_table(target.width, headings, rows, "layer", optional)
     print_titled(target, f"{analysis.name} on {analysis.target}", table)
+    for name, layers in analysis.bodies.items():
+        rows = [_layer_cells(number, layer) for number, layer in enumerate(layers)]
+        own = fitting_table(target.width, headings[:8], rows, "layer", optional)
+        print_titled(target, f"in a run of {printable(name)}", own)
 
 
 def print_totals(target: Console, analysis: Analysis) -> None:

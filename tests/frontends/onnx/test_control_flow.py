@@ -12,9 +12,9 @@ from onnx import parser
 
 from tests.support.checks import imported, same
 from tilewright.errors import CompileError
+from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.onnx import importer as frontend
 from tilewright.frontends.onnx import unrolling
-from tilewright.frontends.onnx.unrolling import MOST_UNROLLED
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 
@@ -78,8 +78,17 @@ g (bool c, float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
 
 
 @pytest.mark.parametrize("condition", [True, False])
-def test_if_by_data_computes_both(condition: bool) -> None:
-    check(DATA, c=np.array(condition), x=np.arange(6, dtype=np.float32).reshape(2, 3))
+def test_if_by_data_stays_an_if(condition: bool) -> None:
+    graph = check(DATA, c=np.array(condition), x=np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert kinds(graph) == {"If"}
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_of_branches_of_a_few_sums_both_are_computed(condition: bool) -> None:
+    text = DATA.replace("Sin(x)", "Add(x, x)").replace("Cos(d)", "Mul(d, x)")
+    graph = check(text, c=np.array(condition), x=np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert "Where" in kinds(graph)
+    assert "If" not in kinds(graph)
 
 
 def test_branches_of_different_shapes_need_a_known_condition() -> None:
@@ -108,7 +117,7 @@ def test_a_single_element_may_have_any_number_of_axes(condition: bool, declared:
     wanted = x * (x.sum() if condition else x.max())
     same(imported(model(text), {"c": np.array(condition), "x": x})[0], wanted)
     made = frontend.load(model(text))
-    assert {len(made.types[node.outputs[0]].shape) for node in made.nodes if node.op.kind == "Where"} == {axes}
+    assert {len(made.types[node.outputs[0]].shape) for node in made.nodes if node.op.kind == "If"} == {axes}
 
 
 def test_branches_within_branches() -> None:
@@ -235,49 +244,122 @@ def test_scans_of_opsets_with_axes_as_attributes(opset: int) -> None:
     check(SCAN, opset, **{name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()})
 
 
+# ---- loops that stay loops --------------------------------------------------------------------------------------
+
+
+def test_a_loop_of_many_iterations_stays_one() -> None:
+    graph = check(looped(100))
+    assert kinds(graph) == {"Loop"}
+
+
+def test_a_scan_of_many_steps_stays_a_loop() -> None:
+    random = np.random.default_rng(4)
+    shapes = {"h": (3,), "x": (300, 3), "z": (3, 300)}
+    text = SCAN.replace("float[4, 3]", "float[300, 3]").replace("float[3, 4]", "float[3, 300]")
+    graph = check(text, **{name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()})
+    assert kinds(graph) == {"Loop", "Transpose", "Identity"}
+
+
+def test_a_loop_of_many_iterations_whose_shapes_differ_is_unrolled() -> None:
+    text = """
+    g (float[2, 3] x) => (float[a, b] y) {
+      trips = Constant <value = int64 {150}> ()
+      y = Loop (trips, , x) <
+        body = b (int64 i, bool c, float[n, 3] v) => (bool d, float[m, 3] w) {
+          d = Identity(c)
+          s = Sin(x)
+          w = Concat <axis = 0> (v, s)
+        }
+      >
+    }"""
+    assert "Concat" in kinds(check(text))
+
+
+DECIDED = "t0 = ReduceSum <keepdims = 0> (w) z0 = Constant <value = float {%s}> () d = Less(z0, t0)"
+
+
+@pytest.mark.parametrize("limit", ["-100", "1.5", "100"])
+def test_a_condition_that_data_decides(limit: str) -> None:
+    """Elements of iterations that do not happen are 0."""
+    made, x = model(looped(4, DECIDED % limit)), np.linspace(-2, 3, 6, dtype=np.float32).reshape(2, 3)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    (y, stack, counts), wanted = imported(made, {"x": x}), session.run(None, {"x": x})
+    rows = len(wanted[1])
+    same(y, wanted[0])
+    same(stack, np.concatenate([wanted[1], np.zeros((4 - rows, 2, 3), np.float32)]))
+    same(counts, np.concatenate([wanted[2], np.zeros(4 - rows, np.int64)]))
+
+
+def test_outputs_of_open_length_say_so() -> None:
+    graph = frontend.load(model(looped(4, DECIDED % "0")))
+    assert "output 'stack': has 4 rows, of which those behind the last iteration of 'y' are 0" in graph.notes
+
+
+def test_nobody_but_the_caller_reads_tensors_of_open_length() -> None:
+    text = looped(4, DECIDED % "0").replace("float[n, 2, 3] stack,", "float[n, 2, 3] more,")
+    text = text[: text.rindex("}")] + "more = Sin(stack) }"
+    says = r"node 'more' \(Sin\): reads 'stack', of which only the data knows how many rows there are"
+    with pytest.raises(CompileError, match=says):
+        frontend.load(model(text))
+
+
+GIVEN = looped(3).replace("(float[2, 3] x)", "(float[2, 3] x, int64 n)").replace("Loop (trips,", "Loop (n,")
+
+
+def test_a_number_of_iterations_that_data_decides_needs_a_bound_for_what_it_stacks() -> None:
+    says = "the number of iterations 'n' depends on data, and output 1 has an element of each"
+    with pytest.raises(CompileError, match=says) as found:
+        frontend.load(model(GIVEN))
+    assert "--max-trips N" in str(found.value)
+    graph = frontend.load(model(GIVEN), ModelOptions(max_trips=5))
+    assert graph.types[graph.outputs[1]].shape == (5, 2, 3)
+
+
+def test_without_stacked_outputs_it_needs_none() -> None:
+    text = GIVEN.replace(", float[n, 2, 3] stack, int64[n] counts", "")
+    x = np.linspace(-2, 3, 6, dtype=np.float32).reshape(2, 3)
+    for trips in (0, 1, 7):
+        check(text, x=x, n=np.array(trips))
+
+
+def test_what_is_carried_on_keeps_its_type() -> None:
+    text = """
+    g (float[2, 3] x, int64 n) => (float[a, b] y) {
+      y = Loop (n, , x) <
+        body = b (int64 i, bool c, float[k, 3] v) => (bool d, float[m, 3] w) {
+          d = Identity(c)
+          w = Concat <axis = 0> (v, x)
+        }
+      >
+    }"""
+    says = r"carried value 0 \('x'\) is f32\[2x3\] before an iteration and f32\[4x3\] behind it"
+    with pytest.raises(CompileError, match=says):
+        frontend.load(model(text))
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (looped(10**9), f"1000000000 iterations of 6 nodes each: more than the {MOST_UNROLLED} nodes"),
-        (looped(4, "t0 = ReduceSum <keepdims = 0> (w) z0 = Constant <value = float {0}> () d = Less(z0, t0)"),
-         "condition 'y/0/d' after 1 iterations depends on data"),
+        (looped(10**9), r"tensor 'stack' has 6000000000 elements"),
         (looped(3, "d = Identity(c) q = NoSuchOperator(w)").replace("j = Identity(i)", "j = NoSuchOperator(i)"),
          r"node 'y/0/j' \(NoSuchOperator\): operator NoSuchOperator is not supported"),
+        (GIVEN.replace("s = Mul(w, x)", "s = NoSuchOperator(w)"),
+         r"node 'y/turn/s' \(NoSuchOperator\): operator NoSuchOperator is not supported"),
+        (looped(3).replace("bool {1}", "bool[2] {1, 1}"), "has 2 elements, one expected"),
+        (DATA.replace("bool c,", "bool[2] c,"), r"the condition 'c' is b8\[2\], but one bool is expected"),
     ],
 )  # fmt: skip
-def test_refused_loops(text: str, says: str) -> None:
+def test_refused_control_flow(text: str, says: str) -> None:
     with pytest.raises(CompileError, match=says):
         frontend.load(model(text))
 
 
-def test_a_loop_that_its_condition_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_that_its_condition_never_ends_and_that_cannot_stay_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolling, "MOST_UNROLLED", 100)
+    monkeypatch.setattr(unrolling, "FEW", 50)
     text = looped(10**9, "below = Constant <value = int64 {-1}> () d = Greater(i, below)")
     with pytest.raises(CompileError, match="more than 16 iterations of 6 nodes each: more than the 100 nodes"):
         frontend.load(model(text))
-
-
-def test_a_length_that_data_decides_is_refused_with_what_is_inside() -> None:
-    text = looped(3).replace("(float[2, 3] x)", "(float[2, 3] x, int64 n)").replace("Loop (trips,", "Loop (n,")
-    with pytest.raises(CompileError) as found:
-        frontend.load(model(text.replace("s = Mul(w, x)", "s = NoSuchOperator(w)")))
-    assert "the number of iterations 'n' depends on data" in str(found.value)
-    assert "--bind" in str(found.value)
-    assert "operator NoSuchOperator is not supported" in str(found.value)
-
-
-def test_loops_that_are_too_many_together_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrolling, "MOST_UNROLLED", 40)
-    proto = model(looped(4))
-    loop = next(node for node in proto.graph.node if node.op_type == "Loop")
-    before = onnx.NodeProto()
-    before.CopyFrom(loop)
-    before.output[:] = ["first", *(f"{name}_before" for name in loop.output[1:])]
-    proto.graph.node.insert(list(proto.graph.node).index(loop), before)
-    loop.input[2] = "first"
-    says = "4 iterations of 6 nodes each, beside 24 nodes of other loops: more than the 40 nodes"
-    with pytest.raises(CompileError, match=says):
-        frontend.load(proto)
 
 
 # ---- definitions ------------------------------------------------------------------------------------------------

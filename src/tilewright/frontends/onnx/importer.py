@@ -281,6 +281,8 @@ class _Import:
             action()
         except Refusal as refusal:
             self.errors.append(refusal.at(where))
+        except CompileError as error:
+            self.errors.append(error)
         found = self.errors[before:]
         if found:
             del self.errors[before:]

@@ -85,8 +85,9 @@ class Turns:
 
 def loop(flow: ControlFlow) -> None:
     """A Loop as a loop: its body is a graph of its own, and what is carried on keeps its types."""
-    turns, carried = _turns(flow), list(flow.node.input[2:])
+    carried = list(flow.node.input[2:])
     stacked = [at for at in flow.wanted if at >= len(carried)]
+    turns = _turns(flow, bool(stacked))
     wanted = (0, *range(1, 1 + len(carried)), *(1 + at for at in stacked))
     body = flow.body("body", 1 + len(flow.node.output), wanted)
     if len(body.inputs) != 2 + len(carried):
@@ -124,16 +125,15 @@ def loop(flow: ControlFlow) -> None:
     flow.scope.add_flow(flow.node, op, operands, named)
 
 
-def _turns(flow: ControlFlow) -> Turns:
+def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
     names = [*flow.node.input[:2], "", ""][:2]
     count, condition = (flow.scope.constants.get(name) if name else None for name in names)
     if condition is not None and not condition.reshape(-1)[0]:
         return Turns(0)
     trips = -1 if count is None else max(int(count.reshape(-1)[0]), 0)
     trips = -1 if trips > MOST_TRIPS else trips
-    most = flow.scope.max_trips
-    if trips < 0 and most is not None:
-        trips = most
+    if trips < 0 and needs_bound and flow.scope.max_trips is not None:
+        trips = flow.scope.max_trips
     return Turns(trips, names[0] if count is None else "", names[1] if condition is None else "")
 
 

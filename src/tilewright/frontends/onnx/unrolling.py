@@ -16,7 +16,7 @@ from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
 from tilewright.ops._control_flow import MOST_UNROLLED
 
-FEW = 1_000
+FEW = 256
 """Nodes that a loop becomes rather than staying a loop: what is known of an iteration then makes it smaller, values
 that are carried on need no copies, and the code of calls is still about as large as that of kernels."""
 

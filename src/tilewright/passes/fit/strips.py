@@ -14,11 +14,11 @@ import numpy as np
 
 from tilewright.ir.affine import Span
 from tilewright.ir.graph import Builder, Graph, rebuild
+from tilewright.ir.unused import drop_unused
 from tilewright.ops.concat import Concat
 from tilewright.ops.expand import Expand
 from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.slice import Slice
-from tilewright.ir.unused import drop_unused
 from tilewright.tiling.strips import RowLayer, StripPlan, StripRows, carrier_of
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
 from tilewright.ir.types import Shape
+from tilewright.ir.unused import drop_unused
 from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.reshape import Reshape
@@ -24,7 +25,6 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.layout.min_cut import FORBIDDEN, Vertex, min_cut
 from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothing, on_permuted_axes
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES, takes_rows_in_any_order
-from tilewright.ir.unused import drop_unused
 
 WANTED, GIVEN = "as wanted", "as given"
 Forms = Mapping[str, Moved]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ir.op import Op
+from tilewright.ir.unused import drop_unused
 from tilewright.ops._extreme import Extreme
 from tilewright.ops._filters import Filters
 from tilewright.ops.clip import Clip
@@ -37,7 +38,6 @@ from tilewright.passes.quantise.linear import UNHEARD, dequantised, pending_line
 from tilewright.passes.quantise.softmax import by_softmax
 from tilewright.passes.quantise.tables import by_channel_tables, by_table
 from tilewright.passes.quantise.values import MOVES, Context, Format, NoIntegerForm, Rule, format_of
-from tilewright.ir.unused import drop_unused
 
 MONOTONE = (MaxPool, GlobalMaxPool, ReduceMax, ReduceMin)
 """Operators that give one of the elements of their operand, by order alone: rounding can come before them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.errors import InternalError
 from tilewright.planner.check.buffers import check_buffers
+from tilewright.planner.check.control_flow import check_control_flow
 from tilewright.planner.check.events import check_events
 from tilewright.planner.check.layers import check_layers
 from tilewright.planner.check.limits import check_kernels, check_slots
@@ -21,6 +22,7 @@ def check_schedule(schedule: Schedule) -> Schedule:
     for check in (check_program, check_layers, check_kernels, check_buffers, check_slots, check_windows):
         check(schedule)
     check_events(unroll(schedule), schedule)
+    check_control_flow(schedule)
     if _is_dynamic(schedule.program):
         check_events(unroll(schedule, early=True), schedule)
     return schedule

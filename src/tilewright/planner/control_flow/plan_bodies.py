@@ -86,12 +86,12 @@ def _planned(node: Node, flow: ControlFlow, constants: _Constants, target: Targe
 
 
 def body_target(target: Target) -> Target:
-    """The target as a body sees it: one thread, and working memory that has room for what it needs, which the layer
-    that runs the body has in its arena."""
+    """The target as a body sees it: with working memory that has room for what it needs, which the layer that runs the
+    body has in its arena."""
     first, *others = target.memories
     inside = [replace(memory, holds=frozenset()) for memory in others]
     memories = (replace(first, bytes=None, holds=frozenset()), *inside)
-    return replace(target, memories=memories, agents=replace(target.agents, threads=1))
+    return replace(target, memories=memories)
 
 
 def _mapped(graph: Graph, target: Target) -> Mapped:
@@ -107,7 +107,7 @@ def _read(graph: Graph) -> dict[str, Array]:
 def _with_inputs(mapped: Mapped, names: Mapping[str, str], shared: Mapping[str, TensorType]) -> Mapped:
     """With inputs in the place of constants: one for each constant that is shared with the other bodies."""
     graph = mapped.graph
-    own = {outer: inner for inner, outer in reversed(names.items())}
+    own = {outer: inner for inner, outer in reversed(list(names.items()))}
     first = {inner: own[outer] for inner, outer in names.items()}
     fresh = {outer: own.get(outer) or _fresh(outer, graph) for outer in shared}
     types = {name: kind for name, kind in graph.types.items() if name not in graph.constants}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._control_flow import Body, ControlFlow, Loop, Run
 from tilewright.planner.schedule.schedule import Schedule, interpret
+from tilewright.planner.schedule.tile_schedule import LayerSchedule
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 
 NAME = "control_flow"
@@ -162,3 +163,20 @@ def _cycles(op: Any, types: Types, extents: Mapping[str, int], cores: int) -> Cy
 
 KERNEL = Kernel(Planned, f"{NAME}.c", "X* -> Y*", {}, params=_params, scratch=_scratch, cycles=_cycles)
 """What the writer of C has a function of its own for in each layer."""
+
+
+def planned_layers(schedule: Schedule) -> list[tuple[LayerSchedule, Planned]]:
+    """Layers that are control flow, without those of bodies."""
+    found = [(layer, layer.node.op) for layer in schedule.layers]
+    return [(layer, op) for layer, op in found if isinstance(op, Planned)]
+
+
+def calling_layers(schedule: Schedule) -> Iterator[tuple[Schedule, LayerSchedule]]:
+    """Layers that call kernels, those of bodies too, each with the schedule that it is part of."""
+    for layer in schedule.layers:
+        op = layer.node.op
+        if not isinstance(op, Planned):
+            yield schedule, layer
+            continue
+        for body in op.schedules:
+            yield from calling_layers(body)

@@ -24,6 +24,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.passes.rewriting import rewrite
+from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.quantiser.prepare.hybrid import UNDO_HYBRID
 from tilewright.quantiser.prepare.unit_rows import FUSE_UNIT_ROWS
 
@@ -45,6 +46,8 @@ CHANNELS_SECOND = Pass("channels second everywhere", partial(with_layout, SECOND
 def prepared(graph: Graph) -> Graph:
     """A float network with the same function; what was done that changes it is said in its notes."""
     refuse_integers(graph)
+    # Turn by turn, as far as that is possible: ranges and weights of bodies are not looked at.
+    graph = apply(graph, (UNROLL_CONTROL_FLOW,))
     graph = apply(
         graph, (DROP_IDENTITIES, UNDO_HYBRID, STRIP_QUANTISERS, FOLD_CONSTANTS, FUSE_PATTERNS, FUSE_UNIT_ROWS)
     )
