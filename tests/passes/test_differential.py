@@ -18,7 +18,7 @@ from tests.passes.quantise.test_random import quantised_network
 from tests.passes.small import Small, integers
 from tests.planner import networks
 from tests.quantiser.prepare import test_conditions as preparing
-from tests.support import models, states
+from tests.support import control_flow, models, states
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
@@ -95,6 +95,7 @@ def compile_all() -> None:
         compiled(iter(transformers), target, ON_ITA)
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
+    compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
     compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")
 

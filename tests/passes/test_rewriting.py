@@ -10,9 +10,9 @@ import pytest
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import TensorType
+from tilewright.ir.unused import drop_unused
 from tilewright.ops.add import Add
 from tilewright.ops.relu import Relu
-from tilewright.ir.unused import drop_unused
 from tilewright.passes.rewriting import rewrite
 
 pytestmark = pytest.mark.fast

@@ -6,13 +6,38 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from tilewright.ir.types import Array
 
 UNARY = ("Sin", "Cos", "Tanh", "Sigmoid", "Abs", "Neg", "Relu")
 BINARY = ("Add", "Sub", "Mul", "Max")
 FLOAT, BOOL, INT64 = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
+
+
+KNOWN_LENGTH = """
+<ir_version: 8, opset_import: ["": 17]>
+g (float[4] h, float[90, 4] x) => (float[4] z, float[90, 4] y) <float limit = {0.5}> {
+  last, y = Scan (h, x) <
+    num_scan_inputs = 1, scan_output_directions = [1],
+    body = b (float[4] state, float[4] p) => (float[4] next, float[4] o) {
+      s = Mul(p, state)
+      next = Add(s, p)
+      o = Tanh(next)
+    }
+  >
+  total = ReduceSum <keepdims = 0> (last)
+  condition = Less(total, limit)
+  z = If (condition) <
+    then_branch = t () => (float[4] a) { a = Sin(last) },
+    else_branch = e () => (float[4] d) { c = Cos(last) d = Mul(c, h) }
+  >
+}"""
+
+
+def known_length() -> onnx.ModelProto:
+    """A Scan of too many steps to be unrolled at once, and an If that data decides."""
+    return parser.parse_model(KNOWN_LENGTH)
 
 
 def network(seed: int) -> tuple[onnx.ModelProto, dict[str, Array]]:

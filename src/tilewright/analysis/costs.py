@@ -13,9 +13,9 @@ from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import TensorType
 from tilewright.ops._control_flow import Loop
 from tilewright.planner.board.memory import board_memory
-from tilewright.planner.control_flow.planned import Planned, planned_layers
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.planned_flow import Planned, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import NANOSECONDS
 from tilewright.target.settings import DEFAULT, Settings
@@ -196,12 +196,8 @@ def _flow_notes(schedule: Schedule) -> Iterator[str]:
     """How often loops run: what figures count."""
     for layer, op in planned_layers(schedule):
         if isinstance(op.flow, Loop) and not op.flow.is_static:
-            bound = (
-                f"{op.flow.trips} turns at most, as many as"
-                if op.flow.is_bounded
-                else "no bound of its turns: one is what"
-            )
-            yield f"loop '{layer.node.name}' has {bound} cycles and MACs count"
+            bound = f"has {op.flow.trips} turns at most: all are" if op.flow.is_bounded else "has no bound: one turn is"
+            yield f"loop '{layer.node.name}' {bound} what cycles and MACs count"
         for body in op.schedules:
             yield from _flow_notes(body)
 

@@ -12,7 +12,7 @@ from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Shared, Writer, math_header
 from tilewright.codegen.states import listed, reset_body
-from tilewright.planner.control_flow.planned import planned_layers
+from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 
 COPIED = ".data.weights"

@@ -16,10 +16,10 @@ from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
 from tilewright.ir.graph import State
-from tilewright.planner.control_flow.planned import Planned
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.program.program import CORES, Barrier, Body, Call, Each, Event, Submit, WaitLayer
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
+from tilewright.planner.schedule.planned_flow import Planned
 from tilewright.planner.schedule.schedule import Schedule
 
 

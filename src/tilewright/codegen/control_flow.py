@@ -13,9 +13,9 @@ from tilewright.codegen.network import Writer
 from tilewright.errors import InternalError
 from tilewright.ir.types import TensorType
 from tilewright.ops._control_flow import Branch, Loop
-from tilewright.planner.control_flow.planned import Planned, Slice, planned_layers
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.planned_flow import Planned, Slice, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 
 def functions(

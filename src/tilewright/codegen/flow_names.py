@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 
 HEADER = "control_flow.h"
 """Beside the kernels."""

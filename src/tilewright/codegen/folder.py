@@ -18,7 +18,7 @@ from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototype
 from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError, instance
-from tilewright.planner.control_flow.planned import planned_layers
+from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import HostProcess, Runner, VirtualSoc
 

@@ -15,7 +15,7 @@ from tilewright.codegen.kernels import Instance, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
 from tilewright.planner.arena.board_regions import MOST_ARENAS
-from tilewright.planner.control_flow.planned import calling_layers
+from tilewright.planner.schedule.planned_flow import calling_layers
 from tilewright.planner.schedule.schedule import Schedule
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))

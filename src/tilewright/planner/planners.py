@@ -15,8 +15,8 @@ from tilewright.planner.check.states import check_allocation
 from tilewright.planner.cluster.capacity import check_memory_names
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.cluster.planning import plan
-from tilewright.planner.control_flow.plan_bodies import plan_bodies, with_control_flow
 from tilewright.planner.placed import Placed
+from tilewright.planner.plan_bodies import plan_bodies, with_control_flow
 from tilewright.planner.refit.refit import refit_arena, refit_tiles
 from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.lower_tiles import lower_tiles

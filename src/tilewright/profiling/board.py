@@ -11,8 +11,8 @@ from tilewright.ir.types import Array
 from tilewright.memory.allocator import shown
 from tilewright.planner.arena.allocation import Allocation, ArenaPart, part_with
 from tilewright.planner.board.memory import board_memory
-from tilewright.planner.control_flow.planned import Planned, planned_layers
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.planned_flow import Planned, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied

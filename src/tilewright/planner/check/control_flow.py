@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from tilewright.errors import InternalError
 from tilewright.ops._control_flow import Loop
-from tilewright.planner.control_flow.planned import Planned, Slice, planned_layers
 from tilewright.planner.home import INPUT, OUTPUT
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.planned_flow import Planned, Slice, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
 
 
 def check_control_flow(schedule: Schedule) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tilewright.errors import printable
 from tilewright.planner.schedule.events import Call, Event, text
+from tilewright.planner.schedule.planned_flow import Planned
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 
@@ -26,7 +27,16 @@ def _event_lines(schedule: Schedule) -> Iterator[str]:
     for number, epoch in enumerate(epochs if epochs[-1] else epochs[:-1]):
         if number:
             yield "  barrier"
-        yield from (f"  {printable(text(event, _kernel(schedule, event)))}" for event in epoch)
+        for event in epoch:
+            yield f"  {printable(text(event, _kernel(schedule, event)))}"
+            yield from _body_lines(schedule, event)
+
+
+def _body_lines(schedule: Schedule, event: Event) -> Iterator[str]:
+    """What control flow runs, inside of its call."""
+    op = schedule.layers[event.layer].node.op if isinstance(event, Call) else None
+    for body in op.schedules if isinstance(op, Planned) else ():
+        yield from (f"    {line}" for line in listing(body).splitlines())
 
 
 def _kernel(schedule: Schedule, event: Event) -> str:

@@ -11,8 +11,9 @@ from tilewright.errors import InternalError
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._control_flow import Body, ControlFlow, Loop, Run
-from tilewright.planner.schedule.schedule import Schedule, interpret
-from tilewright.planner.schedule.tile_schedule import LayerSchedule
+from tilewright.planner.schedule.interpret import interpret
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 
 NAME = "control_flow"

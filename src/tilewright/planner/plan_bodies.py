@@ -12,8 +12,9 @@ from tilewright.ops._control_flow import Body, ControlFlow
 from tilewright.planner.arena.allocation import allocate
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_allocation
-from tilewright.planner.control_flow.planned import KERNEL, Planned, Plans
-from tilewright.planner.schedule.schedule import Schedule, make_schedule
+from tilewright.planner.schedule.lower_arena import lower_arena
+from tilewright.planner.schedule.planned_flow import KERNEL, Planned, Plans
+from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.fastest import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.target import Target
@@ -131,4 +132,4 @@ def _fresh(name: str, graph: Graph) -> str:
 
 
 def _scheduled(mapped: Mapped) -> Schedule:
-    return check_schedule(make_schedule(check_allocation(allocate(mapped))))
+    return check_schedule(lower_arena(check_allocation(allocate(mapped))))
