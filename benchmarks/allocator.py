@@ -1,7 +1,12 @@
-"""How near to the lower bound the memory planner comes, and what it costs: python benchmarks/allocator.py"""
+"""How near to the lower bound the memory planner comes, and what it costs: python benchmarks/allocator.py [FOLDER]
+
+The folder has instances as google/minimalloc's benchmarks are: NAME.CAPACITY.csv with the columns id, lower, upper and
+size. Each must fit its capacity.
+"""
 
 from __future__ import annotations
 
+import csv
 import sys
 import time
 from collections.abc import Iterator
@@ -26,6 +31,15 @@ def instances() -> Iterator[tuple[str, Problem]]:
         yield "random, long lives", random_problem(1, buffers, buffers // 2, buffers // 8, 4096)
     for buffers in (50, 100, 150, 200, 500):
         yield "zero waste", zero_waste(1, buffers, buffers // 2, 4096)
+
+
+def published(folder: Path) -> Iterator[tuple[str, Problem]]:
+    for path in sorted(folder.glob("*.csv")):
+        name, capacity = path.stem.split(".")
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        buffers = (Buffer(row["id"], int(row["size"]), int(row["lower"]), int(row["upper"]) - 1) for row in rows)
+        yield name, Problem(tuple(buffers), 1, int(capacity))
 
 
 def plain_first_fit(problem: Problem) -> int:
@@ -57,7 +71,8 @@ def main() -> None:
     table = Table(title="Peak bytes of memory plans")
     for name in ("problem", "buffers", "lower bound", "first-fit", "gap", "tilewright", "gap", "CPU s", "method"):
         table.add_column(name, justify="left" if name in ("problem", "method") else "right")
-    for kind, problem in instances():
+    folders = [Path(word) for word in sys.argv[1:]]
+    for kind, problem in [one for folder in folders for one in published(folder)] or instances():
         table.add_row(*row(kind, problem))
     Console().print(table)
 

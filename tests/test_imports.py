@@ -24,7 +24,8 @@ ROOT = Path(tilewright.__file__).parent
 
 LAYERS = [
     ["errors", "version"],
-    ["ir", "memory", "toolchain"],
+    ["ir", "toolchain"],
+    ["memory"],
     ["ops", "requant", "tiling", "sim"],
     ["passes", "frontends", "emulator"],
     ["export"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from functools import cache
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,11 +14,11 @@ from tests.memory.instances import random_problem, residual_network, zero_waste
 from tests.support.examples import examples
 from tilewright.errors import CompileError, InternalError
 from tilewright.memory.allocator import Buffer, Problem, Solution, solve
-from tilewright.memory.skyline import Box, Search
+from tilewright.memory.packing import RULES, Box, Search
 from tilewright.memory.validate import check_placement
 
 QUICK = 0.2
-"""A time limit that keeps CP-SAT short."""
+"""A time limit that keeps the search short."""
 
 
 @st.composite
@@ -96,27 +96,26 @@ def test_more_time_is_never_worse() -> None:
     assert first_fit.lower_bound <= searched.lower_bound
 
 
-def test_cp_sat_finishes_what_the_search_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.memory.allocator.SEARCH_WORK", 0)
-    problem = zero_waste(3, buffers=30, steps=15, units=128)
-    assert solve(problem, 0).gap > 0
-    solution = solve(problem, 5.0)
+@pytest.mark.parametrize("seed", range(4))
+def test_zero_waste_of_many_is_found(seed: int) -> None:
+    problem = zero_waste(seed, buffers=80, steps=40, units=4096)
+    solution = solve(problem)
     check_placement(problem, solution)
-    assert (solution.peak, solution.method) == (128 * 16, "cp-sat")
+    assert (solution.peak, solution.gap, solution.method) == (4096 * 16, 0.0, "search")
 
 
-def test_easy_problems_do_not_import_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+def test_easy_problems_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("tilewright.memory.allocator.improve")
     solution = solve(residual_network(16))
     assert (solution.gap, solution.method) == (0.0, "heuristic")
 
 
-def test_large_problems_go_without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+def test_very_large_problems_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.memory.allocator.SEARCH_PAIRS", 100)
     problem = random_problem(0, buffers=300, steps=100, lifetime=60, size=5000)
     solution = solve(problem, 0.1)
     check_placement(problem, solution)
-    assert solution.method.endswith("pairs are too many for cp-sat)")
+    assert solution.method.endswith("pairs are too many for a search)")
     assert solution.gap > 0
 
 
@@ -137,20 +136,60 @@ UNREACHABLE = Problem(tuple(Buffer(f"b{index}", *shape) for index, shape in enum
 """At most 7 bytes are alive at once, and yet no placement does with fewer than 8."""
 
 
-@pytest.mark.parametrize(("work", "method"), [(4_000_000, "heuristic"), (0, "cp-sat")])
-def test_a_bound_that_cannot_be_reached_is_raised(work: int, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.memory.allocator.SEARCH_WORK", work)
+def test_a_bound_that_cannot_be_reached_is_raised() -> None:
     solution = solve(UNREACHABLE)
     check_placement(UNREACHABLE, solution)
     assert most_live(UNREACHABLE) == 7
-    assert (solution.peak, solution.lower_bound, solution.method) == (8, 8, method)
+    assert (solution.peak, solution.lower_bound, solution.method) == (8, 8, "search")
 
 
-def test_a_search_that_runs_dry_proves_the_ceiling_too_low() -> None:
-    boxes = [Box(first, last, size) for size, first, last in SHAPES]
-    low, high = (Search(boxes, 8, ceiling, lambda index, _: (index,)).run(10_000) for ceiling in (7, 8))
+def as_boxes(problem: Problem) -> tuple[list[Box], int]:
+    start = min((buffer.first for buffer in problem.buffers), default=0)
+    boxes = [Box(buffer.first - start, buffer.last - start, rounded(problem, buffer)) for buffer in problem.buffers]
+    return boxes, max((box.last + 1 for box in boxes), default=0)
+
+
+@examples(100)
+@given(problems(most=6, size=8), st.integers(0, RULES - 1), st.randoms())
+def test_a_search_finds_what_there_is_and_proves_what_there_is_not(problem: Problem, rule: int, chance: Random) -> None:
+    problem = Problem(tuple(buffer for buffer in problem.buffers if buffer.bytes), 1)
+    boxes, columns = as_boxes(problem)
+    order = list(range(len(boxes)))
+    chance.shuffle(order)
+    least = best_peak(problem)
+    for ceiling in range(max(least - 2, 0), least + 2):
+        outcome = Search(boxes, columns).run(ceiling, rule, order, 1_000_000, [0.0] * columns)
+        assert (outcome.offsets is not None, outcome.impossible) == (ceiling >= least, ceiling < least)
+        if outcome.offsets is not None:
+            offsets = {buffer.name: offset for buffer, offset in zip(problem.buffers, outcome.offsets, strict=True)}
+            check_placement(problem, Solution(offsets, ceiling, least, "search"))
+
+
+@pytest.mark.parametrize("rule", range(RULES))
+def test_a_search_that_runs_dry_proves_the_ceiling_too_low(rule: int) -> None:
+    boxes, columns = as_boxes(UNREACHABLE)
+    failures = [0.0] * columns
+    low, high = (Search(boxes, columns).run(most, rule, range(len(boxes)), 10_000, failures) for most in (7, 8))
     assert (low.offsets, low.impossible) == (None, True)
     assert high.offsets is not None
+    assert any(failures)
+
+
+def test_a_search_gives_up_after_its_work() -> None:
+    boxes, columns = as_boxes(zero_waste(3, buffers=90, steps=40, units=1024))
+    outcome = Search(boxes, columns).run(1024 * 16, 0, range(len(boxes)), 20_000, [0.0] * columns)
+    assert (outcome.offsets, outcome.impossible) == (None, False)
+    assert 20_000 <= outcome.work < 60_000
+
+
+def test_a_capacity_that_is_hard_to_meet_is_met() -> None:
+    """First-fit is a fifth above it, and the bound cannot be reached."""
+    problem = zero_waste(7, buffers=120, steps=60, units=2048)
+    loose = Problem(problem.buffers, capacity=2048 * 16)
+    assert solve(problem, 0).peak > 1.1 * 2048 * 16
+    solution = solve(loose)
+    check_placement(loose, solution)
+    assert solution.peak <= 2048 * 16
 
 
 def test_too_little_memory_for_any_placement() -> None:

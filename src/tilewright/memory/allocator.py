@@ -1,7 +1,7 @@
 """Static memory planning: buffers with sizes and lifetimes in, an offset for each out, with a bound on the waste.
 
-First-fit in several orders, then a search over skylines, then CP-SAT: each only while the peak is above the lower
-bound. Limits are counts of work, not seconds, so that a problem has the same solution on every machine.
+First-fit in several orders, then a search while the peak is above the lower bound. Its limit is a count of work, not
+seconds, so that a problem has the same solution on every machine.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.memory import cp_sat
-from tilewright.memory.skyline import Box, Packing, improve, live_heights, packing
+from tilewright.memory.lowering import improve
+from tilewright.memory.packing import Box, Packing, live_heights, packing
 
-SEARCH_WORK = 4_000_000
-"""Work of the skyline search for each second of the time limit; a step of it takes 200 and one for each column."""
+SEARCH_WORK = 100_000_000
+"""Work of the search for each second of the time limit; half a second goes into it."""
 
-CP_SAT_WORK = 0.04
-"""CP-SAT's deterministic time for each second of the time limit; one unit of it takes 10 to 15 seconds."""
-
-CP_SAT_PAIRS = 5_000
-"""With more pairs of buffers alive together than this, CP-SAT was not seen to improve on the search."""
+SEARCH_PAIRS = 500_000
+"""With more pairs of buffers alive together than this, the search would take too much memory."""
 
 NAMED = 5
 """How many buffers an error names."""
@@ -74,7 +71,7 @@ class Solution:
     lower_bound: int
     """No placement has a lower peak than this."""
     method: str
-    """`heuristic` or `cp-sat`: what had the last word."""
+    """`heuristic` or `search`: what had the last word."""
 
     @property
     def gap(self) -> float:
@@ -87,27 +84,31 @@ def solve(problem: Problem, time_limit: float = 5.0) -> Solution:
 
     Raises `CompileError` if it exceeds the capacity.
     """
-    unit = problem.alignment
     buffers = [buffer for buffer in problem.buffers if buffer.bytes]
+    unit = _unit(buffers, problem.alignment)
     boxes, columns = _boxes(buffers, unit)
     floor = max(live_heights(boxes, columns), default=0)
     _check_capacity(problem, floor * unit, floor * unit)
-    best, method = _pack(boxes, columns, floor, time_limit)
+    capacity = None if problem.capacity is None else problem.capacity // unit
+    best, method = _pack(boxes, columns, floor, time_limit, capacity)
     _check_capacity(problem, best.peak * unit, best.floor * unit)
     placed = {buffer.name: offset * unit for buffer, offset in zip(buffers, best.offsets, strict=True)}
     offsets = {buffer.name: placed.get(buffer.name, 0) for buffer in problem.buffers}
     return Solution(offsets, best.peak * unit, best.floor * unit, method)
 
 
-def _pack(boxes: Sequence[Box], columns: int, floor: int, time_limit: float) -> tuple[Packing, str]:
+def _pack(
+    boxes: Sequence[Box], columns: int, floor: int, time_limit: float, capacity: int | None
+) -> tuple[Packing, str]:
     """The best packing of boxes, and what found it."""
     best = _first_fits(boxes, floor)
-    best = improve(boxes, columns, best, int(SEARCH_WORK * time_limit) // (200 + columns))
     if best.optimal or time_limit <= 0:
         return best, "heuristic"
-    if (pairs := _pairs(boxes)) > CP_SAT_PAIRS:
-        return best, f"heuristic ({pairs} pairs are too many for cp-sat)"
-    return _cp_sat(boxes, best, time_limit), "cp-sat"
+    pairs = _pairs(boxes)
+    if pairs > SEARCH_PAIRS:
+        return best, f"heuristic ({pairs} pairs are too many for a search)"
+    best = improve(boxes, columns, best, int(SEARCH_WORK * time_limit), capacity)
+    return best, "search"
 
 
 # ---- buffers as boxes -----------------------------------------------------------------------------------------------
@@ -131,6 +132,11 @@ def _fullest_steps(buffers: Iterable[Buffer]) -> list[int]:
     """The first death after each birth: what is alive together at any step is alive together at one of these."""
     events = sorted(event for buffer in buffers for event in ((buffer.first, 0), (buffer.last, 1)))
     return [step for (_, died), (step, dies) in itertools.pairwise(events) if dies and not died]
+
+
+def _unit(buffers: Iterable[Buffer], alignment: int) -> int:
+    """What all sizes are multiples of, in whole units of the alignment."""
+    return alignment * math.gcd(*(-(-buffer.bytes // alignment) for buffer in buffers)) or alignment
 
 
 def _pairs(boxes: Iterable[Box]) -> int:
@@ -186,29 +192,6 @@ def lowest_gap(box: Box, placed: Iterable[tuple[int, int, Box]]) -> int:
             break
         offset = max(offset, end)
     return offset
-
-
-# ---- CP-SAT ---------------------------------------------------------------------------------------------------------
-
-
-def _cp_sat(boxes: Sequence[Box], best: Packing, time_limit: float) -> Packing:
-    """Minimise the peak between the floor and the best packing so far, starting from that packing."""
-    model = cp_sat.Model()
-    peak = model.integer(best.floor, best.peak)
-    offsets = [model.integer(0, best.peak - box.height) for box in boxes]
-    spans = [(box.first, box.last - box.first + 1) for box in boxes]
-    model.apart(spans, [(offset, box.height) for offset, box in zip(offsets, boxes, strict=True)])
-    for box, offset, hint in zip(boxes, offsets, best.offsets, strict=True):
-        model.at_most([(1, offset), (-1, peak)], -box.height)
-        model.hint(offset, hint)
-    model.minimize([(1, peak)])
-    # The time is the safety net of a much slower or busier machine.
-    work, longest = CP_SAT_WORK * time_limit, 100 * time_limit
-    answer = model.solve(random_seed=0, max_deterministic_time=work, max_time_in_seconds=longest)
-    if not answer.is_found:
-        return best
-    floor = max(best.floor, math.ceil(answer.bound - 1e-6))
-    return packing(boxes, tuple(answer.values[offset] for offset in offsets), floor)
 
 
 # ---- capacity -------------------------------------------------------------------------------------------------------

@@ -80,26 +80,6 @@ class Model:
         self.message.constraints.add().linear.domain.extend((low, high))
         _put(self.message.constraints[-1].linear, terms)
 
-    def apart(self, spans: Iterable[tuple[int, int]], heights: Iterable[tuple[Var, int]]) -> None:
-        """No two boxes overlap: each has a first place and a length, and a variable for its offset and a height."""
-        x = [self._interval(start, [], size) for start, size in spans]
-        y = [self._interval(0, [(1, offset)], height) for offset, height in heights]
-        overlap = self.message.constraints.add().no_overlap_2d
-        overlap.x_intervals.extend(x)
-        overlap.y_intervals.extend(y)
-
-    def _interval(self, start: int, terms: list[Term], size: int) -> int:
-        interval = self.message.constraints.add().interval
-        for end, offset in ((interval.start, start), (interval.end, start + size)):
-            end.offset = offset
-            _put(end, terms)
-        interval.size.offset = size
-        return len(self.message.constraints) - 1
-
-    def hint(self, variable: Var, value: int) -> None:
-        self.message.solution_hint.vars.append(variable)
-        self.message.solution_hint.values.append(value)
-
     def minimize(self, terms: Iterable[Term]) -> None:
         self.message.objective.scaling_factor = 1
         _put(self.message.objective, terms)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tilewright.errors import InternalError
 from tilewright.memory.allocator import ORDERS, Buffer, Key, Problem, Solution, lowest_gap, shown
 from tilewright.memory.arena import side_by_side
-from tilewright.memory.skyline import Box
+from tilewright.memory.packing import Box
 from tilewright.memory.validate import check_placement
 
 TRIES = 400

@@ -30,6 +30,9 @@ from tilewright.target.settings import Settings
 TRIES = 6
 """How often the choice is made again with a smaller L1 before it is given up."""
 
+OVERLAP_TIME = 0.1
+"""Seconds of work, about, for a placement that lets accelerators stay at work for longer."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -152,7 +155,10 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
     gains = [hidden_cycles(options, step, count, costs) for step, count in enumerate(in_flight)]
     while worth := sorted(gain for gain in gains if gain > 0):
         kept = [count if gain > 0 else 0 for count, gain in zip(in_flight, gains, strict=True)]
-        longer = solved(_l1_problem(task, chosen, l1, kept), 0)
+        problem = _l1_problem(task, chosen, l1, kept)
+        longer = solved(problem, 0)
+        if longer.peak > task.budget.arena >= longer.solution.lower_bound:
+            longer = solved(problem, OVERLAP_TIME)
         if longer.peak <= task.budget.arena:
             return kept, longer
         least = worth[len(worth) // 2]
