@@ -1,4 +1,4 @@
-"""Kernels of sums and means of bytes for cores with saturating instructions."""
+"""Kernels of sums and means of bytes, and from floats to bytes, for cores with saturating instructions and an FPU."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 
@@ -24,7 +25,14 @@ def apart(op: Op, types: Types) -> str | None:
     return None if list(strides) == steps else "elements are not side by side"
 
 
+FROM_FLOATS = (
+    Kernel(
+        QuantizeLinear, "quantizelinear_bytes.c", "X:float32 scale:float32 zero -> Y", {"zero": NARROW, "Y": NARROW},
+        header="quantizelinear.h",
+    ),
+)  # fmt: skip
 KERNELS = (
+    *FROM_FLOATS,
     Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, roundings=UP_OR_EVEN, header="qlinearadd.h"),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,

@@ -71,7 +71,7 @@ def _unpacked(packed: Array, kernel: Shape) -> tuple[Array, ...]:
     return (rows, *words[:, :BEFORE].T)
 
 
-def _side_by_side(weights: Array, apart: int) -> Array:
+def side_by_side(weights: Array, apart: int) -> Array:
     """Columns so many elements apart, with zeros between them."""
     *high, wide = weights.shape
     found = np.zeros((*high, reach(wide, apart)), weights.dtype)
@@ -89,7 +89,7 @@ def halves_conv(graph: Graph, node: Node) -> Offer | None:
         return None
     if -(-reach(weights.shape[-1], op.dilations[-1]) // 2) > WORDS_OF_A_COLUMN * weights.shape[-1]:
         return None
-    windows = _side_by_side(weights.astype(np.int64) - op.w_zero, op.dilations[-1])
+    windows = side_by_side(weights.astype(np.int64) - op.w_zero, op.dilations[-1])
     rows, kernel = windows.reshape(len(windows), -1), windows.shape[2:]
     filters = filters_of(graph, operands, "B", rows, op.x_zero, WIDE)
     if filters is None:

@@ -53,7 +53,7 @@ def _scales(requant: Requant | None, filters: int) -> list[Array]:
     return [np.full(filters, 1171, np.int32), np.full(filters, 1000, np.int32)]
 
 
-def _in_form(form: Form, op: Op, x: Array, *constants: Array) -> Iterator[Sample]:
+def in_form(form: Form, op: Op, x: Array, *constants: Array) -> Iterator[Sample]:
     builder = Builder("sample")
     names = [builder.input("x", type_of(x)), *(builder.constant(array) for array in constants)]
     builder.output(builder.add(op, names)[0])
@@ -68,7 +68,7 @@ def conv_samples(form: Form) -> Iterator[Sample]:
         for requant in REQUANTS:
             op = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=requant)
             x, w = _values(1, channels, height, width), _weights(filters, channels, kernel, kernel)
-            yield from _in_form(form, op, x, w, np.full(filters, 321, np.int32), *_scales(requant, filters))
+            yield from in_form(form, op, x, w, np.full(filters, 321, np.int32), *_scales(requant, filters))
 
 
 def depthwise_samples(form: Form) -> Iterator[Sample]:
@@ -76,7 +76,7 @@ def depthwise_samples(form: Form) -> Iterator[Sample]:
         for requant in REQUANTS:
             op = Conv((stride, stride), padding=(kernel // 2,) * 4, groups=channels, requant=requant)
             x, w = _values(1, channels, height, width), _weights(channels, 1, kernel, kernel)
-            yield from _in_form(form, op, x, w, np.full(channels, 321, np.int32), *_scales(requant, channels))
+            yield from in_form(form, op, x, w, np.full(channels, 321, np.int32), *_scales(requant, channels))
 
 
 def product_samples(form: Form) -> Iterator[Sample]:
@@ -84,4 +84,4 @@ def product_samples(form: Form) -> Iterator[Sample]:
         for requant in REQUANTS:
             x, w = _values(rows, inner), _weights(columns, inner)
             constants = w, np.full(columns, 321, np.int32), *_scales(requant, columns)
-            yield from _in_form(form, MatMul(trans_b=True, requant=requant), x, *constants)
+            yield from in_form(form, MatMul(trans_b=True, requant=requant), x, *constants)

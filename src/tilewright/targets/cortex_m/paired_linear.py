@@ -13,11 +13,12 @@ from tilewright.ops._windows import pair
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m import halves_samples
+from tilewright.targets.cortex_m import halves_samples, taps_samples
 from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
 from tilewright.targets.cortex_m.paired import ELEMENTS, WIDE, PairedConv, paired_conv
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.sizes import pairs_in_c
+from tilewright.targets.cortex_m.taps import TapsConv, taps_conv
 from tilewright.targets.cortex_m.windows import TWO_ROWS, WindowConv, window_conv
 from tilewright.targets.generic.linear import TOTALS, in_place_of_planes
 from tilewright.targets.microcontroller import linear
@@ -27,6 +28,8 @@ PIXELS = 4
 """TW_PANEL_PIXELS in C."""
 RESULTS_AT_A_TIME = 2560
 """Bytes of a depthwise convolution's results: the band of their rows is copied."""
+TOTALS_AT_A_TIME = 512
+"""Of a depthwise convolution whose totals are kept in memory."""
 
 
 # ---- rows of results from one band ----------------------------------------------------------------------------------
@@ -50,6 +53,12 @@ def halves_rows(types: Types) -> int:
     return max(1, min(height, RESULTS_AT_A_TIME // BYTES[WIDE] // max(width, 1)))
 
 
+def taps_rows(types: Types) -> int:
+    """Of totals, before they are requantised."""
+    height, width = pair(types["Y"].shape[2:])
+    return max(1, min(height, TOTALS_AT_A_TIME // max(width, 1)))
+
+
 def chunked(rows: Callable[[Types], int]) -> Callable[[Op, Types], Params]:
     """The fields of a convolution in pairs with so many rows of results at a time."""
 
@@ -66,7 +75,7 @@ def chunked(rows: Callable[[Types], int]) -> Callable[[Op, Types], Params]:
 def forms(graph: Graph, node: Node) -> list[Offer]:
     """Convolutions and products in pairs; in blocks where totals are too large for pairs."""
     found = paired_conv(graph, node) or paired_product(graph, node) or window_conv(graph, node)
-    found = found or halves_conv(graph, node)
+    found = found or taps_conv(graph, node) or halves_conv(graph, node)
     return linear.forms(graph, node) if found is None else [found]
 
 
@@ -105,6 +114,12 @@ KERNELS = (
         work=pairs_in_c.work("tw_depthwise_halves_work"),
         samples=lambda: halves_samples.depthwise_samples(halves_conv),
         in_place=lambda op, types: in_place_of_planes(halves_rows(types), types),
+    ),
+    Kernel(
+        TapsConv, "depthwise_taps.c", "X W:int8 -> Y", {"X": NARROW, "Y": TOTALS}, chunked(taps_rows),
+        pairs_in_c("tw_depthwise_taps_scratch"), header="conv_pairs.h",
+        work=pairs_in_c.work("tw_depthwise_taps_work"), samples=taps_samples.samples,
+        in_place=lambda op, types: in_place_of_planes(taps_rows(types), types),
     ),
     *linear.KERNELS,
 )  # fmt: skip

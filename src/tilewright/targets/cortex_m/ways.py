@@ -3,7 +3,8 @@
 twice: TensorFlow Lite's `double`, both roundings in five instructions. up: the same with ties up both times, in four,
 also where it makes no difference, because what is negative becomes the least result. high: one rounding behind the
 upper word of the product, where ties go up or cannot be. positive: the same, of 16 bits, where what is negative becomes
-zero. low: one rounding behind the lower word, where that holds all of the product. one: one product, one sum and one
+zero. left: the same, of 16 bits and totals that are shifted left before, where products are not shifted by more than
+32 bits. low: one rounding behind the lower word, where that holds all of the product. one: one product, one sum and one
 shift that is the same for all filters, as `one_product` finds them. totals: every other, from totals in memory.
 """
 
@@ -29,9 +30,12 @@ SECOND = 8
 """Bits by which totals of a second filter are too large, where filters are not apart."""
 LEFT = {"up": SECOND - 1, "high": SECOND, "positive": SECOND}
 """By way: bits by which such a total is shifted more at the end. `up` loses one with what it is doubled by."""
-NAMES = ("totals", "up", "twice", "high", "low", "one", "positive")
+NAMES = ("totals", "up", "twice", "high", "low", "one", "positive", "left")
 """As TW_BY_... in C."""
 ONE = "one"
+SHIFTED_LEFT = "left"
+LAST_SHIFT = 1
+"""Of results whose totals were shifted left: by as much more than what they miss of 32 bits."""
 DOUBLED = ("up", "twice")
 """Their first rounding is of twice a product's upper word."""
 SHORT = whole("int8", "uint8", "int16", "uint16")
@@ -49,6 +53,9 @@ FORMS = (
         has_positive_factors=True,
     ),
     Form("high", ONCE, SHORT, shifts=(33, 61), left_out=32, addend=ROOM),
+    Form(
+        SHIFTED_LEFT, ONCE, whole("int16", "uint16"), shifts=(33 - SECOND, 32), total=1 << 23, result=1 << 22
+    ),
     Form("low", WITH_SUMMAND, SHORT, UP, shifts=(0, 30), product=1 << 31),
 )  # fmt: skip
 """The shortest first."""
@@ -97,6 +104,8 @@ class Filters:
             shifts = np.full_like(self.mul, requant.shift)
             return self.mul, shifts, whole_addend(self.spec(requant), shifts)
         shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
+        if way == SHIFTED_LEFT:
+            return self.mul, LAST_SHIFT - shift, added * 0 + 2 * requant.zero_point + 1
         return self.mul, shift, np.left_shift(2 * requant.zero_point + 1, shift - 1)
 
     def may_be_second(self, requant: Requant | None, way: str) -> bool:
@@ -111,6 +120,10 @@ class Filters:
         factor, shift, addend = (in_pairs(values, groups) for values in self.scaling(requant, way.name))
         if way.name in LEFT and not way.is_apart:
             shift[:, 1], addend[:, 1] = shift[:, 1] + LEFT[way.name], _moved(addend[:, 1], way.name)
+        if way.name == SHIFTED_LEFT and not way.is_apart:
+            # What is 256 times as large is shifted right by what is left of that.
+            shift[:, 1] = SECOND + LAST_SHIFT - shift[:, 1]
+            addend[:, 1] <<= shift[:, 1] - 1
         return as_words(in_pairs(self.start, groups), way.is_apart, (factor, shift, addend))
 
 
@@ -129,6 +142,8 @@ def from_pairs(packed: Array, requant: Requant | None, way: RequantForm, groups:
     second = both if way.is_apart else (both - start).astype(np.int32).astype(np.int64) >> SECOND
     if way.name in LEFT and not way.is_apart:
         scaling[4] = scaling[4] - LEFT[way.name]
+    if way.name == SHIFTED_LEFT and not way.is_apart:
+        scaling[4] = SECOND + LAST_SHIFT - scaling[4]
     pairs = zip((start, *scaling[:3]), (second, *scaling[3:]), strict=True)
     rows = [np.stack(pair, 1).reshape(groups, -1)[:, :filters].reshape(-1) for pair in pairs]
     starts, mul, shift, addend = (row.astype(np.int32) for row in rows)
@@ -143,7 +158,8 @@ def added_from(shift: Array, addend: Array, requant: Requant | None, way: str) -
         return addend - _half(requant) - (requant.zero_point << requant.shift)
     if way in DOUBLED:
         return -shift
-    return -1 - shift if requant.has_exponents else None
+    right = LAST_SHIFT - shift if way == SHIFTED_LEFT else shift
+    return -1 - right if requant.has_exponents else None
 
 
 def _moved(addend: Array, way: str) -> Array:

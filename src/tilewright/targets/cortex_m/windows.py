@@ -106,10 +106,15 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
 
 def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
     """The shortest way, with weights that may be shifted left by so much."""
-    for way, shift in (("same", SAME_SHIFT), ("own", None)):
-        found = one_product(filters.spec(requant), shift, left_at_most=room)
-        if found is not None:
-            return way, found
+    found = one_product(filters.spec(requant), SAME_SHIFT, left_at_most=room)
+    return ("same", found) if found is not None else own_scaling(requant, filters, room)
+
+
+def own_scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
+    """The same, where filters have shifts of their own."""
+    found = one_product(filters.spec(requant), None, left_at_most=room)
+    if found is not None:
+        return "own", found
     if filters.way(requant) != "twice":
         return "", None
     factor, shifts, addend = filters.scaling(requant, "twice")

@@ -1,17 +1,30 @@
-"""Kernels of requantisations, of sums of quantised tensors, and of pools."""
+"""Kernels of requantisations, of sums, products and functions of quantised tensors, and of pools."""
 
 from __future__ import annotations
 
+from typing import cast
+
+from tilewright.ir.op import Op
+from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearfunction import QLinearFunction
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
-from tilewright.target.kernel import Kernel
+from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS, channels_second
 from tilewright.targets.microcontroller.sizes import in_c
 
 SHORT = TOTALS - {"int32"}
+WORD = 32
+
+
+def not_shifted(op: Op, types: Types) -> str | None:
+    shift = cast(QLinearFunction, op).requant.shift
+    return None if 0 < shift < WORD else f"a shift of {shift} bits"
+
 
 KERNELS = (
     Kernel(
@@ -25,6 +38,14 @@ KERNELS = (
     Kernel(
         TfliteAdd, "tfliteadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
         scratch=in_c("tw_tfliteadd_bytes_scratch"), header="tfliteadd.h", work=in_c.work("tw_tfliteadd_bytes_work"),
+    ),
+    Kernel(
+        QLinearMul, "qlinearmul_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": SHORT}, header="qlinearmul.h",
+        work=in_c.work("tw_qlinearmul_rows_work"),
+    ),
+    Kernel(
+        QLinearFunction, "qlinearfunction_words.c", "X:int16 table:int32 -> Y", {"Y": SHORT}, roundings=UP_OR_EVEN,
+        unsupported_reason=not_shifted, header="qlinearfunction.h",
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},

@@ -11,7 +11,8 @@
 #define TW_BY(taken, count) (way == (taken) ? (count) : 0)
 #define TW_BY_ALL_WAYS(count)                                                                                 \
   TW_BY(TW_BY_TOTALS, count), TW_BY(TW_BY_UP, count), TW_BY(TW_BY_TWICE, count), TW_BY(TW_BY_HIGH, count),    \
-      TW_BY(TW_BY_LOW, count), TW_BY(TW_BY_ONE, count), TW_BY(TW_BY_POSITIVE, count), TW_BY(-1, count)
+      TW_BY(TW_BY_LOW, count), TW_BY(TW_BY_ONE, count), TW_BY(TW_BY_POSITIVE, count),   \
+      TW_BY(TW_BY_LEFT, count), TW_BY(-1, count)
 
 /* Where panels come from: the image, three taps of a row, words of a row, tap by tap. */
 static inline int tw_panel_source(const tw_conv_pairs_params *p, int64_t chunk) {

@@ -45,6 +45,7 @@ TW_ALWAYS TW_Y *tw_moved(TW_Y *y, int32_t bytes) { return (TW_Y *)(void *)((char
 #define TW_TO_TOTAL(a)
 #define TW_TO_DOUBLE(a) "lsl.w " a ", " a ", #1\n\t"
 #define TW_HIGH_2(a, free) TW_HIGH_1(a, free)
+#define TW_LEFT_2(a, free) TW_LEFT_1(a, free)
 /* Totals of one pair are left as they are: only filters that are apart go that way. */
 #define TW_STORE_TOTALS_4 "ldr r0, [sp, #16]\n\tstm.w r0, {r2-r9}\n\t" TW_PAIRS_END
 #define TW_STORE_TOTALS_1 "stm r0!, {r2, r3}\n\t" TW_PAIRS_END
@@ -56,6 +57,7 @@ enum { TW_STEP_4_CODE = 60, TW_STEP_1_CODE = 96 };
 #define TW_TO_TOTAL(a) "asr.w " a ", " a ", #8\n\t"
 #define TW_TO_DOUBLE(a) "asr.w " a ", " a ", #7\n\t"
 #define TW_HIGH_2(a, free) TW_HIGH_1(a, free)
+#define TW_LEFT_2(a, free) TW_HIGH_1(a, free)
 #define TW_STORE_TOTALS_4
 #define TW_STORE_TOTALS_1
 enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
@@ -80,6 +82,7 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_POSITIVE_1(a, free) \
   "smmla " a ", " a ", r10, r12\n\tasr.w " a ", " a ", r11\n\tusat " a ", #" TW_POSITIVE_BITS ", " a "\n\t"
 #define TW_POSITIVE_2(a, free) TW_POSITIVE_1(a, free)
+#define TW_LEFT_1(a, free) TW_LEFT(a) TW_SCALE(a) TW_LIMIT " " a ", #" TW_RESULT_BITS ", " a ", asr #1\n\t"
 #define TW_LOW_1(a, free) "mla " a ", " a ", r10, r12\n\t" TW_END(a)
 #define TW_LOW_2(a, free) TW_TO_TOTAL(a) TW_LOW_1(a, free)
 #define TW_LEFT(a) "lsl.w " a ", " a ", r11\n\t"
@@ -101,6 +104,8 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_HIGH_2_4(a, b, c, d, free) TW_IN_TURN(TW_HIGH_2, a, b, c, d, free)
 #define TW_POSITIVE_1_4(a, b, c, d, free) TW_IN_TURN(TW_POSITIVE_1, a, b, c, d, free)
 #define TW_POSITIVE_2_4(a, b, c, d, free) TW_IN_TURN(TW_POSITIVE_2, a, b, c, d, free)
+#define TW_LEFT_1_4(a, b, c, d, free) TW_IN_TURN(TW_LEFT_1, a, b, c, d, free)
+#define TW_LEFT_2_4(a, b, c, d, free) TW_IN_TURN(TW_LEFT_2, a, b, c, d, free)
 #define TW_LOW_1_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_1, a, b, c, d, free)
 #define TW_LOW_2_4(a, b, c, d, free) TW_IN_TURN(TW_LOW_2, a, b, c, d, free)
 #define TW_ONE_1_4(a, b, c, d, free) \
@@ -119,26 +124,30 @@ enum { TW_STEP_4_CODE = 56, TW_STEP_1_CODE = 80 };
 #define TW_WAY_ONE(RESULTS) "16:\n\t" RESULTS(TW_ONE_1, TW_ONE_2, TW_NO_SHIFT)
 #endif
 #if TW_HAS_POSITIVE
-#define TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "17:\n\t" RESULTS(TW_POSITIVE_1, TW_POSITIVE_2, TW_SHIFT)
+#define TW_WAY_POSITIVE(RESULTS)                                              \
+  TW_ALIGNED "17:\n\t" RESULTS(TW_POSITIVE_1, TW_POSITIVE_2, TW_SHIFT) \
+  TW_ALIGNED "18:\n\t" RESULTS(TW_LEFT_1, TW_LEFT_2, TW_SHIFT)
+#define TW_AT_POSITIVE ", 17b-2b, 18b-2b\n\t"
 #else
 #define TW_WAY_POSITIVE(RESULTS) "17:\n\t"
+#define TW_AT_POSITIVE ", 17b-2b\n\t"
 #endif
 #if !defined(TW_HAS_EXPONENTS)
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
   TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
   TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
   TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
-  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b, 17b-2b\n\t"
+  TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 14b-2b, 16b-2b" TW_AT_POSITIVE
 #elif TW_HAS_EXPONENTS
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
   TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "11:\n\t" RESULTS(TW_UP_1, TW_UP_2, TW_SHIFT)                                      \
   TW_ALIGNED "12:\n\t" RESULTS(TW_TWICE_1, TW_TWICE_2, TW_SHIFT) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT) \
-  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b, 17b-2b\n\t"
+  TW_ALIGNED "15:\n\t" TOTALS TW_ALIGNED "10: .word 15b-2b, 11b-2b, 12b-2b, 13b-2b, 15b-2b, 16b-2b" TW_AT_POSITIVE
 #else
 #define TW_WAYS(RESULTS, TOTALS)                                                                          \
   TW_WAY_ONE(RESULTS) TW_WAY_POSITIVE(RESULTS) TW_ALIGNED "13:\n\t" RESULTS(TW_HIGH_1, TW_HIGH_2, TW_SHIFT)                                  \
   TW_ALIGNED "14:\n\t" RESULTS(TW_LOW_1, TW_LOW_2, TW_SHIFT) TW_ALIGNED "15:\n\t" TOTALS                            \
-  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b, 17b-2b\n\t"
+  TW_ALIGNED "10: .word 15b-2b, 15b-2b, 15b-2b, 13b-2b, 14b-2b, 16b-2b" TW_AT_POSITIVE
 #endif
 
 /* sp, as the fields of tw_pairs: panel 0, its end 4, entry 8, skipped 12, y 16, plane 20, the code of the way 24. The end
@@ -303,16 +312,19 @@ static int32_t tw_total(const tw_pairs *job, const tw_pair *pair, int32_t second
 static int32_t tw_result(int32_t way, const int32_t *scale, int32_t is_larger, int32_t total) {
   const int32_t bits = 8 * (int32_t)sizeof(TW_Y), most = (TW_Y)-1 > 0 ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
   const int32_t least = (TW_Y)-1 > 0 || way == TW_BY_POSITIVE ? 0 : -1 - most;
-  const int32_t is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE || way == TW_BY_POSITIVE;
+  const int32_t is_left = way == TW_BY_LEFT && !is_larger;
+  const int32_t is_high = way == TW_BY_UP || way == TW_BY_HIGH || way == TW_BY_ONE || way == TW_BY_POSITIVE ||
+                          way == TW_BY_LEFT;
   const int32_t plain = is_larger && !is_high ? total >> 8 : total;
   const int64_t product = (int64_t)plain * scale[0];
-  const int64_t value = way == TW_BY_ONE && !is_larger  ? (product << scale[1]) >> 32
+  const int64_t value = is_left || (way == TW_BY_ONE && !is_larger) ? (product << scale[1]) >> 32
                         : way == TW_BY_UP && !is_larger ? tw_high_product(plain, scale[0])
                         : way == TW_BY_TWICE            ? tw_high_product(plain, scale[0]) - (plain < 0)
                         : is_high                       ? product >> 32
                                                         : product;
   const int32_t one_shift = is_larger ? TW_ONE_SECOND_SHIFT : TW_ONE_FIRST_SHIFT;
-  return tw_clamp((int32_t)((value + scale[2]) >> (way == TW_BY_ONE ? one_shift : scale[1])), least, most);
+  const int32_t shift = is_left ? 1 : way == TW_BY_ONE ? one_shift : scale[1];
+  return tw_clamp((int32_t)((value + scale[2]) >> shift), least, most);
 }
 
 static void tw_pairs_in_c(tw_pairs job, int32_t pixels) {
