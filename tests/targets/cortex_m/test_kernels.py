@@ -57,7 +57,7 @@ def test_products_with_factors_of_rows() -> None:
 def test_depthwise_convolutions() -> None:
     random = default_rng(7)
     used = run([conv(random, kind, depthwise=True) for kind in KINDS * 6])
-    assert used == {"depthwise_windows", "depthwise_rows"}
+    assert used == {"depthwise_windows", "depthwise_taps"}
 
 
 def test_images_with_channels_last() -> None:

@@ -1,4 +1,4 @@
-"""Layers of 16-bit elements to measure kernels with, in the forms that these take."""
+"""Layers of 16-bit elements or results to measure kernels with, in the forms that these take."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ ONCE = full_range(0, "int16", 0, Rounding.SINGLE)
 IN_64_BITS = full_range(20, "int16")
 REQUANTS: tuple[Requant | None, ...] = (ONCE, replace(ONCE, low=0), IN_64_BITS, None)
 """By the upper word, to positive results, by both words, not at all."""
+FROM_BYTES = full_range(30, "int16", 77, Rounding.HALF_EVEN)
+"""Of layers of bytes, before a function of 16-bit elements."""
 IMAGES = (
     # height, width, channels, filters, kernel, stride
     (8, 8, 3, 16, 3, 1), (8, 8, 16, 16, 3, 1), (6, 6, 32, 32, 3, 1), (9, 7, 24, 12, 3, 2), (8, 8, 64, 16, 1, 1),
@@ -85,3 +87,28 @@ def product_samples(form: Form) -> Iterator[Sample]:
             x, w = _values(rows, inner), _weights(columns, inner)
             constants = w, np.full(columns, 321, np.int32), *_scales(requant, columns)
             yield from in_form(form, MatMul(trans_b=True, requant=requant), x, *constants)
+
+
+# ---- layers of bytes with 16-bit results ----------------------------------------------------------------------------
+
+
+def _bytes(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).integers(-127, 128, shape).astype(np.int8)
+
+
+def _large_factors(filters: int) -> Array:
+    return np.full(filters, (1171 << 19) + 1, np.int32)
+
+
+def conv_from_bytes(form: Form) -> Iterator[Sample]:
+    for height, width, channels, filters, kernel, stride in IMAGES:
+        op = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=FROM_BYTES)
+        x, w = _bytes(1, channels, height, width), _bytes(filters, channels, kernel, kernel)
+        yield from in_form(form, op, x, w, np.full(filters, 321, np.int32), _large_factors(filters))
+
+
+def product_from_bytes(form: Form) -> Iterator[Sample]:
+    for rows, inner, columns in PRODUCTS:
+        x, w = _bytes(rows, inner), _bytes(columns, inner)
+        constants = w, np.full(columns, 321, np.int32), _large_factors(columns)
+        yield from in_form(form, MatMul(trans_b=True, requant=FROM_BYTES), x, *constants)

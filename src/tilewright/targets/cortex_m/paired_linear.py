@@ -92,12 +92,19 @@ PRODUCT = "A W:int8 -> Y", {"A": ELEMENTS, "Y": TOTALS}, params_of, pairs_in_c("
 CONV_WORK = pairs_in_c.work("tw_conv_pairs_work")
 
 KERNELS = (
-    Kernel(PairedConv, "conv_pairs.c", *CONV, unsupported_reason=not_apart, work=CONV_WORK),
+    Kernel(
+        PairedConv, "conv_pairs.c", *CONV, unsupported_reason=not_apart, work=CONV_WORK,
+        samples=lambda: halves_samples.conv_from_bytes(paired_conv),
+    ),
     Kernel(
         PairedConv, "conv_pairs_apart.c", *CONV, unsupported_reason=not_joined, header="conv_pairs.h", work=CONV_WORK,
         samples=lambda: halves_samples.conv_samples(paired_conv),
     ),
-    Kernel(PairedMatMul, "matmul_pairs.c", *PRODUCT, unsupported_reason=not_apart),
+    Kernel(
+        PairedMatMul, "matmul_pairs.c", *PRODUCT, unsupported_reason=not_apart,
+        work=pairs_in_c.work("tw_matmul_pairs_work"),
+        samples=lambda: halves_samples.product_from_bytes(paired_product),
+    ),
     Kernel(
         PairedMatMul, "matmul_pairs_apart.c", *PRODUCT, unsupported_reason=not_joined, header="matmul_pairs.h",
         work=pairs_in_c.work("tw_matmul_pairs_work"), samples=lambda: halves_samples.product_samples(paired_product),

@@ -10,13 +10,12 @@ from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
-from tilewright.targets.cortex_m.halves_samples import Sample, in_form
+from tilewright.targets.cortex_m.halves_samples import FROM_BYTES, Sample, in_form
 from tilewright.targets.cortex_m.taps import taps_conv
 
 TO_BYTES = full_range(37, "int8", -3, Rounding.HALF_EVEN)
-TO_HALVES = full_range(30, "int16", 77, Rounding.HALF_EVEN)
 TWICE = full_range(0, "int8", -3, Rounding.DOUBLE)
-REQUANTS: tuple[Requant | None, ...] = (TO_BYTES, TO_HALVES, TWICE, None)
+REQUANTS: tuple[Requant | None, ...] = (TO_BYTES, FROM_BYTES, TWICE, None)
 PLANES = (
     # height, width, channels, kernel, stride, dilation
     (12, 12, 8, 5, 1, 1), (6, 6, 24, 5, 1, 1), (3, 3, 48, 5, 1, 1), (12, 12, 16, 5, 2, 1), (24, 24, 3, 5, 2, 1),

@@ -15,6 +15,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.linear import TOTALS, channels_second
+from tilewright.targets.microcontroller import samples
 from tilewright.targets.microcontroller.sizes import in_c
 
 SHORT = TOTALS - {"int32"}
@@ -41,7 +42,7 @@ KERNELS = (
     ),
     Kernel(
         QLinearMul, "qlinearmul_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": SHORT}, header="qlinearmul.h",
-        work=in_c.work("tw_qlinearmul_rows_work"),
+        work=in_c.work("tw_qlinearmul_rows_work"), samples=samples.product_samples,
     ),
     Kernel(
         QLinearFunction, "qlinearfunction_words.c", "X:int16 table:int32 -> Y", {"Y": SHORT}, roundings=UP_OR_EVEN,

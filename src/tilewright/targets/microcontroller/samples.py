@@ -14,6 +14,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._packing import pack_rows
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.targets.microcontroller.blocked import ORDER, BlockedConv
 from tilewright.targets.microcontroller.blocked_product import BlockedMatMul
 
@@ -94,3 +95,12 @@ def matmul_samples() -> Iterator[Sample]:
         for requant in REQUANTS:
             weights, starts = pack_rows(ORDER, _values(columns, inner)), np.full(columns, 321, np.int32)
             yield BlockedMatMul(requant), [_values(rows, inner), weights, starts, *_rest(requant, columns)]
+
+
+def product_samples() -> Iterator[Sample]:
+    """Of two quantised tensors: by the upper word of a product and by all of it, rows with one element or a row."""
+    for requant, mul in ((full_range(40, "int8", -3, Rounding.HALF_EVEN), (1 << 29) + 12345), (REQUANTS[2], 773)):
+        for rows, length in ((8, 36), (40, 9), (16, 144), (3, 500)):
+            a = _values(rows, length)
+            for b in (_values(rows, 1), _values(rows, length), _values(length)):
+                yield QLinearMul(3, -2, mul, requant), [a, b]
