@@ -63,16 +63,16 @@ def cycles(case: Case, cores: int = 8, engines: tuple[str, ...] = (), weight_mem
 def cluster_row(case: Case) -> tuple[str, ...]:
     (many, macs), (one, _) = cycles(case, 8, CLUSTER), cycles(case, 1, CLUSTER)
     figures = f"{many:,}", f"{macs / many:.2f}", f"{one:,}", f"{one / many:.2f}x"
-    return case.name, _l1(case), *figures, *_against(case.peer, many)
+    return case.name, _tile_array(case), *figures, *_against(case.peer, many)
 
 
 def npu_row(case: Case) -> tuple[str, ...]:
     (streamed, _), (resident, macs) = cycles(case, weight_memory=False), cycles(case)
     figures = f"{streamed:,}", f"{resident:,}", f"{macs / resident:.2f}"
-    return case.name, _l1(case), *figures, *_against(case.peer_npu, resident)
+    return case.name, _tile_array(case), *figures, *_against(case.peer_npu, resident)
 
 
-def _l1(case: Case) -> str:
+def _tile_array(case: Case) -> str:
     return f"{case.l1:,}" if case.l1 else "256 KiB"
 
 

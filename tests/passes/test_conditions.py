@@ -46,10 +46,10 @@ from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST, copying_operands
-from tilewright.passes.fit.l1_outputs import copied_outputs
 from tilewright.passes.fit.split_constants import splitting_constants
 from tilewright.passes.fit.split_steps import splitting_steps
 from tilewright.passes.fit.split_sums import splitting_sums
+from tilewright.passes.fit.tile_outputs import copied_outputs
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
 from tilewright.passes.fold_constants import FOLD_CONSTANTS
 from tilewright.passes.fold_zero_points import FOLD_ZERO_POINTS

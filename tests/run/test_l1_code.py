@@ -8,7 +8,7 @@ import pytest
 import tilewright as tw
 from tests.planner.networks import quantised_residual
 from tests.planner.simulating import L1_BYTES, L1_START, program_of, sanitized
-from tilewright.run.l1_code import Code, chosen, functions
+from tilewright.run.inner_code import Code, chosen, functions
 from tilewright.sim.program.elf import Elf
 from tilewright.target.settings import Settings
 

@@ -100,8 +100,10 @@ def overheads(target: Target, code_in_l1: bool = False) -> Overheads:
 def latency(target: Target, code_in_l1: bool) -> float:
     """What a transfer takes beside its bytes and its command: layers that load and store, against those in L1."""
     settings = Settings(code_in_l1=code_in_l1)
-    in_l2, in_l1 = (_profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False))
-    longer = median(one.cycles - other.cycles for one, other in zip(in_l2, in_l1, strict=True))
+    streamed, kept_inside = (
+        _profiled(target, mixed_network(kept), settings).profile.layers[1:-1] for kept in (True, False)
+    )
+    longer = median(one.cycles - other.cycles for one, other in zip(streamed, kept_inside, strict=True))
     return max(0.0, longer / 2 - LENGTH * target.paths.tile_link.read - target.paths.tile_link.command)
 
 

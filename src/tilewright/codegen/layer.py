@@ -10,9 +10,9 @@ from tilewright.codegen.dma import Shaped, commands, copy, dma_command
 from tilewright.codegen.functions import APART, function, tile_function
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import Instance
-from tilewright.codegen.l3_tiles import Passage, arena_address
 from tilewright.codegen.layer_title import layer_title
 from tilewright.codegen.slots import array_name, first_address, guarded, slot_address
+from tilewright.codegen.staged_tiles import Passage, arena_address
 from tilewright.errors import present
 from tilewright.ir.graph import Graph
 from tilewright.planner.cluster.tile_params import Variants
@@ -47,7 +47,7 @@ class LayerWriter:
         return self.target.paths
 
     @property
-    def _l1(self) -> str:
+    def _tile_array(self) -> str:
         """The array that tiles lie in."""
         return array_name(self.memories, self.memories.tiles)
 
@@ -132,11 +132,11 @@ class LayerWriter:
         if self.layer.params is not None:
             table = f"{self._prefix}_params"
             source = f"{'' if self._variants.selectors else '&'}{table}"
-            target = first_address(self._l1, self.layer.params)
+            target = first_address(self._tile_array, self.layer.params)
             lines.append(f"  tw_dma_in({target}, {source}, sizeof {table});")
         first = dict.fromkeys((cut.loop for cut in self.layer.option.grid.cuts), 0)
         for one in prefetch.moves:
-            buffer = first_address(self._l1, one.buffer)
+            buffer = first_address(self._tile_array, one.buffer)
             lines += self._transfer(one, buffer, first)
         return function(f"{self._prefix}_prefetch", "void", lines)
 
@@ -157,7 +157,7 @@ class LayerWriter:
         return tile_function(f"{self._prefix}_store", self.layer.option.grid, lines) if lines else ""
 
     def _tile_transfer(self, one: Move) -> list[str]:
-        return self._transfer(one, slot_address(self._l1, one.buffer), {})
+        return self._transfer(one, slot_address(self._tile_array, one.buffer), {})
 
     def _transfer(self, one: Move, buffer: str, fixed: dict[str, int]) -> list[str]:
         """The commands that move a tile's window; `fixed` are loop indices that are known."""
@@ -171,7 +171,7 @@ class LayerWriter:
         return f"*(const int32_t *)({base})" if "+" in base else f"*(const int32_t *){base}"
 
     def _passage(self, one: Move) -> Passage:
-        buffer = slot_address(self._l1, one.buffer)
+        buffer = slot_address(self._tile_array, one.buffer)
         return Passage(self.layer, one, buffer, self.memories.home.symbol)
 
     def _run(self) -> str:
@@ -189,7 +189,7 @@ class LayerWriter:
         inner = "".join(f"[{len(s.representatives)}]" for s in selectors[1:])
         c_type = self.layer.option.kernel.params_type
         pointer = f"(const {c_type}(*){inner})" if inner else f"(const {c_type} *)"
-        copied = f"{pointer}({first_address(self._l1, self.layer.params)})"
+        copied = f"{pointer}({first_address(self._tile_array, self.layer.params)})"
         return f"&({copied}){selected}" if selectors else copied
 
     def _arguments(self) -> list[str]:
@@ -211,7 +211,7 @@ class LayerWriter:
     def _pointer(self, argument: Argument, c_type: str) -> str:
         """The first element of what a kernel reads or writes in a tile."""
         if argument.buffer is not None:
-            return f"({c_type} *)({slot_address(self._l1, argument.buffer)})"
+            return f"({c_type} *)({slot_address(self._tile_array, argument.buffer)})"
         return f"({c_type} *)({self._window(argument).address(self._base(argument.home), {})})"
 
     def _scratch(self) -> str:

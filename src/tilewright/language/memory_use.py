@@ -73,28 +73,29 @@ def table_bytes(tokenizer: Tokenizer) -> int:
 
 def check_context(needs: Needs, context: int, target: Target, settings: Settings) -> None:
     """Refuse a context whose caches alone are more than the memory that they and the program live in."""
-    l2 = target.home_memory
-    if not l2.reserved:
+    home = target.home_memory
+    if not home.reserved:
         return
-    total, needed = capacity(target, l2, settings), needs.total(context) + l2.reserved
+    total, needed = capacity(target, home, settings), needs.total(context) + home.reserved
     if needed <= total:
         return
     what = (
-        f"{needed} bytes of {l2.name} are needed ({needs.caches(context)} for keys and values, {needs.around(context)} "
-        f"for text, tokens and the tokenizer, {l2.reserved} for the program), {total} are there"
+        f"{needed} bytes of {home.name} are needed ({needs.caches(context)} for keys and values, "
+        f"{needs.around(context)} for text, tokens and the tokenizer, {home.reserved} for the program), "
+        f"{total} are there"
     )
-    most, fewer = needs.most_tokens(total - l2.reserved), ", or --quantise" if needs.bytes_each > 1 else ""
+    most, fewer = needs.most_tokens(total - home.reserved), ", or --quantise" if needs.bytes_each > 1 else ""
     hint = f"choose a context of at most {most} tokens{fewer}" if most else f"choose another target{fewer}"
     raise CompileError(f"context of {context} tokens on {target.name}", what, hint)
 
 
 def with_room(settings: Settings, target: Target, around: int) -> Settings:
     """The settings that leave the program around the networks its bytes of the memory that both live in."""
-    l2 = target.home_memory
-    if not l2.reserved:
+    home = target.home_memory
+    if not home.reserved:
         return settings
-    left = capacity(target, l2, settings) - around
-    sizes = tuple((name, left if name == l2.symbol else size) for name, size in settings.memories)
+    left = capacity(target, home, settings) - around
+    sizes = tuple((name, left if name == home.symbol else size) for name, size in settings.memories)
     return replace(settings, l2=left, memories=sizes)
 
 

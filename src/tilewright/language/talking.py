@@ -168,7 +168,7 @@ class SocSession:
         moving = max(one.stacks.dma_core for one in tiles)
         flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={tiles[0].cores}", "-I", "runtime/libc"]
         stacks = [f"-DTW_STACK_BYTES={each}", f"-DTW_DMA_CORE_STACK_BYTES={moving}"]
-        stacks += ["-DTW_STACKS_IN_L1"] if all(one.stacks.in_l1 for one in tiles) else []
+        stacks += ["-DTW_STACKS_IN_L1"] if all(one.stacks.in_tile_memory for one in tiles) else []
         options = {".c": flags, ".S": [*flags, *stacks]}
         sources = sorted(path for path in self.folder.rglob("*") if path.suffix in options)
         # Kernels and the runtime are compiled as `run` compiles them, which has only one network.

@@ -11,7 +11,7 @@ class Stacks:
     """Bytes for each core that computes."""
     dma_core: int
     """Bytes for the one that moves data and drives accelerators."""
-    in_l1: bool
+    in_tile_memory: bool
 
 
 CALLERS = Stacks(0, 0, False)

@@ -11,7 +11,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.program.program import prefetches
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.profiling.places import START, WAITS, places
+from tilewright.profiling.places import START, TRANSFER_WAIT, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
 from tilewright.run.simulated import CallMeter, run_to_end
@@ -33,7 +33,8 @@ def profile_program(program: SocProgram, inputs: Mapping[str, Array], network: s
     schedule = writer.schedule
     with program.target.simulator() as simulator:
         elf = program.load(simulator, inputs)
-        known, call = places(elf, f"{writer.name}_run"), CallMeter.of(elf, f"{writer.name}_run")
+        staged = [memory.symbol for memory in program.target.paths.behind]
+        known, call = places(elf, f"{writer.name}_run", staged), CallMeter.of(elf, f"{writer.name}_run")
         starts = [address for address, place in known.items() if place.kind == START]
         watched = [*range(schedule.cores), agents.dma_core]
         simulator.probe(known, cores=watched, metered=[*starts, *call.places])
@@ -146,7 +147,7 @@ def _waits(calls: Iterable[CallInterval], cores: int, times: list[Interval]) -> 
     total, calls = [0] * len(times), list(calls)
     busy = _computing(calls)
     for call in calls:
-        if call.kind not in WAITS:
+        if call.kind != TRANSFER_WAIT:
             continue
         if call.core >= cores:
             # All others wait for the DMA core, as soon as they have come to its layer and while they do not compute.

@@ -60,7 +60,7 @@ class MemoryMap:
 def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     """L1 and L2, and the other memories that something lives in."""
     steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
-    maps = [_l1(plan, steps), _l2(plan, steps)]
+    maps = [_tiles(plan, steps), _home(plan, steps)]
     memories = plan.memories
     remark = f"activations spilled from {memories.home.name}"
     spilled = [memory for memory in memories.beside if plan.arena(memory).problem.buffers]
@@ -105,16 +105,16 @@ def _arena(memory: Memory, plan: Plan, steps: tuple[str, ...], remark: str) -> M
     return MemoryMap(memory.name, max(arena.peak, 1), arena.peak, steps, tuple(_regions(plan, arena, 0)), remark)
 
 
-def _l1(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
+def _tiles(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     budget, last, state = plan.budget, max(len(steps) - 1, 0), plan.mapped.target.agents.state
     fixed = [Occupied("state of the runtime", RUNTIME, 0, state, 0, last)]
-    if budget.stacks_in_l1:
+    if budget.stacks_inside:
         fixed.append(Occupied(f"stacks of {budget.cores} cores", RUNTIME, state, budget.stacks, 0, last))
     regions = (*fixed, *_regions(plan, plan.tiles_arena, budget.base))
-    return MemoryMap(plan.memories.tiles.name, budget.total, plan.l1_bytes, steps, regions)
+    return MemoryMap(plan.memories.tiles.name, budget.total, plan.tile_bytes, steps, regions)
 
 
-def _l2(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
+def _home(plan: Plan, steps: tuple[str, ...]) -> MemoryMap:
     own = [name for name, home in plan.homes.items() if home.owner == name and home.kind != "arena"]
     beside = [name for name in own if plan.homes[name].memory == plan.memories.home.name]
     size = sum(plan.mapped.graph.types[name].bytes for name in beside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.agent_functions import LOOP
@@ -14,11 +15,10 @@ AGENT_FUNCTION = re.compile(r"layer_(\d+)_(dma_core|workers)")
 """What an agent does in a layer."""
 START = "start"
 """A core begins a layer."""
-L3_WAIT = "tw_l3_wait"
-"""Where a core waits in a layer's own function, for parts of tensors that live in L3."""
 FETCH = "tw_prefetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
-WAITS = frozenset({"tw_dma_wait", "tw_l3_stage_wait", L3_WAIT})
+TRANSFER_WAIT = "tw_dma_wait"
+"""Where a core waits for transfers, whatever links do them."""
 ENGINE_WAIT = "tw_npu_wait"
 """Where a core waits for an accelerator."""
 COMMIT = "tw_npu_commit"
@@ -40,22 +40,27 @@ class Place:
     layer: int = -1
 
 
-def places(elf: Elf, network: str) -> dict[int, Place]:
-    """By address. `network` is the function that runs it."""
+def places(elf: Elf, network: str, staged: Sequence[str]) -> dict[int, Place]:
+    """By address. `network` is the function that runs it; `staged` are symbols of memories behind the home, each with
+    waits of its own: for constants, and in a layer's own function for parts of tensors that live there."""
+    waits = {TRANSFER_WAIT, *(f"tw_{name}{what}" for name in staged for what in ("_stage_wait", "_wait"))}
+    waiting = any(f"tw_{name}_wait" in elf.symbols for name in staged)
     agents = [name for name in elf.symbols if AGENT_FUNCTION.fullmatch(name) or LOOP.fullmatch(name)]
-    callers = [*CALLERS, *agents, *(_waiting(elf) if L3_WAIT in elf.symbols else ())]
+    callers = [*CALLERS, *agents, *(_waiting(elf) if waiting else ())]
     found = {address: Place(RETURN) for name in callers for address in return_addresses(elf, name)}
     for name, address in elf.symbols.items():
         if layer := LAYER_FUNCTION.fullmatch(name):
             found[address] = Place(layer[2], int(layer[1]))
         elif begun := AGENT_FUNCTION.fullmatch(name):
             found[address] = Place(START, int(begun[1]))
-        elif name in WAITS or name in (FETCH, ENGINE_WAIT, COMMIT):
+        elif name in waits:
+            found[address] = Place(TRANSFER_WAIT)
+        elif name in (FETCH, ENGINE_WAIT, COMMIT):
             found[address] = Place(name)
     return {**found, elf.symbols[network]: Place(network)}
 
 
 def _waiting(elf: Elf) -> list[str]:
-    """Functions of layers that may wait for L3."""
+    """Functions of layers that may wait for what is staged."""
     layers = ((name, LAYER_FUNCTION.fullmatch(name)) for name in elf.symbols)
     return [name for name, layer in layers if layer and layer[2] in ("load", "store")]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.places import ENGINE_WAIT, WAITS
+from tilewright.profiling.places import ENGINE_WAIT, TRANSFER_WAIT
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import CallInterval
 from tilewright.sim.watching.probes import Transfer
@@ -98,7 +98,7 @@ def _besides(found: Profiled) -> Iterator[Doing]:
 
 def _waits(found: Profiled) -> Iterator[Doing]:
     for call in found.timeline.calls:
-        if call.kind in WAITS or call.kind == ENGINE_WAIT:
+        if call.kind in (TRANSFER_WAIT, ENGINE_WAIT):
             name = "waits for the accelerator" if call.kind == ENGINE_WAIT else "waits for transfers"
             yield Doing(call.core, WAIT, call.layer, name, call.time.start, call.time.end)
 

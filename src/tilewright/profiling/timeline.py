@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, START, WAITS, Place
+from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, START, TRANSFER_WAIT, Place
 from tilewright.profiling.profile import Interval
 from tilewright.sim.activity import Activity
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer
@@ -149,7 +149,7 @@ class _Lane:
             self.starts.append(self._start(event))
         elif place.kind == FETCH:
             self._enter(event.cycle - self.origin, Place(PREFETCH, next(self._fetched)))
-        elif place.layer >= 0 or place.kind in WAITS or place.kind == ENGINE_WAIT:
+        elif place.layer >= 0 or place.kind in (TRANSFER_WAIT, ENGINE_WAIT):
             self._enter(event.cycle - self.origin, place)
 
     def close(self, last: Probe) -> None:

@@ -10,7 +10,7 @@ from tilewright.codegen.agent_functions import LOOP
 from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.program_call import CONSTANT_INPUTS
 from tilewright.ir.types import Array
-from tilewright.run.l1_code import chosen, codes, functions
+from tilewright.run.inner_code import chosen, codes, functions
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram
 from tilewright.run.stack_use import checked, sizes
 from tilewright.sim.program.elf import Elf, load_in_place, read_elf
@@ -47,7 +47,7 @@ class SocProgram(SimulatedProgram):
         program = self.folder / "program.elf"
         flags = [*self.target.flags, *WARNINGS, f"-DTW_CORES={schedule.cores}", "-I", "runtime/libc"]
         stacks = [f"-DTW_STACK_BYTES={schedule.stacks.each}", f"-DTW_DMA_CORE_STACK_BYTES={schedule.stacks.dma_core}"]
-        stacks += [*MARKS, *["-DTW_STACKS_IN_L1"] * schedule.stacks.in_l1]
+        stacks += [*MARKS, *["-DTW_STACKS_IN_L1"] * schedule.stacks.in_tile_memory]
         stacks += ["-DTW_CODE_IN_L1"] if self._code_in_l1 else []
         # Memory is laid out in assembly: programs share the objects of all else, whatever their stacks are.
         options = {".c": flags, ".S": [*flags, *stacks]}

@@ -37,7 +37,7 @@ class Costs:
     that was not measured."""
     slower: float = 1.0
     """How many times longer code takes than it was measured to."""
-    stacks_outside_l1: float = 1.35
+    stacks_outside: float = 1.35
     """How many times longer code takes whose stack is not in L1."""
     l1_code: float = 0.35
     """The part of cold code's cycles that is paid with code in L1, in what a plan leaves free: a missed line takes 5,
@@ -49,8 +49,8 @@ class Costs:
         overheads: Mapping[str, Any] = self.l1_code_overheads
         return replace(self, cold_part=self.l1_code, **overheads)
 
-    def with_stacks_outside_l1(self) -> Costs:
-        slower = self.stacks_outside_l1
+    def with_stacks_outside(self) -> Costs:
+        slower = self.stacks_outside
         return replace(
             self, kernels={key: tuple(slower * one for one in known) for key, known in self.kernels.items()},
             cold={key: slower * one for key, one in self.cold.items()}, cold_part=1.0, layer=slower * self.layer,

@@ -71,7 +71,7 @@ def test_good_plans_pass() -> None:
 
 def test_more_than_l1() -> None:
     small = replace(tiled(), budget=replace(tiled().budget, total=100))
-    assert complaint(small) == f"plan: {tiled().l1_bytes} bytes of 100 in L1"
+    assert complaint(small) == f"plan: {tiled().tile_bytes} bytes of 100 in L1"
 
 
 def test_a_tensor_without_a_home() -> None:

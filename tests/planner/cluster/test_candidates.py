@@ -22,7 +22,7 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.planner.cluster import candidates
 from tilewright.planner.cluster.candidates import layer_options, layers_of, limits_of
-from tilewright.planner.cluster.capacity import l1_budget
+from tilewright.planner.cluster.capacity import tile_budget
 from tilewright.planner.cluster.lifetimes import steps_of
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.target.kernel import Kernel
@@ -56,7 +56,7 @@ def chain(operators: Sequence[Op], names: str = "abcd") -> Graph:
 def groups_of(graph: Graph, settings: Settings) -> tuple[list[list[Layer]], Limits]:
     """Every layer with all kernels, its activations being free to live in L1."""
     mapped = map_nodes(graph, targets.find("siracusa"))
-    budget, inside = l1_budget(mapped, settings), insides(mapped.graph)
+    budget, inside = tile_budget(mapped, settings), insides(mapped.graph)
     owners = all_owners(mapped.graph, inside)
     movable = frozenset(owners.values()) - mapped.graph.constants.keys() - {*graph.inputs, *graph.outputs}
     nodes = steps_of(mapped.graph)

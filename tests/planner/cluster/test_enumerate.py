@@ -12,7 +12,7 @@ from tests.support.models import model, node, residual
 from tilewright import pipeline
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.planner.cluster.candidates import layers_of, limits_of
-from tilewright.planner.cluster.capacity import l1_budget
+from tilewright.planner.cluster.capacity import tile_budget
 from tilewright.planner.cluster.grids import PARTS, grids
 from tilewright.planner.cluster.layer_cycles import _period
 from tilewright.planner.cluster.layer_homes import homes_of
@@ -25,7 +25,7 @@ from tilewright.target.settings import Settings
 def layers(made: ModelProto, settings: Settings) -> tuple[list[Layer], Limits]:
     """All layers with all kernels, every tensor being free to live anywhere."""
     mapped = pipeline.stage(pipeline.import_model(made), "siracusa", "mapped", settings=settings)
-    graph, budget = mapped.graph, l1_budget(mapped, settings)
+    graph, budget = mapped.graph, tile_budget(mapped, settings)
     inside = insides(graph)
     owners = all_owners(graph, inside)
     free = frozenset(owners.values()) - graph.constants.keys() - {*graph.inputs, *graph.outputs}

@@ -113,7 +113,7 @@ def test_each_mode_takes_part() -> None:
         (step.option.mode, step.option.double)
         for case in ("floats", "quantised, with an NPU", "tiles of one core")
         for step in planned(case).steps
-        if step.l2_staging
+        if step.staging_offsets
     }
     assert {("cooperative", True), ("per_core", False)} <= found
     assert any(mode == "offload" for mode, _ in found)
@@ -163,8 +163,8 @@ def complaint(plan: Plan) -> str:
 def sound() -> tuple[Plan, int, str]:
     """A plan, one of its steps, and an operand of that which lives in L3."""
     plan = planned("tiles of one core")
-    number = next(i for i, step in enumerate(plan.steps) if step.l2_staging)
-    return plan, number, next(iter(plan.steps[number].l2_staging))
+    number = next(i for i, step in enumerate(plan.steps) if step.staging_offsets)
+    return plan, number, next(iter(plan.steps[number].staging_offsets))
 
 
 def changed(plan: Plan, number: int, change: Callable[[Step], Step]) -> Plan:
@@ -196,24 +196,26 @@ def test_a_layer_that_works_in_l3() -> None:
 
 def test_a_part_without_a_staging_buffer() -> None:
     plan, number, name = sound()
-    lost = changed(plan, number, lambda step: replace(step, l2_staging={}))
+    lost = changed(plan, number, lambda step: replace(step, staging_offsets={}))
     assert complaint(lost) == f"{name} has no staging buffer in L2"
 
 
 def test_buffers_that_overlap_in_l2() -> None:
     plan, number, _ = sound()
     l2 = changed(
-        plan, number, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, plan.home_arena.peak))
+        plan,
+        number,
+        lambda step: replace(step, staging_offsets=dict.fromkeys(step.staging_offsets, plan.home_arena.peak)),
     )
     assert "beyond the peak" in complaint(l2)
-    two = next(i for i, step in enumerate(plan.steps) if len(step.l2_staging) > 1)
-    same = changed(plan, two, lambda step: replace(step, l2_staging=dict.fromkeys(step.l2_staging, 0)))
+    two = next(i for i, step in enumerate(plan.steps) if len(step.staging_offsets) > 1)
+    same = changed(plan, two, lambda step: replace(step, staging_offsets=dict.fromkeys(step.staging_offsets, 0)))
     assert "overlap" in complaint(same)
 
 
 def test_two_buffers_of_per_core_tiles() -> None:
     plan, _, _ = sound()
-    number = next(i for i, step in enumerate(plan.steps) if step.l2_staging and step.option.mode == "per_core")
+    number = next(i for i, step in enumerate(plan.steps) if step.staging_offsets and step.option.mode == "per_core")
     twice = changed(plan, number, lambda step: replace(step, option=replace(step.option, double=True)))
     assert "per_core tiles have two buffers" in complaint(twice)
 
@@ -234,6 +236,6 @@ def test_tensors_that_overlap_in_l3() -> None:
 def test_profiles_say_who_waits_for_l3() -> None:
     program = compiled("tiles of one core")
     layers = program.profile(program.random_inputs()).profile.layers
-    stored = [number for number, step in enumerate(program.plan.steps) if step.l2_staging]
+    stored = [number for number, step in enumerate(program.plan.steps) if step.staging_offsets]
     assert {layers[number].home for number in stored} == {"L3"}
     assert all(layers[number].waiting > 0 for number in stored)

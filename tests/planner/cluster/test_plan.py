@@ -44,7 +44,7 @@ CHOSEN = dict(zip(NETWORKS, random.Random(10).sample(ALL_SETTINGS, len(NETWORKS)
 def test_awkward_networks(name: str) -> None:
     network, settings = known(name), CHOSEN[name]
     made = network.check(settings, network.inputs())
-    assert made.l1_bytes <= (settings.l1 or 0)
+    assert made.tile_bytes <= (settings.l1 or 0)
     assert set(made.homes) == set(made.mapped.graph.types)
     assert made.predicted >= made.bound
     wanted = {"single": {False}, "double": {False, True}}.get(settings.buffering, {False, True})
@@ -88,4 +88,4 @@ def test_the_plan_as_text() -> None:
 def test_stacks_are_in_l1_where_that_is_faster(l1: int, inside: bool) -> None:
     """Their 10 kB leave tiles enough of 24 kB, but not of 9 kB."""
     program = tw.compile(NETWORKS["quantised_residual"](), target="siracusa", settings=Settings(8, l1, time_limit=1.0))
-    assert program.plan.budget.stacks_in_l1 == inside
+    assert program.plan.budget.stacks_inside == inside

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tilewright.planner.cluster.select import UNIT, Alternative, L2Pressure, Problem, Solution, Tensor, choose, modelled
+from tilewright.planner.cluster.select import (
+    UNIT,
+    Alternative,
+    HomePressure,
+    Problem,
+    Solution,
+    Tensor,
+    choose,
+    modelled,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -142,7 +151,7 @@ def test_the_order_that_sets_are_walked_in_does_not_matter() -> None:
     forwards, backwards = (
         Problem(
             (layer,) * 2, (walked(order),) * 2, tensors, 40,
-            pressure=L2Pressure((walked(order),) * 2, (40, 40), {"WMEM": 40}, 40),
+            pressure=HomePressure((walked(order),) * 2, (40, 40), {"WMEM": 40}, 40),
         )
         for order in (names, names[::-1])
     )  # fmt: skip

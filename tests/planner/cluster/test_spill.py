@@ -73,10 +73,10 @@ def test_each_memory_that_may_have_activations_counts(decided: list[Task]) -> No
     )
     spillable = frozenset(tensor.name for tensor in task.tensors)
     for l2, one, other, l3 in ((most, 0, 0, 0), (0, most, 0, 0), (0, 0, most, 0), (0, 0, 0, most)):
-        exact = select.L2Pressure((spillable,) * steps, (l2,) * steps, {"one": one, "other": other}, l3)
+        exact = select.HomePressure((spillable,) * steps, (l2,) * steps, {"one": one, "other": other}, l3)
         assert not overfull(nothing_movable, exact)
         beside = {name: max(size - 1, 0) for name, size in exact.beside.items()}
         less = replace(exact, budgets=(max(l2 - 1, 0),) * steps, beside=beside, behind=max(l3 - 1, 0))
         assert overfull(nothing_movable, less)
-    assert not overfull(task, select.L2Pressure((frozenset(),) * steps, (0,) * steps, {}, 0))
-    assert overfull(nothing_movable, select.L2Pressure((frozenset(),) * steps, (0,) * steps, {}, most))
+    assert not overfull(task, select.HomePressure((frozenset(),) * steps, (0,) * steps, {}, 0))
+    assert overfull(nothing_movable, select.HomePressure((frozenset(),) * steps, (0,) * steps, {}, most))

@@ -17,7 +17,7 @@ from tilewright.codegen.dma import Shaped, copy
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import TensorType
 from tilewright.ops.identity import Identity
-from tilewright.passes.fit.l1_outputs import l1_outputs
+from tilewright.passes.fit.tile_outputs import tile_outputs
 from tilewright.pipeline import import_model
 from tilewright.planner.cluster.plan import Home, Plan
 from tilewright.planner.schedule.layer_schedule import DMA_IN, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
@@ -127,14 +127,14 @@ def test_only_copies_are_dma_copies() -> None:
 
 def test_outputs_that_are_read_are_copied() -> None:
     graph = import_model(model([node("Relu", "x", "a"), node("Neg", "a", "y")], {"x": (4, 5)}, ["a", "y"]))
-    found = l1_outputs(graph, 80)
+    found = tile_outputs(graph, 80)
     assert found.outputs == graph.outputs
     copies = [copy for copy in found.nodes if isinstance(copy.op, Identity)]
     assert [copy.outputs for copy in copies] == [("a",)]
     assert found.producers["y"].inputs == copies[0].inputs
     feeds = prepared(model([node("Relu", "x", "a")], {"x": (4, 5)}, ["a"])).inputs()
     assert all((evaluate(found, feeds)[name] == evaluate(graph, feeds)[name]).all() for name in graph.outputs)
-    assert l1_outputs(graph, 79) is graph
+    assert tile_outputs(graph, 79) is graph
 
 
 def grid(shape: tuple[int, ...], inside: Inside | None) -> TileGrid:

@@ -15,7 +15,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.planner.cluster.capacity import l1_budget
+from tilewright.planner.cluster.capacity import tile_budget
 from tilewright.program import Program, compile_model
 from tilewright.run.kernel_bench import Case, check
 from tilewright.sim.program.elf import read_elf
@@ -151,7 +151,7 @@ def test_deep_stacks_lie_elsewhere() -> None:
     made = compile_model(
         model([node("Sin", "x", "y")], {"x": (4, 8)}, ["y"]), target="minpool", settings=Settings(time_limit=1.0)
     )
-    assert not l1_budget(made.compiled.mapped, Settings()).stacks_are_local
+    assert not tile_budget(made.compiled.mapped, Settings()).stacks_are_local
 
 
 @pytest.mark.fast

@@ -50,7 +50,7 @@ def _check_cores(schedule: Schedule, target: Target) -> None:
     most = max(agents.cores, target.agents.threads)
     if not 1 <= schedule.cores <= most:
         raise _fault("schedule", f"is for {schedule.cores} cores, {target.name} has 1 to {most}")
-    stacks, l1 = schedule.stacks, target.paths.tiles
+    stacks, tiles = schedule.stacks, target.paths.tiles
     if not agents.has_runtime:
         if stacks != CALLERS or schedule.cores != most:
             raise _fault("schedule", f"has stacks for {schedule.cores} cores, which are the caller's")
@@ -62,10 +62,10 @@ def _check_cores(schedule: Schedule, target: Target) -> None:
         own = stacks.dma_core if kernel.offloaded else stacks.each
         if needed > own or stacks.each % STACK_UNIT or stacks.dma_core % STACK_UNIT:
             raise _fault("schedule", f"{kernel.stem} needs {needed} bytes of stack, there are {own}")
-    inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_l1
-    taken = agents.state + inside + schedule.arenas.get(l1.name, 0)
-    if taken > (l1.bytes or 0):
-        raise _fault("schedule", f"takes {taken} bytes of {l1.bytes} in {l1.name}")
+    inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_tile_memory
+    taken = agents.state + inside + schedule.arenas.get(tiles.name, 0)
+    if taken > (tiles.bytes or 0):
+        raise _fault("schedule", f"takes {taken} bytes of {tiles.bytes} in {tiles.name}")
 
 
 def _check_arena(schedule: Schedule, memory: Memory) -> None:
@@ -106,18 +106,18 @@ def _check_arena(schedule: Schedule, memory: Memory) -> None:
 
 def _slots(layer: LayerSchedule, target: Target) -> Iterator[tuple[str, Slots, Memory]]:
     """All buffers of a layer, and the memory that they should be in."""
-    l1, home = target.paths.tiles, target.paths.home
+    tiles, home = target.paths.tiles, target.paths.home
     if layer.scratch is not None:
         # Where several memories may have a part of the arena, whichever of them.
         parts = {memory.name: memory for memory in holding(target.memories, ARENA)}
-        l1, home = (parts.get(layer.scratch.memory, memory) for memory in (l1, home))
+        tiles, home = (parts.get(layer.scratch.memory, memory) for memory in (tiles, home))
     staged = ((move.operand.name, move.staging) for move in (*layer.loads, *layer.stores))
-    yield from ((a.operand.name, a.buffer, l1) for a in layer.arguments if a.buffer is not None)
+    yield from ((a.operand.name, a.buffer, tiles) for a in layer.arguments if a.buffer is not None)
     yield from ((f"{name} in {home.name}", slots, home) for name, slots in staged if slots is not None)
     if layer.params is not None:
-        yield "parameters", layer.params, l1
+        yield "parameters", layer.params, tiles
     if layer.scratch is not None:
-        yield "working memory", layer.scratch, home if layer.option.mode == "in_place" else l1
+        yield "working memory", layer.scratch, home if layer.option.mode == "in_place" else tiles
 
 
 def _check_slots(schedule: Schedule, layer: LayerSchedule, what: str, slots: Slots, memory: Memory, unit: int) -> None:

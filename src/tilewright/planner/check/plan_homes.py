@@ -19,8 +19,8 @@ def check_homes(plan: Plan) -> None:
 
 def _check_capacity(plan: Plan) -> None:
     """In a memory behind the home, activations lie behind its constants."""
-    if plan.l1_bytes > plan.budget.total:
-        raise InternalError("plan", f"{plan.l1_bytes} bytes of {plan.budget.total} in {plan.memories.tiles.name}")
+    if plan.tile_bytes > plan.budget.total:
+        raise InternalError("plan", f"{plan.tile_bytes} bytes of {plan.budget.total} in {plan.memories.tiles.name}")
     for memory in plan.memories.behind:
         owners = {home.owner for home in plan.homes.values() if _is_constant_in(home, memory)}
         unit = memory.constants_alignment

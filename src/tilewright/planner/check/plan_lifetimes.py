@@ -24,7 +24,7 @@ Lives = dict[str, tuple[int, int]]
 
 def check_lifetimes(plan: Plan) -> None:
     lives = _lives(plan)
-    buffers = {plan.memories.tiles: _l1_buffers(plan), plan.memories.home: _l2_buffers(plan)}
+    buffers = {plan.memories.tiles: _tile_buffers(plan), plan.memories.home: _home_buffers(plan)}
     for memory in plan.memories.memories:
         own = buffers.get(memory) or _passing(plan, memory.name)
         _check_memory(_tensors(plan, memory.name, lives), own, memory.placement, plan.arena(memory).peak)
@@ -76,7 +76,7 @@ def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
     return [(f"'{name}'", homes[name].offset, types[name].bytes, *span) for name, span in spans.items()]
 
 
-def _l1_buffers(plan: Plan) -> Iterator[Region]:
+def _tile_buffers(plan: Plan) -> Iterator[Region]:
     unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.prefetch_distance, 0)
@@ -91,7 +91,7 @@ def _l1_buffers(plan: Plan) -> Iterator[Region]:
             yield f"{number} {SCRATCH}", step.offsets[SCRATCH], step.option.scratch, number, number + step.in_flight
 
 
-def _l2_buffers(plan: Plan) -> Iterator[Region]:
+def _home_buffers(plan: Plan) -> Iterator[Region]:
     unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.staged_ahead, 0)
@@ -100,9 +100,9 @@ def _l2_buffers(plan: Plan) -> Iterator[Region]:
         for operand in step.option.operands:
             if operand.spilled:
                 budget = -(-operand.bytes // unit) * unit * operand.buffers
-                yield f"{number} {operand.name} (staging)", step.l2_staging[operand.name], budget, number, number
-        if step.l2_scratch is not None:
-            yield f"{number} {SCRATCH}", step.l2_scratch, step.option.scratch, number, number
+                yield f"{number} {operand.name} (staging)", step.staging_offsets[operand.name], budget, number, number
+        if step.home_scratch is not None:
+            yield f"{number} {SCRATCH}", step.home_scratch, step.option.scratch, number, number
 
 
 def _passing(plan: Plan, memory: str) -> Iterator[Region]:

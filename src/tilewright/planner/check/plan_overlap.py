@@ -54,15 +54,15 @@ def check_dma_copies(plan: Plan) -> None:
         if not isinstance(step.option.node.op, Identity):
             raise InternalError(where, "is a dma_copy, but its operator does not just copy")
         homes = plan.homes[step.option.node.inputs[0]], plan.homes[step.option.node.key]
-        in_l1 = [home.is_in(plan.memories.tiles.name) for home in homes]
+        inside = [home.is_in(plan.memories.tiles.name) for home in homes]
         behind = [home.is_in(memory.name) for home in homes for memory in plan.memories.behind]
         grid = step.option.grid
         dense = [is_dense(grid, name, tuple(slice(0, size) for size in grid.types[name].shape)) for name in ("X", "Y")]
-        if not dense[0] and not (dense[1] and in_l1[1]):
+        if not dense[0] and not (dense[1] and inside[1]):
             raise InternalError(where, f"is copied from {homes[0]}, where it does not lie side by side")
-        if sum(in_l1) != 1 or any(behind):
+        if sum(inside) != 1 or any(behind):
             raise InternalError(where, f"is copied from {homes[0]} to {homes[1]}, which no transfer of the DMA does")
-        if step.prefetch_distance and homes[1].kind == ARENA and not in_l1[1]:
+        if step.prefetch_distance and homes[1].kind == ARENA and not inside[1]:
             raise InternalError(where, f"is copied to {homes[1]} before its turn")
         for before in plan.steps[begins_at(number, step) : number]:
             if homes[0].owner in (plan.homes[name].owner for name in before.option.node.outputs if name):

@@ -107,7 +107,7 @@ def _check_spilled(plan: Plan, step: Step, operand: Operand) -> None:
         return
     if not operand.streamed:
         raise InternalError(where, f"works on {operand.name} where it lies, in {plan.homes[operand.tensor].memory}")
-    if operand.name not in step.l2_staging:
+    if operand.name not in step.staging_offsets:
         raise InternalError(where, f"{operand.name} has no staging buffer in {plan.memories.home.name}")
     if step.option.mode == "per_core" and step.option.double:
         raise InternalError(where, f"per_core tiles have two buffers of {operand.name}, which is staged")

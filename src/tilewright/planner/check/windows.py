@@ -194,7 +194,7 @@ def _check_copy(layer: LayerSchedule, target: Target) -> None:
     source, result = by_name["X"], by_name["Y"]
     if source.window is None or result.window is None or layer.prefetch is None:
         raise _fault(layer, "is copied by DMA, from or to a buffer")
-    into, out = _is_in_l1(result.home, target), _is_in_l1(source.home, target)
+    into, out = _is_inside(result.home, target), _is_inside(source.home, target)
     strided = bool(result.window.strided)
     if source.window.strided:
         if strided or not into or out or layer.prefetch.copies != DMA_IN_ROWS:
@@ -205,7 +205,7 @@ def _check_copy(layer: LayerSchedule, target: Target) -> None:
         raise _fault(layer, f"is copied from {source.home} to {result.home} with {layer.prefetch.copies}")
 
 
-def _is_in_l1(home: Home, target: Target) -> bool:
+def _is_inside(home: Home, target: Target) -> bool:
     return home.is_in(target.paths.tiles.name)
 
 

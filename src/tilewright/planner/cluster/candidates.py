@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Op
 from tilewright.planner.cluster import select
-from tilewright.planner.cluster.capacity import L1Budget, stack_of
+from tilewright.planner.cluster.capacity import TileBudget, stack_of
 from tilewright.planner.cluster.elsewhere import Elsewhere
 from tilewright.planner.cluster.enumerate import best, layer_of, options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
@@ -68,7 +68,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def layers_of(
-    mapped: Mapped, settings: Settings, budget: L1Budget, node: Node, owners: Mapping[str, str],
+    mapped: Mapped, settings: Settings, budget: TileBudget, node: Node, owners: Mapping[str, str],
     movable: frozenset[str], inside: Mapping[str, Inside], spillable: frozenset[str] = frozenset(),
     pinned: Mapping[str, str] = NOTHING,
 ) -> list[Layer]:  # fmt: skip
@@ -187,9 +187,13 @@ class _Renaming:
 
     def __call__(self, option: TilingOption) -> TilingOption:
         operands = tuple(map(self._operand, option.operands))
-        l1, l3 = (frozenset(self.owner_of[name] for name in names) for names in (option.inside, option.spilled))
+        inside, spilled = (
+            frozenset(self.owner_of[name] for name in names) for names in (option.inside, option.spilled)
+        )
         grid = option.grid if self.same_op else replace(option.grid, geometry=self.geometry)
-        return replace(option, node=self.node, grid=grid, operands=operands, inside=l1, spilled=l3, owners=self.owners)
+        return replace(
+            option, node=self.node, grid=grid, operands=operands, inside=inside, spilled=spilled, owners=self.owners
+        )
 
     def _operand(self, operand: Operand) -> Operand:
         """Options have many of their operands in common, and keep them while they are renamed."""
@@ -283,12 +287,12 @@ def _arriving(option: TilingOption, staged: Mapping[str, str], slots: RuntimeSlo
 def constant_bytes(option: TilingOption, elsewhere: frozenset[str], counted: frozenset[str]) -> tuple[int, int]:
     """Bytes of an option's constants in L2, and in the weight memory, which also holds the image that others are filled
     from."""
-    memories, l2 = option.memories, 0
+    memories, home = option.memories, 0
     kept = memories.weights.whole_constant(option.weights) if memories.weights else 0
     for name, owner in _streamed_constants(option):
         size = memories.home.whole_constant(option.grid.types[name].bytes) if owner in counted else 0
-        l2, kept = (l2, kept + size) if owner in elsewhere else (l2 + size, kept)
-    return l2, kept
+        home, kept = (home, kept + size) if owner in elsewhere else (home + size, kept)
+    return home, kept
 
 
 def _streamed_constants(option: TilingOption) -> list[tuple[str, str]]:
@@ -312,7 +316,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(option: TilingOption, elsewhere: frozenset[str], new: frozenset[str]) -> _Sizes:
-    staging = sum(option.memories.home.whole(size) for size in option.l2_staging_bytes.values())
+    staging = sum(option.memories.home.whole(size) for size in option.staging_bytes.values())
     return _Sizes(*constant_bytes(option, elsewhere, new), staging)
 
 
@@ -335,9 +339,9 @@ def _candidate(option: TilingOption, ahead: int, fetching: float, meanwhile: flo
     return Candidate(option, ahead, alternative, cycles + meanwhile)
 
 
-def limits_of(budget: L1Budget, mapped: Mapped, settings: Settings) -> Limits:
+def limits_of(budget: TileBudget, mapped: Mapped, settings: Settings) -> Limits:
     costs = costs_of(mapped.target, settings)
-    own = costs if budget.stacks_in_l1 or budget.stacks_are_local else costs.with_stacks_outside_l1()
+    own = costs if budget.stacks_inside or budget.stacks_are_local else costs.with_stacks_outside()
     return Limits(budget.cores, budget.arena, settings.buffering, own, mapped.target.paths)
 
 

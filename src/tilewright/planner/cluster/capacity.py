@@ -26,12 +26,12 @@ STACKS_SHARE = 4
 """Stacks that would take more than one part in this many of L1 go into a slower memory, unless that is predicted to
 take longer."""
 
-STACKS_IN_L1_LEAVE = 5
+STACKS_INSIDE_LEAVE = 5
 """Stacks in L1 leave at least one part in this many of it."""
 
 
 @dataclass(frozen=True)
-class L1Budget:
+class TileBudget:
     """L1: what is taken before any tensor, and what is left."""
 
     memory: Memory
@@ -45,7 +45,7 @@ class L1Budget:
     """Bytes for each core that computes."""
     dma_core_stack: int
     """Bytes for the one that moves data and drives accelerators."""
-    stacks_in_l1: bool
+    stacks_inside: bool
     stacks_are_local: bool = False
     """In banks of their own beside L1."""
 
@@ -59,9 +59,9 @@ class L1Budget:
         return (self.total - rounded(self.base, self.memory.placement)) // unit * unit
 
 
-def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
+def tile_budget(mapped: Mapped, settings: Settings) -> TileBudget:
     check_memory_names(mapped.target, settings)
-    agents, l1 = mapped.target.agents, mapped.target.paths.tiles
+    agents, tiles = mapped.target.agents, mapped.target.paths.tiles
     cores = settings.cores or agents.cores
     if not 1 <= cores <= agents.cores:
         raise CompileError(f"--cores {cores}", f"the cluster has {agents.cores}", f"choose 1 to {agents.cores}")
@@ -70,37 +70,37 @@ def l1_budget(mapped: Mapped, settings: Settings) -> L1Budget:
     # An odd number of units: at equal depths cores use different banks, however many there are.
     needed = max(deepest + agents.stack + _argument_bytes(mapped.graph), settings.stack or 0)
     stack = rounded(needed - STACK_UNIT, 4 * STACK_UNIT) + STACK_UNIT
-    total = capacity(mapped.target, l1, settings)
+    total = capacity(mapped.target, tiles, settings)
     local = stack <= agents.local_stack
     inside = not local and cores * stack * STACKS_SHARE <= total
     offloaded = max((stack_of(mapped, kernel) for kernel in kernels if kernel.offloaded), default=0)
     waiting = agents.waiting_stack * any(kernel.in_order for kernel in kernels)
     dma_core = rounded(max(offloaded + agents.stack + waiting, settings.stack or 0), STACK_UNIT)
     base = agents.state + (cores * stack + dma_core) * inside
-    budget = L1Budget(l1, cores, total, base, deepest, stack, dma_core, inside, local)
-    if budget.arena < l1.alignment:
+    budget = TileBudget(tiles, cores, total, base, deepest, stack, dma_core, inside, local)
+    if budget.arena < tiles.alignment:
         raise CompileError(
-            f"{l1.name} of {total} bytes", f"{budget.base} are needed for the runtime",
-            f"give it more, for example {option_for(l1, budget.base + 4096)}",
+            f"{tiles.name} of {total} bytes", f"{budget.base} are needed for the runtime",
+            f"give it more, for example {option_for(tiles, budget.base + 4096)}",
         )  # fmt: skip
     return budget
 
 
-def with_stacks_in_l1(budget: L1Budget) -> L1Budget | None:
+def with_stacks_inside(budget: TileBudget) -> TileBudget | None:
     """The budget with the stacks in L1, where they are in a slower memory but would leave something."""
     base = budget.base + budget.stacks
     if (
-        budget.stacks_in_l1
+        budget.stacks_inside
         or budget.stacks_are_local
-        or base * STACKS_IN_L1_LEAVE > budget.total * (STACKS_IN_L1_LEAVE - 1)
+        or base * STACKS_INSIDE_LEAVE > budget.total * (STACKS_INSIDE_LEAVE - 1)
     ):
         return None
-    return replace(budget, base=base, stacks_in_l1=True)
+    return replace(budget, base=base, stacks_inside=True)
 
 
-def with_stacks_outside_l1(budget: L1Budget) -> L1Budget:
+def with_stacks_outside(budget: TileBudget) -> TileBudget:
     """The budget with stacks in L1, without them."""
-    return replace(budget, base=budget.base - budget.stacks, stacks_in_l1=False)
+    return replace(budget, base=budget.base - budget.stacks, stacks_inside=False)
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
@@ -164,15 +164,15 @@ def _short_forms(target: Target, settings: Settings) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size is not None}
 
 
-def l2_capacity(mapped: Mapped, settings: Settings) -> int:
-    l2 = mapped.target.paths.home
-    total = capacity(mapped.target, l2, settings)
-    if total <= l2.reserved:
+def home_capacity(mapped: Mapped, settings: Settings) -> int:
+    home = mapped.target.paths.home
+    total = capacity(mapped.target, home, settings)
+    if total <= home.reserved:
         raise CompileError(
-            f"{l2.name} of {total} bytes", f"{l2.reserved} are kept for the program",
-            f"give it more, for example {option_for(l2, 4 * l2.reserved)}",
+            f"{home.name} of {total} bytes", f"{home.reserved} are kept for the program",
+            f"give it more, for example {option_for(home, 4 * home.reserved)}",
         )  # fmt: skip
-    return total - l2.reserved
+    return total - home.reserved
 
 
 COPIED_SHARE = 4
@@ -183,33 +183,33 @@ def most_copied(target: Target, settings: Settings) -> int:
     return capacity(target, target.paths.tiles, settings) // COPIED_SHARE
 
 
-def io_bytes(graph: Graph, l2: Memory) -> int:
+def io_bytes(graph: Graph, home: Memory) -> int:
     """Inputs and outputs, and the first values of states that are not all the same."""
-    first = sum(l2.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
-    return first + sum(l2.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
+    first = sum(home.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
+    return first + sum(home.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
     return kernel.stack or mapped.target.stacks.get(kernel.stem, UNKNOWN_STACK)
 
 
-def check_l2(mapped: Mapped, settings: Settings, l2: allocator.Solution, constants: int) -> None:
+def check_home(mapped: Mapped, settings: Settings, arena: allocator.Solution, constants: int) -> None:
     graph, memories = mapped.graph, mapped.target.paths
-    budget = l2_capacity(mapped, settings)
+    budget = home_capacity(mapped, settings)
     given = io_bytes(graph, memories.home)
-    needed = l2.peak + constants + given
+    needed = arena.peak + constants + given
     if needed > budget:
         staged = f" and constants of {listed_names(memories.behind)} in use" if memories.behind else ""
         kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
         raise CompileError(
             f"{memories.home.name}, {_largest(graph).where}",
-            f"{needed} bytes are needed ({l2.peak} for activations{kept}{staged}, {constants} for constants, "
+            f"{needed} bytes are needed ({arena.peak} for activations{kept}{staged}, {constants} for constants, "
             f"{given} for inputs and outputs), {budget} are there: {needed - budget} are missing",
-            f"the largest layer is named; make it smaller{_more_l2(memories, settings, needed)}",
+            f"the largest layer is named; make it smaller{_more_home(memories, settings, needed)}",
         )
 
 
-def _more_l2(memories: Paths, settings: Settings, needed: int) -> str:
+def _more_home(memories: Paths, settings: Settings, needed: int) -> str:
     """What else to try where L2 is too small."""
     if memories.behind and settings.home == memories.home.name:
         return f", or use --home {memories.behind[0].name}"
@@ -222,7 +222,7 @@ def check_constants(mapped: Mapped, settings: Settings) -> None:
     memories, graph = mapped.target.paths, mapped.graph
     if not memories.beside and not memories.behind:
         nothing = allocator.Solution({}, 0, 0, "heuristic")
-        check_l2(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.home))
+        check_home(mapped, settings, nothing, constant_sizes(graph, graph.constants, memories.home))
 
 
 def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:

@@ -12,7 +12,7 @@ from tilewright.planner.cluster.layer_homes import Homes, homes_of
 from tilewright.planner.cluster.sketches import TilingCandidate, all_sketches, holds_tiles, materialise
 from tilewright.planner.cluster.tile_params import kinds, most_scratch
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
-from tilewright.planner.cluster.untiled_options import can_be_copied_by_dma, dma_copy, in_l2, is_in_place
+from tilewright.planner.cluster.untiled_options import at_home, can_be_copied_by_dma, dma_copy, is_in_place
 from tilewright.target.kernel import Kernel, always_supported
 from tilewright.target.mapping import Choice
 from tilewright.tiling.tiles import Cut, Inside, TileGrid
@@ -59,7 +59,7 @@ def _considered(
     whole = layer.whole
     # Kernels see their operands whole and dense where they lie, which cores must reach.
     if not layer.kernel.offloaded and all(whole.is_contiguous(name) for name in layer.inside):
-        yield from ((home, in_l2(layer, home.inside, limits)) for home in homes if not home.spilled)
+        yield from ((home, at_home(layer, home.inside, limits)) for home in homes if not home.spilled)
         if is_in_place(layer):
             return
     for home in homes:
@@ -83,7 +83,7 @@ class _Settling:
         if not structs:
             return None
         exact = materialise(self.layer, sketch, self.layer.params_bytes * structs, scratch, self.limits.memories)
-        return exact if exact.bytes <= self.limits.l1_bytes else None
+        return exact if exact.bytes <= self.limits.tile_bytes else None
 
     def needs(self, grid: TileGrid) -> tuple[int, int]:
         """Parameter structs, and bytes of working memory; none where the kernel does not take the tiles."""

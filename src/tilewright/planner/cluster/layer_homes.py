@@ -19,15 +19,15 @@ class Homes:
     spilled: frozenset[str] = frozenset()
 
 
-IN_L2 = Homes()
+AT_HOME = Homes()
 
 
 def homes_of(layer: Layer) -> list[Homes]:
     found = []
-    for l1 in _choices(layer.movable):
-        spillable = layer.spillable - l1
+    for inside in _choices(layer.movable):
+        spillable = layer.spillable - inside
         singles = [frozenset({owner}) for owner in sorted(spillable)] if len(spillable) > MOST_COMBINED else []
-        found += [Homes(l1, l3) for l3 in (*_choices(spillable), *singles)]
+        found += [Homes(inside, spilled) for spilled in (*_choices(spillable), *singles)]
     return found
 
 

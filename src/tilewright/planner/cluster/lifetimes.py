@@ -16,7 +16,7 @@ def steps_of(graph: Graph) -> list[Node]:
     return [node for node in graph.nodes if not node.op.view and not is_joined(graph, node)]
 
 
-def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str], l1: Memory) -> list[select.Tensor]:
+def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str], memory: Memory) -> list[select.Tensor]:
     """Activations that own their bytes, with the first and last step that uses them."""
     spans: dict[str, tuple[int, int]] = {}
     for step, node in enumerate(nodes):
@@ -26,7 +26,7 @@ def lifetimes(graph: Graph, nodes: Sequence[Node], owners: Mapping[str, str], l1
     # Between two calls all else may be overwritten, states not.
     spans |= {state.before: (0, max(len(nodes) - 1, 0)) for state in graph.states}
     return [
-        select.Tensor(owner, l1.whole(graph.types[owner].bytes), first, last)
+        select.Tensor(owner, memory.whole(graph.types[owner].bytes), first, last)
         for owner, (first, last) in spans.items()
         if home_of(graph, owner) in (ARENA, STATE)
     ]

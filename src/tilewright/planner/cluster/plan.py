@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
-from tilewright.planner.cluster.capacity import L1Budget, rounded
+from tilewright.planner.cluster.capacity import TileBudget, rounded
 from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.machine_bound import MachineBound
@@ -32,7 +32,7 @@ class Step:
     """Where its buffers lie in the arena of L1: streamed operands by name, parameters and scratch."""
     staged: Mapping[str, int]
     """Constants of memories behind the home that it reads -> where they are put in the arena of the home."""
-    l2_scratch: int | None = None
+    home_scratch: int | None = None
     """Where its working memory is in the arena of L2, if it is there."""
     predicted: int = 0
     """Cycles that it is said to take."""
@@ -40,7 +40,7 @@ class Step:
     """How many steps before its own its constants are staged; 0 where the home does not hold both."""
     in_flight: int = 0
     """In how many of the steps after it an accelerator may still be at work for it."""
-    l2_staging: Mapping[str, int] = field(default_factory=dict)
+    staging_offsets: Mapping[str, int] = field(default_factory=dict)
     """Operands and results that live behind the home -> where their parts are staged in its arena."""
     passes: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     """Staged constants -> the memories between theirs and the home, and where they are put in the arenas of these."""
@@ -50,7 +50,7 @@ class Step:
 class Plan:
     mapped: Mapped
     settings: Settings
-    budget: L1Budget
+    budget: TileBudget
     steps: tuple[Step, ...]
     homes: Mapping[str, Home]
     predicted: int
@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def stacks(self) -> Stacks:
-        return Stacks(self.budget.stack, self.budget.dma_core_stack, self.budget.stacks_in_l1)
+        return Stacks(self.budget.stack, self.budget.dma_core_stack, self.budget.stacks_inside)
 
     @property
     def layer_cycles(self) -> dict[str, int]:
@@ -131,7 +131,7 @@ class Plan:
 
     @property
     def tile_bytes(self) -> int:
-        return self.l1_bytes
+        return rounded(self.budget.base, self.memories.tiles.placement) + self.tiles_arena.peak
 
     @property
     def memory_bytes(self) -> dict[str, int]:
@@ -141,26 +141,23 @@ class Plan:
             if home.owner == name and home.kind != ARENA:
                 beside[home.memory] += self.mapped.graph.types[name].bytes
         arenas = {memory.name: self.arena(memory).peak for memory in self.memories.memories}
-        return {name: size + beside[name] for name, size in (arenas | {self.tile_memory: self.l1_bytes}).items()}
+        return {name: size + beside[name] for name, size in (arenas | {self.tile_memory: self.tile_bytes}).items()}
 
     @property
     def tile_room(self) -> int:
-        return self.budget.total - self.l1_bytes
+        return self.budget.total - self.tile_bytes
 
     @property
     def code_in_tile_memory(self) -> bool:
         return self.settings.code_in_l1
 
-    @property
-    def l1_bytes(self) -> int:
-        return rounded(self.budget.base, self.memories.tiles.placement) + self.tiles_arena.peak
-
     def __str__(self) -> str:
         memories = self.memories
         lines = [
-            f"plan for {self.budget.cores} cores: {self.l1_bytes} of {self.budget.total} bytes of {memories.tiles.name}"
-            f", {memories.home.name} arena {self.home_arena.peak} bytes, {self.predicted} cycles predicted, "
-            f"{self.bound} at least among candidates, {self.least.cycles} on this machine"
+            f"plan for {self.budget.cores} cores: {self.tile_bytes} of {self.budget.total} bytes of "
+            f"{memories.tiles.name}, {memories.home.name} arena {self.home_arena.peak} bytes, "
+            f"{self.predicted} cycles predicted, {self.bound} at least among candidates, "
+            f"{self.least.cycles} on this machine"
         ]
         lines += [f"  state {printable(s.name)} is kept at {self.homes[s.before]}" for s in self.mapped.graph.states]
         return "\n".join([*lines, *(_line(self, number, step) for number, step in enumerate(self.steps))])

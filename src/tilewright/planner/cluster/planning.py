@@ -10,17 +10,17 @@ from tilewright.memory.arena import Arena
 from tilewright.passes.aliasing import all_owners, home_of, insides
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
-from tilewright.planner.cluster.capacity import L1Budget, l1_budget, with_stacks_in_l1, with_stacks_outside_l1
+from tilewright.planner.cluster.capacity import TileBudget, tile_budget, with_stacks_inside, with_stacks_outside
 from tilewright.planner.cluster.elsewhere import pinned_constants
-from tilewright.planner.cluster.l1_shortage import no_option_fits
-from tilewright.planner.cluster.l2_buffers import constants_elsewhere
-from tilewright.planner.cluster.l2_layout import MemoryLayout, lay_out
+from tilewright.planner.cluster.home_buffers import constants_elsewhere
+from tilewright.planner.cluster.home_layout import MemoryLayout, lay_out
 from tilewright.planner.cluster.lifetimes import lifetimes, states_of, steps_of
 from tilewright.planner.cluster.overlap import timeline
 from tilewright.planner.cluster.plan import Plan, Step
-from tilewright.planner.cluster.solve import Decision, Task, decide, l1_buffers
+from tilewright.planner.cluster.solve import Decision, Task, decide, tile_buffers
 from tilewright.planner.cluster.spill import lacking, never_fits, overfull, pressures
 from tilewright.planner.cluster.staged_cycles import staging_of, with_staging
+from tilewright.planner.cluster.tile_shortage import no_option_fits
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.machine_bound import MachineBound, Way, Work
@@ -35,13 +35,13 @@ HURRIED = 0.1
 def plan(mapped: Mapped, settings: Settings) -> Plan:
     """The faster of two plans: with stacks where the budget puts them and, where they just fit, with stacks in L1.
     Stacks leave L1 before a layer has to work in L2."""
-    budget = l1_budget(mapped, settings)
+    budget = tile_budget(mapped, settings)
     try:
-        made, other = _plan_in(budget, mapped, settings), with_stacks_in_l1(budget)
+        made, other = _plan_in(budget, mapped, settings), with_stacks_inside(budget)
     except CompileError:
-        if not budget.stacks_in_l1:
+        if not budget.stacks_inside:
             raise
-        return _plan_in(with_stacks_outside_l1(budget), mapped, settings)
+        return _plan_in(with_stacks_outside(budget), mapped, settings)
     if other is None:
         return made
     try:
@@ -50,7 +50,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
         return made
 
 
-def _plan_in(budget: L1Budget, mapped: Mapped, settings: Settings) -> Plan:
+def _plan_in(budget: TileBudget, mapped: Mapped, settings: Settings) -> Plan:
     """Tiling options and homes by one model, then offsets, which are checked. Where L2 does not hold it, some
     activations are spilled, and all is decided again."""
     task = _task(budget, mapped, settings)
@@ -82,7 +82,7 @@ def _hurried(task: Task) -> Task:
     return replace(task, settings=replace(task.settings, time_limit=HURRIED))
 
 
-def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select.L2Pressure | None = None) -> Task:
+def _task(budget: TileBudget, mapped: Mapped, settings: Settings, pressure: select.HomePressure | None = None) -> Task:
     graph = mapped.graph
     inside = insides(graph)
     owners = all_owners(graph, inside)
@@ -104,7 +104,7 @@ def _task(budget: L1Budget, mapped: Mapped, settings: Settings, pressure: select
 
 def _layout(task: Task, decision: Decision) -> MemoryLayout:
     return lay_out(
-        _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.l1_tensors, decision.options,
+        _resolved(task.mapped, decision.chosen), task.settings, task.tensors, decision.tile_tensors, decision.options,
         task.elsewhere, decision.spilled if task.pressure else None,
     )  # fmt: skip
 
@@ -121,14 +121,14 @@ def _placed(task: Task, decision: Decision, layout: MemoryLayout) -> Plan:
     staging = [staging_of(sizes, ways) for sizes in staged]
     predicted = with_staging(computed, staging, layout.ahead)
     saved = max(decision.cycles - sum(computed), 0)  # overlap that was hoped for and not reached is no bound
-    l1, l2 = decision.tiles_arena.solution.offsets, layout.home.solution.offsets
+    tiles, home = decision.tiles_arena.solution.offsets, layout.home.solution.offsets
     steps = tuple(
         Step(
             candidate.option, candidate.prefetch_distance,
-            {name: l1[buffer_key(number, name)] for name, _, _ in l1_buffers(candidate.option)},
-            {name: l2[staged_key(number, name)] for name in layout.staged[number]},
-            l2.get(buffer_key(number, SCRATCH)), predicted[number], layout.ahead, decision.in_flight[number],
-            {name: l2[staging_key(number, name)] for name in candidate.option.l2_staging_bytes},
+            {name: tiles[buffer_key(number, name)] for name, _, _ in tile_buffers(candidate.option)},
+            {name: home[staged_key(number, name)] for name in layout.staged[number]},
+            home.get(buffer_key(number, SCRATCH)), predicted[number], layout.ahead, decision.in_flight[number],
+            {name: home[staging_key(number, name)] for name in candidate.option.staging_bytes},
             {name: tuple(_passes(layout, number, name, ways[name])) for name in layout.staged[number]},
         )
         for number, candidate in enumerate(chosen)
@@ -195,11 +195,11 @@ def _resolved(mapped: Mapped, chosen: Sequence[Candidate]) -> Mapped:
 
 
 def _home(mapped: Mapped, owner: str, arenas: Mapping[str, Arena], constants: Mapping[str, str]) -> Home:
-    kind, l2 = home_of(mapped.graph, owner), mapped.target.paths.home.name
+    kind, home = home_of(mapped.graph, owner), mapped.target.paths.home.name
     if kind not in (ARENA, STATE):
-        return Home(kind, owner, constants.get(owner, l2))
+        return Home(kind, owner, constants.get(owner, home))
     key = tensor_key(owner)
     placed = ((memory, arena.solution.offsets) for memory, arena in arenas.items())
     # Tensors that no layer uses have no place, and need none.
-    memory, offset = next(((memory, offsets[key]) for memory, offsets in placed if key in offsets), (l2, 0))
+    memory, offset = next(((memory, offsets[key]) for memory, offsets in placed if key in offsets), (home, 0))
     return Home(ARENA, owner, memory, offset)

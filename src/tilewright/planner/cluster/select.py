@@ -50,7 +50,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class L2Pressure:
+class HomePressure:
     """L2 does not hold all activations: what it has at each step, and what the memories to spill to have."""
 
     spillable: tuple[frozenset[str], ...]
@@ -85,7 +85,7 @@ class Problem:
     """Bytes of L2 for constants."""
     kept: int = 2**31
     """Bytes of the weight memory for constants."""
-    pressure: L2Pressure | None = None
+    pressure: HomePressure | None = None
     """Where L2 does not hold what is not in L1."""
 
     @cached_property
@@ -124,15 +124,15 @@ def modelled(problem: Problem) -> Model:
     """Sets come in order, so that a problem always has the same model, and with it the same answer."""
     model = cp_sat.Model()
     taken = [[model.boolean() for _ in alternatives] for alternatives in problem.layers]
-    l1 = {tensor.name: model.boolean() for tensor in problem.tensors}
+    inside = {tensor.name: model.boolean() for tensor in problem.tensors}
     for alternatives, chosen, movable in zip(problem.layers, taken, problem.movable, strict=True):
         model.exactly_one(chosen)
         for name in sorted(movable):
             with_it = [var for var, alternative in zip(chosen, alternatives, strict=True) if name in alternative.inside]
-            model.equal([*ones(with_it), (-1, l1[name])], 0)
+            model.equal([*ones(with_it), (-1, inside[name])], 0)
     for step in range(len(problem.layers)):
-        model.at_most(_used(problem, taken, l1, step), problem.capacity // UNIT)
-    elsewhere = _elsewhere(model, problem, taken, l1) if problem.pressure else None
+        model.at_most(_used(problem, taken, inside, step), problem.capacity // UNIT)
+    elsewhere = _elsewhere(model, problem, taken, inside) if problem.pressure else None
     pairs = _pairs(problem, taken)
     for sizes, budget in (
         ([alternative.constants for alternative, _ in pairs], problem.constants),
@@ -143,7 +143,7 @@ def modelled(problem: Problem) -> Model:
             model.at_most(needed, budget // UNIT)
     moving = elsewhere.cost(problem) if elsewhere else []
     model.minimize([*((alternative.cycles, var) for alternative, var in pairs), *moving])
-    return Model(model, taken, l1, elsewhere)
+    return Model(model, taken, inside, elsewhere)
 
 
 def choose(problem: Problem, time_limit: float = 10.0) -> Solution | None:
@@ -167,13 +167,13 @@ def ones(variables: Iterable[Var]) -> list[Term]:
     return [(1, variable) for variable in variables]
 
 
-def _used(problem: Problem, taken: Sequence[Sequence[Var]], l1: Mapping[str, Var], step: int) -> list[Term]:
+def _used(problem: Problem, taken: Sequence[Sequence[Var]], inside: Mapping[str, Var], step: int) -> list[Term]:
     """Units of L1 that each variable means during a step."""
     own = [(alternative.bytes, var) for alternative, var in zip(problem.layers[step], taken[step], strict=True)]
     for later in range(step + 1, min(step + 1 + problem.longest_prefetch, len(problem.layers))):
         alternatives = zip(problem.layers[later], taken[later], strict=True)
         own += [(alternative.before, var) for alternative, var in alternatives if later - alternative.ahead <= step]
-    own += [(t.bytes, l1[t.name]) for t in problem.tensors if t.first <= step <= t.last]
+    own += [(t.bytes, inside[t.name]) for t in problem.tensors if t.first <= step <= t.last]
     return [(-(-size // UNIT), var) for size, var in own if size]
 
 
@@ -210,18 +210,18 @@ class _Elsewhere:
 
 
 def _elsewhere(
-    model: cp_sat.Model, problem: Problem, taken: Sequence[Sequence[Var]], l1: Mapping[str, Var]
+    model: cp_sat.Model, problem: Problem, taken: Sequence[Sequence[Var]], inside: Mapping[str, Var]
 ) -> _Elsewhere:
     """A tensor has one home, every layer expects it there, and no memory holds more than it has."""
     pressure = present(problem.pressure, "plan", "tensors are spilled though there is no L2 pressure")
     *others, behind = ({t.name: model.boolean() for t in problem.tensors} for _ in (*pressure.beside, "behind"))
     beside = dict(zip(pressure.beside, others, strict=True))
     for tensor in problem.tensors:
-        model.at_most_one([l1[tensor.name], *(group[tensor.name] for group in others), behind[tensor.name]])
+        model.at_most_one([inside[tensor.name], *(group[tensor.name] for group in others), behind[tensor.name]])
     spillable = frozenset().union(*pressure.spillable)
     movable = frozenset().union(*problem.movable)
     model.equal(ones(var for name, var in behind.items() if name not in spillable), 0)
-    model.equal(ones(var for name, var in l1.items() if name not in movable), 0)
+    model.equal(ones(var for name, var in inside.items() if name not in movable), 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in sorted(names):
             with_it = [
@@ -234,7 +234,7 @@ def _elsewhere(
             (-(-o.staging_bytes // UNIT), var) for o, var in zip(problem.layers[step], taken[step], strict=True)
         ]
         # What is alive lies in L2, but for what lies elsewhere.
-        away = [(-size, group[name]) for group in (l1, *others, behind) for name, size in live]
+        away = [(-size, group[name]) for group in (inside, *others, behind) for name, size in live]
         model.at_most([*away, *staging_bytes], budget // UNIT - sum(size for _, size in live))
         for memory, group in beside.items():
             model.at_most([(size, group[name]) for name, size in live], pressure.beside[memory] // UNIT)

@@ -17,7 +17,7 @@ from tilewright.planner.cluster.layer_cycles import (
     grid_info,
     predicted,
 )
-from tilewright.planner.cluster.layer_homes import IN_L2, Homes
+from tilewright.planner.cluster.layer_homes import AT_HOME, Homes
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory, Paths
@@ -65,7 +65,7 @@ def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -
     for grid in grids(layer, count):
         parts = known.of(grid)
         single = _manner(layer, grid, False, limits)
-        if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.tiles)) > limits.l1_bytes:
+        if sum(_streamed_bytes(_streams(layer, parts, closest), single, limits.memories.tiles)) > limits.tile_bytes:
             continue
         facts = grid_info(layer, grid, parts, limits)
         for home in homes:
@@ -82,25 +82,25 @@ def holds_tiles(layer: Layer, grid: TileGrid, limits: Limits) -> bool:
     """Whether L1 holds tiles of a grid, with one buffer for each operand and activations in L2."""
     parts = OperandTiles(layer).of(grid)
     facts, manner = grid_info(layer, grid, parts, limits), _manner(layer, grid, False, limits)
-    found = _sketch(layer, facts, IN_L2, _streams(layer, parts, IN_L2), manner, limits)
-    return found is not None and found.bytes <= limits.l1_bytes
+    found = _sketch(layer, facts, AT_HOME, _streams(layer, parts, AT_HOME), manner, limits)
+    return found is not None and found.bytes <= limits.tile_bytes
 
 
 def _sketch(
     layer: Layer, facts: GridInfo, home: Homes, streams: Sequence[Stream], manner: ExecMode, limits: Limits
 ) -> TilingCandidate | None:
     """With the order of loops that is fastest; None where it does not fit L1."""
-    l1 = limits.memories.tiles
-    scratch = l1.whole(facts.scratch) * _scratches(manner)
-    prefetched, later = _streamed_bytes(streams, manner, l1)
-    if prefetched + later + scratch > limits.l1_bytes:
+    tiles = limits.memories.tiles
+    scratch = tiles.whole(facts.scratch) * _scratches(manner)
+    prefetched, later = _streamed_bytes(streams, manner, tiles)
+    if prefetched + later + scratch > limits.tile_bytes:
         return None
     orders = [order for order in facts.orders if not manner.held or _is_rare(facts, order, manner.held)]
     found = [(predicted(facts, streams, order.periods, manner, limits), order) for order in orders]
     if not found:
         return None
     (computing, cycles), order = min(found, key=lambda one: one[0][1])
-    params = l1.whole(layer.params_bytes * most_variants(facts.grid))
+    params = tiles.whole(layer.params_bytes * most_variants(facts.grid))
     stays = manner.mode == "offload" and facts.tiles == 1 and not any(stream.is_result for stream in streams)
     needed = prefetched + params + later + scratch
     return TilingCandidate(facts, order, home, manner, computing, cycles, needed, prefetched + params, stays)
@@ -169,11 +169,11 @@ def _buffers(is_ready: bool, part: OperandTile, manner: ExecMode) -> int:
     return 2 * own if manner.double and part.moves and part.name != manner.held else own
 
 
-def _streamed_bytes(streams: Sequence[Stream], manner: ExecMode, l1: Memory) -> tuple[int, int]:
+def _streamed_bytes(streams: Sequence[Stream], manner: ExecMode, tiles: Memory) -> tuple[int, int]:
     """Bytes of buffers that may be prefetched, before the layer's turn, and of the others."""
     prefetched = later = 0
     for _, part, _, is_ready, _ in streams:
-        size = l1.whole(part.bytes) * _buffers(is_ready, part, manner)
+        size = tiles.whole(part.bytes) * _buffers(is_ready, part, manner)
         prefetched, later = (prefetched + size, later) if is_ready else (prefetched, later + size)
     return prefetched, later
 
@@ -197,9 +197,9 @@ def materialise(layer: Layer, sketch: TilingCandidate, params: int, scratch: int
 
 
 def _operand(layer: Layer, part: OperandTile, period: int, home: Homes, manner: ExecMode) -> Operand:
-    name, streamed, in_l3 = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.spilled
+    name, streamed, spilled = part.name, _is_streamed(layer, part, home), layer.owners[part.name] in home.spilled
     is_ready = name in layer.ready
     return Operand(
         name, part.tensor, name in layer.result_set, name in layer.constants, is_ready, streamed,
-        part.bytes if streamed else 0, _buffers(is_ready, part, manner), period, in_l3,
+        part.bytes if streamed else 0, _buffers(is_ready, part, manner), period, spilled,
     )  # fmt: skip

@@ -12,16 +12,16 @@ from tilewright.memory.arena import Arena, solved
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, LayerOptions, candidates_of, constant_bytes, costs_of
 from tilewright.planner.cluster.capacity import (
-    L1Budget,
+    TileBudget,
     constants_capacity,
+    home_capacity,
     io_bytes,
-    l2_capacity,
     option_for,
 )
 from tilewright.planner.cluster.elsewhere import Elsewhere
-from tilewright.planner.cluster.l1_shortage import too_small
-from tilewright.planner.cluster.l2_buffers import l2_peak
+from tilewright.planner.cluster.home_buffers import home_peak
 from tilewright.planner.cluster.overlap import hidden_cycles, hideable, in_flight_steps
+from tilewright.planner.cluster.tile_shortage import too_small
 from tilewright.planner.cluster.tiling_option import Operand, RuntimeSlots, TilingOption
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
 from tilewright.target.mapping import Mapped
@@ -40,12 +40,12 @@ class Task:
 
     mapped: Mapped
     settings: Settings
-    budget: L1Budget
+    budget: TileBudget
     owners: Mapping[str, str]
     tensors: Sequence[select.Tensor]
     elsewhere: Elsewhere
     found: Sequence[LayerOptions]
-    pressure: select.L2Pressure | None = None
+    pressure: select.HomePressure | None = None
     """Once it is known that L2 does not hold all that is not in L1."""
 
     @property
@@ -60,7 +60,7 @@ class Decision:
     """An option for every layer, and what is in L1, with offsets."""
 
     chosen: tuple[Candidate, ...]
-    l1_tensors: frozenset[str]
+    tile_tensors: frozenset[str]
     spilled: select.Spilled
     cycles: int
     bound: int
@@ -99,14 +99,14 @@ def decide(task: Task) -> Decision:
         bound = bound or solution.bound
         chosen = [group[i] for group, i in zip(groups, solution.alternatives, strict=True)]
         alone = [0] * len(chosen)
-        l1 = solved(_l1_problem(task, chosen, solution.inside, alone), 1.0)
-        if l1.peak <= budget.arena:
-            in_flight, l1 = _overlapping(task, chosen, solution.inside, l1)
-            l1 = side_by_side(l1, _adjacent(chosen), budget.arena)
+        found = solved(_tile_problem(task, chosen, solution.inside, alone), 1.0)
+        if found.peak <= budget.arena:
+            in_flight, found = _overlapping(task, chosen, solution.inside, found)
+            found = side_by_side(found, _adjacent(chosen), budget.arena)
             return Decision(
-                tuple(chosen), solution.inside, solution.spilled, solution.cycles, bound, tuple(in_flight), l1
+                tuple(chosen), solution.inside, solution.spilled, solution.cycles, bound, tuple(in_flight), found
             )
-        capacity -= l1.peak - budget.arena
+        capacity -= found.peak - budget.arena
     raise CompileError(
         task.mapped.target.paths.tiles.name,
         f"no placement of its buffers in {budget.arena} bytes was found",
@@ -135,15 +135,17 @@ def _key(option: TilingOption, step: int, operand: Operand) -> allocator.Key:
 def _constant_budgets(task: Task) -> tuple[int, int]:
     """Bytes for constants in L2 and in the weight memory; never less than the preferred kernels need."""
     graph, tensors = task.mapped.graph, task.mapped.target.paths.home
-    peak = l2_peak(task.tensors, tensors)
-    free = l2_capacity(task.mapped, task.settings) - io_bytes(graph, tensors)
+    peak = home_peak(task.tensors, tensors)
+    free = home_capacity(task.mapped, task.settings) - io_bytes(graph, tensors)
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
     preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
-    l2, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
-    return max(free - peak, l2), max(constants_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
+    home, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)
+    return max(free - peak, home), max(constants_capacity(task.mapped, task.settings) - max(peak - free, 0), kept)
 
 
-def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], arena: Arena) -> tuple[list[int], Arena]:
+def _overlapping(
+    task: Task, chosen: Sequence[Candidate], inside: frozenset[str], arena: Arena
+) -> tuple[list[int], Arena]:
     """How long accelerators may stay at work, and a placement that allows it; for shorter where L1 is full."""
     options = [candidate.option for candidate in chosen]
     begun = [
@@ -155,7 +157,7 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
     gains = [hidden_cycles(options, step, count, costs) for step, count in enumerate(in_flight)]
     while worth := sorted(gain for gain in gains if gain > 0):
         kept = [count if gain > 0 else 0 for count, gain in zip(in_flight, gains, strict=True)]
-        problem = _l1_problem(task, chosen, l1, kept)
+        problem = _tile_problem(task, chosen, inside, kept)
         longer = solved(problem, 0)
         if longer.peak > task.budget.arena >= longer.solution.lower_bound:
             longer = solved(problem, OVERLAP_TIME)
@@ -166,8 +168,8 @@ def _overlapping(task: Task, chosen: Sequence[Candidate], l1: frozenset[str], ar
     return [0] * len(chosen), arena
 
 
-def _l1_problem(
-    task: Task, chosen: Sequence[Candidate], l1: frozenset[str], in_flight: Sequence[int]
+def _tile_problem(
+    task: Task, chosen: Sequence[Candidate], inside: frozenset[str], in_flight: Sequence[int]
 ) -> allocator.Problem:
     """What L1 holds from step to step; a job that an accelerator has in flight needs its tensors and buffers longer."""
     needed: dict[str, int] = {}
@@ -186,19 +188,19 @@ def _l1_problem(
             max(tensor.last, needed[tensor.name]),
         )
         for tensor in task.tensors
-        if tensor.name in l1
+        if tensor.name in inside
     ]
     for step, (candidate, count) in enumerate(zip(chosen, in_flight, strict=True)):
-        for name, size, is_prefetched in l1_buffers(candidate.option):
+        for name, size, is_prefetched in tile_buffers(candidate.option):
             first = max(step - candidate.prefetch_distance, 0) if is_prefetched else step
             buffers.append(allocator.Buffer(buffer_key(step, name), size, first, step + count))
     return allocator.Problem(tuple(buffers), task.mapped.target.paths.tiles.placement)
 
 
-def l1_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
+def tile_buffers(option: TilingOption) -> list[tuple[str, int, bool]]:
     """Name, bytes and whether it may be prefetched, of every buffer of a layer."""
-    l1 = option.memories.tiles
-    found = [(o.name, l1.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
-    scratch = 0 if option.mode == "in_place" else l1.whole(option.scratch)
-    found += [(PARAMS, l1.whole(option.params), True), (SCRATCH, scratch, False)]
+    tiles = option.memories.tiles
+    found = [(o.name, tiles.whole(o.bytes) * o.buffers, o.is_ready) for o in option.operands if o.streamed]
+    scratch = 0 if option.mode == "in_place" else tiles.whole(option.scratch)
+    found += [(PARAMS, tiles.whole(option.params), True), (SCRATCH, scratch, False)]
     return [(name, size, is_prefetched) for name, size, is_prefetched in found if size]

@@ -9,13 +9,13 @@ from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import LayerOptions
 from tilewright.planner.cluster.capacity import (
     constant_sizes,
+    home_capacity,
     io_bytes,
-    l2_capacity,
     room_beside,
     spill_capacity,
 )
-from tilewright.planner.cluster.l2_buffers import staging
-from tilewright.planner.cluster.l2_layout import MemoryLayout
+from tilewright.planner.cluster.home_buffers import staging
+from tilewright.planner.cluster.home_layout import MemoryLayout
 from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.solve import Decision, Task
 from tilewright.planner.cluster.tiling_option import TilingOption
@@ -28,24 +28,24 @@ SMALLEST = 256
 """What takes less than one part in this many of L2 is not worth spilling to L3."""
 
 
-def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[select.L2Pressure]:
+def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[select.HomePressure]:
     """To be tried one after the other until a plan fits."""
     spillable = _spillable(task, max(layout.budget, 0) // SMALLEST)
     groups = tuple(frozenset(one.options[0].owners.values()) & spillable for one in task.found)
     room = room_beside(task.mapped, task.settings, layout.staged_from, layout.resident)
     behind = spill_capacity(task.mapped, task.settings, layout.staged_from)
     behind -= layout.passing(task.mapped.target.paths.spill)
-    budgets = _l2_budgets(task, decision, layout)
+    budgets = _home_budgets(task, decision, layout)
     for share in SHARES:
         beside = {memory: int(size * share) for memory, size in room.items()}
-        yield select.L2Pressure(groups, tuple(int(r * share) for r in budgets), beside, int(behind * share))
+        yield select.HomePressure(groups, tuple(int(r * share) for r in budgets), beside, int(behind * share))
 
 
 def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout) -> CompileError | None:
     """The layer that lacks most bytes of L2 though all that may be spilled is, if there is one; `pressure` is the task
     with the options that were tried."""
     owned = frozenset(tensor.name for tensor in task.tensors)
-    budgets = _l2_budgets(task, decision, layout)
+    budgets = _home_budgets(task, decision, layout)
     least = [min(_least(option, owned) for option in one.options) for one in pressure.found]
     missing = [size - budget for size, budget in zip(least, budgets, strict=True)]
     worst = max(range(len(missing)), key=missing.__getitem__)
@@ -62,13 +62,13 @@ def never_fits(task: Task) -> bool:
     """Whether the activations of a step are more than the memories have, wherever constants will be."""
     mapped, settings = task.mapped, task.settings
     memories, steps = mapped.target.paths, len(task.found)
-    in_l2 = _always_read(mapped) if not memories.beside and not memories.behind else frozenset()
-    given = io_bytes(mapped.graph, memories.home) + constant_sizes(mapped.graph, in_l2, memories.home)
-    l2 = l2_capacity(mapped, settings) - given
+    at_home = _always_read(mapped) if not memories.beside and not memories.behind else frozenset()
+    given = io_bytes(mapped.graph, memories.home) + constant_sizes(mapped.graph, at_home, memories.home)
+    home = home_capacity(mapped, settings) - given
     room = room_beside(mapped, settings, {}, {})
     spillable = frozenset(tensor.name for tensor in task.tensors)
     behind = spill_capacity(mapped, settings, {})
-    return overfull(task, select.L2Pressure((spillable,) * steps, (l2,) * steps, room, behind))
+    return overfull(task, select.HomePressure((spillable,) * steps, (home,) * steps, room, behind))
 
 
 def _always_read(mapped: Mapped) -> frozenset[str]:
@@ -78,7 +78,7 @@ def _always_read(mapped: Mapped) -> frozenset[str]:
     return frozenset().union(*read) & mapped.graph.constants.keys()
 
 
-def overfull(task: Task, pressure: select.L2Pressure) -> bool:
+def overfull(task: Task, pressure: select.HomePressure) -> bool:
     """Whether the activations of a step are more than all memories that they may be in have together: no choice is left
     to look for, which a solver takes long to find out."""
     movable = frozenset().union(*(one.layer.movable for one in task.found))
@@ -106,11 +106,11 @@ def _least(option: TilingOption, owned: frozenset[str]) -> int:
     whole = {
         option.owners[name]: kind.bytes for name, kind in option.grid.types.items() if option.owners[name] in owned
     }
-    needed = [*option.l2_staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
+    needed = [*option.staging_bytes.values(), *(size for owner, size in whole.items() if owner not in elsewhere)]
     return sum(option.memories.home.whole(size) for size in needed)
 
 
-def _l2_budgets(task: Task, decision: Decision, layout: MemoryLayout) -> list[int]:
+def _home_budgets(task: Task, decision: Decision, layout: MemoryLayout) -> list[int]:
     """Bytes of L2 that constants in use and working memory leave at each step."""
     held = staging(task.mapped.graph, decision.options, layout.staged, 0).values()
     steps = range(len(decision.options))

@@ -101,16 +101,16 @@ class TilingOption(Tiling):
     @cached_property
     def prefetch_bytes(self) -> int:
         """Bytes that may be filled before the layer's turn: what is ready of the first tile, and parameters."""
-        l1 = self.memories.tiles
-        buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed)
-        return buffers + l1.whole(self.params)
+        tiles = self.memories.tiles
+        buffers = sum(tiles.whole(o.bytes) * o.buffers for o in self.operands if o.is_ready and o.streamed)
+        return buffers + tiles.whole(self.params)
 
     @cached_property
     def own_bytes(self) -> int:
         """Bytes that are needed only during the layer."""
-        l1 = self.memories.tiles
-        buffers = sum(l1.whole(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
-        return buffers + (0 if self.mode == "in_place" else l1.whole(self.scratch))
+        tiles = self.memories.tiles
+        buffers = sum(tiles.whole(o.bytes) * o.buffers for o in self.operands if not o.is_ready and o.streamed)
+        return buffers + (0 if self.mode == "in_place" else tiles.whole(self.scratch))
 
     @property
     def bytes(self) -> int:
@@ -137,7 +137,7 @@ class TilingOption(Tiling):
         return sum(o.bytes * loads for o, loads in turns if o.streamed) * dma.read
 
     @cached_property
-    def l2_staging_bytes(self) -> dict[str, int]:
+    def staging_bytes(self) -> dict[str, int]:
         """Bytes of the L2 staging buffers, for operands and results in flight between L3 and L1."""
         return {o.name: self.memories.tiles.whole(o.bytes) * o.buffers for o in self.operands if o.spilled}
 
@@ -207,7 +207,7 @@ class RuntimeSlots:
 @dataclass(frozen=True)
 class Limits:
     cores: int
-    l1_bytes: int
+    tile_bytes: int
     buffering: str
     costs: Costs
     memories: Paths

@@ -12,14 +12,14 @@ UNSEEN_COMMANDS = 32
 """That are given while cores are in other layers, roughly."""
 
 
-def in_l2(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
+def at_home(layer: Layer, inside: frozenset[str], limits: Limits) -> TilingOption:
     """Cores work where the tensors lie: always possible, and slow."""
     grid, operands = layer.whole, _where_they_lie(layer)
     scratch = layer.kernel.scratch_bytes(layer.node.op, layer.types)
     alone = kernel_cycles(limits.costs, layer.kernel, layer.node.op, layer.types, work(grid, {}), limits.cores)
     cycles = alone if is_in_place(layer) else alone * limits.memories.home.slowdown
     return TilingOption(
-        layer.node, layer.kernel, layer.engine, grid, "in_place", False, operands, layer.owners, l1, frozenset(),
+        layer.node, layer.kernel, layer.engine, grid, "in_place", False, operands, layer.owners, inside, frozenset(),
         scratch, 0, cycles, cycles, limits.memories,
     )  # fmt: skip
 
@@ -43,17 +43,17 @@ def can_be_copied_by_dma(layer: Layer, home: Homes, limits: Limits) -> bool:
     return is_dense["X"] or (is_dense["Y"] and layer.owners["Y"] in home.inside)
 
 
-def dma_copy(layer: Layer, l1: frozenset[str], limits: Limits) -> TilingOption:
+def dma_copy(layer: Layer, inside: frozenset[str], limits: Limits) -> TilingOption:
     """The copy as a transfer. Of rows that are not contiguous in L1 each is a command."""
     grid, operands = layer.whole, _where_they_lie(layer)
     commands, runs, _ = cost(grid, apart(grid))
     link = limits.memories.tile_link
-    together = link.strided and not (apart(grid) == "Y" and layer.owners["Y"] in l1)
+    together = link.strided and not (apart(grid) == "Y" and layer.owners["Y"] in inside)
     given = commands if together else runs
     cycles = limits.costs.tile + max(0, given - UNSEEN_COMMANDS) * link.command * limits.costs.slower
     return TilingOption(
-        layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, l1, frozenset(), 0, 0,
-        0.0, cycles, limits.memories,
+        layer.node, layer.kernel, layer.engine, grid, "dma_copy", False, operands, layer.owners, inside, frozenset(),
+        0, 0, 0.0, cycles, limits.memories,
     )  # fmt: skip
 
 

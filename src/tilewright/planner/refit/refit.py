@@ -18,16 +18,16 @@ from tilewright.ops._cells import Cells
 from tilewright.passes import Pass, apply
 from tilewright.passes.aliasing import all_owners, insides
 from tilewright.passes.fit.join_in_place import copying_operands
-from tilewright.passes.fit.l1_outputs import copied_outputs
 from tilewright.passes.fit.split_constants import splitting_constants
 from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, splitting_steps, steps_at_once
 from tilewright.passes.fit.split_sums import most_parts, splitting_sums
+from tilewright.passes.fit.tile_outputs import copied_outputs
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_states import separate_states
 from tilewright.planner.cluster.candidates import layers_of, limits_of, signature
-from tilewright.planner.cluster.capacity import l1_budget, most_copied
+from tilewright.planner.cluster.capacity import most_copied, tile_budget
 from tilewright.planner.cluster.enumerate import fits, has_options
-from tilewright.planner.cluster.l2_buffers import most_staged
+from tilewright.planner.cluster.home_buffers import most_staged
 from tilewright.planner.cluster.lifetimes import steps_of
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.planner.refit.depth_first import depth_first
@@ -96,7 +96,7 @@ def split_recurrences(found: Refitting) -> Refitting:
         return found
     limits = _limits(found.mapped, found.settings)
     oversized = [node for node, layers in _layers(found.mapped, found.settings, nodes) if not fits(layers[0], limits)]
-    sizes = {node.key: steps_at_once(found.graph, node, limits.l1_bytes) for node in oversized}
+    sizes = {node.key: steps_at_once(found.graph, node, limits.tile_bytes) for node in oversized}
     wanted = {
         node.key: sizes[node.key]
         for node in oversized
@@ -133,12 +133,12 @@ def needs_concat_copy(mapped: Mapped, settings: Settings) -> list[Node]:
 
 
 def _limits(mapped: Mapped, settings: Settings) -> Limits:
-    return limits_of(l1_budget(mapped, settings), mapped, settings)
+    return limits_of(tile_budget(mapped, settings), mapped, settings)
 
 
 def _layers(mapped: Mapped, settings: Settings, nodes: Iterable[Node]) -> Iterator[tuple[Node, list[Layer]]]:
     """Each node with the kernels that could compute it, all tensors being in L2."""
-    budget, inside = l1_budget(mapped, settings), insides(mapped.graph)
+    budget, inside = tile_budget(mapped, settings), insides(mapped.graph)
     owners = all_owners(mapped.graph, inside)
     for node in nodes:
         yield node, layers_of(mapped, settings, budget, node, owners, frozenset(), inside)

@@ -111,10 +111,8 @@ def _is_loaded(option: TilingOption, operand: Operand) -> bool:
 def _move(plan: Plan, step: Step, operand: Operand) -> Move:
     home, staging = _source(plan, step, operand), None
     if operand.spilled:
-        l2 = plan.memories.home
-        staging = replace(
-            _slots(plan, step, operand), memory=l2.name, offset=step.l2_staging[operand.name],
-        )  # fmt: skip
+        offset, memory = step.staging_offsets[operand.name], plan.memories.home.name
+        staging = replace(_slots(plan, step, operand), memory=memory, offset=offset)
     shape = dma_shape(step.option.grid, operand.name, _is_limited(step.option, operand))
     slots = _slots(plan, step, operand)
     return Move(operand, home, slots, _when(step.option, operand), _command(operand, shape), shape, staging)
@@ -138,10 +136,10 @@ def _command(operand: Operand, shape: DmaShape) -> str:
 
 def _copy_command(plan: Plan, option: TilingOption) -> str:
     """Of a layer that is nothing but a transfer, from or to L1: what is there may have gaps too."""
-    into_l1 = plan.homes[option.node.key].is_in(plan.memories.tiles.name)
+    inward = plan.homes[option.node.key].is_in(plan.memories.tiles.name)
     if dma_shape(option.grid, "X").strided:
         return DMA_IN_ROWS
-    run, rows = (DMA_IN, DMA_IN_STRIDED) if into_l1 else (DMA_OUT, DMA_OUT_ROWS)
+    run, rows = (DMA_IN, DMA_IN_STRIDED) if inward else (DMA_OUT, DMA_OUT_ROWS)
     return rows if dma_shape(option.grid, "Y").strided else run
 
 
@@ -154,13 +152,15 @@ def _when(option: TilingOption, operand: Operand) -> When:
 
 
 def _slots(plan: Plan, step: Step, operand: Operand) -> Slots:
-    l1, option = plan.memories.tiles, step.option
-    size = -(-operand.bytes // l1.alignment) * l1.alignment
+    memory, option = plan.memories.tiles, step.option
+    size = -(-operand.bytes // memory.alignment) * memory.alignment
     offset = step.offsets[operand.name]
     if _is_per_core(option, operand):
         turns = 2 if option.double and operand.period else 1
-        return Slots(l1.name, offset, size, turns, 1, operand.buffers // turns)
-    return Slots(l1.name, offset, size, 2, operand.period) if operand.buffers > 1 else Slots(l1.name, offset, size)
+        return Slots(memory.name, offset, size, turns, 1, operand.buffers // turns)
+    return (
+        Slots(memory.name, offset, size, 2, operand.period) if operand.buffers > 1 else Slots(memory.name, offset, size)
+    )
 
 
 def _source(plan: Plan, step: Step, operand: Operand) -> Home:
@@ -193,17 +193,17 @@ def _params(plan: Plan, step: Step) -> Slots | None:
 
 def _scratch(plan: Plan, step: Step) -> Slots | None:
     option = step.option
-    if step.l2_scratch is not None:
-        return Slots(plan.memories.home.name, step.l2_scratch, option.scratch)
+    if step.home_scratch is not None:
+        return Slots(plan.memories.home.name, step.home_scratch, option.scratch)
     if SCRATCH not in step.offsets:
         return None
-    l1, offset = plan.memories.tiles.name, step.offsets[SCRATCH]
+    memory, offset = plan.memories.tiles.name, step.offsets[SCRATCH]
     workers = min(plan.budget.cores, option.grid.tiles) if option.mode == "per_core" else 1
     if workers > 1:
-        return Slots(l1, offset, option.scratch // workers, cores=workers)
+        return Slots(memory, offset, option.scratch // workers, cores=workers)
     if option.kernel.offloaded and option.double:
-        return Slots(l1, offset, option.scratch // 2, turns=2)
-    return Slots(l1, offset, option.scratch)
+        return Slots(memory, offset, option.scratch // 2, turns=2)
+    return Slots(memory, offset, option.scratch)
 
 
 def _prefetch(plan: Plan, step: Step) -> Prefetch | None:

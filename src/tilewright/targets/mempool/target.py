@@ -81,7 +81,7 @@ VARIANTS = (
 
 def _costs(name: str) -> Costs:
     path = FOLDER / COSTS_OF_A_FAMILY / f"{name}.json"
-    return replace(Costs.read(path) if path.is_file() else Costs(), stacks_outside_l1=STACKS_IN_L2)
+    return replace(Costs.read(path) if path.is_file() else Costs(), stacks_outside=STACKS_IN_L2)
 
 
 def _groups(variant: Variant) -> int:

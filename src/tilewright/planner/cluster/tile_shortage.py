@@ -9,7 +9,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Node
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate
-from tilewright.planner.cluster.capacity import L1Budget, option_for
+from tilewright.planner.cluster.capacity import TileBudget, option_for
 from tilewright.planner.cluster.enumerate import options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
 
@@ -18,7 +18,7 @@ MOST_BYTES = 2**31
 
 
 def too_small(
-    groups: Sequence[Sequence[Candidate]], tensors: Sequence[select.Tensor], budget: L1Budget
+    groups: Sequence[Sequence[Candidate]], tensors: Sequence[select.Tensor], budget: TileBudget
 ) -> CompileError:
     """The layer whose smallest option is the largest."""
     smallest = {
@@ -28,14 +28,14 @@ def too_small(
     return _missing(node, smallest[node], budget)
 
 
-def no_option_fits(layer: Layer, budget: L1Budget, limits: Limits, tensors: Sequence[select.Tensor]) -> CompileError:
+def no_option_fits(layer: Layer, budget: TileBudget, limits: Limits, tensors: Sequence[select.Tensor]) -> CompileError:
     """Its result is part of a Concat's, so that it cannot work in L2, and no tile fits L1."""
     # With little more than there is: where there is plenty, small tiles are not tried.
-    size = limits.l1_bytes
+    size = limits.tile_bytes
     found: list[TilingOption] = []
     while not found and size < MOST_BYTES:
         size *= 2
-        found = options(layer, replace(limits, l1_bytes=size))
+        found = options(layer, replace(limits, tile_bytes=size))
     return _missing(layer.node, min(_needed(option, tensors) for option in found), budget)
 
 
@@ -44,7 +44,7 @@ def _needed(option: TilingOption, tensors: Sequence[select.Tensor]) -> int:
     return option.bytes + sum(tensor.bytes for tensor in tensors if tensor.name in option.inside)
 
 
-def _missing(node: Node, least: int, budget: L1Budget) -> CompileError:
+def _missing(node: Node, least: int, budget: TileBudget) -> CompileError:
     return CompileError(
         node.where,
         f"needs {least} bytes of {budget.memory.name}, {budget.arena} are free: "

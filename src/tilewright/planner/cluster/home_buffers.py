@@ -13,8 +13,8 @@ from tilewright.planner.cluster.capacity import (
     check_constants,
     constant_sizes,
     constants_in,
+    home_capacity,
     io_bytes,
-    l2_capacity,
     touched,
 )
 from tilewright.planner.cluster.elsewhere import Elsewhere, pinned_constants
@@ -90,8 +90,8 @@ def _graph_constants_elsewhere(
         return dict.fromkeys((name for name in constants if graph.types[name].bytes), settings.home), {}
     if settings.home == memories.home.name:
         return {}, {}
-    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.home)
-    excess = constant_sizes(graph, constants, memories.home) + l2_peak(tensors, memories.home) - budget
+    budget = home_capacity(mapped, settings) - io_bytes(graph, memories.home)
+    excess = constant_sizes(graph, constants, memories.home) + home_peak(tensors, memories.home) - budget
     beside = moved_beside(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
     excess -= constant_sizes(graph, beside, memories.home)
@@ -128,7 +128,7 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     graph, memories = mapped.graph, mapped.target.paths
     if not memories.behind:
         return None
-    budget = l2_capacity(mapped, settings) - io_bytes(graph, memories.home)
+    budget = home_capacity(mapped, settings) - io_bytes(graph, memories.home)
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
     constants = constant_sizes(graph, used, memories.home)
     activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)
@@ -146,9 +146,9 @@ def _read(graph: Graph, node: Node) -> int:
     return sum(graph.types[name].bytes for name in set(node.inputs) if name in graph.constants)
 
 
-def l2_peak(tensors: Sequence[select.Tensor], memory: Memory) -> int:
+def home_peak(tensors: Sequence[select.Tensor], memory: Memory) -> int:
     """Bytes of L2, or of a memory beside it, for all activations if none is in L1."""
-    return allocator.solve(l2_problem(tensors, frozenset(), {}, memory), 0).peak if tensors else 0
+    return allocator.solve(home_problem(tensors, frozenset(), {}, memory), 0).peak if tensors else 0
 
 
 def staging(
@@ -164,7 +164,7 @@ def staging(
     staging_bytes = {
         staging_key(step, name): (size, step, step)
         for step, option in enumerate(options)
-        for name, size in option.l2_staging_bytes.items()
+        for name, size in option.staging_bytes.items()
     }
     scratch = {
         buffer_key(step, SCRATCH): (option.scratch, step, step)
@@ -174,29 +174,29 @@ def staging(
     return constants | staging_bytes | scratch
 
 
-def l2_problem(
-    tensors: Iterable[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], memory: Memory
+def home_problem(
+    tensors: Iterable[select.Tensor], inside: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], memory: Memory
 ) -> allocator.Problem:
-    buffers = [allocator.Buffer(tensor_key(t.name), t.bytes, t.first, t.last) for t in tensors if t.name not in l1]
+    buffers = [allocator.Buffer(tensor_key(t.name), t.bytes, t.first, t.last) for t in tensors if t.name not in inside]
     buffers += [allocator.Buffer(name, size, first, last) for name, (size, first, last) in staged.items()]
     return allocator.Problem(tuple(buffers), memory.placement)
 
 
 def spilled_beside(
-    tensors: Sequence[select.Tensor], l1: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
+    tensors: Sequence[select.Tensor], inside: frozenset[str], staged: Mapping[Key, tuple[int, int, int]], budget: int,
     room: Mapping[str, int], memories: Paths, pinned: frozenset[str] = frozenset(),
 ) -> dict[str, str]:  # fmt: skip
     """Activations to spill to memories beside L2, which have `room`, with the memory of each: the largest, until the
     rest fits L2. Those that are `pinned` stay."""
     spilled: dict[str, str] = {}
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.bytes, tensor.name)):
-        if allocator.solve(l2_problem(tensors, l1 | spilled.keys(), staged, memories.home), 0).peak <= budget:
+        if allocator.solve(home_problem(tensors, inside | spilled.keys(), staged, memories.home), 0).peak <= budget:
             break
-        if tensor.name in l1 | pinned:
+        if tensor.name in inside | pinned:
             continue
         for memory in memories.beside:
             more = {tensor.name, *(name for name, home in spilled.items() if home == memory.name)}
-            if l2_peak([other for other in tensors if other.name in more], memory) <= room[memory.name]:
+            if home_peak([other for other in tensors if other.name in more], memory) <= room[memory.name]:
                 spilled[tensor.name] = memory.name
                 break
     return spilled

@@ -15,10 +15,10 @@ from tilewright.passes.separate_outputs import own_bytes
 
 def copied_outputs(most: int) -> Pass:
     """Of outputs with at most so many bytes."""
-    return Pass("copy outputs", partial(l1_outputs, most=most), requires=own_bytes, ensures=own_bytes)
+    return Pass("copy outputs", partial(tile_outputs, most=most), requires=own_bytes, ensures=own_bytes)
 
 
-def l1_outputs(graph: Graph, most: int) -> Graph:
+def tile_outputs(graph: Graph, most: int) -> Graph:
     """Of outputs with at most so many bytes."""
     builder = rebuild(graph)
     own = {name: builder.fresh(f"{name}_own") for name in graph.outputs if _is_read(graph, name, most)}

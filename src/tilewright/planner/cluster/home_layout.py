@@ -13,14 +13,14 @@ from tilewright.planner.cluster.candidates import staged_constants_of
 from tilewright.planner.cluster.capacity import (
     check_behind,
     check_beside,
-    check_l2,
+    check_home,
     constant_sizes,
+    home_capacity,
     io_bytes,
-    l2_capacity,
     room_beside,
 )
 from tilewright.planner.cluster.elsewhere import Elsewhere
-from tilewright.planner.cluster.l2_buffers import l2_problem, spilled_beside, staging
+from tilewright.planner.cluster.home_buffers import home_problem, spilled_beside, staging
 from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.keys import staged_key, tensor_key
@@ -61,7 +61,7 @@ class MemoryLayout:
         """Raises `CompileError` where something does not fit its memory."""
         for arena in (self.home, *self.beside.values(), *self.behind.values()):
             arena.check()
-        check_l2(mapped, settings, self.home.solution, self.constants)
+        check_home(mapped, settings, self.home.solution, self.constants)
         for memory in mapped.target.paths.beside:
             solution = self.beside[memory.name].solution
             check_beside(mapped, settings, memory, solution, self.staged_from, self.resident)
@@ -70,7 +70,7 @@ class MemoryLayout:
 
 
 def lay_out(
-    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], l1: frozenset[str],
+    mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], inside: frozenset[str],
     options: Sequence[TilingOption], elsewhere: Elsewhere, spilled: select.Spilled | None,
 ) -> MemoryLayout:  # fmt: skip
     """Without `spilled`, what the home does not hold goes into memories beside it as long as these hold it."""
@@ -81,15 +81,15 @@ def lay_out(
     staged = {step: staged_constants_of(option, elsewhere.staged) for step, option in enumerate(options)}
     used = {name: elsewhere.staged[name] for names in staged.values() for name in names}
     constants = constant_sizes(graph, graph.constants.keys() - resident.keys() - used.keys(), memories.home)
-    free = l2_capacity(mapped, settings) - constants - io_bytes(graph, memories.home)
+    free = home_capacity(mapped, settings) - constants - io_bytes(graph, memories.home)
     away = spilled.behind if spilled else frozenset()
     shown = [tensor for tensor in tensors if tensor.name not in away]
     pinned = states_of(graph)
     room = room_beside(mapped, settings, used, resident)
     for ahead in (1, 0):
         held = staging(graph, options, staged, ahead)
-        moved = spilled.beside if spilled else spilled_beside(shown, l1, held, free, room, memories, pinned)
-        problem = l2_problem(shown, l1 | moved.keys(), held, memories.home)
+        moved = spilled.beside if spilled else spilled_beside(shown, inside, held, free, room, memories, pinned)
+        problem = home_problem(shown, inside | moved.keys(), held, memories.home)
         if _behind_states(graph, problem, 0).peak <= free:
             break
     return MemoryLayout(
@@ -131,8 +131,8 @@ def _passed(
         for name in names
         if memory.name in [link.inner for link in memories.staging(homes[name])]
     }
-    return solved(l2_problem(own, frozenset(), passing, memory), 1.0)
+    return solved(home_problem(own, frozenset(), passing, memory), 1.0)
 
 
 def _alone(tensors: Sequence[select.Tensor], names: frozenset[str], memory: Memory) -> Arena:
-    return solved(l2_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}, memory), 1.0)
+    return solved(home_problem([tensor for tensor in tensors if tensor.name in names], frozenset(), {}, memory), 1.0)
