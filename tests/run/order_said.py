@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.run.order_seen import ASK, BARRIER, BEGIN, JOB, MOVE, WAIT
 from tilewright.planner.program.program import CORES, DMA
-from tilewright.planner.schedule.events import Begin, Call, Epoch, Event, Region, Transfer, Wait, WaitJob, core
+from tilewright.planner.schedule.events import Begin, Epoch, Event, Region, TileCall, Transfer, Wait, WaitJob, core
 from tilewright.target.agents import BY_ALL_CORES
 from tilewright.target.target import Target
 
@@ -53,7 +53,7 @@ class SaidSteps:
             yield Said(MOVE, event.layer, regions=(event.target, event.source))
         elif isinstance(event, Wait) and event.group in self.groups:
             yield Said(WAIT, group=self.groups[event.group])
-        elif isinstance(event, Call):
+        elif isinstance(event, TileCall):
             yield Said(event.kind, event.layer, regions=(*event.reads, *event.writes))
         elif isinstance(event, WaitJob):
             yield Said(JOB, group=event.job)

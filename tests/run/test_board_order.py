@@ -16,7 +16,7 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.pipeline import Compiled, stages
 from tilewright.planner.program import program as trees
 from tilewright.planner.program.program import CORES
-from tilewright.planner.schedule.events import Call, WaitJob
+from tilewright.planner.schedule.events import TileCall, WaitJob
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import Program
@@ -32,7 +32,7 @@ def said(schedule: Schedule) -> Iterator[str]:
     jobs: dict[int, int] = {}
     for epoch in unroll(schedule):
         for event in epoch:
-            if isinstance(event, Call):
+            if isinstance(event, TileCall):
                 jobs[event.job] = event.layer
                 yield functions[event.layer].function
             elif isinstance(event, WaitJob):

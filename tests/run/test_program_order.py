@@ -19,7 +19,7 @@ from tests.run.order_seen import Seen, seen
 from tests.targets.ita.transformers import Net, encoder_model
 from tilewright.errors import InternalError
 from tilewright.planner.program import program
-from tilewright.planner.schedule.events import Begin, Call, Event, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import Begin, Event, TileCall, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import compile_model
@@ -149,7 +149,7 @@ def in_bytes(event: Event, groups: Mapping[int, int], is_queued: bool) -> tuple[
     if isinstance(event, Transfer):
         touched = [(region.memory, region.start) for region in (event.source, event.target)]
         return event.agent, groups[event.group], *touched
-    if isinstance(event, Call):
+    if isinstance(event, TileCall):
         touched = [(region.memory, region.start) for region in (*event.reads, *event.writes)]
         return event.agent, event.kind, event.layer, *touched
     if isinstance(event, Begin | Wait):

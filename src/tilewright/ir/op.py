@@ -75,6 +75,16 @@ class Op:
         """How each operand and result is indexed. A loop absent from every result is a reduction."""
         raise NotImplementedError(type(self).__name__)
 
+    @property
+    def has_loops(self) -> bool:
+        """Whether it says how operands and results are indexed."""
+        return type(self).index is not Op.index
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether a part of its loops sees what the index says, and no more."""
+        return self.has_loops and type(self).footprint is Op.footprint
+
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         """(operand, axis) -> how far its index may run before and after the axis."""
         return {}

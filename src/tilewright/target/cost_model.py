@@ -130,10 +130,9 @@ def work(grid: TileGrid, sizes: Mapping[str, int]) -> Work:
     """Of a tile with these sizes along the cut loops."""
     elements = sum(grid.types[name].elements for name in grid.results)
     length = float(max(grid.row, 1))
-    try:
-        extents = {**grid.extents, **sizes}
-    except NotImplementedError:
+    if not grid.op.has_loops:
         return Work({}, elements, elements, round(elements / length))
+    extents = {**grid.extents, **sizes}
     shrunk = {loop: size / grid.extents[loop] for loop, size in sizes.items()}
     count = elements * math.prod(shrunk.values())
     length *= math.prod(part for loop, part in shrunk.items() if loop in grid.row_loops)

@@ -22,10 +22,9 @@ def macs_inside(op: Op, shapes: Shapes) -> int:
 
 def inside_share(op: Op, shapes: Shapes) -> float:
     """At most the part of the loop nest in which all indices lie in their tensors."""
-    try:
-        index, extents = op.index(shapes), op.extents(shapes)
-    except NotImplementedError:
+    if not op.has_loops:
         return 1.0
+    index, extents = op.index(shapes), op.extents(shapes)
     sizes = {**shapes, **dict(zip(op.results, op.result_shapes(shapes), strict=False))}
     found = [
         (frozenset(axis.loops), _share(axis, size, extents))

@@ -13,10 +13,10 @@ from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
     Begin,
-    Call,
     Epoch,
     Event,
     Region,
+    TileCall,
     Transfer,
     Wait,
     WaitJob,
@@ -59,7 +59,7 @@ def _transfers(epochs: Epochs) -> Iterator[tuple[Place, Transfer]]:
 
 
 def missing_call(epochs: Epochs, rng: random.Random) -> str | None:
-    return _dropped(epochs, rng, places(epochs, Call))
+    return _dropped(epochs, rng, places(epochs, TileCall))
 
 
 def _dropped(epochs: Epochs, rng: random.Random, found: list[Place]) -> str | None:
@@ -84,7 +84,7 @@ def size(epochs: Epochs, rng: random.Random) -> str | None:
 
 
 def _region_changed(epochs: Epochs, rng: random.Random, change: Callable[[Region], Region]) -> str | None:
-    epoch, position = rng.choice(places(epochs, (Transfer, Call)))
+    epoch, position = rng.choice(places(epochs, (Transfer, TileCall)))
     event = epochs[epoch][position]
     if isinstance(event, Transfer):
         name = rng.choice(("source", "target"))
@@ -93,7 +93,7 @@ def _region_changed(epochs: Epochs, rng: random.Random, change: Callable[[Region
             return None
         epochs[epoch][position] = replace(event, **{name: change(region)})
         return f"{name} of {event}"
-    assert isinstance(event, Call)
+    assert isinstance(event, TileCall)
     name = rng.choice(("reads", "writes"))
     regions = list(getattr(event, name))
     known = [i for i, one in enumerate(regions) if one.start < one.stop and one.role != SCRATCH]
@@ -134,7 +134,7 @@ def _ends(event: Event) -> Iterator[Region]:
 
 def order_of_tiles(epochs: Epochs, rng: random.Random) -> str | None:
     """Two tiles of a layer change places."""
-    calls = [(i, j) for i, j in places(epochs, Call) if not epochs[i][j].agent.startswith("core ")]
+    calls = [(i, j) for i, j in places(epochs, TileCall) if not epochs[i][j].agent.startswith("core ")]
     pairs = [
         (one, other)
         for one, other in pairwise(calls)
@@ -148,17 +148,17 @@ def order_of_tiles(epochs: Epochs, rng: random.Random) -> str | None:
 
 
 def _same_layer(one: Event, other: Event) -> bool:
-    assert isinstance(one, Call)
-    assert isinstance(other, Call)
+    assert isinstance(one, TileCall)
+    assert isinstance(other, TileCall)
     return (one.layer, one.kind, one.agent) == (other.layer, other.kind, other.agent) and one.tile != other.tile
 
 
 def order_of_waiting(epochs: Epochs, rng: random.Random) -> str | None:
     """A call that comes before the wait for what it reads."""
     found = []
-    for i, j in places(epochs, Call):
+    for i, j in places(epochs, TileCall):
         call = epochs[i][j]
-        assert isinstance(call, Call)
+        assert isinstance(call, TileCall)
         read = {(region.memory, region.start, region.tensor) for region in call.reads if not region.owner}
         for k, m in reversed([place for place in places(epochs, Wait) if place < (i, j)]):
             if _fills(epochs, epochs[k][m], read):
@@ -201,9 +201,9 @@ def missing_job_wait(epochs: Epochs, rng: random.Random) -> str | None:
 
 def other_caller(epochs: Epochs, rng: random.Random) -> str | None:
     """A call by a core that has other tiles or does not exist, by one core for all, or by all for one."""
-    epoch, position = rng.choice(places(epochs, Call))
+    epoch, position = rng.choice(places(epochs, TileCall))
     call = epochs[epoch][position]
-    assert isinstance(call, Call)
+    assert isinstance(call, TileCall)
     agent = rng.choice([one for one in (DMA, CORES, core(0), core(1), core(64)) if one != call.agent])
     epochs[epoch][position] = replace(call, agent=agent)
     return f"{call} by {agent}"
@@ -225,7 +225,7 @@ def missing_own_buffer(epochs: Epochs, rng: random.Random) -> str | None:
     """A call of which nobody knows that it reads its parameters, or writes its working memory."""
     own = [
         (i, j, side, region)
-        for i, j in places(epochs, Call)
+        for i, j in places(epochs, TileCall)
         for side in ("reads", "writes")
         for region in getattr(epochs[i][j], side)
         if region.role

@@ -20,7 +20,7 @@ from tilewright.planner.check.events import check_events
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.keys import SCRATCH
 from tilewright.planner.program.program import DMA
-from tilewright.planner.schedule.events import Call, Region, WaitJob
+from tilewright.planner.schedule.events import Region, TileCall, WaitJob
 from tilewright.planner.schedule.interpret import Machine, interpret
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -44,10 +44,10 @@ def check(tiles: Schedule, epochs: Epochs) -> None:
     check_events(tuple(map(tuple, epochs)), tiles)
 
 
-def submitted(epochs: Epochs) -> tuple[Call, Call]:
+def submitted(epochs: Epochs) -> tuple[TileCall, TileCall]:
     """The first two jobs, which are of two accelerators."""
-    calls = [epochs[i][j] for i, j in places(epochs, Call)]
-    first, second, *_ = [call for call in calls if isinstance(call, Call) and call.kind == "submit"]
+    calls = [epochs[i][j] for i, j in places(epochs, TileCall)]
+    first, second, *_ = [call for call in calls if isinstance(call, TileCall) and call.kind == "submit"]
     engines = {scheduled().layers[call.layer].option.engine for call in (first, second)}
     assert len(engines) == 2
     return first, second
@@ -97,7 +97,7 @@ def test_one_does_not_write_what_the_other_reads() -> None:
     epochs = events(tiles)
     first, second = submitted(epochs)
     params = next(region for region in first.reads if region.role)
-    for i, j in places(epochs, Call):
+    for i, j in places(epochs, TileCall):
         if epochs[i][j] == second:
             epochs[i][j] = replace(second, writes=(*second.writes, replace(params, role=SCRATCH)))
     with pytest.raises(InternalError, match=r"writes .* while layer .* reads it"):

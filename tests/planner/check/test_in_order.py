@@ -23,7 +23,7 @@ from tilewright.planner.check.events import check_events
 from tilewright.planner.check.order import Done
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.home import ARENA, Home
-from tilewright.planner.schedule.events import Call, Event, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import Event, TileCall, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -113,7 +113,7 @@ def test_a_held_part_is_there_before_jobs_read_it(name: str) -> None:
         assert isinstance(transfer, Transfer)
         broken = copied(tuple(map(tuple, epochs)))
         wait = next(p for p in range(j, len(broken[i])) if _waits_for(broken[i][p], transfer.group))
-        submit = next(p for p in range(wait, len(broken[i])) if isinstance(broken[i][p], Call))
+        submit = next(p for p in range(wait, len(broken[i])) if isinstance(broken[i][p], TileCall))
         broken[i].insert(wait, broken[i].pop(submit))
         refused(name, broken, "does not hold|while")
 
@@ -125,12 +125,12 @@ def _waits_for(event: Event, group: int) -> bool:
 @pytest.mark.parametrize("name", sorted(NETWORKS))
 def test_jobs_in_another_order_are_found(name: str) -> None:
     epochs = events(name)
-    submits = [(i, j) for i, j in places(epochs, Call) if epochs[i][j].kind == "submit"]  # type: ignore[union-attr]
+    submits = [(i, j) for i, j in places(epochs, TileCall) if epochs[i][j].kind == "submit"]  # type: ignore[union-attr]
     for (i, j), (k, m) in pairwise(submits):
         broken = copied(tuple(map(tuple, epochs)))
         first, second = broken[i][j], broken[k][m]
-        assert isinstance(first, Call)
-        assert isinstance(second, Call)
+        assert isinstance(first, TileCall)
+        assert isinstance(second, TileCall)
         broken[i][j], broken[k][m] = replace(second, job=first.job), replace(first, job=second.job)
         with pytest.raises(InternalError):
             check(name, broken)

@@ -17,7 +17,7 @@ from tilewright.codegen.slots import guarded
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORES, DMA
-from tilewright.planner.schedule.events import Begin, Call, Transfer, Wait, WaitJob, core
+from tilewright.planner.schedule.events import Begin, TileCall, Transfer, Wait, WaitJob, core
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.lower_tiles import lower_tiles
 from tilewright.planner.schedule.schedule import Schedule
@@ -126,7 +126,7 @@ def line(event: object, groups: dict[int, int]) -> str:
         return f"job {event.job}"
     if isinstance(event, Transfer):
         return f"move {event.layer} {event.tile}"
-    assert isinstance(event, Call)
+    assert isinstance(event, TileCall)
     job = f", job {event.job}" if event.job >= 0 else ""
     return f"{event.kind} {event.layer} {event.tile}{job}"
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
 from tilewright.passes.aliasing import Owners
 from tilewright.target.kernel import Kernel
@@ -59,12 +58,9 @@ def _may_be_split(mapped: Mapped, node: Node, kernel: Kernel) -> bool:
 
 def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:
     op, shapes = grid.op, grid.shapes
-    if type(op).footprint is not Op.footprint or not all(kind.elements for kind in grid.types.values()):
+    if not op.can_be_cut or not all(kind.elements for kind in grid.types.values()):
         return
-    try:
-        fixed = op.unsplittable(shapes) | op.reductions(shapes) | kernel.unsplit_loops
-    except NotImplementedError:
-        return
+    fixed = op.unsplittable(shapes) | op.reductions(shapes) | kernel.unsplit_loops
     for loop, extent in grid.extents.items():
         multiple, least = kernel.multiples.get(loop, 1), kernel.min_tile.get(loop, 1)
         size = math.ceil(extent / threads / multiple) * multiple

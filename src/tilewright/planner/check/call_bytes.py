@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from tilewright.errors import InternalError
 from tilewright.planner.check.event_regions import overlap, place
-from tilewright.planner.schedule.events import Call, Region
+from tilewright.planner.schedule.events import Region, TileCall
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 
 
-def check_apart(call: Call, layer: LayerSchedule, where: str) -> None:
+def check_apart(call: TileCall, layer: LayerSchedule, where: str) -> None:
     for number, one in enumerate(call.writes):
         if any(_meet(one, other) for other in call.writes[:number]):
             raise InternalError(where, f"writes {place(one)} twice")

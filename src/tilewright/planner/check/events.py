@@ -22,10 +22,10 @@ from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
     Begin,
-    Call,
     Epoch,
     Event,
     Region,
+    TileCall,
     Transfer,
     Wait,
     WaitJob,
@@ -53,7 +53,7 @@ class _Job:
     number: int
     engine: str
     accesses: list[Access]
-    call: Call
+    call: TileCall
 
 
 @dataclass
@@ -129,7 +129,7 @@ class _Checker:
             self._transfer(event)
         elif isinstance(event, Wait):
             self._wait(event)
-        elif isinstance(event, Call):
+        elif isinstance(event, TileCall):
             self._call(event)
         elif isinstance(event, WaitJob):
             self._wait_job(event)
@@ -235,7 +235,7 @@ class _Checker:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def _call(self, event: Call) -> None:
+    def _call(self, event: TileCall) -> None:
         layer = self.schedule.layers[event.layer]
         where = f"layer {event.layer} tile {event.tile}, {event.kind}"
         self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
@@ -264,7 +264,7 @@ class _Checker:
         self.engines[event.job] = engine
         self.jobs.append(_Job(event.job, engine, accesses, event))
 
-    def _check_written(self, event: Call, where: str) -> None:
+    def _check_written(self, event: TileCall, where: str) -> None:
         for region in event.writes:
             if region.owner in self.graph.inputs or region.owner in self.graph.constants:
                 raise _fault(where, f"writes {place(region)}, which is only read")
@@ -284,7 +284,7 @@ class _Checker:
                 return True
         return False
 
-    def _caller(self, event: Call, layer: LayerSchedule) -> str:
+    def _caller(self, event: TileCall, layer: LayerSchedule) -> str:
         """Who must call: one agent submits all jobs; cores work together, or take tiles in turn."""
         cores = self.schedule.cores
         if event.kind == "submit":
@@ -295,7 +295,7 @@ class _Checker:
             return core(event.tile % cores)
         return core(0) if layer.option.mode == "in_place" and not layer.option.kernel.cooperative else CORES
 
-    def _is_made_before(self, call: Call, written: Region, layer: LayerSchedule) -> bool:
+    def _is_made_before(self, call: TileCall, written: Region, layer: LayerSchedule) -> bool:
         """Whether a job of the same accelerator makes a whole tensor before it begins one of this layer's."""
         maker = self.schedule.layers[call.layer].option
         in_order = maker.kernel.in_order and layer.option.kernel.in_order and maker.engine == layer.option.engine
@@ -306,11 +306,11 @@ class _Checker:
         in_place = by_itself and bool(read.owner) and read.owner == written.owner
         return read.memory == written.memory and not in_place and overlap(read, written)
 
-    def _made(self, event: Call, where: str) -> None:
+    def _made(self, event: TileCall, where: str) -> None:
         for region in event.writes:
             self.held.hold(region, where)
 
-    def _check_operands(self, event: Call, layer: LayerSchedule, where: str) -> None:
+    def _check_operands(self, event: TileCall, layer: LayerSchedule, where: str) -> None:
         """A call has the windows that the operator's own geometry says."""
         grid = layer.option.grid
         found = footprint(grid, grid.indices(event.tile)) if grid.cuts else None
@@ -330,7 +330,7 @@ class _Checker:
             if grid.whole_axes and region.stop - region.start != self._bytes(region):
                 raise _fault(where, f"{region.tensor}{list(region.spans)} does not lie in one piece")
 
-    def _check_own_buffers(self, event: Call, layer: LayerSchedule, where: str) -> None:
+    def _check_own_buffers(self, event: TileCall, layer: LayerSchedule, where: str) -> None:
         """A call reads its parameters, and has working memory: cores finish from what the accelerator has left there,
         that begins with what they have gathered."""
         reads, writes = ({r.role: r for r in regions if r.role} for regions in (event.reads, event.writes))
@@ -429,7 +429,7 @@ def _is_one_of(region: Region, slots: Slots) -> bool:
     return region.memory == slots.memory and inside and (not slots.bytes or before % slots.bytes == 0)
 
 
-def _leaves_results(event: Call, layer: LayerSchedule) -> bool:
+def _leaves_results(event: TileCall, layer: LayerSchedule) -> bool:
     """Whether a call writes its working memory only."""
     return event.kind == "gather" or (event.kind == "submit" and layer.has_epilogue)
 

@@ -15,7 +15,7 @@ from tilewright.planner.cluster.plan import Plan, Step
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.tiling.tiles import Inside
 
-Region = tuple[str, int, int, int, int]
+Occupancy = tuple[str, int, int, int, int]
 """Name, first byte, bytes, first and last step."""
 
 Lives = dict[str, tuple[int, int]]
@@ -61,7 +61,7 @@ def _parts(graph: Graph, made: Container[str], name: str) -> Iterator[str]:
         yield from _parts(graph, made, operand)
 
 
-def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
+def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Occupancy]:
     """The owners that live in a memory, from the first step that writes them to the last that reads them; states all
     the time."""
     spans: dict[str, tuple[int, int]] = {}
@@ -76,7 +76,7 @@ def _tensors(plan: Plan, memory: str, lives: Lives) -> list[Region]:
     return [(f"'{name}'", homes[name].offset, types[name].bytes, *span) for name, span in spans.items()]
 
 
-def _tile_buffers(plan: Plan) -> Iterator[Region]:
+def _tile_buffers(plan: Plan) -> Iterator[Occupancy]:
     unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.prefetch_distance, 0)
@@ -91,7 +91,7 @@ def _tile_buffers(plan: Plan) -> Iterator[Region]:
             yield f"{number} {SCRATCH}", step.offsets[SCRATCH], step.option.scratch, number, number + step.in_flight
 
 
-def _home_buffers(plan: Plan) -> Iterator[Region]:
+def _home_buffers(plan: Plan) -> Iterator[Occupancy]:
     unit = plan.memories.tiles.alignment
     for number, step in enumerate(plan.steps):
         before = max(number - step.staged_ahead, 0)
@@ -105,7 +105,7 @@ def _home_buffers(plan: Plan) -> Iterator[Region]:
             yield f"{number} {SCRATCH}", step.home_scratch, step.option.scratch, number, number
 
 
-def _passing(plan: Plan, memory: str) -> Iterator[Region]:
+def _passing(plan: Plan, memory: str) -> Iterator[Occupancy]:
     """Constants on their way to the home."""
     for number, step in enumerate(plan.steps):
         for name, passes in step.passes.items():
@@ -114,7 +114,7 @@ def _passing(plan: Plan, memory: str) -> Iterator[Region]:
                 yield f"{number} '{name}'", offset, plan.mapped.graph.types[name].bytes, before, number
 
 
-def _check_memory(tensors: Iterable[Region], buffers: Iterable[Region], alignment: int, peak: int) -> None:
+def _check_memory(tensors: Iterable[Occupancy], buffers: Iterable[Occupancy], alignment: int, peak: int) -> None:
     regions = [*tensors, *buffers]
     problem = Problem(tuple(Buffer(name, size, first, last) for name, _, size, first, last in regions), alignment)
     check_placement(problem, Solution({name: offset for name, offset, *_ in regions}, peak, 0, "as planned"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from tilewright.ir.op import Op
 from tilewright.planner.cluster.tiling_option import Layer
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.tiles import Cut, TileGrid
@@ -42,13 +41,10 @@ def _sizes(layer: Layer) -> dict[str, list[int]]:
 
 def _splittable(layer: Layer) -> dict[str, int]:
     op, shapes = layer.node.op, layer.whole.shapes
-    if type(op).footprint is not Op.footprint:
+    if not op.can_be_cut:
         return {}
-    try:
-        fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.unsplit_loops
-        return {loop: extent for loop, extent in layer.whole.extents.items() if loop not in fixed and extent > 1}
-    except NotImplementedError:
-        return {}
+    fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.unsplit_loops
+    return {loop: extent for loop, extent in layer.whole.extents.items() if loop not in fixed and extent > 1}
 
 
 def _tile_sizes(kernel: Kernel, loop: str, extent: int) -> list[int]:

@@ -73,7 +73,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TileCall:
     """A kernel on a tile: `run` by cores, `gather` by cores for an accelerator, `submit` to it, or `finish` by cores
     what that has left."""
 
@@ -113,7 +113,7 @@ class Serve:
     agent: str
 
 
-Event = Begin | Transfer | Wait | Call | WaitJob | Serve
+Event = Begin | Transfer | Wait | TileCall | WaitJob | Serve
 Epoch = tuple[Event, ...]
 """What happens between two barriers; in program order for each agent."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.planner.program.program import CORES, RUN
-from tilewright.planner.schedule.events import Call, Region
+from tilewright.planner.schedule.events import Region, TileCall
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.regions import Regions
 
@@ -14,7 +14,7 @@ def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:
     """For every layer, and for the end, the submitted ones that are waited for before it: those of the same engine, and
     those that write what it touches or read what it writes."""
     found: list[tuple[int, ...]] = []
-    pending: dict[int, Call] = {}
+    pending: dict[int, TileCall] = {}
     regions = Regions()
     for layer in layers:
         offloaded = layer.option.mode == "offload"
@@ -32,7 +32,7 @@ def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:
     return (*found, tuple(pending))
 
 
-def _conflict(before: Call, call: Call) -> bool:
+def _conflict(before: TileCall, call: TileCall) -> bool:
     return _meet(before.writes, (*call.reads, *call.writes)) or _meet(before.reads, call.writes)
 
 

@@ -20,7 +20,7 @@ from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import DMA
-from tilewright.planner.schedule.events import Begin, Call, Epoch, Event, Region, Serve, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import Begin, Epoch, Event, Region, Serve, TileCall, Transfer, Wait, WaitJob
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -55,7 +55,7 @@ class Machine:
     memory: dict[str, Array] = field(default_factory=dict)
     late: dict[int, list[Transfer]] = field(default_factory=dict)
     """Group -> transfers that happen when it is waited for."""
-    jobs: list[Call] = field(default_factory=list)
+    jobs: list[TileCall] = field(default_factory=list)
     """What accelerators have been given and not yet done, in order."""
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Machine:
             elif isinstance(event, Wait):
                 for transfer in self.late.pop(event.group, []):
                     self._move(transfer)
-            elif isinstance(event, Call):
+            elif isinstance(event, TileCall):
                 self._call(event)
             elif isinstance(event, WaitJob):
                 self._work_until(event.job)
@@ -118,10 +118,10 @@ class Machine:
         for call in due.values():
             self._compute(call)
 
-    def _engine(self, call: Call) -> str:
+    def _engine(self, call: TileCall) -> str:
         return self.schedule.layers[call.layer].option.engine
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: TileCall) -> None:
         if call.kind == "submit":
             self.jobs.append(call)
         elif call.kind == "gather":
@@ -130,7 +130,7 @@ class Machine:
         else:
             self._compute(call)
 
-    def _compute(self, call: Call) -> None:
+    def _compute(self, call: TileCall) -> None:
         layer = self.schedule.layers[call.layer]
         if call.kind == "submit" and layer.has_epilogue:
             self._check_params(call)
@@ -152,7 +152,7 @@ class Machine:
         )
         self._write_results(layer, call, values)
 
-    def _write_results(self, layer: LayerSchedule, call: Call, values: Mapping[str, Array]) -> None:
+    def _write_results(self, layer: LayerSchedule, call: TileCall, values: Mapping[str, Array]) -> None:
         results = [a.operand for a in layer.arguments if a.operand.is_result]
         regions = {region.tensor: region for region in call.writes if not region.role}
         for operand in results:
@@ -160,7 +160,7 @@ class Machine:
                 region = regions[operand.tensor]
                 self._view(region, self._kind(region))[...] = values[operand.name]
 
-    def _check_params(self, call: Call) -> None:
+    def _check_params(self, call: TileCall) -> None:
         for region in call.reads:
             held = self.memory.get(region.memory, np.zeros(0, np.uint8))[region.start : region.stop]
             if region.role == PARAMS and (held != _pattern(call.layer)).any():
@@ -168,7 +168,7 @@ class Machine:
             if region.role == SCRATCH and (held != POISON).any():
                 raise InternalError(f"layer {call.layer}", "finds something else than it left in its working memory")
 
-    def _poison(self, call: Call) -> None:
+    def _poison(self, call: TileCall) -> None:
         """Working memory holds nothing that anyone may rely on."""
         for region in call.writes:
             if region.role == SCRATCH:

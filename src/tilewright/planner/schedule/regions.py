@@ -8,7 +8,7 @@ from tilewright.ir.types import BYTES
 from tilewright.planner.cluster.tiling_option import Operand
 from tilewright.planner.home import Home
 from tilewright.planner.keys import PARAMS, SCRATCH
-from tilewright.planner.schedule.events import Call, Region, Spans, window_region
+from tilewright.planner.schedule.events import Region, Spans, TileCall, window_region
 from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Slots
 
 RECENT_TILES = 8
@@ -24,7 +24,7 @@ class Regions:
 
     def call(
         self, layer: LayerSchedule, agent: str, kind: str, tile: int, turn: int, number: int, job: int = -1
-    ) -> Call:
+    ) -> TileCall:
         unread = layer.epilogue_operands if kind == "submit" else frozenset()
         operands = [a for a in layer.arguments if not a.operand.is_result and a.operand.name not in unread]
         reads = [self._argument(layer, a, tile, turn, number) for a in operands]
@@ -39,7 +39,7 @@ class Regions:
                 writes.append(scratch)
         if kind == "gather" or (kind == "submit" and layer.has_epilogue):
             writes = [region for region in writes if region.role == SCRATCH]
-        return Call(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
+        return TileCall(agent, kind, layer.number, tile, tuple(reads), tuple(writes), job)
 
     def _argument(self, layer: LayerSchedule, argument: Argument, tile: int, turn: int, number: int) -> Region:
         if argument.buffer is None:
