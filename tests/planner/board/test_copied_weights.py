@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from tests.planner.refit.test_strips import mobile
 from tilewright import pipeline
 from tilewright.analysis.costs import analysis_of
 from tilewright.codegen.arena import COPIED
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, InternalError
+from tilewright.ir.arrays import random_inputs
+from tilewright.ir.evaluate import evaluate
 from tilewright.planner.board.memory import board_memory
+from tilewright.planner.check.events import check_events
+from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.program.program import Load
+from tilewright.planner.schedule.events import Copy
+from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import Program
 from tilewright.target.settings import Settings
 
@@ -65,3 +76,39 @@ def test_fewer_cycles_and_the_same_results() -> None:
 def test_refused_where_nothing_is_slow(target: str, what: str) -> None:
     with pytest.raises(CompileError, match=what):
         planned(1000, target)
+
+
+def copies_of(schedule: Schedule, start: tuple[Load, ...]) -> Schedule:
+    return replace(schedule, program=replace(schedule.program, start=start))
+
+
+def test_layers_find_what_was_copied() -> None:
+    """Copies happen before the first call: numpy computes from them, the validator knows what they hold."""
+    schedule = planned(10**6)
+    start, *_ = unroll(schedule)
+    assert {event.target.tensor for event in start if isinstance(event, Copy)} == schedule.copied
+    feeds = random_inputs({name: schedule.graph.types[name] for name in schedule.graph.inputs}, 0, {})
+    wanted, found = evaluate(schedule.graph, feeds), interpret(schedule, feeds)
+    assert all(np.array_equal(found[name], wanted[name]) for name in schedule.graph.outputs)
+    first, *rest = schedule.program.start
+    half = replace(first, bytes=first.bytes // 2)
+    lost = interpret(copies_of(schedule, (half, *rest)), feeds)
+    assert not all(np.array_equal(lost[name], wanted[name]) for name in schedule.graph.outputs)
+
+
+def test_faults_in_copies_are_found() -> None:
+    schedule = planned(10**6)
+    first, second, *rest = schedule.program.start
+    broken = {
+        "is at RAM copy of": (second, *rest),
+        "is not where": (replace(first, bytes=first.bytes - 1), second, *rest),
+        "copies a constant twice": (first, first, second, *rest),
+        "which is no constant": (replace(first, constant=schedule.graph.inputs[0]), second, *rest),
+        "not by": (replace(first, target=first.source), second, *rest),
+    }
+    for what, start in broken.items():
+        with pytest.raises(InternalError, match=what):
+            check_schedule(copies_of(schedule, start))
+    epochs = unroll(schedule)
+    with pytest.raises(InternalError, match="which is fetched there"):
+        check_events((epochs[0][1:], *epochs[1:]), schedule)

@@ -18,7 +18,7 @@ AS_A_WHOLE = (Tiling, Affine)
 """What a layer was chosen to be: replaced by that of another layer, not changed within. Indices of programs likewise,
 or by one beside."""
 
-GIVEN = ("graph", "target", "placed", "arena_bytes", "lower_bound", "state_bytes", "copied")
+GIVEN = ("graph", "target", "placed", "arena_bytes", "lower_bound", "state_bytes")
 """What a schedule is of and for, and what is reported of it."""
 
 SHIFTS = (-64, -16, -8, -4, -1, 1, 4, 8, 16, 64)

@@ -40,6 +40,7 @@ MADE: dict[str, Callable[[], tuple[Graph, str, Settings]]] = {
     "inputs in the arena": lambda: (graph_of("quantised_convolutions"), "cortex-m4", Settings()),
     "cell": lambda: (cell(), "generic", Settings()),
     "crossed": lambda: (crossed(), "generic", Settings()),
+    "copied weights": lambda: (graph_of("quantised_convolutions"), "nucleo-l4r5zi", Settings(copied_weights=10**6)),
     "window": lambda: (window(), "cortex-m4", Settings()),
     "accumulator": lambda: (accumulator(), "cpu", Settings()),
     "two units": lambda: (branches(), "rv32", UNITS),

@@ -97,6 +97,6 @@ def test_every_kind_of_event_is_corrupted() -> None:
     wanted = {
         "Body.events", "Group.tag", "Group.by", "Moved.tile", "Moved.turn", "Wait.tag", "For.stop",
         "For.first", "For.step", "Call.tile", "Barrier.group", "Submit.tile", "Submit.meanwhile", "WaitJob.tile",
-        "Prefetch.layers", "Each.events", "WaitLayer.layer",
+        "Prefetch.layers", "Each.events", "WaitLayer.layer", "Load.constant", "Load.bytes",
     }  # fmt: skip
     assert wanted <= names

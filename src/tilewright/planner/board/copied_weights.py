@@ -7,12 +7,14 @@ elsewhere. What is read most often is copied first, up to the bytes that the use
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.errors import CompileError
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
+from tilewright.planner.home import COPY
+from tilewright.planner.program.program import Load
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import COPY_UNIT, Schedule
 from tilewright.sim.platform import Platform
@@ -34,8 +36,23 @@ def copy_weights(schedule: Schedule, settings: Settings) -> Schedule:
         if size <= left:
             copied.append(name)
             left -= size
-    found = replace(schedule, copied=frozenset(copied))
+    found = _with_copies(schedule, sorted(copied), ram.memory.name)
     return replace(found, graph=replace(schedule.graph, notes=(*schedule.graph.notes, _note(found, reads))))
+
+
+def _with_copies(schedule: Schedule, copied: Sequence[str], ram: str) -> Schedule:
+    """Layers find these constants, and views of them, in RAM."""
+    flash, graph = holding(schedule.target.memories, CONSTANTS)[0].name, schedule.graph
+    homes = {
+        name: replace(home, kind=COPY, memory=ram) if home.owner in copied else home
+        for name, home in schedule.homes.items()
+    }
+    layers = tuple(
+        replace(layer, arguments=tuple(replace(one, home=homes[one.operand.tensor]) for one in layer.arguments))
+        for layer in schedule.layers
+    )
+    start = tuple(Load(name, flash, ram, graph.constants[name].nbytes) for name in copied)
+    return replace(schedule, homes=homes, layers=layers, program=replace(schedule.program, start=start))
 
 
 def _note(schedule: Schedule, reads: Mapping[str, int]) -> str:

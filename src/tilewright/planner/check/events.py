@@ -22,6 +22,7 @@ from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
     Begin,
+    Copy,
     Epoch,
     Event,
     Region,
@@ -133,6 +134,8 @@ class _Checker:
             self._call(event)
         elif isinstance(event, WaitJob):
             self._wait_job(event)
+        elif isinstance(event, Copy):
+            self._copy(event)
         else:
             self.serves = True
 
@@ -221,6 +224,17 @@ class _Checker:
         if region.role == PARAMS:
             return self.target.paths.home.name
         return self.schedule.homes[region.owner or region.tensor].memory
+
+    def _copy(self, event: Copy) -> None:
+        source, target = event.source, event.target
+        where = f"{event.agent}, copy of {source.tensor}"
+        self._check_form((source, target), where)
+        if (source.tensor, source.spans, source.stop) != (target.tensor, target.spans, target.stop):
+            raise _fault(where, f"goes to where {target.tensor}{list(target.spans)} is expected")
+        self.held.check(source, where, -1)
+        for region, writes in ((source, False), (target, True)):
+            self._access(region, writes, event.agent, self._now, where)
+        self.held.hold(target, where)
 
     def _wait(self, event: Wait) -> None:
         if event.group not in self.groups:

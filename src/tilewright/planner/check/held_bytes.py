@@ -12,7 +12,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
 from tilewright.planner.check.event_regions import elements, extent, of_layer, place
 from tilewright.planner.check.held_buffers import HeldBuffers
-from tilewright.planner.home import ARENA
+from tilewright.planner.home import ARENA, COPY
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule.events import Region, Spans
 from tilewright.planner.schedule.schedule import Schedule
@@ -74,11 +74,11 @@ class HeldBytes:
         self, tensor: str, owner: str, region: Region | None, where: str, layer: int, spans: Spans
     ) -> None:
         """Everything that a tensor is made of has been written where it is looked for, and not been written over."""
-        if owner in self.graph.constants and region is not None and region.memory in self.schedule.arenas:
+        if owner in self.graph.constants and region is not None and self._is_fetched(region):
             base = region.start - extent(region, BYTES[self.graph.types[tensor].dtype])[0]
             staged = [held for held in self.buffers.get(region.memory, ()) if held.owner == owner]
             if not any(held.start == base and region.stop <= held.stop for held in staged):
-                raise InternalError(where, f"{place(region)} does not hold {tensor}, which is staged there")
+                raise InternalError(where, f"{place(region)} does not hold {tensor}, which is fetched there")
             return
         home = self.schedule.homes[tensor]
         space = home.memory if home.kind == ARENA else f"{home.kind} {home.owner}"
@@ -96,6 +96,10 @@ class HeldBytes:
                 by, other = held.overwritten[part]
                 if by != layer or spans in held.written.get(other, ()):
                     raise InternalError(where, f"layer {by} has written over {part}")
+
+    def _is_fetched(self, region: Region) -> bool:
+        """Whether constants are not there from the beginning."""
+        return region.memory in self.schedule.arenas or region.memory.startswith(f"{COPY} ")
 
     def poison(self, region: Region) -> None:
         """Until a transfer is waited for, its target holds nothing that anyone may rely on."""

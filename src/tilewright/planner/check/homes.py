@@ -11,7 +11,7 @@ from tilewright.errors import InternalError, instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
-from tilewright.planner.home import ARENA, CONSTANT, INPUT, OUTPUT, Home
+from tilewright.planner.home import ARENA, CONSTANT, COPY, INPUT, OUTPUT, Home
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 
@@ -22,7 +22,8 @@ def check_homes(schedule: Schedule) -> None:
     if missing := graph.types.keys() - schedule.homes.keys():
         raise InternalError("schedule", f"has no home for {sorted(missing)}")
     roles = {**dict.fromkeys(graph.outputs, OUTPUT), **dict.fromkeys(graph.inputs, INPUT)}
-    roles |= dict.fromkeys(graph.constants, CONSTANT) | {state.before: ARENA for state in graph.states}
+    roles |= dict.fromkeys(graph.constants, CONSTANT) | dict.fromkeys(schedule.copied, COPY)
+    roles |= {state.before: ARENA for state in graph.states}
     for name in graph.types:
         _check_role(name, schedule.homes[name], roles)
     makers = {name: layer for layer in schedule.layers for name in layer.node.outputs if name}

@@ -34,6 +34,7 @@ from tilewright.planner.program.program import (
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.agents import BY_ALL_CORES, BY_NOBODY, BY_PORTS, BY_REQUESTS
+from tilewright.target.memory import CONSTANTS, holding
 
 DRIVERS: Mapping[str, Mapping[str | type, str]] = {
     BY_NOBODY: {},
@@ -50,6 +51,7 @@ def check_program(schedule: Schedule) -> None:
     driver = DMA if DMA in agents else CORES if schedule.cores == 1 and not drivers else ""
     if schedule.program.agents.keys() != agents:
         raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
+    _check_start(schedule)
     for agent, bodies in schedule.program.agents.items():
         if [body.layer for body in bodies] != list(range(len(schedule.layers) + 1)):
             raise InternalError("program", f"{agent} has bodies for {[body.layer for body in bodies]}")
@@ -62,6 +64,19 @@ def check_program(schedule: Schedule) -> None:
                 _check_driver(event, drivers.get(Each if each else agent), where)
                 if isinstance(event, Submit):
                     _check_submit(event, layer, where)
+
+
+def _check_start(schedule: Schedule) -> None:
+    """Constants are copied once and whole, from where they lie to the memory with the stack."""
+    start, memories = schedule.program.start, schedule.target.memories
+    if len(schedule.copied) < len(start):
+        raise InternalError("start", "copies a constant twice")
+    ends = [memory.name for memory in (*holding(memories, CONSTANTS)[:1], memories[0])]
+    for load in start:
+        if load.constant not in schedule.graph.constants:
+            raise InternalError("start", f"copies {load.constant}, which is no constant")
+        if [load.source, load.target] != ends or schedule.homes[load.constant].memory != load.target:
+            raise InternalError("start", f"copies {load.constant} from {load.source} to {load.target}, not by {ends}")
 
 
 def _inside(events: Events, each: bool) -> Iterator[tuple[Event, bool]]:

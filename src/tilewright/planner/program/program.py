@@ -192,8 +192,20 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Load:
+    """Copies a constant to another memory, once and before the first call."""
+
+    constant: str
+    source: str
+    target: str
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Program:
     agents: Mapping[str, tuple[Body, ...]]
+    start: tuple[Load, ...] = ()
+    """What start-up code does before any agent begins."""
 
 
 def prefetches(events: Events) -> list[Prefetch]:

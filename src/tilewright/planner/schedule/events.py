@@ -113,7 +113,16 @@ class Serve:
     agent: str
 
 
-Event = Begin | Transfer | Wait | TileCall | WaitJob | Serve
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Of bytes, which are there when it is over."""
+
+    agent: str
+    source: Region
+    target: Region
+
+
+Event = Begin | Transfer | Wait | TileCall | WaitJob | Serve | Copy
 Epoch = tuple[Event, ...]
 """What happens between two barriers; in program order for each agent."""
 
@@ -156,6 +165,8 @@ def text(event: Event, kernel: str = "") -> str:
         return f"{event.agent:<8} wait    job {event.job}"
     if isinstance(event, Serve):
         return f"{event.agent:<8} serve   transfers that others ask for"
+    if isinstance(event, Copy):
+        return f"{event.agent:<8} copy    {_shown(event.source)} -> {_shown(event.target)}"
     if isinstance(event, Transfer):
         where = f"layer {event.layer} tile {event.tile}"
         moved = f"{_shown(event.source)} -> {_shown(event.target)}"

@@ -17,10 +17,21 @@ from tilewright.ir.evaluate import States, initial_states
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
-from tilewright.planner.home import ARENA
+from tilewright.planner.home import ARENA, COPY
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import DMA
-from tilewright.planner.schedule.events import Begin, Epoch, Event, Region, Serve, TileCall, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import (
+    Begin,
+    Copy,
+    Epoch,
+    Event,
+    Region,
+    Serve,
+    TileCall,
+    Transfer,
+    Wait,
+    WaitJob,
+)
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -64,6 +75,8 @@ class Machine:
         for name in graph.outputs:
             self.memory[f"output {name}"] = np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8)
         self.memory |= {f"constant {name}": _bytes(array) for name, array in graph.constants.items()}
+        for name in self.schedule.copied:
+            self.memory[f"{COPY} {name}"] = np.full(graph.types[name].bytes, NEVER_WRITTEN, np.uint8)
         for name in graph.inputs:
             self._begin_with(name, self.inputs[name])
 
@@ -94,6 +107,10 @@ class Machine:
                 self._call(event)
             elif isinstance(event, WaitJob):
                 self._work_until(event.job)
+            elif isinstance(event, Copy):
+                source, target = event.source, event.target
+                found = self.memory[source.memory][source.start : source.stop]
+                self.memory[target.memory][target.start : target.stop] = found
             elif not isinstance(event, Begin | Serve):
                 raise InternalError("schedule", f"{event} is no event")
 

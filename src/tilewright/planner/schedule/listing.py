@@ -17,8 +17,7 @@ def listing(schedule: Schedule) -> str:
     arenas = f"s {', '.join(f'{name} {size} bytes' for name, size in sizes)}"
     arenas = arenas if len(sizes) > 1 else f" {schedule.arena_bytes} bytes"
     title = f"schedule {printable(schedule.graph.name)} on {schedule.target.name}{cores}: arena{arenas}"
-    copied = [f"  start    copy    constant {printable(name)}" for name in sorted(schedule.copied)]
-    return "\n".join([title, *copied, *_event_lines(schedule)])
+    return "\n".join([title, *_event_lines(schedule)])
 
 
 def _event_lines(schedule: Schedule) -> Iterator[str]:

@@ -41,8 +41,11 @@ class Schedule:
     lower_bound: int
     state_bytes: int = 0
     """Of the arena: what is kept between calls."""
-    copied: frozenset[str] = frozenset()
-    """Of a board: constants that its program copies to the memory with the stack when it starts."""
+
+    @property
+    def copied(self) -> frozenset[str]:
+        """Constants that are copied when a program starts."""
+        return frozenset(load.constant for load in self.program.start)
 
     @property
     def inputs(self) -> dict[str, int]:

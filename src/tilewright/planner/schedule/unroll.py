@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tilewright.errors import InternalError
-from tilewright.planner.program.program import CORES, DMA
+from tilewright.planner.home import CONSTANT, COPY, Home
+from tilewright.planner.program.program import CORES, DMA, Load
 from tilewright.planner.schedule.agent_events import AgentEvents
-from tilewright.planner.schedule.events import Epoch, Event
+from tilewright.planner.schedule.events import Copy, Epoch, Event, window_region
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
 
@@ -18,7 +20,16 @@ def unroll(schedule: Schedule, early: bool = False) -> tuple[Epoch, ...]:
     streams = {
         agent: AgentEvents(agent, moves, early).events(bodies[agent]) for agent in (DMA, CORES) if agent in bodies
     }
-    return tuple(_epochs(streams))
+    start = tuple(_copy(schedule, load) for load in schedule.program.start)
+    return (*((start,) if start else ()), *_epochs(streams))
+
+
+def _copy(schedule: Schedule, load: Load) -> Copy:
+    """By start-up code, before any agent begins."""
+    kind, homes = schedule.graph.types[load.constant], (Home(CONSTANT, load.constant), Home(COPY, load.constant))
+    whole = tuple((0, size) for size in kind.shape)
+    regions = (window_region(home, load.constant, kind, None, whole) for home in homes)
+    return Copy("start", *(replace(region, stop=region.start + load.bytes) for region in regions))
 
 
 def _epochs(streams: Mapping[str, Stream]) -> Iterator[Epoch]:
