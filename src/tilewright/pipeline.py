@@ -131,14 +131,14 @@ def _reordered(graph: Graph) -> Graph:
 def reference_passes(target: Target, settings: Settings) -> tuple[Pass, ...]:
     """From the graph as imported to the reference; `run` holds what they make to what they state of their numbers."""
     numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
-    unrolling = (UNROLL_CONTROL_FLOW,) if target.is_tiled else ()
+    unrolling = (UNROLL_CONTROL_FLOW,) if target.agents.has_runtime else ()
     return (*unrolling, *QUANTISING, CONVOLVE_REQUANTISED, *numerics)
 
 
 def _with_known_flow(graph: Graph, target: Target) -> Graph:
     """The graph, if the target has programs with the control flow that is left."""
-    left = [node for node in graph.nodes if node.op.bodies and target.is_tiled]
-    others = [name for name in targets.names() if not targets.find(name).is_tiled] if left else []
+    left = [node for node in graph.nodes if node.op.bodies and target.agents.has_runtime]
+    others = [name for name in targets.names() if not targets.find(name).agents.has_runtime] if left else []
     hint = f"targets with loops and branches: {', '.join(others)}"
     what = f"data decides how often it runs, or it has too many turns, and {target.name} has no loops around layers"
     raise_all([CompileError(node.where, what, hint) for node in left])
