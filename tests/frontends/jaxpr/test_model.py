@@ -18,6 +18,7 @@ from jax import lax  # noqa: E402
 
 from tilewright import pipeline  # noqa: E402
 from tilewright.frontends.jaxpr import model as jax_model  # noqa: E402
+from tilewright.ir.types import Array  # noqa: E402
 
 
 def randn(*shape: int) -> Any:
@@ -264,13 +265,48 @@ def test_complex_results_are_refused() -> None:
         tw.compile(jnp.fft.fft, (randn(8),))
 
 
-def test_random_numbers_and_endless_loops_are_refused() -> None:
+def test_random_numbers_are_refused() -> None:
     with pytest.raises(tw.CompileError, match="random"):
         tw.compile(lambda seed: jax.random.normal(jax.random.PRNGKey(seed), (3,)), (np.asarray(1, np.int32),))
-    with pytest.raises(tw.CompileError, match="loops as long as values say"):
-        tw.compile(lambda x: lax.while_loop(lambda c: c.sum() < 9, lambda c: c * 2, x), (np.ones(2, np.float32),))
-    with pytest.raises(tw.CompileError, match="more than the 50000 that are written out"):
-        tw.compile(lambda x: lax.fori_loop(0, 100_000, lambda i, c: jnp.sin(c), x), (np.ones(2, np.float32),))
+
+
+def doubled(x: Any, limit: Any) -> Any:
+    """As long as values say; the number of turns too."""
+    found = lax.while_loop(lambda c: c[1].sum() < limit, lambda c: (c[0] + 1, c[1] * 2 + x), (0, x))
+    return found[0], found[1]
+
+
+def chosen(x: Any, which: Any) -> Any:
+    weights = jnp.asarray(np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4))
+    return lax.switch(which, [jnp.sin, lambda v: jnp.cos(v) * x.sum(), lambda v: jnp.tanh(v) @ weights], x)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "values"),
+    [(doubled, "Loop", [np.float32(one) for one in (-5, 9, 1000)]),
+     (chosen, "If", [np.int32(one) for one in (-1, 0, 1, 2, 7)])],
+)  # fmt: skip
+def test_what_values_decide_stays_a_loop_or_a_branch(function: Any, kind: str, values: list[Array]) -> None:
+    x = np.asarray([0.5, 1.0, 0.25, 2.0], np.float32)
+    program = tw.compile(function, (x, values[0]))
+    assert kind in {node.op.kind for node in program.compiled.graph.nodes}
+    for value in values:
+        expected = jax.tree.leaves(function(x, value))
+        for found, one in zip(program.run([x, value]).outputs.values(), expected, strict=True):
+            np.testing.assert_allclose(found, one, 1e-5, 1e-5)
+
+
+def test_long_scans_stay_loops() -> None:
+    def step(carried: Any, element: Any) -> tuple[Any, Any]:
+        following = jnp.tanh(carried * 0.9 + element)
+        return following, following * 2 - carried
+
+    def function(x: Any) -> Any:
+        return lax.scan(step, jnp.zeros(3), x, reverse=True)
+
+    x = randn(12_000, 3)
+    graph = tw.compile(function, (x,)).compiled.graph
+    assert "Loop" in {node.op.kind for node in graph.nodes}
 
 
 def test_ways_that_depend_on_values_are_refused_with_the_line() -> None:

@@ -1,4 +1,5 @@
-"""Functions inside functions, loops and branches: all of them are opened, since their lengths are known."""
+"""Functions inside functions are opened, and so are loops of known length; what values decide on becomes loops and
+branches of the model."""
 
 from __future__ import annotations
 
@@ -8,9 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import Refusal
-from tilewright.frontends.jaxpr.emitter import Emitter, Value
-from tilewright.frontends.jaxpr.rules import Equation, refuse
+from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
+from tilewright.frontends.jaxpr.rules import Equation
 
 Inline: TypeAlias = "Callable[[Emitter, Any, Sequence[Value]], list[Value]]"
 """(emitter, closed jaxpr, operands) -> results."""
@@ -23,7 +23,7 @@ CALLS = {
 """Primitives that only call a function, and the parameter that holds it."""
 
 LONGEST = 50_000
-"""Equations that loops may become."""
+"""Equations that a loop may become; longer ones stay loops."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Control:
         """Step by step; slices of the sequences go in, results are put together."""
         params = equation.params
         body, count, carried = params["jaxpr"], params["length"], params["num_carry"]
-        _refuse_long(count, len(body.jaxpr.eqns))
+        if count * len(body.jaxpr.eqns) > LONGEST:
+            return self._long_scan(em, equation, *values)
         constants, rest = list(values[: params["num_consts"]]), values[params["num_consts"] :]
         state, sequences = list(rest[:carried]), rest[carried:]
         sequences = tuple(em.full(x, (count, *x.shape[1:])) for x in sequences)
@@ -63,52 +64,88 @@ class Control:
             *(_stacked(em, list(parts), shape) for parts, shape in zip(zip(*made, strict=True), shapes, strict=True)),
         ]
 
+    def _long_scan(self, em: Emitter, equation: Equation, *values: Value) -> list[Value]:
+        """A loop of the model."""
+        params = equation.params
+        body, count, carried = params["jaxpr"], params["length"], params["num_carry"]
+        constants, rest = list(values[: params["num_consts"]]), values[params["num_consts"] :]
+        kinds = [_kind(var) for var in equation.outvars]
+        state = [em.full(x, kind[0]) for x, kind in zip(rest[:carried], kinds, strict=False)]
+        sequences = [em.full(x, (count, *x.shape[1:])) for x in rest[carried:]]
+        elements = [(kind[0][1:], kind[1]) for kind in kinds[carried:]]
+
+        def turn(given: list[Tensor]) -> list[Value]:
+            found = self.inline(em, body, [*constants, *given])
+            return [em.full(x, kind[0]) for x, kind in zip(found, [*kinds[:carried], *elements], strict=True)]
+
+        graph = em.subgraph(em.free("scan"), [*kinds[:carried], *((x.shape[1:], x.dtype) for x in sequences)], turn)
+        end = int(params["reverse"])
+        return list(
+            em.many(
+                "Scan", *state, *sequences, results=kinds, body=graph, num_scan_inputs=len(sequences),
+                scan_input_directions=[end] * len(sequences), scan_output_directions=[end] * len(elements),
+            )
+        )  # fmt: skip
+
     def loop(self, em: Emitter, equation: Equation, *values: Value) -> list[Value]:
-        """While the condition can be computed now: a loop with a counter that is known."""
+        """As long as the condition can be computed now, turn by turn; then a loop of the model."""
         params = equation.params
         split, body_end = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
         conditions, constants, state = values[:split], values[split:body_end], list(values[body_end:])
         steps = 0
-        while self._goes_on(em, params["cond_jaxpr"], [*conditions, *state]):
+        while True:
+            (goes_on,) = self.inline(em, params["cond_jaxpr"], [*conditions, *state])
+            is_long = steps * len(params["body_jaxpr"].jaxpr.eqns) > LONGEST
+            if is_long or not isinstance(goes_on, np.ndarray):
+                return self._open_loop(em, equation, goes_on, conditions, constants, state)
+            if not bool(goes_on):
+                return state
             steps += 1
-            _refuse_long(steps, len(params["body_jaxpr"].jaxpr.eqns))
             state = self.inline(em, params["body_jaxpr"], [*constants, *state])
-        return state
 
-    def _goes_on(self, em: Emitter, condition: Any, values: Sequence[Value]) -> bool:
-        (found,) = self.inline(em, condition, values)
-        if isinstance(found, np.ndarray):
-            return bool(found)
-        raise Refusal(
-            "loops as long as values say, which are known only when the network runs",
-            "loop a fixed number of times: lax.fori_loop or lax.scan",
-        )
+    def _open_loop(
+        self, em: Emitter, equation: Equation, first: Value, conditions: Sequence[Value], constants: Sequence[Value],
+        state: Sequence[Value],
+    ) -> list[Value]:  # fmt: skip
+        """As often as values say when the network runs."""
+        params, kinds = equation.params, [_kind(var) for var in equation.outvars]
+
+        def turn(given: list[Tensor]) -> list[Value]:
+            found = self.inline(em, params["body_jaxpr"], [*constants, *given[2:]])
+            (goes_on,) = self.inline(em, params["cond_jaxpr"], [*conditions, *found])
+            return [goes_on, *(em.full(x, kind[0]) for x, kind in zip(found, kinds, strict=True))]
+
+        graph = em.subgraph(em.free("while"), [((), np.int64), ((), np.bool_), *kinds], turn)
+        begun = [em.full(x, kind[0]) for x, kind in zip(state, kinds, strict=True)]
+        return list(em.many("Loop", None, first, *begun, results=kinds, body=graph))
 
     def branch(self, em: Emitter, equation: Equation, which: Value, *values: Value) -> list[Value]:
-        """The branch that is known to be taken; else all of them, and the results of one are kept."""
+        """The branch that is known to be taken, or a branch of the model."""
         branches = equation.params["branches"]
         if isinstance(which, np.ndarray):
             return self.inline(em, branches[int(np.clip(which, 0, len(branches) - 1))], values)
-        results = [self.inline(em, branch, values) for branch in branches]
-        return [_chosen(em, which, cases) for cases in zip(*results, strict=True)]
+        kinds = [_kind(var) for var in equation.outvars]
+
+        def run(number: int) -> list[Value]:
+            found = self.inline(em, branches[number], values)
+            return [em.full(x, kind[0]) for x, kind in zip(found, kinds, strict=True)]
+
+        def choose(number: int) -> list[Value]:
+            """Of this branch and those behind it. Numbers below 0 and above the last are moved to these."""
+            if number == len(branches) - 1:
+                return run(number)
+            here = em.elementwise("LessOrEqual", which, np.asarray(number, which.dtype), dtype=np.bool_)
+            graphs = {
+                "then_branch": em.subgraph(em.free("branch"), [], lambda _: run(number)),
+                "else_branch": em.subgraph(em.free("branch"), [], lambda _: choose(number + 1)),
+            }
+            return list(em.many("If", here, results=kinds, **graphs))
+
+        return choose(0)
 
 
-def _chosen(em: Emitter, which: Value, cases: Sequence[Value]) -> Value:
-    found = cases[-1]
-    for number in reversed(range(len(cases) - 1)):
-        bound = np.asarray(number, which.dtype)
-        # Numbers of branches below 0 and above the last are moved to these.
-        here = em.elementwise("LessOrEqual", which, bound, dtype=np.bool_)
-        found = em.elementwise("Where", here, cases[number], found, dtype=found.dtype)
-    return found
-
-
-def _refuse_long(steps: int, equations: int) -> None:
-    if steps * equations > LONGEST:
-        raise refuse(
-            f"{steps} steps of {equations} equations are more than the {LONGEST} that are written out",
-            "compile one step, and call it in a loop",
-        )
+def _kind(var: Any) -> tuple[tuple[int, ...], Any]:
+    return tuple(var.aval.shape), var.aval.dtype
 
 
 def _at(em: Emitter, x: Value, step: int) -> Value:

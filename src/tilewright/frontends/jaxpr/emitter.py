@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from tilewright.ir.types import Array, Shape
 
@@ -164,6 +164,24 @@ class Emitter:
         words = [np.asarray(list(part), np.int64) for part in (starts, ends, axes, steps)]
         return self.op("Slice", value, *words, shape=tuple(sizes))
 
+    # ---- subgraphs ----------------------------------------------------------------------------------------------
+
+    def subgraph(
+        self, name: str, inputs: Sequence[tuple[Shape, Any]], body: Callable[[list[Tensor]], Sequence[Value]]
+    ) -> GraphProto:
+        """What `body` gives for inputs of these types, as the graph of a node; it may read all tensors around it."""
+        given = [Tensor(self.free(f"{name}/given"), tuple(shape), np.dtype(dtype)) for shape, dtype in inputs]
+        outer, self.nodes = self.nodes, []
+        try:
+            results = body(given)
+            named = [self.free(f"{name}/result") for _ in results]
+            for value, result in zip(results, named, strict=True):
+                self.nodes.append(helper.make_node("Identity", [self.name_of(value)], [result], name=result))
+            made = [_declared(result, value) for result, value in zip(named, results, strict=True)]
+            return helper.make_graph(self.nodes, name, [_declared(one.name, one) for one in given], made)
+        finally:
+            self.nodes = outer
+
     # ---- the model ----------------------------------------------------------------------------------------------
 
     def input(self, name: str, shape: Shape, dtype: Any) -> Tensor:
@@ -182,3 +200,7 @@ class Emitter:
     def model(self, name: str) -> ModelProto:
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initialisers)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+
+
+def _declared(name: str, value: Value) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(value.dtype)), value.shape)
