@@ -162,3 +162,46 @@ def test_analysis_has_the_layers_of_bodies_and_says_how_often_they_run() -> None
     assert "LSTMCells" in {row.operator for row in found.bodies["y, body"]}
     assert "loop 'y' has no bound: one turn is what cycles and MACs count" in found.notes
     assert found.macs > 0
+
+
+# ---- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def counted(condition: str = "d = Identity(c)") -> onnx.ModelProto:
+    """A loop with a row for each turn, of which an input says how many there are."""
+    return parser.parse_model(f"""
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[3] x, int64 n, bool go) => (float[3] y, float[rows, 3] stack) {{
+      y, stack = Loop (n, go, x) <
+        body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w, float[3] s) {{
+          w = Add(v, x)
+          s = Sin(w)
+          {condition}
+        }}
+      >
+    }}""")
+
+
+ENDING = "t = ReduceSum <keepdims = 0> (w) f = Constant <value = float {11.5}> () d = Less(t, f)"
+
+
+@pytest.mark.parametrize("target", ["generic", "rv32"])
+@pytest.mark.parametrize("condition", ["d = Identity(c)", ENDING])
+def test_more_turns_than_were_said_are_an_error(target: str, condition: str) -> None:
+    program, x = tw.compile(counted(condition), target=target, max_trips=3), np.ones(3, np.float32)
+    for count, go, fails in ((3, True, False), (4, True, condition != ENDING), (10**12, False, False)):
+        feeds = {"x": x, "n": np.array(count), "go": np.array(go)}
+        if fails:
+            with pytest.raises(CompileError, match="a loop: has to run more often than was said"):
+                program.run(feeds)
+            with pytest.raises(CompileError, match="a loop: has to run more often than was said"):
+                evaluate(program.compiled.graph, feeds)
+        else:
+            agree(program.run(feeds).outputs["stack"], wanted(counted(condition), feeds)[1])
+
+
+def test_a_loaded_library_says_it_too() -> None:
+    network = tw.compile(counted(), target="cpu", max_trips=3).load()
+    network(np.ones(3, np.float32), np.array(3), np.array(True))
+    with pytest.raises(CompileError, match="a loop: has to run more often than was said"):
+        network(np.ones(3, np.float32), np.array(4), np.array(True))

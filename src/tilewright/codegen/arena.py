@@ -12,7 +12,7 @@ from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Shared, Writer, math_header
 from tilewright.codegen.states import listed, reset_body
-from tilewright.planner.schedule.planned_flow import planned_layers
+from tilewright.planner.schedule.planned_flow import may_stop, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 
 COPIED = ".data.weights"
@@ -83,7 +83,7 @@ class ArenaWriter(Writer):
 extern "C" {{
 #endif
 
-/* Runs the network once. Returns 0, or 1 if the arena is not aligned.
+/* Runs the network once. Returns 0, or 1 if the arena is not aligned{self._stops()}.
  *
  * Inputs, only read; the last axis varies fastest:
 {inputs}
@@ -99,6 +99,10 @@ extern "C" {{
 
 #endif
 """
+
+    def _stops(self) -> str:
+        stops = may_stop(self.schedule)
+        return ", or 2, without outputs, if a loop has more turns than\n * --max-trips allows" if stops else ""
 
     def _state_size(self) -> str:
         if not self.schedule.graph.states:

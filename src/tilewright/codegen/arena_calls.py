@@ -93,7 +93,7 @@ class ArenaCalls:
 
     def called(self, layer: LayerSchedule) -> str:
         if isinstance(layer.node.op, Planned):
-            return self._flow_called(layer)
+            return self._flow_called(layer, layer.node.op)
         instance = instance_of(self.schedule.graph, layer)
         tables, params = initialiser(layer.params_of(0))
         arguments = _joined(["&params", *self._arguments(layer, instance)])
@@ -102,11 +102,11 @@ class ArenaCalls:
     {instance.function}({arguments});{self._probes(layer)}
   }}"""
 
-    def _flow_called(self, layer: LayerSchedule) -> str:
+    def _flow_called(self, layer: LayerSchedule, op: Planned) -> str:
         """A loop or a branch."""
         pointers = [self._pointer(name) for name in (*layer.node.inputs, *layer.node.outputs)]
         scratch = self._address(layer.scratch) if layer.scratch is not None else "NULL"
-        call = flow_names.called(layer, self.inside, pointers, scratch)
+        call = flow_names.checked(flow_names.called(layer, self.inside, pointers, scratch), op.may_stop)
         return f"{{\n    {call}{self._probes(layer)}\n  }}"
 
     def shared(self, layer: LayerSchedule) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilewright.codegen.arena_calls import ArenaCalls
-from tilewright.codegen.flow_names import PREFIX, function_name
+from tilewright.codegen.flow_names import PREFIX, checked, function_name
 from tilewright.codegen.functions import mentions
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import comment
@@ -14,7 +14,7 @@ from tilewright.errors import InternalError
 from tilewright.ir.types import TensorType
 from tilewright.ops._control_flow import Branch, Loop
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
-from tilewright.planner.schedule.planned_flow import Planned, Slice, planned_layers
+from tilewright.planner.schedule.planned_flow import Planned, Slice, may_stop, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 
 
@@ -30,7 +30,13 @@ def functions(
             yield from functions(body, calls_of, calls.inside)
             yield calls.shared_layers() + _body(calls.inside, calls.network, calls.text())
         title = f"/* {comment(layer.node.name)} ({comment(str(op))}) */"
-        yield f"{title}\nTW_FLOW void {name}({_arguments(schedule, layer)}) {{\n{_text(name, op)}\n}}\n"
+        kind, end = _ends(op.may_stop)
+        yield f"{title}\nTW_FLOW {kind} {name}({_arguments(schedule, layer)}) {{\n{_text(name, op)}{end}\n}}\n"
+
+
+def _ends(stops: bool) -> tuple[str, str]:
+    """What functions give, and how they end."""
+    return ("int", "\n  return 0;") if stops else ("void", "")
 
 
 def _body(name: str, writer: Writer, calls: str) -> str:
@@ -40,7 +46,8 @@ def _body(name: str, writer: Writer, calls: str) -> str:
     given = [*(writer.identifiers[one] for one in graph.inputs), "arena"]
     unused = "".join(f"  (void){one};\n" for one in given if not mentions(calls, one))
     arguments = ",\n    ".join([*inputs, *outputs, "unsigned char *arena"])
-    return f"TW_FLOW void {name}(\n    {arguments}) {{\n{unused}{calls}\n}}\n"
+    kind, end = _ends(may_stop(writer.schedule))
+    return f"TW_FLOW {kind} {name}(\n    {arguments}) {{\n{unused}{calls}{end}\n}}\n"
 
 
 def _arguments(schedule: Schedule, layer: LayerSchedule) -> str:
@@ -67,22 +74,22 @@ def _text(name: str, op: Planned) -> str:
 def _branch(name: str, op: Planned) -> Iterator[str]:
     others = [f"x{at}" for at in range(1, 1 + len(op.bodies[0].inputs))]
     given = ", ".join([*others, *(f"y{at}" for at in range(len(op.result_types()))), _at(op.memory.arena)])
-    yield "  if (*x0) {"
-    yield f"    {name}_then({given});"
-    yield "  } else {"
-    yield f"    {name}_else({given});"
-    yield "  }"
+    then, other = (
+        checked(f"{name}_{which}({given})", may_stop(body))
+        for which, body in zip(op.body_names, op.schedules, strict=True)
+    )
+    yield f"  if (*x0) {{\n    {then}\n  }} else {{\n    {other}\n  }}"
 
 
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 
 def _loop(name: str, op: Planned, loop: Loop) -> Iterator[str]:
-    yield f"  int64_t limit = {f'{loop.trips}' if loop.is_bounded else 'INT64_MAX'};"
-    if loop.counts:
-        yield "  if (*x0 < limit) limit = *x0;"
+    yield f"  {'' if loop.asks else 'const '}int64_t wanted = {'*x0' if loop.counts else 'INT64_MAX'};"
     if loop.asks:
-        yield f"  if (!*x{int(loop.counts)}) limit = 0;"
+        yield f"  if (!*x{int(loop.counts)}) wanted = 0;"
+    limit = f"wanted < {loop.trips} ? wanted : {loop.trips}" if loop.is_bounded else "wanted"
+    yield f"  const int64_t limit = {limit};"
     for at, (kind, place) in enumerate(zip(loop.result_types(), op.memory.next_values, strict=False)):
         c_type = C_TYPES[kind.dtype]
         yield f"  {c_type} *now_{at} = y{at}, *next_{at} = ({c_type} *){_at(place)};"
@@ -90,9 +97,14 @@ def _loop(name: str, op: Planned, loop: Loop) -> Iterator[str]:
     if not loop.is_static:
         for at, kind in list(enumerate(loop.result_types()))[loop.carried :]:
             yield f"  memset(y{at}, 0, {kind.bytes});"
-    yield "  for (int64_t turn = 0; turn < limit; turn++) {"
+    yield "  int64_t turn = 0;"
+    if loop.tests:
+        yield "  uint8_t goes_on = 1;"
+    yield f"  for (; turn < limit{' && goes_on' if loop.tests else ''}; turn++) {{"
     yield from (f"    {line}" for line in _turn(name, op, loop))
     yield "  }"
+    if loop.checked:
+        yield f"  if (turn < wanted{' && goes_on' if loop.tests else ''}) return TW_TOO_MANY_TURNS;"
     for at, kind in enumerate(loop.result_types()[: loop.carried]):
         yield f"  if (now_{at} != y{at}) memcpy(y{at}, now_{at}, {kind.bytes});"
 
@@ -109,9 +121,7 @@ def _turn(name: str, op: Planned, loop: Loop) -> Iterator[str]:
         given.append(element)
     captured = len(loop.body.inputs) - 1 - loop.carried - len(loop.taken)
     given += [f"x{loop.own_operands + at}" for at in range(captured)]
-    if loop.tests:
-        yield "uint8_t goes_on;"
-        given.append("&goes_on")
+    given += ["&goes_on"] if loop.tests else []
     given += [f"next_{at}" for at in range(loop.carried)]
     behind = []
     for at, (kind, place, end) in enumerate(zip(loop.elements_out, op.memory.elements_out, loop.stacked, strict=True)):
@@ -120,13 +130,11 @@ def _turn(name: str, op: Planned, loop: Loop) -> Iterator[str]:
             behind.append(f"memcpy({element}, {_at(place)}, {kind.bytes});")
             element = f"({C_TYPES[kind.dtype]} *){_at(place)}"
         given.append(element)
-    yield f"{name}_body({', '.join([*given, _at(op.memory.arena)])});"
+    yield checked(f"{name}_body({', '.join([*given, _at(op.memory.arena)])})", may_stop(op.schedules[0]))
     yield from behind
     for at, kind in enumerate(loop.result_types()[: loop.carried]):
         c_type = C_TYPES[kind.dtype]
         yield f"{{ {c_type} *const made = next_{at}; next_{at} = now_{at}; now_{at} = made; }}"
-    if loop.tests:
-        yield "if (!goes_on) break;"
 
 
 def _element(pointer: str, kind: TensorType, loop: Loop, from_end: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import CompileError, Refusal
 from tilewright.ir.affine import whole
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
@@ -175,6 +175,8 @@ class Loop(ControlFlow):
     counts: bool = False
     asks: bool = False
     tests: bool = False
+    checked: bool = False
+    """Whether the bound is the user's word rather than the model's: more turns are an error."""
     taken: tuple[bool, ...] = ()
     """For each sequence, whether it is taken from its end on."""
     stacked: tuple[bool, ...] = ()
@@ -252,13 +254,13 @@ class Loop(ControlFlow):
         return (*carried, *(TensorType(kind.dtype, (self.trips, *kind.shape)) for kind in self.elements_out))
 
     def run(self, run: Run, operands: Sequence[Array]) -> tuple[Array, ...]:
-        limit = self._limit(operands)
-        first = self.first
+        wanted, first = self._wanted(operands), self.first
+        limit = min(wanted, self.trips) if self.is_bounded else wanted
         carried, behind = list(operands[first : first + self.carried]), first + self.carried
         sequences, others = operands[behind : self.own_operands], operands[self.own_operands :]
         stacks = [np.zeros(kind.shape, kind.element) for kind in self.result_types()[self.carried :]]
-        turn = 0
-        while turn < limit:
+        turn, goes_on = 0, True
+        while turn < limit and goes_on:
             elements = [one[_at(turn, self.trips, end)] for one, end in zip(sequences, self.taken, strict=True)]
             number = np.full(self.body.inputs[0].shape, turn, np.int64)
             made = list(run(0, [number, *carried, *elements, *others]))
@@ -267,17 +269,15 @@ class Loop(ControlFlow):
             for stack, element, end in zip(stacks, made[self.carried :], self.stacked, strict=True):
                 stack[_at(turn, self.trips, end)] = element
             turn += 1
-            if not goes_on:
-                break
+        if self.checked and goes_on and turn < wanted:
+            raise too_many_turns()
         return (*carried, *stacks)
 
-    def _limit(self, operands: Sequence[Array]) -> int:
-        """Turns, but for what a body's condition says."""
+    def _wanted(self, operands: Sequence[Array]) -> int:
+        """Turns that operands ask for."""
         if self.asks and not operands[int(self.counts)].reshape(-1)[0]:
             return 0
-        limits = [self.trips] if self.is_bounded else []
-        limits += [int(operands[0].reshape(-1)[0])] if self.counts else []
-        return min(limits, default=2**63 - 1)
+        return int(operands[0].reshape(-1)[0]) if self.counts else 2**63 - 1
 
     def most(self, of_bodies: Sequence[int]) -> int:
         return of_bodies[0] * (self.trips if self.is_bounded else 1)
@@ -285,6 +285,10 @@ class Loop(ControlFlow):
     def __str__(self) -> str:
         turns = f"at most {self.trips}" if self.is_bounded else "unbounded"
         return f"{self.kind}({self.trips if self.is_static else turns} turns)"
+
+
+def too_many_turns() -> CompileError:
+    return CompileError("a loop", "has to run more often than was said", "say more: --max-trips N")
 
 
 def flows(graph: Graph) -> Iterator[ControlFlow]:

@@ -18,6 +18,7 @@ from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
 from tilewright.target.runner import host_process
@@ -45,6 +46,8 @@ HARNESS = ("harness.c", "harness.h", "layer_times.c", "layer_times.h")
 
 NO_MEMORY = 4
 """The harness's exit code where this machine has not enough of it."""
+TOO_MANY_TURNS = 5
+"""The same where a loop has more turns than was said."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +248,8 @@ def _execute(command: list[str], folder: Path) -> str:
         raise CompileError(
             "run", "this machine does not have enough memory for the program", "try smaller dimensions: --dim"
         )
+    if done.returncode == TOO_MANY_TURNS:
+        raise too_many_turns()
     if done.returncode < 0:
         raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:

@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.codegen.flow_names import TOO_MANY_TURNS
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms, check_machine
 from tilewright.target.target import Target
@@ -216,5 +218,7 @@ def _aligned(size: int) -> Array:
 
 
 def _check_done(code: int) -> None:
+    if code == TOO_MANY_TURNS:
+        raise too_many_turns()
     if code:
         raise InternalError("call", f"the network reports error {code}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.codegen import binary_data
 from tilewright.codegen.external_kernels import responsible
+from tilewright.codegen.flow_names import TOO_MANY_TURNS
 from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import input_arena, inputs_source
@@ -20,6 +21,7 @@ from tilewright.emulator.faults import Unfinished
 from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, StackOverrun, present
 from tilewright.ir.types import Array
+from tilewright.ops._control_flow import too_many_turns
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy
@@ -102,6 +104,8 @@ def run_to_end(simulator: Machine) -> Report:
         raise _stopped(simulator, error) from error
     if report.exit_code == STACK_OVERRUN:
         raise StackOverrun("run", "a core's stack was too small", "give each core more: --stack BYTES")
+    if report.exit_code == TOO_MANY_TURNS:
+        raise too_many_turns()
     if report.exit_code != 0:
         raise InternalError("run", f"the program ended with code {report.exit_code}")
     return report

@@ -81,6 +81,8 @@ class Turns:
     """The tensor that says how often, if data does."""
     condition: str = ""
     """The tensor that says whether at all, if data does."""
+    is_said: bool = False
+    """Whether the bound is the user's."""
 
 
 def loop(flow: ControlFlow) -> None:
@@ -114,7 +116,7 @@ def loop(flow: ControlFlow) -> None:
     trips = min(turns.trips, 1) if known is not None and not known.reshape(-1)[0] else turns.trips
     op = Loop(
         own.body(names, [_type(flow, name) for name in names]), _bounded(flow, turns, trips, stacked), len(carried),
-        bool(turns.count), bool(turns.condition), known is None, (), (False,) * len(stacked),
+        bool(turns.count), bool(turns.condition), known is None, turns.is_said, (), (False,) * len(stacked),
     )  # fmt: skip
     operands = [*filter(None, [turns.count, turns.condition]), *carried, *names]
     results = [*(flow.node.output[at] for at in range(len(carried))), *(flow.node.output[at] for at in stacked)]
@@ -132,9 +134,12 @@ def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
         return Turns(0)
     trips = -1 if count is None else max(int(count.reshape(-1)[0]), 0)
     trips = -1 if trips > MOST_TRIPS else trips
+    count_name, condition_name = (
+        name if one is None else "" for name, one in zip(names, (count, condition), strict=True)
+    )
     if trips < 0 and needs_bound and flow.scope.max_trips is not None:
-        trips = flow.scope.max_trips
-    return Turns(trips, names[0] if count is None else "", names[1] if condition is None else "")
+        return Turns(flow.scope.max_trips, count_name, condition_name, is_said=True)
+    return Turns(trips, count_name, condition_name)
 
 
 def _bounded(flow: ControlFlow, turns: Turns, trips: int, stacked: Sequence[int]) -> int:
@@ -200,8 +205,8 @@ def scan(flow: ControlFlow, over: Sequences) -> list[str] | None:
     own = _carrying_alike(flow, own, over.states, 0)
     names = captured_names(own)
     op = Loop(
-        own.body(names, [_type(flow, name) for name in names]), over.steps, len(over.states), False, False, False,
-        tuple(end for _, _, end in over.taken), tuple(end for _, end in over.stacked),
+        own.body(names, [_type(flow, name) for name in names]), over.steps, len(over.states),
+        taken=tuple(end for _, _, end in over.taken), stacked=tuple(end for _, end in over.stacked),
     )  # fmt: skip
     results = flow.named(*("result" for _ in (*over.states, *over.stacked)))
     flow.scope.add_flow(flow.node, op, [*over.states, *sequences, *names], results)

@@ -136,6 +136,12 @@ class Planned(ControlFlow):
         return Memory(carried, tuple(elements[0]), tuple(elements[1]), arena)
 
     @property
+    def may_stop(self) -> bool:
+        """Whether a run may find that a loop has too many turns, here or in a body."""
+        own = isinstance(self.flow, Loop) and self.flow.checked
+        return own or any(may_stop(schedule) for schedule in self.schedules)
+
+    @property
     def cycles(self) -> float:
         """At most, as predicted; of one turn where nothing bounds a loop."""
         of_bodies = [schedule.placed.predicted for schedule in self.schedules]
@@ -170,6 +176,10 @@ def planned_layers(schedule: Schedule) -> list[tuple[LayerSchedule, Planned]]:
     """Layers that are control flow, without those of bodies."""
     found = [(layer, layer.node.op) for layer in schedule.layers]
     return [(layer, op) for layer, op in found if isinstance(op, Planned)]
+
+
+def may_stop(schedule: Schedule) -> bool:
+    return any(op.may_stop for _, op in planned_layers(schedule))
 
 
 def calling_layers(schedule: Schedule) -> Iterator[tuple[Schedule, LayerSchedule]]:

@@ -25,7 +25,9 @@ void tw_probe(int layer, int result, const void *data, unsigned long bytes) {
   fwrite(data, 1, bytes, probe_file);
 }
 
-enum { FAULT = 3, NO_MEMORY = 4 };
+enum { FAULT = 3, NO_MEMORY = 4, TOO_MANY_TURNS = 5 };
+/* What a network returns for the last. */
+enum { NETWORK_TOO_MANY_TURNS = 2 };
 
 static void end(int code, const char *what) {
   fprintf(stderr, "%s\n", what);
@@ -72,7 +74,9 @@ static void write_outputs(const tw_harness_network *network, void **outputs, FIL
 
 static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
   const double start = tw_now();
-  if (network->call(inputs, outputs, arena) != 0) fail("the network reports an error");
+  const int code = network->call(inputs, outputs, arena);
+  if (code == NETWORK_TOO_MANY_TURNS) end(TOO_MANY_TURNS, "a loop has too many turns");
+  if (code != 0) fail("the network reports an error");
   const double end_of_call = tw_now();
   tw_times_of_call(start);
   return end_of_call - start;
