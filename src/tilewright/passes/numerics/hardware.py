@@ -25,8 +25,10 @@ from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Complaint, Numbers, Pass
+from tilewright.passes.numerics.products import NativeProduct, native_product
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
 from tilewright.requant.approximate import ApproxRequant, lossless, native, saturated
@@ -40,7 +42,7 @@ MOST_EXPECTED = 0.0075
 """Of the results of a layer that may be expected to differ; otherwise it stays exact. That leaves room for results that
 lie further from the zero point than expected: one in a hundred may differ."""
 
-NUMBERS = Numbers(steps_by_operator=dict.fromkeys(("Conv", "MatMul", "QLinearAdd", "TfliteAdd"), 1.0), share=1 / 16)
+NUMBERS = Numbers(steps_by_operator=dict.fromkeys(("Conv", "MatMul", "QLinearAdd", "QLinearMul", "TfliteAdd"), 1.0), share=1 / 16)
 """A result is never more than one from the exact one (`native`), and of all accumulator values around the zero point
 at most MOST_EXPECTED give another one. Activations may lie elsewhere, hence more room."""
 
@@ -87,7 +89,7 @@ def all_as_said(graph: Graph, tflite: bool) -> Iterator[Complaint]:
     yield from within_words(graph)
     said = {one.tensor: one for one in graph.numerics_records}
     for node in graph.nodes:
-        if not isinstance(node.op, Conv | MatMul | QLinearAdd | TfliteAdd) or node.op.requant is None:
+        if not isinstance(node.op, Conv | MatMul | QLinearAdd | QLinearMul | TfliteAdd) or node.op.requant is None:
             continue
         one, is_exact = said.get(node.key), _is_open(node.op.requant, tflite)
         if one is not None and one.native == is_exact:
@@ -110,8 +112,8 @@ def _replaced_lossless(graph: Graph, node: Node, builder: Builder) -> Mapping[st
 def _replaced(
     graph: Graph, tflite: bool, found: list[NumericsRecord], node: Node, builder: Builder
 ) -> Mapping[str, str] | None:
-    if isinstance(node.op, QLinearAdd | TfliteAdd):
-        return _replaced_sum(graph, tflite, found, node, builder)
+    if isinstance(node.op, QLinearAdd | QLinearMul | TfliteAdd):
+        return _replaced_pair(graph, tflite, found, node, builder)
     spec = _spec(graph, node, tflite)
     if spec is None:
         return None
@@ -144,14 +146,15 @@ def _chosen(spec: RequantSpec) -> ApproxRequant | None:
     return saturated(spec) or found
 
 
-def _replaced_sum(
+def _replaced_pair(
     graph: Graph, tflite: bool, found: list[NumericsRecord], node: Node, builder: Builder
 ) -> Mapping[str, str] | None:
-    """Of two tensors of bytes."""
+    """The sum or the product of two tensors of bytes."""
     op, kinds = node.op, [graph.types[name].dtype for name in node.inputs]
-    if not isinstance(op, QLinearAdd | TfliteAdd) or not _is_open(op.requant, tflite) or not set(kinds) <= NARROW:
+    is_pair = isinstance(op, QLinearAdd | QLinearMul | TfliteAdd)
+    if not is_pair or not _is_open(op.requant, tflite) or not set(kinds) <= NARROW:
         return None
-    chosen = native_sum(op, *kinds)
+    chosen = native_product(op, *kinds) if isinstance(op, QLinearMul) else native_sum(op, *kinds)
     found.append(_record(node, chosen))
     if chosen is None or chosen.expected > MOST_EXPECTED:
         return None
@@ -164,7 +167,7 @@ def _is_open(requant: Requant, tflite: bool) -> bool:
     return requant.rounding == Rounding.HALF_EVEN or (tflite and requant.has_exponents)
 
 
-def _record(node: Node, chosen: ApproxRequant | NativeSum | None) -> NumericsRecord:
+def _record(node: Node, chosen: ApproxRequant | NativeSum | NativeProduct | None) -> NumericsRecord:
     if chosen is None:
         return NumericsRecord(node.key, node.name, False, 0.0, 0.0)
     return NumericsRecord(node.key, node.name, chosen.expected <= MOST_EXPECTED, chosen.share, chosen.expected)
@@ -182,7 +185,7 @@ def _spec(graph: Graph, node: Node, tflite: bool) -> RequantSpec | None:
 
 
 def _could_be_native(graph: Graph, node: Node) -> bool:
-    if isinstance(node.op, QLinearAdd | TfliteAdd):
+    if isinstance(node.op, QLinearAdd | QLinearMul | TfliteAdd):
         return {graph.types[name].dtype for name in node.inputs} <= NARROW
     return _totals(graph, node) is not None
 

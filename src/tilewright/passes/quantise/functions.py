@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.batchnormalization import BatchNormalization
@@ -40,6 +41,10 @@ PROBES_PER_OCTAVE, OCTAVES = 32, 120
 """Where it is looked for changes of the function: the distance grows with that from zero."""
 
 MAX_ZERO = 2**30
+
+TIES = Rounding.HALF_UP
+"""No network says how numbers on a line between two values of a table are rounded: as cores do it with the fewest
+instructions."""
 
 
 def by_function(context: Context, tensor: str, to: Format, output: str | None) -> str | None:
@@ -92,8 +97,8 @@ def _emit(
     # One more than there are: the last line ends behind the last x.
     table = _table(to.zero + function((np.arange(LOWEST, 1 - LOWEST) - zero) * unit), to.dtype)
     name = context.builder.constant(table, f"{context.builder.node_name}_table")
-    value = source.stored(context, unit, "int16", zero)
-    op = QLinearFunction(Target(to.dtype, _middle(to.dtype), *limits(to.dtype)).requant(SHIFT))
+    value = source.stored(context, unit, "int16", zero, TIES)
+    op = QLinearFunction(Target(to.dtype, _middle(to.dtype), *limits(to.dtype), TIES).requant(SHIFT))
     return context.emit(op, [value.tensor, name], output)
 
 

@@ -29,9 +29,10 @@ class Target:
     zero: int
     low: int
     high: int
+    rounding: Rounding = Rounding.HALF_EVEN
 
     def requant(self, shift: int) -> Requant:
-        return Requant(shift, self.dtype, self.low, self.high, self.zero, Rounding.HALF_EVEN)
+        return Requant(shift, self.dtype, self.low, self.high, self.zero, self.rounding)
 
 
 class Source(Protocol):
@@ -107,11 +108,13 @@ class Pending:
             raise NoIntegerForm("it is always zero, or not finite")
         return base / 2.0 ** math.floor(math.log2(reach * base / largest))
 
-    def stored(self, context: Context, unit: float, dtype: str, zero: int = 0) -> Value:
+    def stored(
+        self, context: Context, unit: float, dtype: str, zero: int = 0, rounding: Rounding = Rounding.HALF_EVEN
+    ) -> Value:
         """The result in integers of one's own choice."""
         low, high = limits(dtype)
         bounds = [int(np.clip(np.rint(bound / unit) + zero, low, high)) for bound in (self.low, self.high)]
-        tensor = self.source.emit(context, *self._in_units_of(unit), Target(dtype, zero, *bounds), None)
+        tensor = self.source.emit(context, *self._in_units_of(unit), Target(dtype, zero, *bounds, rounding), None)
         return Value(tensor, context.builder.types[tensor], np.array([unit]), np.array([zero]))
 
     @property

@@ -10,6 +10,7 @@
 
 #include "byte_binary.h"
 #include "lanes.h"
+#include "next_element.h"
 
 #define TW_A_SIGNED ((TW_A)-1 < 0)
 #define TW_B_SIGNED ((TW_B)-1 < 0)
@@ -18,7 +19,9 @@ static inline int32_t multiply(const tw_qlinearmul_bytes_params *p, int32_t a, i
   return tw_narrowed(&p->out, (a - p->a_zero) * (b - p->b_zero), even);
 }
 
+#if !TW_XPULP
 TW_BYTE_BINARY_ROW(row_half_up, tw_qlinearmul_bytes_params, multiply, 0)
+#endif
 TW_BYTE_BINARY_ROW(row_half_even, tw_qlinearmul_bytes_params, multiply, 1)
 
 #if TW_XPULP
@@ -83,13 +86,44 @@ static __attribute__((noinline)) void row_of_products(const tw_qlinearmul_bytes_
   }
   for (; count > 0; count--, a += step_a, b += step_b) *y++ = (TW_Y)(multiply(p, *a, *b, 0) + p->low);
 }
+
+#define TW_A_NEXT(kind, d, at, step) ".insn r " TW_E_LOAD_STEP ", %[" kind "], " d ", " at ", " step "\n"
+#define TW_A_NEXT_PAIR(a, b) TW_A_NEXT("kind_a", a, "%[a]", "%[step_a]") TW_A_NEXT("kind_b", b, "%[b]", "%[step_b]")
+#define TW_A_ABOVE_ZEROS(a, b) "sub " a ", " a ", %[a_zero]\nsub " b ", " b ", %[b_zero]\n"
+/* A product of halves, and that plus the factor less one times itself. */
+#define TW_A_SCALED(a, b) TW_A_R(TW_E_MULS, a, a, b)
+#define TW_A_TIMES(a) TW_A_R(TW_E_MAC, a, a, "%[less]")
+#define TW_A_LOWEST(a) "add " a ", " a ", %[low]\n"
+#define TW_A_STORE_BYTE(a) ".insn s 0x2b, 0, " a ", 1(%[y])\n"
+#define TW_A_BOTH(DO) DO("%[a0]") DO("%[a1]")
+
+/* With zero points, two elements at a time; ties go up. */
+static __attribute__((noinline)) void row_with_zeros(const tw_qlinearmul_bytes_params *p, const TW_A *a, int32_t step_a,
+                                                     const TW_B *b, int32_t step_b, TW_Y *y, int32_t count) {
+  const int32_t pairs = count >> 1;
+  int32_t a0, a1, b0, b1;
+  if (pairs > 0) {
+    __asm__ volatile(
+        TW_A_BEGIN TW_A_LOOP("%[pairs]", 20) TW_A_NEXT_PAIR("%[a0]", "%[b0]") TW_A_NEXT_PAIR("%[a1]", "%[b1]")
+        TW_A_ABOVE_ZEROS("%[a0]", "%[b0]") TW_A_ABOVE_ZEROS("%[a1]", "%[b1]") TW_A_SCALED("%[a0]", "%[b0]")
+        TW_A_SCALED("%[a1]", "%[b1]") TW_A_BOTH(TW_A_TIMES) TW_A_BOTH(TW_A_SHIFT) TW_A_BOTH(TW_A_NARROW)
+        TW_A_BOTH(TW_A_LOWEST) TW_A_BOTH(TW_A_STORE_BYTE) TW_A_END
+        : [a] "+r"(a), [b] "+r"(b), [y] "+r"(y), [a0] "=&r"(a0), [a1] "=&r"(a1), [b0] "=&r"(b0), [b1] "=&r"(b1)
+        : [pairs] "r"(pairs), [step_a] "r"(step_a), [step_b] "r"(step_b), [a_zero] "r"(p->a_zero), [b_zero] "r"(p->b_zero),
+          [less] "r"(p->out.mul - 1), [add] "r"(p->out.add), [shift] "r"(p->out.shift), [top] "r"(p->out.top),
+          [low] "r"(p->low), [kind_a] "i"(TW_I_LOAD_STEP(1, TW_A_SIGNED)), [kind_b] "i"(TW_I_LOAD_STEP(1, TW_B_SIGNED))
+        : "memory");
+  }
+  if (count & 1) *y = (TW_Y)(multiply(p, *a, *b, 0) + p->low);
+}
 #else
 #define row_of_products row_half_up
+#define row_with_zeros row_half_up
 #endif
 
 void TW_NAME(const tw_qlinearmul_bytes_params *params, const TW_A *a, const TW_B *b, TW_Y *y) {
   const int has_zeros = params->a_zero || params->b_zero;
   void (*const one_row)(const tw_qlinearmul_bytes_params *, const TW_A *, int32_t, const TW_B *, int32_t, TW_Y *, int32_t) =
-      params->out.even ? row_half_even : has_zeros ? row_half_up : row_of_products;
+      params->out.even ? row_half_even : has_zeros ? row_with_zeros : row_of_products;
   TW_BINARY_ROWS(one_row, params, &params->loops, a, b, y);
 }
