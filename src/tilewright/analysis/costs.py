@@ -233,7 +233,23 @@ def _notes(schedule: Schedule) -> tuple[str, ...]:
         *[CODE_IN_L1] * schedule.placed.code_in_tile_memory,
         *measured,
         *[WITHOUT_WAITS] * _has_waits(schedule),
+        *_portable_notes(schedule),
     )
+
+
+MUCH = 0.1
+"""Of the predicted cycles: what a layer in a portable kernel may take without a note."""
+
+
+def _portable_notes(schedule: Schedule) -> Iterator[str]:
+    """Layers that take much of the time in a kernel that was not written for the target."""
+    cycles = schedule.placed.layer_cycles
+    total = sum(cycles.values())
+    for call in schedule.layers:
+        share = cycles.get(call.node.key, 0) / total if total else 0.0
+        if share > MUCH and _is_portable(schedule, call):
+            kernel = f"{call.engine}.{call.kernel.stem}"
+            yield f"'{call.node.name}' takes {share:.0%} of the predicted time in a portable kernel ({kernel})"
 
 
 def _has_waits(schedule: Schedule) -> bool:
@@ -242,12 +258,15 @@ def _has_waits(schedule: Schedule) -> bool:
 
 
 def _origin(schedule: Schedule, call: LayerSchedule) -> str:
-    """A remark on kernels that were not written for the target."""
+    return " (generic)" if _is_portable(schedule, call) else ""
+
+
+def _is_portable(schedule: Schedule, call: LayerSchedule) -> bool:
+    """Whether a layer's kernel was not written for the target, which has others of its own."""
     target = schedule.target
-    if isinstance(call.node.op, Planned):
-        return ""
-    shared = target.bases and target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
-    return " (generic)" if shared else ""
+    if isinstance(call.node.op, Planned) or not target.bases:
+        return False
+    return target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
 
 
 def _layer(schedule: Schedule, node: Node, kernel: str) -> LayerRow:

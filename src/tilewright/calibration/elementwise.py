@@ -66,7 +66,7 @@ VARIANTS: dict[type[Op], tuple[Op, ...]] = {
     IntegerDiv: (IntegerDiv(3, 5, 1),),
     Mod: (Mod(), Mod(1)),
     QLinearAdd: (QLinearAdd(32000, 28000, 5, TO_BYTES),),
-    QLinearMul: (QLinearMul(mul=773, requant=TO_BYTES),),
+    QLinearMul: (QLinearMul(mul=773, requant=TO_BYTES), QLinearMul(3, -5, 773, TO_BYTES)),
     RequantizedAdd: (
         RequantizedAdd(HALF, HALF, HALF),
         RequantizedAdd(HALF, UNCHANGED, HALF),

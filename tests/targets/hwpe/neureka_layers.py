@@ -197,6 +197,27 @@ def gathered_layer(seed: int) -> Layer:
     return layer(op, x, w, None, *rest)
 
 
+def parts_layer(seed: int) -> Layer:
+    """Depthwise, with windows and padding that the array has not; results of 8, 16 or 32 bits."""
+    draw = Draw(seed)
+    rank = 1 + draw.flag()
+    kernel = (3 + draw.size(6), *(draw.size(9) for _ in range(rank - 1)))[::-1]
+    strides = tuple(draw.size(2) for _ in range(rank))
+    padding = tuple(draw.size(5) - 1 for _ in range(2 * rank))
+    pads = [padding[axis] + padding[rank + axis] for axis in range(rank)]
+    spatial = [max(1, taps - pad) + draw.size(9) - 1 for taps, pad in zip(kernel, pads, strict=True)]
+    channels = 1 + draw.size(70)
+    x = draw.array(draw.byte(), draw.size(2), *spatial, channels)
+    w = weights(draw, "int8", channels, *kernel, 1)
+    bias = draw.between(-20000, 20000, channels) if draw.flag() else None
+    found, rest = requant(draw, w[0].size, channels)
+    if draw.flag():
+        found = full_range(26 + draw.size(12), "int16", draw.zero("int16"), draw.one_of("half_even", "half_up"))  # type: ignore[arg-type]
+        rest = [draw.between(1, 1 << 30, channels)]
+    op = Conv(strides, (1,) * rank, padding, channels, draw.zero(x.dtype.name), 0, found, channels_last=True)
+    return layer(op, x, w, bias, *rest)
+
+
 def offered(layers: list[Layer]) -> list[Layer]:
     """Those that the engine takes."""
     return [layer for layer in layers if _is_offered(layer)]

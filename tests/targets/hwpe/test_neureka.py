@@ -17,6 +17,7 @@ from tests.targets.hwpe.neureka_layers import (
     matmul_layer,
     offered,
     operands,
+    parts_layer,
     row_layer,
     wide_layer,
 )
@@ -37,6 +38,7 @@ def depthwise_layer(seed: int) -> Layer:
 
 KINDS: list[Callable[[int], Layer]] = [
     matmul_layer, extreme_layer, wide_layer, row_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
+    parts_layer,
 ]  # fmt: skip
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 

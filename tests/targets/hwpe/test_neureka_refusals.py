@@ -46,13 +46,14 @@ REFUSED: dict[str, Layer] = {
     "it has 2 groups of 2 channels and 3 filters; N-EUREKA has one group, or one channel and filter in each": conv(
         IMAGE, ones(6, 3, 3, 2), groups=2
     ),
-    "its kernel is 5x5, N-EUREKA has 1x1 and 3x3": conv(IMAGE, ones(4, 5, 5, 1), groups=4),
+    "its kernel is 11x11, N-EUREKA has 1x1 and 3x3": conv(ones(1, 12, 12, 4), ones(4, 11, 11, 1), groups=4),
+    "no code of its weights stands for 0, and N-EUREKA has windows of 3x3 taps": conv(
+        IMAGE, ones(4, 5, 5, 1), groups=4
+    ),
     "its strides are (3, 3); of more than 2, too many results would be dropped": conv(
         IMAGE, ones(4, 3, 3, 1), groups=4, strides=(3, 3)
     ),
-    "its padding is (2, 0, 0, 0), N-EUREKA has at most 1 on each side of 3x3": conv(
-        IMAGE, ones(4, 3, 3, 1), groups=4, padding=(2, 0, 0, 0)
-    ),
+    "its kernel is 5x5, N-EUREKA has 1x1 and 3x3": conv(IMAGE, ones(4, 5, 5, 1), groups=4, strides=(3, 3)),
     "its dilations are (2, 1)": conv(IMAGE, ones(2, 3, 3, 4), dilations=(2, 1)),
     "its rows are read or stored in another order": layer(MatMul(perm_y=(1, 0)), ones(4, 4), ones(4, 4)),
     "its second factor has shape (2, 4, 4); one matrix, or one for each head, is expected": layer(

@@ -42,7 +42,9 @@ MOST_EXPECTED = 0.0075
 """Of the results of a layer that may be expected to differ; otherwise it stays exact. That leaves room for results that
 lie further from the zero point than expected: one in a hundred may differ."""
 
-NUMBERS = Numbers(steps_by_operator=dict.fromkeys(("Conv", "MatMul", "QLinearAdd", "QLinearMul", "TfliteAdd"), 1.0), share=1 / 16)
+NUMBERS = Numbers(
+    steps_by_operator=dict.fromkeys(("Conv", "MatMul", "QLinearAdd", "QLinearMul", "TfliteAdd"), 1.0), share=1 / 16
+)
 """A result is never more than one from the exact one (`native`), and of all accumulator values around the zero point
 at most MOST_EXPECTED give another one. Activations may lie elsewhere, hence more room."""
 
@@ -151,8 +153,9 @@ def _replaced_pair(
 ) -> Mapping[str, str] | None:
     """The sum or the product of two tensors of bytes."""
     op, kinds = node.op, [graph.types[name].dtype for name in node.inputs]
-    is_pair = isinstance(op, QLinearAdd | QLinearMul | TfliteAdd)
-    if not is_pair or not _is_open(op.requant, tflite) or not set(kinds) <= NARROW:
+    if not isinstance(op, QLinearAdd | QLinearMul | TfliteAdd) or not set(kinds) <= NARROW:
+        return None
+    if not _is_open(op.requant, tflite):
         return None
     chosen = native_product(op, *kinds) if isinstance(op, QLinearMul) else native_sum(op, *kinds)
     found.append(_record(node, chosen))

@@ -113,8 +113,8 @@ class Pending:
     ) -> Value:
         """The result in integers of one's own choice."""
         low, high = limits(dtype)
-        bounds = [int(np.clip(np.rint(bound / unit) + zero, low, high)) for bound in (self.low, self.high)]
-        tensor = self.source.emit(context, *self._in_units_of(unit), Target(dtype, zero, *bounds, rounding), None)
+        least, most = (int(np.clip(np.rint(bound / unit) + zero, low, high)) for bound in (self.low, self.high))
+        tensor = self.source.emit(context, *self._in_units_of(unit), Target(dtype, zero, least, most, rounding), None)
         return Value(tensor, context.builder.types[tensor], np.array([unit]), np.array([zero]))
 
     @property

@@ -14,13 +14,13 @@ from tilewright.targets.hwpe.op import Neureka
 
 CALL = 365.0
 RUN_PIXELS = 6
-RUN = 230.0
-"""Pixels of four filters with one bias, besides the pixels."""
+RUN, RUN_HALVES = 230.0, 500.0
+"""Pixels of four filters with one bias, besides the pixels; of results of 16 bits."""
 ROW = 12.0
 """Of a run whose rows do not lie one after the other."""
 FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5, TIES: 118.0}
 """A pixel of four filters."""
-FOUR_HALVES = {**FOUR, HIGH: 52.0, EXACT: 605.0}
+FOUR_HALVES = {**FOUR, HIGH: 38.0, EXACT: 605.0}
 """The same with results of 16 bits."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 85.0, TIES: 30.0}
 """A pixel of one filter, where there are fewer than four."""
@@ -76,7 +76,8 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
         return CALL + exact * PIXEL[walk["mode"]] * own + columns
     is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
     cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
-    return CALL + _runs(walk, cores, exact * cycles[walk["mode"]])
+    is_whole = is_wide and walk["mode"] == HIGH
+    return CALL + _runs(walk, cores, exact * cycles[walk["mode"]], RUN_HALVES if is_whole else RUN)
 
 
 def _columns(op: NeurekaColumns, own: int) -> float:
@@ -101,14 +102,14 @@ def _copies(walk: Mapping[str, int], pixel: int, cores: int) -> float:
     return pixels * (COPIED + COPIED_BLOCK * blocks + COPIED_WORD * (rest // 4) + COPIED_BYTE * (rest % 4))
 
 
-def _runs(walk: Mapping[str, int], cores: int, pixel: float) -> float:
+def _runs(walk: Mapping[str, int], cores: int, pixel: float, begun: float) -> float:
     filters, rows = walk["filters"], walk["images"] * walk["rows"]
     groups = filters if filters < 4 else math.ceil(filters / 4)
     teams = _teams(groups, rows * walk["columns"], cores)
     own = math.ceil(rows / (cores // teams))
     right, bottom = bool(walk["over_right"]), bool(walk["over_bottom"])
     is_flat = walk["source_row"] == walk["columns"] * walk["source_pixel"] and not right
-    run = RUN * (1 + right) * (1 + bottom) + (0.0 if is_flat else ROW * own)
+    run = begun * (1 + right) * (1 + bottom) + (0.0 if is_flat else ROW * own)
     return math.ceil(groups / teams) * (run + own * walk["columns"] * pixel)
 
 

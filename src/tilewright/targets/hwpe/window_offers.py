@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,7 +18,8 @@ from tilewright.targets.hwpe.encoding import ONE_TAP, TAPS, depthwise_words, win
 from tilewright.targets.hwpe.gathered import NeurekaGathered
 from tilewright.targets.hwpe.jobs import DENSE, DEPTHWISE, POINTWISE
 from tilewright.targets.hwpe.op import BY_NPU
-from tilewright.targets.hwpe.results import results
+from tilewright.targets.hwpe.parts import MOST_PARTS, NeurekaParts, part_words
+from tilewright.targets.hwpe.results import named, results
 from tilewright.targets.hwpe.sums import Sums
 from tilewright.targets.hwpe.taken import Taken, taken
 
@@ -37,7 +39,7 @@ def window_offer(graph: Graph, node: Node, conv: Conv, sums: Sums, cores: int) -
         raise Refusal(f"its dilations are {conv.dilations}")
     unsupported_reason = _unsupported_reason(conv, kernel, mode, padding)
     if unsupported_reason and mode == DEPTHWISE:
-        raise Refusal(unsupported_reason)
+        return _in_parts(graph, node, conv, kernel, padding, sums, unsupported_reason)
     if unsupported_reason:
         return _gathered(graph, node, conv, kernel, padding, sums, cores).named
     windows = _windows(graph, node, conv, kernel, mode, padding, sums, cores)
@@ -103,6 +105,20 @@ def _gathered(graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shap
     codes = sums.codes.transpose(0, 2, 1)
     words = ONE_TAP.pack(codes.reshape(len(codes), -1))
     return _taken(graph, node, sums, op, {"W": words, **constants}, cores)
+
+
+def _in_parts(
+    graph: Graph, node: Node, conv: Conv, kernel: Shape, padding: Shape, sums: Sums, unsupported_reason: str
+) -> Offer:
+    plain = NeurekaParts(
+        strides=conv.strides, dilations=conv.dilations, padding=padding, channels_last=True, kernel=kernel,
+        mode=DEPTHWISE, bits=sums.bits, offset=sums.offset, dtype=sums.dtype, pad_value=sums.x_zero,
+    )  # fmt: skip
+    if max(conv.strides) > MOST_STRIDE or math.prod(plain.counts) > MOST_PARTS:
+        raise Refusal(unsupported_reason)
+    # The second bias is that of the parts behind the first: what it has more, which is nothing.
+    op, constants = results(sums, plain, [sums.bias_without([])] * 2)
+    return named(node, node.operands()["X"], op, {"W": part_words(op, sums), **constants})
 
 
 def _biases(op: NeurekaConv, sums: Sums) -> list[Array]:

@@ -25,7 +25,11 @@ from tilewright.requant.requant32 import Requant32, byte_factor, requant32
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.elementwise_features import binary_features, repeated_features
+from tilewright.targets.pulp.elementwise_features import (
+    binary_features,
+    product_features,
+    repeated_features,
+)
 from tilewright.targets.pulp.sizes import by_cores
 
 BYTES2 = {"A": NARROW, "B": NARROW, "Y": NARROW}
@@ -256,7 +260,7 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         ),
         Kernel(
             QLinearMul, "qlinearmul_bytes.c", "A B -> Y", BYTES2, product_params,
-            unsupported_reason=product_unsupported, roundings=UP_OR_EVEN, cooperative=True, features=binary_features,
+            unsupported_reason=product_unsupported, roundings=UP_OR_EVEN, cooperative=True, features=product_features,
             planning_key=without_factor,
         ),
         Kernel(

@@ -7,6 +7,7 @@ from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ops.isoftmax import iSoftmax
+from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
@@ -37,6 +38,12 @@ def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
         return 1.0, float(rows), float(rows * 4 * up(length, 4 * cores))
     own = up(rows, cores)
     return 1.0, float(own), float(own * length)
+
+
+def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    """The same, and elements of products with zero points."""
+    product, found = cast(QLinearMul, op), binary_features(op, types, extents, cores)
+    return *found, found[-1] * bool(product.a_zero or product.b_zero)
 
 
 def joined_rows(types: Types, extents: Extents) -> tuple[int, int]:

@@ -79,17 +79,48 @@ static TW_COMPACT void tw_finish_ties(const tw_finishing *k, const tw_run *r) {
   }
 }
 
+#if TW_XPULP
+#if defined(TW_COREV)
+#define TW_A_STORE_OTHER ".insn r 0x2b, 3, %[kind], %[step], %[at], %[e]\n"
+#else
+#define TW_A_STORE_OTHER ".insn r 0x2b, %[kind], 0, %[step], %[at], %[e]\n"
+#endif
+
+/* A row of 16-bit results of one filter that use the whole range, two at a time. The summand is counted from 0. */
+static inline void tw_finish_whole_halves(const uint8_t *from, int32_t from_step, uint8_t *to, int32_t to_step,
+                                          int32_t pairs, int32_t mul, int32_t summand, int32_t shift) {
+  int32_t a, b;
+  __asm__ volatile(
+      TW_A_BEGIN TW_A_LOOP("%[pairs]", 10) TW_A_LW_STEP("%[d]", "%[from]", "%[from_step]")
+      TW_A_LW_STEP("%[e]", "%[from]", "%[from_step]") "mulh %[d], %[d], %[mul]\nmulh %[e], %[e], %[mul]\n"
+      TW_A_R(TW_E_ADDN, "%[d]", "%[summand]", "%[shift]") TW_A_R(TW_E_ADDN, "%[e]", "%[summand]", "%[shift]")
+      TW_A_R(TW_E_CLIP, "%[d]", "%[d]", "%[high]") TW_A_R(TW_E_CLIP, "%[e]", "%[e]", "%[high]")
+      TW_A_STORE_STEP TW_A_STORE_OTHER TW_A_END
+      : [d] "=&r"(a), [e] "=&r"(b), [from] "+r"(from), [at] "+r"(to)
+      : [pairs] "r"(pairs), [from_step] "r"(from_step), [mul] "r"(mul), [summand] "r"(summand), [shift] "r"(shift),
+        [high] "r"(INT16_MAX), [step] "r"(to_step), [kind] "i"(TW_I_STORE_STEP(2))
+      : "memory");
+}
+#endif
+
 /* Results of 16 bits by high words, one filter after the other. */
 static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) {
   const int32_t summand = k->p->summand, shift = k->p->shift, top = k->p->top, low = k->p->low;
-  const int32_t columns = r->columns, from_step = r->from_step, to_step = r->to_step;
+  const int32_t from_step = r->from_step, to_step = r->to_step;
+  const int is_whole = !r->bias && top == UINT16_MAX && low == INT16_MIN && shift < 15;
   for (int32_t i = 0; i < k->count; i++) {
     const uint8_t *from = r->from + i * (int32_t)sizeof(int32_t);
     uint8_t *to = r->to + i * (int32_t)sizeof(TW_Y);
     const int32_t mul = r->mul[i], bias = r->bias ? r->bias[i] : 0;
     for (int32_t row = 0; row < r->rows; row++, from += r->from_gap, to += r->to_gap) {
 #if TW_XPULP
-      int32_t t;
+      int32_t columns = r->columns, t;
+      if (is_whole && columns > 1) {
+        const int32_t pairs = columns >> 1;
+        tw_finish_whole_halves(from, from_step, to, to_step, pairs, mul, summand - (1 << 15 << shift), shift);
+        from += 2 * pairs * from_step, to += 2 * pairs * to_step, columns &= 1;
+      }
+      if (columns == 0) continue;
       __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[columns]", 7) TW_A_LW_STEP("%[d]", "%[from]", "%[from_step]")
                        "add %[d], %[d], %[bias]\nmulh %[d], %[d], %[mul]\n"
                        TW_A_R(TW_E_ADDN, "%[d]", "%[summand]", "%[shift]") TW_A_R(TW_E_CLIPU, "%[d]", "%[d]", "%[top]")
@@ -100,7 +131,8 @@ static TW_COMPACT void tw_finish_halves(const tw_finishing *k, const tw_run *r) 
                          [kind] "i"(TW_I_STORE_STEP(2))
                        : "memory");
 #else
-      for (int32_t x = 0; x < columns; x++, from += from_step, to += to_step) {
+      (void)is_whole;
+      for (int32_t x = 0; x < r->columns; x++, from += from_step, to += to_step) {
         const int64_t product = (int64_t)(*(const int32_t *)(const void *)from + bias) * mul;
         *(TW_Y *)(void *)to = (TW_Y)(tw_x_clipu(((int32_t)(product >> 32) + summand) >> shift, top) + low);
       }
