@@ -17,8 +17,10 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.attach import with_own_kernels
 from tilewright.passes import Pass, apply, in_bodies
+from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD
 from tilewright.passes.convolve import CONVOLVE, CONVOLVE_REQUANTISED
+from tilewright.passes.crop_windows import CROP_WINDOWS
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fold_batchnorm import FOLD_BATCHNORM
@@ -56,6 +58,8 @@ QUANTISING = (DROP_IDENTITIES, QUANTISE)
 
 PASSES = (
     FOLD_CONSTANTS,
+    CANONICALIZE_ATTENTION,
+    CROP_WINDOWS,
     FUSE_PATTERNS,
     FOLD_BATCHNORM,
     FUSE_BIAS,

@@ -8,7 +8,7 @@ import pytest
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
-from tilewright.ir.types import TensorType
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.isnan import IsNaN
@@ -18,8 +18,8 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.where import Where
-from tilewright.passes import apply
-from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
+from tilewright.passes import Pass, apply
+from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION, CANONICALIZE_LANGUAGE
 from tilewright.passes.fuse_attention import fuse_attention
 
 pytestmark = pytest.mark.fast
@@ -57,9 +57,10 @@ def attention(chosen: bool, guarded: bool) -> Graph:
 
 @pytest.mark.parametrize("chosen", [False, True])
 @pytest.mark.parametrize("guarded", [False, True])
-def test_the_same_in_one_operator(chosen: bool, guarded: bool) -> None:
+@pytest.mark.parametrize("tidying", [CANONICALIZE_ATTENTION, CANONICALIZE_LANGUAGE], ids=["any", "language"])
+def test_the_same_in_one_operator(chosen: bool, guarded: bool, tidying: Pass) -> None:
     graph = attention(chosen, guarded)
-    tidy = apply(graph, (CANONICALIZE_ATTENTION,))
+    tidy = apply(graph, (tidying,))
     fused = apply(tidy, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
     found = [node.op for node in fused.nodes if isinstance(node.op, FusedAttention)]
     assert [(op.causal, round(op.scale, 6)) for op in found] == [(True, 0.5)]
@@ -92,3 +93,22 @@ def test_a_choice_of_other_numbers_stays() -> None:
     b.output(y)
     tidy = apply(b.build(), (CANONICALIZE_ATTENTION,))
     assert [node.op.kind for node in tidy.nodes] == ["Where", "Softmax"]
+
+
+def guarded_softmax(mask: Array | None) -> Graph:
+    """Shares of products that a mask was added to, or one that is computed; zero where they are no number."""
+    b = Builder("guarded")
+    x, y = (b.input(name, TensorType("float32", (1, 2, TOKENS, TOKENS))) for name in "xy")
+    (scores,) = b(MatMul(), [x, y])
+    added = b.input("mask", TensorType("float32", (1, 1, TOKENS, TOKENS))) if mask is None else b.constant(mask)
+    (shares,) = b(Softmax(3), [b(Add(), [scores, added])[0]])
+    (no_number,) = b(IsNaN(), [shares])
+    b.output(b(Where(), [no_number, b.constant(np.array(0, np.float32)), shares])[0])
+    return b.build()
+
+
+def test_a_guard_stays_where_a_query_may_see_nothing() -> None:
+    nothing = np.where(np.arange(TOKENS)[:, None] == 2, -np.inf, np.zeros((TOKENS, TOKENS))).astype(np.float32)
+    for mask, is_kept in ((None, True), (nothing, True), (np.where(SEEN, 0, -np.inf).astype(np.float32), False)):
+        tidy = apply(guarded_softmax(mask), (CANONICALIZE_ATTENTION,))
+        assert any(isinstance(node.op, Where) for node in tidy.nodes) == is_kept

@@ -44,6 +44,7 @@ from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD, one_rounding
 from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
+from tilewright.passes.crop_windows import CROP_WINDOWS
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST, copying_operands
 from tilewright.passes.fit.split_constants import splitting_constants
@@ -280,7 +281,14 @@ def quantised_add() -> Graph:
     return small.graph(small.add(QLinearAdd(300, 200, 0, requant), small.input("a", 2, 3), small.input("b", 2, 3)))
 
 
+def blind_taps() -> Graph:
+    small = Small()
+    weights = small.constant(integers("int8", 2, 2, 3, 3))
+    return small.graph(small.add(Conv((1, 1), (9, 9), (9, 9, 9, 9)), small.input("x", 1, 2, 4, 4), weights))
+
+
 CASES = [
+    (CROP_WINDOWS, blind_taps, "has taps that see nothing but padding"),
     (
         CANONICALIZE_ATTENTION,
         lambda: written_attention(True, True),

@@ -32,7 +32,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.gather import Gather
 from tilewright.ops.softmax import Softmax
 from tilewright.passes import apply
-from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
+from tilewright.passes.canonicalize_attention import CANONICALIZE_LANGUAGE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.patterns.attention import HIDING
@@ -56,7 +56,7 @@ def of_tokens(exported: Exported, tokens: int) -> Graph:
     if tuple(graph.inputs) != (IDS,):
         what = f"needs inputs {', '.join(graph.inputs)}; {IDS} alone is expected"
         raise CompileError(exported.where, what, "export the decoder with nothing but the tokens as input")
-    return apply(folded(apply(graph, (DROP_IDENTITIES,))), (DROP_IDENTITIES, CANONICALIZE_ATTENTION))
+    return apply(folded(apply(graph, (DROP_IDENTITIES,))), (DROP_IDENTITIES, CANONICALIZE_LANGUAGE))
 
 
 def folded(graph: Graph) -> Graph:

@@ -1,12 +1,13 @@
 """Attention as exporters write it out, in the form that `fuse_attention` and the quantiser know.
 
-What hides scores is added to them, once; factors of queries and keys become one of the scores; a guard against rows
-that see nothing is left out, as every query sees a key; views around a transposition are views of the whole tensor.
+What hides scores is added to them, once; a guard against rows that see nothing is left out where each query sees a key;
+views around a transposition are views of the whole tensor. In language models, whose queries all see a key whatever the
+mask is computed from, guards go anyway, and factors of queries and keys become one of the scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array
 from tilewright.ops.add import Add
+from tilewright.ops.div import Div
 from tilewright.ops.isnan import IsNaN
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
@@ -29,16 +31,16 @@ Changed = Mapping[str, str] | None
 Rule = Callable[[Graph, Node, Builder], Changed]
 
 
-def run(graph: Graph) -> Graph:
+def run(rules: Sequence[Rule], graph: Graph) -> Graph:
     """What one rule does may be what another one waits for."""
     tidied = graph
-    for rule in RULES:
+    for rule in rules:
         tidied = rewrite(tidied, partial(rule, tidied))
-    return graph if tidied is graph else run(tidied)
+    return graph if tidied is graph else run(rules, tidied)
 
 
-def all_tidy(graph: Graph) -> Iterator[Complaint]:
-    for rule in RULES:
+def all_tidy(rules: Sequence[Rule], graph: Graph) -> Iterator[Complaint]:
+    for rule in rules:
         found: list[Node] = []
         rewrite(graph, partial(_noted, graph, rule, found))
         for node in found:
@@ -75,6 +77,30 @@ def _without_guard(graph: Graph, node: Node, builder: Builder) -> Changed:
     if test is None or shares is None or not isinstance(test.op, IsNaN) or not isinstance(shares.op, Softmax):
         return None
     return {node.key: node.inputs[2]} if test.inputs[0] == node.inputs[2] else None
+
+
+def _without_needless_guard(graph: Graph, node: Node, builder: Builder) -> Changed:
+    """Where no mask, or one that is known, can hide a whole row."""
+    changed = _without_guard(graph, node, builder)
+    return changed if changed and _sees_keys(builder, _maker(builder, node.inputs[2])) else None
+
+
+def _sees_keys(builder: Builder, softmax: Node | None) -> bool:
+    """Whether no row of scores is hidden: they are products, factors of such, or those with a known mask."""
+    if softmax is None or softmax.op != Softmax(len(builder.type_of(softmax.key).shape) - 1):
+        return False
+    scores = _maker(builder, softmax.inputs[0])
+    mask = _constant_operand(builder, scores) if scores is not None and isinstance(scores.op, Add) else None
+    if mask is not None:
+        if not np.isfinite(np.atleast_1d(mask[1])).any(axis=-1).all():
+            return False
+        scores = _maker(builder, mask[0])
+    while scores is not None and isinstance(scores.op, Mul | Div | Reshape):
+        factor = None if isinstance(scores.op, Reshape) else _constant_operand(builder, scores)
+        if not isinstance(scores.op, Reshape) and factor is None:
+            return False
+        scores = _maker(builder, scores.inputs[0] if factor is None else factor[0])
+    return scores is not None and isinstance(scores.op, MatMul)
 
 
 def _added_mask(graph: Graph, node: Node, builder: Builder) -> Changed:
@@ -170,5 +196,9 @@ def _whole_transposition(graph: Graph, node: Node, builder: Builder) -> Changed:
     return {node.key: node.key}
 
 
-RULES: tuple[Rule, ...] = (_without_guard, _added_mask, _one_mask, _one_factor, _whole_transposition)
-CANONICALIZE_ATTENTION = Pass("attention as one writes it", run, ensures=all_tidy)
+RULES: tuple[Rule, ...] = (_without_needless_guard, _added_mask, _one_mask, _whole_transposition)
+EVERY_QUERY_SEES: tuple[Rule, ...] = (_without_guard, _added_mask, _one_mask, _one_factor, _whole_transposition)
+CANONICALIZE_ATTENTION = Pass("attention as one writes it", partial(run, RULES), ensures=partial(all_tidy, RULES))
+CANONICALIZE_LANGUAGE = Pass(
+    "attention of tokens as one writes it", partial(run, EVERY_QUERY_SEES), ensures=partial(all_tidy, EVERY_QUERY_SEES)
+)

@@ -17,7 +17,9 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape, TensorType
 from tilewright.ops.expand import Expand
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.lookup import Lookup
+from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
@@ -151,13 +153,31 @@ def _found(graph: Graph, takes: Takes, node: Node) -> _Found | None:
     if written is None:
         return None
     queries, values = origin(graph, written.queries), origin(graph, written.values)
-    found = _Found(written, queries, origin(graph, written.keys, written.turned), values)
+    found = _scaled(graph, _Found(written, queries, origin(graph, written.keys, written.turned), values))
     types = found.types(graph, node)
     try:
-        written.op.check(types)
+        found.written.op.check(types)
     except Refusal:
         return None
-    return found if takes(written.op, types) else None
+    return found if takes(found.written.op, types) else None
+
+
+def _scaled(graph: Graph, found: _Found) -> _Found:
+    """Factors of all queries or keys of floats are the operator's own."""
+    op = found.written.op
+    if not isinstance(op, FusedAttention):
+        return found
+    (queries, q_factor), (keys, k_factor) = (_without_factors(graph, part) for part in (found.queries, found.keys))
+    scale = op.scale * q_factor * k_factor
+    return replace(found, written=replace(found.written, op=replace(op, scale=scale)), queries=queries, keys=keys)
+
+
+def _without_factors(graph: Graph, part: Origin) -> tuple[Origin, float]:
+    """Without the last factors of all elements, and their product."""
+    factor, again = 1.0, list(part.again)
+    while again and isinstance(again[-1][0].op, Mul):
+        factor *= float(graph.constants[again.pop()[0].inputs[1]].flat[0])
+    return replace(part, again=tuple(again)), factor
 
 
 class _Fusing:
