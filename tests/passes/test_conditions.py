@@ -43,8 +43,8 @@ from tilewright.passes import Pass, apply, nothing
 from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
 from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD, one_rounding
 from tilewright.passes.convolve import CONVOLVE
-from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.crop_windows import CROP_WINDOWS
+from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.drop_zero_biases import DROP_ZERO_BIASES
 from tilewright.passes.fit.join_in_place import JOIN_IN_PLACE, TABLES_FIRST, copying_operands
 from tilewright.passes.fit.split_constants import splitting_constants
