@@ -40,7 +40,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 from tilewright.passes import Pass, apply, nothing
-from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION
+from tilewright.passes.canonicalize_attention import CANONICALIZE_ATTENTION, CANONICALIZE_LANGUAGE
 from tilewright.passes.collapse_tflite_add import COLLAPSE_TFLITE_ADD, one_rounding
 from tilewright.passes.convolve import CONVOLVE
 from tilewright.passes.crop_windows import CROP_WINDOWS
@@ -292,6 +292,11 @@ CASES = [
     (
         CANONICALIZE_ATTENTION,
         lambda: written_attention(True, True),
+        "is part of an attention that is written otherwise",
+    ),
+    (
+        CANONICALIZE_LANGUAGE,
+        lambda: written_attention(False, True),
         "is part of an attention that is written otherwise",
     ),
     (native_requantisations(tflite=False), requantised, "and nothing is said of it"),
