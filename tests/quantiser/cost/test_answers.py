@@ -24,7 +24,8 @@ from tilewright.quantiser.cost.scores import agreement
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.ranges.histogram import Histogram
 from tilewright.quantiser.widths import Width, Widths
-from tilewright.targets.pulp.conv_features import pool_features
+from tilewright.target.params import params_of
+from tilewright.targets.pulp.sizes import in_c
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_pools_over_one_axis_are_predicted() -> None:
     (node,) = net.graph().nodes
     kinds = {"X": TensorType("int8", (1, 8, 16)), "Y": TensorType("int8", (1, 8, 8))}
     extents = node.op.extents({name: kind.shape for name, kind in kinds.items()})
-    call, pixels, taps, *_ = pool_features(node.op, kinds, extents, 1)
+    call, pixels, taps, *_ = in_c.work("tw_maxpool_bytes_work").units(params_of, node.op, kinds, extents, 1)
     assert (call, pixels, taps) == (1.0, 8.0, 16.0)
 
 

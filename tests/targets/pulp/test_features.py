@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,12 +13,12 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.reducemax import ReduceMax
+from tilewright.target.extents import Extents
 from tilewright.target.kernel import Types
 from tilewright.targets.hwpe.gathering import Strips
-from tilewright.targets.pulp.conv_features import conv_features
-from tilewright.targets.pulp.depthwise_features import depthwise_features, planes_of
-from tilewright.targets.pulp.linear import depthwise_planes
+from tilewright.targets.pulp.linear import conv_dots_params, depthwise_params
 from tilewright.targets.pulp.reductions import column_features
+from tilewright.targets.pulp.sizes import in_c
 
 TO_BYTES = full_range(16, "int8")
 SAME = Conv((1, 1), padding=(1, 1, 1, 1), channels_last=True, requant=TO_BYTES)
@@ -36,6 +37,15 @@ def extents_of(op: Conv, types: Types) -> dict[str, int]:
     return op.extents({name: types[name].shape for name in "XW"})
 
 
+def conv_units(op: Conv, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    return in_c.work("tw_conv_dots_work").units(conv_dots_params, op, types, extents, cores)
+
+
+def depthwise_units(op: Conv, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
+    params = partial(depthwise_params, cores=8)
+    return in_c.work("tw_depthwise_dots_work", 8).units(params, op, types, extents, cores)
+
+
 def depthwise(height: int, width: int, channels: int) -> tuple[Conv, Types, dict[str, int]]:
     op, types = replace(SAME, groups=channels), types_of(height, width, channels, channels, channels)
     return op, types, extents_of(op, types)
@@ -43,8 +53,8 @@ def depthwise(height: int, width: int, channels: int) -> tuple[Conv, Types, dict
 
 def test_every_feature_has_a_coefficient() -> None:
     known, types = SIRACUSA.costs.kernels, types_of(8, 8, 16, 16, 1)
-    assert len(conv_features(SAME, types, extents_of(SAME, types), 8)) == len(known["conv_dots"])
-    assert len(depthwise_features(*depthwise(8, 8, 16), 8, all_cores=8)) == len(known["depthwise_dots"])
+    assert len(conv_units(SAME, types, extents_of(SAME, types), 8)) == len(known["conv_dots"])
+    assert len(depthwise_units(*depthwise(8, 8, 16), 8)) == len(known["depthwise_dots"])
     rows = {"X": TensorType("int8", (25, 64)), "Y": TensorType("int8", (1, 64))}
     assert len(column_features(ReduceMax((0,)), rows, {"d0": 25, "d1": 64}, 8)) == len(known["reducemax_columns"])
 
@@ -52,30 +62,55 @@ def test_every_feature_has_a_coefficient() -> None:
 def test_a_tile_of_one_group_is_a_convolution_without_groups() -> None:
     grouped, alone = replace(SAME, groups=4), types_of(12, 12, 4, 4, 1)
     whole, tile = types_of(12, 12, 16, 16, 4), extents_of(SAME, alone)
-    assert conv_features(grouped, whole, tile, 8) == conv_features(SAME, alone, tile, 8)
+    assert conv_units(grouped, whole, tile, 8) == conv_units(SAME, alone, tile, 8)
 
 
 @pytest.mark.parametrize("size", [(25, 5, 64), (24, 24, 16), (3, 3, 48), (48, 48, 8)])
 def test_planes_are_those_of_the_kernel(size: tuple[int, int, int]) -> None:
+    """Bytes that a plane is filled with: as the scratch memory of a core, without its taps."""
     op, types, extents = depthwise(*size)
-    assert planes_of(op, types, extents, 8) == depthwise_planes(op, types, 8)
+    scratch = in_c("tw_depthwise_dots_scratch", 1)(depthwise_params(op, types, 8), types)
+    assert 4 * depthwise_units(op, types, extents, 8)[1] == scratch - 16 * 3
 
 
 def test_pieces_are_made_for_all_cores_also_where_fewer_compute() -> None:
     op, types, extents = depthwise(8, 8, 16)
     pieces = 8  # four quads of channels in two strips
-    found = [depthwise_features(op, types, extents, cores, all_cores=8)[2] for cores in (1, 4, 8)]
+    found = [depthwise_units(op, types, extents, cores)[2] for cores in (1, 4, 8)]
     assert found == [pieces, pieces // 4, 1]
 
 
 def test_requantisation_as_hardware_does_it_is_not_looked_at() -> None:
     op, types, extents = depthwise(8, 8, 16)
     native = replace(op, requant=replace(TO_BYTES, rounding=Rounding.NATIVE))
-    assert depthwise_features(op, types, extents, 8, all_cores=8)[3] == 1
-    assert depthwise_features(native, types, extents, 8, all_cores=8)[3] == 0
+    assert depthwise_units(op, types, extents, 8)[3] == 1
+    assert depthwise_units(native, types, extents, 8)[3] == 0
 
 
 def test_every_strip_beyond_the_image_costs_more() -> None:
     within = Strips(1, 2, 11, 8, 2, 8, 12, 1, 0, 0)
     right, both = replace(within, width=9), replace(within, width=2, left=4)
     assert within.cycles(1) < right.cycles(1) < both.cycles(1)
+
+
+def test_units_of_a_convolution_by_hand() -> None:
+    """8 x 8 pixels, 16 channels and filters, 3 x 3 taps, one core: strips of a row with its padding."""
+    types = types_of(8, 8, 16, 16, 1)
+    found = conv_units(SAME, types, extents_of(SAME, types), 1)
+    rows, quads, words = 8, 4, 3 * 3 * 4
+    blocks = rows * 2 * quads
+    assert found[:6] == (1, rows * quads, blocks, blocks, blocks * words, 0)
+    assert found[21:] == (blocks * 3, rows * 3, rows * 3 * 10 * 4)
+    assert conv_dots_params(SAME, types)["strips"] == 1
+
+
+def test_units_of_windows_that_are_gathered_by_hand() -> None:
+    """6 x 6 pixels of 3 channels, 8 filters of 3 x 3 taps two apart along a row: no window is one run."""
+    op = replace(SAME, dilations=(1, 2), padding=(1, 2, 1, 2))
+    image = {"X": (1, 6, 6, 3), "W": (8, 3, 3, 3), "Y": (1, 6, 6, 8)}
+    types = {name: TensorType("int8", shape) for name, shape in image.items()}
+    found = conv_units(op, types, extents_of(op, types), 1)
+    pixels, words = 36, 7
+    assert found[:5] == (1, 2 * 3, 9 * 2, 9 * 2, 9 * 2 * words)
+    assert found[9:14] == (0, 0, 0, pixels, 9 * pixels)
+    assert found[18] == 8 * words

@@ -16,15 +16,6 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.conv_features import (
-    conv_features,
-    float_conv_features,
-    gathered_at_once,
-    pool_features,
-)
-from tilewright.targets.pulp.conv_strips import Strips, padded_bytes, strips_of
-from tilewright.targets.pulp.depthwise_features import depthwise_features, float_depthwise_features, windows_features
-from tilewright.targets.pulp.depthwise_planes import Planes, pitch_of
 from tilewright.targets.pulp.sizes import by_cores, in_c
 from tilewright.targets.pulp.small_products import kernels as small_products
 
@@ -60,28 +51,9 @@ def filter_length(op: Op, types: Types) -> int:
     return types["W"].elements // max(types["W"].shape[0], 1)
 
 
-def gathered_pixels(op: Op, types: Types) -> int:
-    return gathered_at_once(filter_length(op, types))
-
-
-def conv_strips(op: Op, types: Types) -> Strips | None:
-    p = cast("dict[str, int]", params_of(op, types))
-    lines, window = p["batch"] * p["out_h"], (p["kernel_h"], p["kernel_w"])
-    return strips_of(cast(Conv, op), lines, p["out_w"], *window, p["in_channels"], p["out_channels"])
-
-
-def conv_padded(op: Op, types: Types) -> int:
-    """Bytes of an image that is copied with its padding before windows are gathered."""
-    p = cast("dict[str, int]", params_of(op, types))
-    size, window = (p["out_h"], p["out_w"]), (p["kernel_h"], p["kernel_w"])
-    return padded_bytes(cast(Conv, op), p["batch"], size, window, p["in_channels"])
-
-
 def conv_dots_params(op: Op, types: Types) -> Params:
-    strips = conv_strips(op, types)
-    chunk = strips.pixels if strips else gathered_pixels(op, types)
-    padded = not strips and conv_padded(op, types) > 0
-    return {**params_of(op, types), "chunk": chunk, "strips": int(strips is not None), "padded": int(padded)}
+    known = params_of(op, types)
+    return {**known, **{name: in_c(f"tw_conv_dots_{name}")(known, types) for name in ("chunk", "strips", "padded")}}
 
 
 def conv_dots_unsupported(op: Op, types: Types) -> str | None:
@@ -96,15 +68,9 @@ def conv_dots_unsupported(op: Op, types: Types) -> str | None:
 # ---- depthwise convolutions -------------------------------------------------------------------------------------
 
 
-def depthwise_planes(op: Op, types: Types, cores: int) -> Planes:
-    p = cast("dict[str, int]", params_of(op, types))
-    quads, reach = p["batch"] * -(-p["groups"] // 4), (p["kernel_h"] - 1) * p["dilation_h"] + 1
-    pitch = pitch_of(p["out_w"], p["stride_w"], p["kernel_w"], p["pad_left"] + p["in_w"])
-    return Planes(quads, p["out_h"], p["stride_h"], reach, pitch, cores)
-
-
 def depthwise_params(op: Op, types: Types, cores: int) -> Params:
-    return {**params_of(op, types), "chunk": depthwise_planes(op, types, cores).rows}
+    known = params_of(op, types)
+    return {**known, "chunk": in_c("tw_depthwise_chunk", cores)(known, types)}
 
 
 def depthwise_unsupported(op: Op, types: Types) -> str | None:
@@ -162,18 +128,18 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             Conv, "depthwise_windows.c", INTEGER_CONV, {"X": NARROW, "W": NARROW, "Y": NARROW | {"int16"}},
             partial(depthwise_params, cores=cores), by_cores("tw_depthwise_windows_scratch", cores),
             windows_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4},
-            min_tile={"g": 4}, features=partial(windows_features, all_cores=cores), header="conv.h",
+            min_tile={"g": 4}, work=in_c.work("tw_depthwise_windows_work", cores), header="conv.h",
         ),
         Kernel(
             Conv, "depthwise_dots.c", INTEGER_CONV, BYTE_CONV, partial(depthwise_params, cores=cores),
             by_cores("tw_depthwise_dots_scratch", cores), depthwise_unsupported, cooperative=True,
             unsplit_loops=frozenset({"r", "s"}), multiples={"g": 4}, min_tile={"g": 4},
-            features=partial(depthwise_features, all_cores=cores), header="conv.h",
+            work=in_c.work("tw_depthwise_dots_work", cores), header="conv.h",
         ),
         Kernel(
             Conv, "conv_dots.c", INTEGER_CONV, BYTE_CONV, conv_dots_params, by_cores("tw_conv_dots_scratch", cores),
             conv_dots_unsupported, cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
-            min_tile={"f": 4}, features=conv_features, header="conv.h",
+            min_tile={"f": 4}, work=in_c.work("tw_conv_dots_work"), header="conv.h",
         ),
         *small_products(cores),
         Kernel(
@@ -189,7 +155,8 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         ),
         Kernel(
             MaxPool, "maxpool_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=channels_second,
-            cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h", features=pool_features,
+            cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="pool.h",
+            work=in_c.work("tw_maxpool_bytes_work"),
         ),
         Kernel(
             MatMul, "matmul_blocks_f32.c", "A:float32 B:float32 C:float32 -> Y:float32", {}, cooperative=True,
@@ -199,12 +166,12 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         Kernel(
             Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
             unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
-            header="conv.h", features=float_depthwise_features, activations=(Relu,),
+            header="conv.h", work=in_c.work("tw_depthwise_rows_f32_work"), activations=(Relu,),
         ),
         Kernel(
             Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
             scratch=by_cores("tw_conv_blocks_scratch", cores), unsupported_reason=float_conv_unsupported,
             cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
-            features=float_conv_features, header="conv.h", activations=(Relu,),
+            work=in_c.work("tw_conv_blocks_work"), header="conv.h", activations=(Relu,),
         ),
     )  # fmt: skip

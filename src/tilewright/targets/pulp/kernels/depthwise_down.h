@@ -7,11 +7,9 @@
 #define TW_DEPTHWISE_DOWN_H
 
 #include "columns.h"
+#include "depthwise_down_rows.h"
 #include "dot.h"
 #include "xpulp.h"
-
-/* Below it, what begins a column costs more than the walk saves. */
-#define TW_LEAST_DOWN 5
 
 typedef struct {
   int32_t pitch;  /* of the plane */
