@@ -16,6 +16,11 @@
 #include "dot.h"
 #include "planes.h"
 
+/* The product of a total: the total plus the factor less one times itself, which is one cycle; to multiply takes two. */
+#define TW_A_SMALL_PRODUCT(t) TW_A_R(TW_E_MAC, t, t, "%[mul]")
+#define TW_A_NARROW_PRODUCT(t) TW_A_R(TW_E_CLIP, t, t, "%[bound]") TW_A_SMALL_PRODUCT(t)
+#define TW_A_HIGH_PRODUCT(t) "mulh " t ", " t ", %[mul]\n"
+
 #define TW_E_DOT (TW_X_SIGNED ? TW_I_DOT_SS : TW_I_DOT_US)
 #define TW_E_FIRST (TW_X_SIGNED ? TW_I_FIRST_SS : TW_I_FIRST_US)
 #define TW_LARGEST_PRODUCT ((TW_X_SIGNED ? 128u : 255u) * (TW_W_SIGNED ? 128u : 255u))

@@ -38,11 +38,7 @@ static walk walk_of(const work *k, int32_t across, int32_t rows, int32_t at_once
   return w;
 }
 
-/* %0 to %2: rows of the plane; %3 to %5: their words; %6: y; %7 and %8: totals, first the turns of both loops. A product
- * is the total plus `less` times itself, which is one cycle; to multiply takes two. */
-#define TW_A_SMALL_PRODUCT(t) TW_A_R(TW_E_MAC, t, t, "%[mul]")
-#define TW_A_NARROW_PRODUCT(t) TW_A_R(TW_E_CLIP, t, t, "%[bound]") TW_A_SMALL_PRODUCT(t)
-#define TW_A_HIGH_PRODUCT(t) "mulh " t ", " t ", %[mul]\n"
+/* %0 to %2: rows of the plane; %3 to %5: their words; %6: y; %7 and %8: totals, first the turns of both loops. */
 #define TW_A_FINISH_BYTE(t, step) \
   TW_A_R(TW_E_ADDN, t, "%[add]", "%[shift]") TW_A_CLIP_BYTE(t, "%[high]") TW_A_SB_STEP(t, "%6", step)
 #define TW_A_TOTAL(t, w0, w1, w2) \

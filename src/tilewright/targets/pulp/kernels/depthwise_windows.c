@@ -12,10 +12,7 @@
 
 #if TW_XPULP
 
-/* What totals of one channel are finished with: a product is the total plus the factor less one times itself. */
-#define TW_A_SMALL_PRODUCT(t) TW_A_R(TW_E_MAC, t, t, "%[mul]")
-#define TW_A_NARROW_PRODUCT(t) TW_A_R(TW_E_CLIP, t, t, "%[bound]") TW_A_SMALL_PRODUCT(t)
-#define TW_A_HIGH_PRODUCT(t) "mulh " t ", " t ", %[mul]\n"
+/* What totals of one channel are finished with. */
 #define TW_A_FINISH_BYTE(t, step) \
   TW_A_R(TW_E_ADDN, t, "%[add]", "%[shift]") TW_A_CLIP_BYTE(t, "%[high]") TW_A_SB_STEP(t, "%[y]", step)
 
