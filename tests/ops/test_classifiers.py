@@ -161,18 +161,19 @@ def test_trees_of_one_of_two_classes(sign: int, transform: str) -> None:
     check("TreeEnsembleClassifier", x, 2, classlabels_int64s=[3, 1], post_transform=transform, **trees)
 
 
-def test_thresholds_in_double_precision_are_exact() -> None:
-    """x <= t of a t between two floats."""
-    between = 1.0 + 2.0**-25
-    x = np.array([[1.0], [np.nextafter(np.float32(1), np.float32(2))]], np.float32)
+@pytest.mark.parametrize(("mode", "wanted"), [("LEQ", [1, 1, 2]), ("LT", [1, 2, 2]), ("EQ", [2, 1, 2])])
+def test_doubles_that_are_equal_stay_so(mode: str, wanted: list[int]) -> None:
+    """They are compared as float32, which 1.2 is none of."""
+    x = np.array([[1.0], [1.2], [1.3]])
     tree = {
         "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0],
-        "nodes_modes": ["BRANCH_LT", "LEAF", "LEAF"], "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
-        "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
-        "nodes_values_as_tensor": numpy_helper.from_array(np.array([between, 0, 0])),
+        "nodes_modes": [f"BRANCH_{mode}", "LEAF", "LEAF"], "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0], "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
+        "nodes_values_as_tensor": numpy_helper.from_array(np.array([1.2, 0, 0])),
         "target_weights_as_tensor": numpy_helper.from_array(np.array([1.0, 2.0])),
     }  # fmt: skip
-    assert imported(model_of("TreeEnsembleRegressor", x, n_targets=1, **tree), {"x": x})[0].tolist() == [[1.0], [2.0]]
+    model = model_of("TreeEnsembleRegressor", x, n_targets=1, **tree)
+    assert imported(model, {"x": x})[0].reshape(-1).tolist() == wanted
 
 
 def test_trees_that_are_damaged() -> None:

@@ -295,3 +295,49 @@ def test_a_shape_that_is_computed_at_run_time_is_refused() -> None:
     model = one_node_model("Reshape", {"x": floats(4, 5), "shape": ints(5, 4)})
     with pytest.raises(CompileError, match="computed at run time"):
         frontend.load(model)
+
+
+# ---- what is known only at run time -------------------------------------------------------------------------------
+
+
+def at_run_time(kind: str, x: Array, second: Array, wanted: Array, **attributes: Any) -> Graph:
+    """Of a node whose second operand is an input; the file declares the shape of the result."""
+    model = one_node_model(kind, {"x": x, "second": second}, **attributes)
+    dtype = onnx.helper.np_dtype_to_tensor_dtype(wanted.dtype)
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("y0", dtype, wanted.shape))
+    same(imported(model, {"x": x, "second": second})[0], wanted)
+    return frontend.load(model)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_an_axis_that_is_known_at_run_time(axis: int) -> None:
+    x = floats(2, 3, 4)
+    at_run_time("CumSum", x, np.array(axis), np.cumsum(x, axis, dtype=np.float32))
+    graph = at_run_time("CumProd", x, np.array(axis), np.cumprod(x, axis, dtype=np.float32), opset=26)
+    assert "node 'y0': axes are known at run time: all 3 ways are computed" in graph.notes
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (-1, 0), (2, 1)])
+def test_axes_of_reductions_that_are_known_at_run_time(axes: tuple[int, int]) -> None:
+    x = floats(3, 3, 3)
+    at_run_time("ReduceMax", x, ints(*axes), x.max(axes), keepdims=0)
+    at_run_time(
+        "ReduceSum",
+        x,
+        ints(*axes),
+        x.sum(axes, keepdims=True) if axes == (0, 1) else x.sum(axes),
+        keepdims=int(axes == (0, 1)),
+    )
+
+
+def test_axes_that_too_many_sizes_fit() -> None:
+    model = one_node_model("ReduceMax", {"x": floats(3, 3, 3), "axes": ints(1)}, keepdims=0)
+    with pytest.raises(CompileError, match=r"axes .* are computed at run time, and 0 ways fit the shapes"):
+        frontend.load(model)
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+@pytest.mark.parametrize("k", [-5, -1, 0, 2, 7])
+def test_a_diagonal_that_is_known_at_run_time(k: int, upper: int) -> None:
+    x = floats(2, 4, 5)
+    at_run_time("Trilu", x, np.array(k), np.triu(x, k) if upper else np.tril(x, k), upper=upper)

@@ -12,6 +12,7 @@ from tilewright.ir.types import STORED, Array, Shape, element
 from tilewright.ops._fourier import twiddles
 from tilewright.ops.cast import Cast
 from tilewright.ops.concat import Concat
+from tilewright.ops.cumprod import CumProd
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
 from tilewright.ops.fft import FFT
@@ -200,6 +201,11 @@ def cumsum(random: Generator) -> Case:
     return CumSum(axis, exclusive, reverse), [values(random, shape, dtype)]
 
 
+def cumprod(random: Generator) -> Case:
+    op, arrays = cumsum(random)
+    return CumProd(**op.attributes()), arrays
+
+
 def top_k(random: Generator) -> Case:
     shape = sizes(random, int(random.integers(1, 4)))
     axis = int(random.integers(0, len(shape)))
@@ -269,6 +275,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "Trilu": trilu,
     "OneHot": one_hot,
     "CumSum": cumsum,
+    "CumProd": cumprod,
     "TopK": top_k,
     "FFT": fft,
     "GridSample": grid_sample,

@@ -12,6 +12,7 @@ from tilewright.ir.types import Array, Shape
 from tilewright.ops._fourier import twiddles
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.concat import Concat
+from tilewright.ops.cumprod import CumProd
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
 from tilewright.ops.fft import FFT
@@ -93,6 +94,7 @@ def sums_so_far() -> Iterator[Sample]:
     for shape in SHAPES:
         for dtype in ("float32", "int32", "int64"):
             yield CumSum(2), [values(dtype, *shape)]
+            yield CumProd(2), [values(dtype, *shape)]
 
 
 def resizes() -> Iterator[Sample]:

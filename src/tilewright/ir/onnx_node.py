@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array, Shape, TensorType
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class OnnxNode:
     """The node works on integers of the QuantLab-style dialect: sums and products are taken in int32."""
     unread: frozenset[str] = frozenset()
     """Outputs that nothing reads."""
+    declared: tuple[Shape | None, ...] = ()
+    """For each output the shape that the file declares, where it is made of numbers alone."""
     used: set[str] = field(default_factory=set)
 
     def attribute(self, name: str, default: Any = MISSING) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 
@@ -40,6 +41,24 @@ class Reduction(Op):
     def count(self, shapes: Shapes) -> int:
         """How many elements one result is made of."""
         return math.prod(shapes["X"][axis] for axis in self.axes)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if not node.has(1) or node.constants[1] is not None or "axes" in node.attributes:
+            return super().expand(node, emit)
+        # Imported here: what chooses among ways is made of reductions.
+        from tilewright.ops._chosen_axes import chosen
+        from tilewright.ops._compose import Compose
+
+        make, keepdims = Compose(node, emit), bool(node.attribute("keepdims", 1))
+        node.ignore("noop_with_empty_axes")
+        ways = _fitting(node, keepdims)
+        fields = cls.dialect(node)
+        return make.give(
+            chosen(
+                make, node.inputs[1], node.rank(), ways, lambda way: make(cls(way, keepdims, **fields), node.inputs[0])
+            )
+        )
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
@@ -86,6 +105,19 @@ def reduced_axes(node: OnnxNode) -> Shape:
     if not axes:
         return () if nothing else tuple(range(node.rank()))
     return tuple(sorted({node.axis(axis, node.rank()) for axis in axes}))
+
+
+def _fitting(node: OnnxNode, keepdims: bool) -> list[Shape]:
+    """Sets of as many axes as the second operand has, which give the declared shape."""
+    shape, count, declared = node.type(0).shape, node.type(1).elements, (*node.declared, None)[0]
+    if declared is None or not 0 < count <= len(shape):
+        return []
+    return [axes for axes in combinations(range(len(shape)), count) if _left(shape, axes, keepdims) == declared]
+
+
+def _left(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
+    sizes = (1 if axis in axes else size for axis, size in enumerate(shape) if keepdims or axis not in axes)
+    return tuple(sizes)
 
 
 def lowest(dtype: Any) -> Any:

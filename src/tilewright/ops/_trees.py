@@ -120,15 +120,9 @@ def _tests(split: Split) -> Iterator[tuple[int, float]]:
     is_strict = split.mode in ("LT", "GTE")
     # A comparison says that NaN is not below: it goes where LEQ and LT fail, and GTE and GT hold.
     otherwise = split.nan_holds == (split.mode in ("LEQ", "LT"))
-    yield NAN_OTHERWISE if otherwise else 0, largest_below(split.values[0], is_strict)
-
-
-def largest_below(limit: float, is_strict: bool) -> float:
-    """The largest float32 that is below a number, or equal to it if that may be."""
-    found = np.float32(limit)
-    if float(found) > limit or (is_strict and float(found) == limit):
-        found = np.nextafter(found, np.float32(-np.inf))
-    return float(found)
+    # Doubles are compared as float32, with samples that are rounded likewise: what is equal stays so.
+    limit = np.float32(split.values[0])
+    yield NAN_OTHERWISE if otherwise else 0, float(np.nextafter(limit, np.float32(-np.inf)) if is_strict else limit)
 
 
 def tables(trees: Sequence[Tree], limit: int, nothing: float, most: int) -> Iterator[Table]:

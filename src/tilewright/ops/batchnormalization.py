@@ -11,6 +11,8 @@ from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
+from tilewright.ops._compose import Compose
+from tilewright.ops.reducemean import ReduceMean
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class BatchNormalization(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("momentum", "is_test", "consumed_inputs")
         if node.attribute("training_mode", 0):
-            raise Refusal("training_mode is not supported", "export the model in inference mode")
+            return cls._training(node, emit)
         if not node.attribute("spatial", 1):
             raise Refusal("spatial=0 (one value per element) is not supported")
         op = cls(float(node.attribute("epsilon", 1e-5)))
@@ -68,6 +70,23 @@ class BatchNormalization(Op):
             inputs = (inputs[0], emit.constant(scale, inputs[1]), emit.constant(shift, inputs[2]))
             op = cls()
         return emit(op, inputs, [name for name in node.outputs if name])
+
+    @classmethod
+    def _training(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        """By mean and variance of the batch, which the running ones follow."""
+        make, x, rank = Compose(node, emit), node.inputs[0], node.rank()
+        axes = tuple(axis for axis in range(rank) if axis != 1)
+        mean = make(ReduceMean(axes, True), x)
+        centred = make.sub(x, mean)
+        variance = make(ReduceMean(axes, False), make.mul(centred, centred))
+        mean = make.reshape(mean, (_channels(make.shape(x)),))
+        (y,) = emit(cls(float(node.attribute("epsilon", 1e-5))), [x, *node.inputs[1:3], mean, variance])
+        kept = float(node.attribute("momentum", 0.9))
+        running = [
+            make.add(make.scaled(before, kept), make.scaled(now, 1 - kept))
+            for before, now in zip(node.inputs[3:5], (mean, variance), strict=True)
+        ]
+        return make.give(y, *running)
 
 
 def _channels(shape: Shape) -> int:

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._chosen_axes import chosen
+from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import NUMBERS
 
 
@@ -17,6 +20,8 @@ from tilewright.ops._elementwise import NUMBERS
 class CumSum(Op):
     """Running sums along an axis, from the end if `reverse`, without the element itself if `exclusive`."""
 
+    nothing: ClassVar[int] = 0
+    """What stands before the first element."""
     axis: int = 0
     exclusive: bool = False
     reverse: bool = False
@@ -34,17 +39,27 @@ class CumSum(Op):
 
     def numpy(self, X: Array) -> Array:
         data = np.flip(X, self.axis) if self.reverse else X
-        sums = np.cumsum(data, self.axis, dtype=X.dtype)
+        found = self.accumulated(data)
         if self.exclusive and X.size:
-            sums = np.roll(sums, 1, self.axis)
-            np.moveaxis(sums, self.axis, 0)[0] = 0
-        return np.ascontiguousarray(np.flip(sums, self.axis) if self.reverse else sums)
+            found = np.roll(found, 1, self.axis)
+            np.moveaxis(found, self.axis, 0)[0] = self.nothing
+        return np.ascontiguousarray(np.flip(found, self.axis) if self.reverse else found)
+
+    def accumulated(self, X: Array) -> Array:
+        return np.cumsum(X, self.axis, dtype=X.dtype)
 
     @classmethod
-    def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:
-        axis = node.scalar_at(1, "the axis")
-        if axis is None:
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        make, rank = Compose(node, emit), node.rank()
+        exclusive, reverse = (bool(node.attribute(name, 0)) for name in ("exclusive", "reverse"))
+        if not node.has(1):
             raise Refusal("the axis is missing")
-        return cls(
-            node.axis(int(axis), node.rank()), bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
-        ), node.inputs[:1]
+        if node.constants[1] is None:
+            ways = [(axis,) for axis in range(rank)]
+            return make.give(
+                chosen(
+                    make, node.inputs[1], rank, ways, lambda way: make(cls(way[0], exclusive, reverse), node.inputs[0])
+                )
+            )
+        axis = node.axis(int(node.scalar_at(1, "the axis") or 0), rank)
+        return emit(cls(axis, exclusive, reverse), node.inputs[:1], node.outputs)

@@ -9,8 +9,12 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Box, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Index, Op
+from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._compose import Compose
+from tilewright.ops.greaterorequal import GreaterOrEqual
+from tilewright.ops.lessorequal import LessOrEqual
+from tilewright.ops.where import Where
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,18 @@ class Trilu(Op):
 
     def numpy(self, X: Array) -> Array:
         return np.triu(X, self.k) if self.upper else np.tril(X, self.k)
+
+    @classmethod
+    def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
+        if not node.has(1) or node.constants[1] is not None or node.rank() < 2:
+            return super().expand(node, emit)
+        # A diagonal that is known at run time: each element's distance from the main one is compared with it.
+        make, (rows, columns) = Compose(node, emit), node.type(0).shape[-2:]
+        distance = np.arange(columns) - np.arange(rows).reshape(-1, 1)
+        k = make.reshape(node.inputs[1], ())
+        compared = GreaterOrEqual() if node.attribute("upper", 1) else LessOrEqual()
+        keeps = make(compared, make.constant(distance.astype(np.int64), "distance"), make.cast(k, "int64"))
+        return emit(Where(), [keeps, node.inputs[0], make.like(0, node.inputs[0])], node.outputs)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

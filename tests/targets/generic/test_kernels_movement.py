@@ -16,7 +16,17 @@ from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.transpose import Transpose
 
 COPIES = ("Transpose", "Slice", "Expand", "Concat", "Pad", "Trilu")
-INDEXED = ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot", "CumSum", "Resize")
+INDEXED = (
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "ScatterElements",
+    "ScatterND",
+    "OneHot",
+    "CumSum",
+    "CumProd",
+    "Resize",
+)
 
 
 OTHERS = ("TopK", "GridSample", "FFT", "MatMulNBits", "Cast of stored floats")

@@ -11,6 +11,7 @@ from tilewright.export.registry import attributes_of, rule
 from tilewright.export.rules.elementwise import type_code
 from tilewright.export.writer import NodeWriter
 from tilewright.ir.types import limits
+from tilewright.ops.cumprod import CumProd
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
 from tilewright.ops.gathernd import GatherND
@@ -93,10 +94,10 @@ def trilu(to: NodeWriter, op: Trilu) -> None:
     to.end("Trilu", [to.operand("X"), diagonal], upper=int(op.upper))
 
 
-@rule(CumSum)
-def cum_sum(to: NodeWriter, op: CumSum) -> None:
+@rule(CumSum, CumProd)
+def accumulated(to: NodeWriter, op: CumSum) -> None:
     axis = to.constant(np.asarray(op.axis, np.int64), "axis")
-    to.end("CumSum", [to.operand("X"), axis], exclusive=int(op.exclusive), reverse=int(op.reverse))
+    to.end(op.kind, [to.operand("X"), axis], exclusive=int(op.exclusive), reverse=int(op.reverse))
 
 
 @rule(GridSample)

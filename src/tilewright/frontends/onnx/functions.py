@@ -14,13 +14,15 @@ from tilewright.ir.types import TensorType
 
 
 def definition(
-    node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None]
+    node: onnx.NodeProto, opset: int, types: Sequence[TensorType | None], standard: int = 0
 ) -> tuple[list[onnx.NodeProto], int] | None:
-    """The nodes that a node stands for and the opset they are written in, or None where ONNX has no definition."""
+    """The nodes that a node stands for and the opset they are written in, or None where ONNX has no definition.
+
+    `opset` is that of the node's domain, `standard` that of ONNX's own where it is another one."""
     function = _function(node, opset, types)
     if function is None:
         return None
-    version = next((entry.version for entry in function.opset_import if entry.domain == ""), opset)
+    version = next((entry.version for entry in function.opset_import if entry.domain == ""), standard or opset)
     return _instantiate(node, function), version
 
 

@@ -38,7 +38,18 @@ NEVER_FOLDED = frozenset({"DequantizeLinear"})
 MUST_KNOW = {"Pad": (2,), "Clip": (1, 2)}
 """Operands that quantisers of whole graphs quantise too, although they are part of what the operator is."""
 
-DOMAINS = frozenset({"", "ai.onnx", "ai.onnx.ml", "com.microsoft", "PACTOps", "ai.onnx.contrib"})
+DOMAINS = frozenset(
+    {
+        "",
+        "ai.onnx",
+        "ai.onnx.ml",
+        "ai.onnx.preview",
+        "ai.onnx.preview.training",
+        "com.microsoft",
+        "PACTOps",
+        "ai.onnx.contrib",
+    }
+)
 
 
 def load(model: str | Path | bytes | onnx.ModelProto, options: ModelOptions | None = None, name: str = "") -> Graph:
@@ -346,7 +357,7 @@ class _Import:
     def _convert_definition(self, node: onnx.NodeProto) -> None:
         """Put ONNX's own definition in the place of an operator that we do not have."""
         types = [self.builder.types.get(self._tensor(name)) if name else None for name in node.input]
-        found = definition(node, self._opset(node), types)
+        found = definition(node, self._opset(node), types, self.opsets[""])
         if found is None:
             raise _unsupported(node)
         nodes, version = found
@@ -363,7 +374,7 @@ class _Import:
             node.op_type, node.domain, onnx_file.name_of(node), self._opset(node), onnx_file.attributes(node), names,
             tuple(node.output), tuple(self.builder.types.get(name) for name in names),
             tuple(self._known(node.op_type, position, name) for position, name in enumerate(names)),
-            integers and not floats, self.unread,
+            integers and not floats, self.unread, tuple(self.declared_shapes.get(name) for name in node.output),
         )  # fmt: skip
 
     def _known(self, kind: str, position: int, name: str) -> Array | None:

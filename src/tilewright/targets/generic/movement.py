@@ -10,6 +10,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, COMPUTED
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.concat import Concat
+from tilewright.ops.cumprod import CumProd
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.expand import Expand
 from tilewright.ops.gather import Gather
@@ -96,6 +97,7 @@ KERNELS = (
     Kernel(Trilu, "trilu.c", "X -> Y", {"X": ALL, "Y": ALL}),
     Kernel(OneHot, "onehot.c", "indices values -> Y", {"indices": INDICES, "values": ALL, "Y": ALL}),
     Kernel(CumSum, "cumsum.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}),
+    Kernel(CumProd, "cumprod.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="cumsum.h"),
     Kernel(GridSample, "grid_sample.c", "X:float32 grid:float32 -> Y:float32", {}),
     Kernel(Resize, "resize.c", "X:float32 taps:int32 weight:float32 -> Y:float32", {}),
 )
