@@ -11,7 +11,6 @@ from tilewright.ir.types import Shape
 from tilewright.ops._compose import Compose
 from tilewright.ops.equal import Equal
 from tilewright.ops.gather import Gather
-from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.where import Where
 
 MOST_WAYS = 8
@@ -27,8 +26,12 @@ def chosen(make: Compose, axes: str, rank: int, ways: Sequence[Shape], build: Ca
     make.emit.note(f"node '{make.node.name}': axes are known at run time: all {len(ways)} ways are computed")
     # Each set of axes has a sum of powers of two of its own; axes from the end count as those from the start.
     powers = make.constant(2 ** np.arange(rank, dtype=np.int32), "powers")
-    places = make.reshape(axes, (make.kind(axes).elements,))
-    code = make(ReduceSum((0,), False), make(Gather(0), powers, places))
+    count = make.kind(axes).elements
+    found_powers = make(Gather(0), powers, make.reshape(axes, (count,)))
+    code = make.part(found_powers, 0, 0, 1)
+    for position in range(1, count):
+        code = make.add(code, make.part(found_powers, 0, position, position + 1))
+    code = make.reshape(code, ())
     found = build(ways[0])
     for way in ways[1:]:
         is_it = make(Equal(), code, make.like(sum(2**axis for axis in way), code))

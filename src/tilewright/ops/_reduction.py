@@ -15,6 +15,8 @@ from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ops._chosen_axes import chosen
+from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import FLOATS, NUMBERS
 
 
@@ -46,10 +48,6 @@ class Reduction(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         if not node.has(1) or node.constants[1] is not None or "axes" in node.attributes:
             return super().expand(node, emit)
-        # Imported here: what chooses among ways is made of reductions.
-        from tilewright.ops._chosen_axes import chosen
-        from tilewright.ops._compose import Compose
-
         make, keepdims = Compose(node, emit), bool(node.attribute("keepdims", 1))
         node.ignore("noop_with_empty_axes")
         ways = _fitting(node, keepdims)
