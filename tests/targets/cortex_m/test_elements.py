@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
+from tests.support.attention_cases import qlinearattention
 from tests.support.checks import Case
 from tests.targets.rv32.machine import kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, requant, some_bytes
 from tilewright.ir.requant import full_range
+from tilewright.ir.types import limits
+from tilewright.ops._scaling import Scaling
+from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.settings import Settings
 
@@ -74,6 +79,54 @@ def test_products_of_two(target: str) -> None:
     random = default_rng(42)
     kinds = [kind for kind in KINDS if kind not in ("float", "none")]
     assert run([product_of_two(random, kind) for kind in kinds * 6], target, inputs=2) == {"qlinearmul_rows"}
+
+
+def norm(random: Generator, x_type: str, y_type: str) -> Case:
+    """Rows of one element, of equal ones and of any others; factors that make ties."""
+    rows, length = int(random.integers(1, 5)), int(random.choice([1, 2, 3, 7, 16, 40, 96, 130]))
+    x = some_bytes(random, x_type, rows, length)
+    x[0] = 100 if random.integers(3) == 0 else x[0]
+    x = (x >> int(random.integers(0, 7))) if random.integers(2) else x
+    mul, add = (random.integers(-(2**30), 2**30, (1, length)).astype(np.int32) for _ in range(2))
+    if random.integers(3) == 0:
+        mul, add = (np.full((1, length), 1 << 25, np.int32), add >> 26 << 26)
+    small = limits(y_type)[1] < 1 << 8
+    fraction = 2 * int(random.integers(0, 5)) if limits(x_type)[1] < 1 << 8 else 0
+    requant = full_range(45 if small else 36, y_type, int(random.integers(0, 9)), ("half_even", "half_up")[length % 2])
+    centred, epsilon = bool(random.integers(4)), int(random.choice([0, 99, 12345]))
+    lift = int(random.choice([15, 20]))
+    return QLinearRowNorm(1, centred, int(random.integers(0, 6)), epsilon, fraction, lift, requant), [x, mul, add]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_norms(target: str) -> None:
+    random = default_rng(44)
+    types = (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8"), ("int8", "int16"))
+    assert run([norm(random, *pair) for pair in types * 12], target) == {"qlinearrownorm_words"}
+
+
+def attention(random: Generator, far: bool) -> Case:
+    """Of bytes; scores and results by the upper word of a product, or by all of it."""
+    while True:
+        op, (q, k, v, *rest) = qlinearattention(random)
+        assert isinstance(op, QLinearAttention)
+        assert q is not None
+        assert k is not None
+        if q.dtype.itemsize == k.dtype.itemsize == 1:
+            break
+    if far:
+        score, mix = (replace(scaling.requant, shift=scaling.requant.shift + 19) for scaling in (op.score, op.mix))
+        mul = int(random.choice([1 << 24, (1 << 26) + 1]))
+        op = replace(op, score=Scaling(mul, 0, score), mix=Scaling(mul, 0, replace(mix, rounding="half_even")))
+    if random.integers(2):
+        # Longer than a few words.
+        q, k, v = (np.concatenate([part] * 4, -1) for part in (q, k, v) if part is not None)
+    return op, [q, k, v, *rest]
+
+
+def test_attention() -> None:
+    random = default_rng(45)
+    assert run([attention(random, number % 2 == 0) for number in range(40)], "cortex-m4") == {"qlinearattention_pairs"}
 
 
 def near_ties(random: Generator, scale: float) -> np.ndarray:

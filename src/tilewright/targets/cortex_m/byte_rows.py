@@ -1,4 +1,4 @@
-"""Kernels of sums and means of bytes, and from floats to bytes, for cores with saturating instructions and an FPU."""
+"""Kernels of bytes for cores with pairs of products, saturation and an FPU: sums, means, attention, from floats."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from tilewright.ir.op import Op
 from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.cortex_m.sizes import pairs_in_c
+from tilewright.targets.generic.quantised import attention_features
+from tilewright.targets.microcontroller.elementwise import SHORT
 
 BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
 
@@ -33,6 +37,11 @@ FROM_FLOATS = (
 )  # fmt: skip
 KERNELS = (
     *FROM_FLOATS,
+    Kernel(
+        QLinearAttention, "qlinearattention_pairs.c", "Q K V table:int32 position:int32 -> Y",
+        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=pairs_in_c("tw_qlinearattention_pairs_scratch"),
+        features=attention_features, header="qlinearattention.h",
+    ),
     Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, roundings=UP_OR_EVEN, header="qlinearadd.h"),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,

@@ -10,21 +10,38 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.requant.high_word import LARGEST_SUMMAND, is_plain
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS, channels_second
 from tilewright.targets.microcontroller import samples
 from tilewright.targets.microcontroller.sizes import in_c
 
 SHORT = TOTALS - {"int32"}
 WORD = 32
+LONGEST = 1 << 14
+"""Elements of a row whose units, times 2**13, fit a word."""
 
 
 def not_shifted(op: Op, types: Types) -> str | None:
     shift = cast(QLinearFunction, op).requant.shift
     return None if 0 < shift < WORD else f"a shift of {shift} bits"
+
+
+def not_in_words(op: Op, types: Types) -> str | None:
+    """Of a normalisation of rows."""
+    norm, fields = cast(QLinearRowNorm, op), cast("dict[str, int]", params_of(op, types))
+    shift, repeat, length = norm.requant.shift - WORD, fields["repeat"], fields["length"]
+    if repeat != 1 or not 0 < length <= LONGEST or not norm.lift:
+        return f"rows of {length} elements, {repeat} for each factor, summands lifted by {norm.lift}"
+    if not is_plain(norm.requant) or not 0 < shift < WORD - 1:
+        return "its results are not rounded from the upper word of a product"
+    zero = (abs(norm.requant.zero_point) + 1) << shift
+    return None if zero < LARGEST_SUMMAND else "its zero point does not fit the upper word"
 
 
 KERNELS = (
@@ -47,6 +64,10 @@ KERNELS = (
     Kernel(
         QLinearFunction, "qlinearfunction_words.c", "X:int16 table:int32 -> Y", {"Y": SHORT}, roundings=UP_OR_EVEN,
         unsupported_reason=not_shifted, header="qlinearfunction.h",
+    ),
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_words.c", "X mul:int32 add:int32 -> Y", {"X": SHORT, "Y": SHORT},
+        unsupported_reason=not_in_words, header="qlinearrownorm.h",
     ),
     Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
