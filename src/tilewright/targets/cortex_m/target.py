@@ -33,7 +33,11 @@ KERNELS = {
     PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
     PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
     VECTORS: (
-        *vectors.KERNELS, *vector_elements.KERNELS, *byte_rows.FROM_FLOATS, *elementwise.KERNELS, *generic.KERNELS,
+        *vectors.KERNELS,
+        *vector_elements.KERNELS,
+        *byte_rows.FROM_FLOATS,
+        *elementwise.KERNELS,
+        *generic.KERNELS,
     ),
 }
 """By what cores have; the first that takes an operator is preferred."""
