@@ -1,4 +1,4 @@
-"""IF, WHILE and CALL of TensorFlow Lite: what is known at import is put in its place, what data decides is refused."""
+"""IF, WHILE and CALL of TensorFlow Lite: what is known at import is put in its place, what data decides on stays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.support.tflite_models import Graph, O, T, constant, write
 from tilewright import pipeline
 from tilewright.errors import CompileError
@@ -56,8 +57,9 @@ def test_what_is_not_taken_is_not_looked_at() -> None:
 
 @pytest.mark.parametrize("taken", [True, False])
 @pytest.mark.parametrize("shape", [(), (1,)])
-def test_of_a_condition_of_data_both_branches_are_computed(taken: bool, shape: tuple[int, ...]) -> None:
+def test_a_condition_of_data_decides_when_the_network_runs(taken: bool, shape: tuple[int, ...]) -> None:
     graph = pipeline.import_model(branching(T("bool", shape), inputs=(0, 1)))
+    assert [node.op.kind for node in graph.nodes] == ["If"]
     feeds = dict(zip(graph.inputs, (FEED, np.full(shape, taken)), strict=True))
     wanted = np.sin(FEED) if taken else -FEED
     np.testing.assert_allclose(evaluate(graph, feeds)[graph.outputs[0]], wanted, rtol=1e-6)
@@ -103,14 +105,33 @@ def test_a_loop_of_known_length_is_unrolled_and_shares_its_constants() -> None:
     assert len({node.inputs[1] for node in graph.nodes}) == 1
 
 
-def test_loops_that_data_ends_or_nothing() -> None:
-    zero = constant(np.array(0, np.float32))
-    by_data: Graph = [COUNT, T("float32", ()), zero, FLAG], [O("LESS", [1, 2], [3])], [0, 1], [3]
-    scalar = T("float32", ())
-    body: Graph = [COUNT, scalar], [], [0, 1], [0, 1]
-    tensors = [scalar, constant(np.array(0, np.int32)), COUNT, scalar]
-    data = write(tensors, [O("WHILE", [1, 0], [2, 3], "WhileOptions", WHILE)], [0], [3], more=[by_data, body])
-    assert "after 0 iterations depends on data" in refusal(data).what
+def until(limit: float) -> bytes:
+    """A loop that adds weights until their sum with x is above a limit."""
+    scalar, axes = T("float32", ()), constant(np.array([0, 1], np.int32))
+    condition: Graph = (
+        [COUNT, X, axes, scalar, constant(np.array(limit, np.float32)), FLAG],
+        [O("SUM", [1, 2], [3], "ReducerOptions"), O("LESS", [3, 4], [5])], [0, 1], [5],
+    )  # fmt: skip
+    return looped(BODY, condition)
+
+
+@pytest.mark.parametrize("limit", [-100.0, 10.0, 50.0])
+def test_loops_that_data_ends(limit: float) -> None:
+    x, graph = FEED, pipeline.import_model(until(limit))
+    while x.sum() < limit:
+        x = x + WEIGHTS
+    assert "Loop" in {node.op.kind for node in graph.nodes}
+    np.testing.assert_allclose(evaluate(graph, {graph.inputs[0]: FEED})[graph.outputs[0]], x, rtol=1e-6)
+
+
+def test_a_loop_that_data_ends_in_c() -> None:
+    program = tw.compile(until(10.0))
+    wanted = evaluate(program.compiled.graph, {program.compiled.graph.inputs[0]: FEED})
+    (found,) = program.run([FEED]).outputs.values()
+    np.testing.assert_allclose(found, wanted[program.compiled.graph.outputs[0]], rtol=1e-6)
+
+
+def test_loops_that_nothing_ends() -> None:
     endless: Graph = [COUNT, X], [], [0, 1], [0, 1]
     assert refusal(looped(endless)).what == "more than the 5000 operators that subgraphs may become"
 

@@ -16,8 +16,11 @@ from tilewright.frontends.tflite.file import Operator, Subgraph, Tensor
 from tilewright.frontends.tflite.node import Node, Scope
 from tilewright.frontends.tflite.operators import RULES
 from tilewright.frontends.tflite.rules import complex
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, Shape, TensorType
+from tilewright.ir.unused import drop_unused
+from tilewright.ops._control_flow import Body
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.where import Where
 
@@ -189,6 +192,41 @@ class _Import:
 
     def value(self, tensor: str) -> Array | None:
         return self.scope.builder.constants.get(tensor)
+
+    def kind(self, tensor: str) -> TensorType:
+        return self.scope.builder.types[tensor]
+
+    def add(self, op: Op, inputs: Sequence[str]) -> list[str]:
+        return list(self.scope.builder.add(op, inputs))
+
+    def keeps(self, number: int) -> bool:
+        seen, waiting = set[int](), [number]
+        while waiting:
+            at = waiting.pop()
+            if at in seen or not 0 <= at < len(self.subgraphs):
+                continue
+            seen.add(at)
+            for operator in self.subgraphs[at].operators:
+                if operator.kind in control_flow.VARIABLES:
+                    return True
+                waiting += [int(operator.options[one]) for one in control_flow.SUBGRAPHS if one in operator.options]
+        return False
+
+    def body(self, number: int, kinds: Sequence[TensorType], run: control_flow.Run) -> Body:
+        if not 0 <= number < len(self.subgraphs):
+            self._inner(number)  # which says so
+        outer, calls = self.scope.builder, self.calls
+        own = Builder(f"{outer.node_name}/{self.subgraphs[number].name}")
+        self.scope.builder, self.calls = own, replace(calls, constants={})
+        try:
+            given = [own.input(own.fresh(f"given_{at}"), kind) for at, kind in enumerate(kinds)]
+            for at, tensor in enumerate(run(given)):
+                own.output(tensor, f"result_{at}")
+        finally:
+            self.scope.builder, self.calls = outer, calls
+        if own.states:
+            raise Refusal("keeps variables where data decides whether it runs", control_flow.KNOWN)
+        return Body(drop_unused(own.build()))
 
     def select(self, condition: str, then: str, other: str) -> str:
         kinds = [self.scope.builder.types[name] for name in (condition, then, other)]
