@@ -205,3 +205,42 @@ def test_a_loaded_library_says_it_too() -> None:
     network(np.ones(3, np.float32), np.array(3), np.array(True))
     with pytest.raises(CompileError, match="a loop: has to run more often than was said"):
         network(np.ones(3, np.float32), np.array(4), np.array(True))
+
+
+# ---- quantised bodies -----------------------------------------------------------------------------------------------
+
+
+def quantised() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A loop whose body has quantisers around its product: the product is one of integers."""
+    text = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[8, 16] x, int64 n) => (float[8, 16] y)
+    <float s = {0.02}, int8 z = {3}, float t = {0.01}, int8 zero = {0}> {
+      y = Loop (n, , x) <
+        body = b (int64 i, bool c, float[8, 16] v) => (bool d, float[8, 16] w) {
+          q = QuantizeLinear(v, s, z)
+          f = DequantizeLinear(q, s, z)
+          weights = DequantizeLinear(W, t, zero)
+          u = MatMul(f, weights)
+          r = QuantizeLinear(u, s, z)
+          w = DequantizeLinear(r, s, z)
+          d = Identity(c)
+        }
+      >
+    }"""
+    model, random = parser.parse_model(text), np.random.default_rng(2)
+    weights = random.integers(-40, 40, size=(16, 16)).astype(np.int8)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "W"))
+    return model, {"x": random.normal(size=(8, 16)).astype(np.float32), "n": np.array(4)}
+
+
+@pytest.mark.parametrize("target", ["generic", "cortex-m4"])
+def test_bodies_of_quantised_models_are_integers_and_held_to_their_definition(target: str) -> None:
+    model, feeds = quantised()
+    program = tw.compile(model, target=target)
+    assert {"int8"} < {row.dtype for row in program.analysis.bodies["y, body"]}
+    found = program.check(feeds)
+    assert found.agrees
+    assert found.imported is not None
+    assert [one.tensor for one in found.imported.held] == ["y/turn/r"]
+    assert np.abs(program.run(feeds).outputs["y"] - wanted(model, feeds)[0]).max() <= 0.0201

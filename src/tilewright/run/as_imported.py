@@ -19,8 +19,10 @@ from tilewright.ir.evaluate import evaluate, evaluate_node, initial_states, stat
 from tilewright.ir.exact import sums_in_double
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, limits
+from tilewright.ops._control_flow import ControlFlow
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import FEW, Numbers, Pass, apply
+from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.run.compare import NARROW, Agreement, compare, steps_of
 from tilewright.run.rounding import Floors
 
@@ -140,6 +142,10 @@ class _Walk:
             if node.key in self.definition.unchanged:
                 self.local |= {name: self.values[name] for name in names}
                 continue
+            if (flow := self._reference_flow(node)) is not None:
+                yield from self._judged_bodies(node, flow)
+                self.local |= {name: self.values[self.definition.standing[name]] for name in names}
+                continue
             made = evaluate_node(self.model, node, self.local)
             for name, value in zip(node.outputs, made, strict=False):
                 if not name:
@@ -149,6 +155,33 @@ class _Walk:
                 if standing is not None:
                     self.local[name] = self.values[standing]
                     yield self._judged(node, name, standing, value)
+
+    def _reference_flow(self, node: Node) -> ControlFlow | None:
+        """What the reference has for control flow, if that is the same but for what bodies compute."""
+        names = [name for name in (*node.inputs, *node.outputs) if name]
+        found = self.definition.reference.producers.get(self.definition.standing.get(node.key, ""))
+        if not isinstance(node.op, ControlFlow) or found is None or not isinstance(found.op, ControlFlow):
+            return None
+        return found.op if all(self.definition.standing.get(name) is not None for name in names) else None
+
+    def _judged_bodies(self, node: Node, flow: ControlFlow) -> Iterator[Held]:
+        """The tensors of bodies, each by its worst run: a body is a graph that runs on the reference's values."""
+        pairs = zip(node.op.bodies, flow.bodies, strict=True)
+        definitions = [
+            Definition(ours.graph, theirs.graph, self.definition.numbers, self.definition.tolerance)
+            for ours, theirs in pairs
+        ]
+        worst: dict[str, Held] = {}
+
+        def run(number: int, inputs: Sequence[Array]) -> list[Array]:
+            graph = flow.bodies[number].graph
+            values = evaluate(graph, dict(zip(graph.inputs, inputs, strict=True)))
+            for one in definitions[number].held(values):
+                worst[one.tensor] = max(worst.get(one.tensor, one), one, key=lambda held: held.excess)
+            return [values[name] for name in graph.outputs]
+
+        flow.run(run, [self.local[name] for name in node.inputs])
+        yield from worst.values()
 
     def _judged(self, node: Node, name: str, standing: str, made: Array) -> Held:
         found = self._held(node, name, standing, made, [self.local[operand] for operand in node.inputs if operand])
@@ -261,6 +294,8 @@ class Judge:
     """Sees the tensors of a reference, call by call."""
 
     def __init__(self, model: Graph, reference: Graph, passes: tuple[Pass, ...], tolerance: float) -> None:
+        if UNROLL_CONTROL_FLOW in passes:
+            model = apply(model, (UNROLL_CONTROL_FLOW,))
         bounded = tuple(itertools.takewhile(lambda one: one.numbers.is_bounded, passes))
         self.is_whole = bounded == passes
         meaning = reference if self.is_whole else apply(model, bounded)

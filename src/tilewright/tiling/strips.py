@@ -76,7 +76,7 @@ def _row_layer(graph: Graph, node: Node, axis: int) -> RowLayer | None:
     if node.op.view or len(node.outputs) != 1 or type(node.op).footprint is not Op.footprint:
         return None
     index = node.op.index(shapes)
-    rows = index[node.op.results[0]][axis]
+    rows = index[node.op.result_names(1)[0]][axis]
     loop = rows.loops[0] if rows.loops else ""
     if rows != Affine(((loop, 1),)) or loop in node.op.unsplittable(shapes):
         return None
@@ -97,7 +97,7 @@ def carrier_of(graph: Graph, layers: Sequence[RowLayer]) -> str:
     shapes = graph.operand_shapes(last.node)
     index = last.node.op.index(shapes)
     for operand, tensor in last.node.operands().items():
-        same = operand in last.operands and index[operand] == index[last.node.op.results[0]]
+        same = operand in last.operands and index[operand] == index[last.node.op.result_names(1)[0]]
         if same and graph.types[tensor] == graph.types[last.node.key] and tensor in graph.producers.keys() - made:
             others = [node.key for node in graph.consumers[tensor] if node.key != last.node.key]
             if tensor not in graph.sinks and not made & set(others) and _are_before(graph, others, layers[0].node):
