@@ -19,8 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.support.networks import ROOT, label, named_or, stored
 
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.run.host import HostProgram
 
 SAME = {ROOT / "peer/Models/MLPerf/ImageClassification/network.onnx": ROOT / "qdq/resnet8_cifar/int8.onnx"}
@@ -40,7 +39,7 @@ def ours(path: Path) -> tuple[float, int]:
     samples, _ = stored(path)
     graph = pipeline.import_model(path, example_inputs=samples)
     made = pipeline.compile_graph(graph, "generic")
-    program = HostProgram(made.schedule, made.files, ArenaWriter(made.schedule, symbol_prefix(graph.name)), None, False)
+    program = HostProgram(made.schedule, made.files, Writer(made.schedule, symbol_prefix(graph.name)), None, False)
     feeds = {name: samples[name].astype(graph.types[name].dtype) for name in graph.inputs}
     return program.run(feeds, REPEATS).fastest, sum(graph.macs(node) for node in graph.nodes)
 

@@ -11,7 +11,7 @@ from typing import Any
 from tilewright import targets
 from tilewright.accelerator.attach import check_drives, with_accelerators
 from tilewright.codegen import binary_data, folder
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError, instance, raise_all
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Graph
@@ -231,6 +231,6 @@ def save(compiled: Compiled, path: Path, name: str = "", weights: str = "c") -> 
         return sorted(compiled.files)
     schedule = compiled.schedule
     texts = folder.files(schedule, name, weights)
-    writer = folder.writer_of(schedule, symbol_prefix(name or schedule.graph.name))
+    writer = Writer(schedule, symbol_prefix(name or schedule.graph.name))
     folder.write(texts, path, {binary_data.BYTES: binary_data.data(writer)})
     return sorted([*texts, binary_data.BYTES])

@@ -16,8 +16,7 @@ from tests.planner.networks import quantised_residual
 from tests.support.models import model, node
 from tests.support.processors import processor_of
 from tilewright.codegen.cmake_symbols import symbols
-from tilewright.codegen.folder import writer_of
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.program import Program
 from tilewright.target.processors import processor_flags
 from tilewright.toolchain.compiler import compile_objects, find_compiler, find_cross_compiler
@@ -52,7 +51,7 @@ def compiled(name: str, made: onnx.ModelProto, target: str = "generic") -> Progr
 
 
 def listed(program: Program) -> set[str]:
-    return set(symbols([writer_of(program.compiled.schedule, symbol_prefix(program.name))]))
+    return set(symbols([Writer(program.compiled.schedule, symbol_prefix(program.name))]))
 
 
 @pytest.mark.parametrize("target", TARGETS)

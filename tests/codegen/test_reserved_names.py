@@ -16,7 +16,6 @@ import pytest
 import tilewright as tw
 from tests.planner.networks import NETWORKS
 from tests.support.models import model, node, residual
-from tilewright.codegen.folder import writer_of
 from tilewright.codegen.names import NOTHING, Reserved, identifier, is_known_to_compilers, unique
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.program import Program
@@ -131,7 +130,7 @@ def programs(target: str) -> list[Program]:
 
 
 def writer(program: Program) -> Writer:
-    return writer_of(program.compiled.schedule, symbol_prefix("zz"))
+    return Writer(program.compiled.schedule, symbol_prefix("zz"))
 
 
 def code(text: str) -> str:

@@ -22,7 +22,7 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.reference.ops import op_pool_common
 
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, as_computed
 from tilewright.run.compare import LAST_BIT
@@ -53,9 +53,7 @@ class Made:
     @staticmethod
     def of(case: TestCase, prefix: str) -> Made:
         compiled = pipeline.compile_graph(pipeline.import_model(case.model), "generic", prefix)
-        return Made(
-            case, compiled, HostNetwork(compiled.schedule, compiled.files, ArenaWriter(compiled.schedule, prefix))
-        )
+        return Made(case, compiled, HostNetwork(compiled.schedule, compiled.files, Writer(compiled.schedule, prefix)))
 
 
 def run_all(workers: int, cases: Sequence[TestCase]) -> Iterator[Outcome]:

@@ -10,6 +10,7 @@ import pytest
 from tests.frontends.checkpoint.small import LLAMA, save
 from tilewright import pipeline
 from tilewright.codegen import c_data
+from tilewright.codegen.text_of import text_of
 from tilewright.errors import InternalError
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
@@ -50,14 +51,14 @@ def test_caches_lie_at_the_same_place_in_one_arena(prepared: Prepared) -> None:
     plans = [modes.decode.allocation, modes.prefill.allocation]
     homes = [[plan.homes[s.before] for s in plan.mapped.graph.states] for plan in plans if isinstance(plan, Plan)]
     assert [(home.memory, home.offset) for home in homes[0]] == [(home.memory, home.offset) for home in homes[1]]
-    assert all("extern uint8_t tiny_arena[];" in writer.source() for writer in modes.writers.values())
+    assert all("extern uint8_t tiny_arena[];" in text_of(writer).source() for writer in modes.writers.values())
 
 
 def test_no_more_of_a_cache_is_moved_than_is_there(prepared: Prepared) -> None:
     modes = compile_modes(prepared.decode, prepared.prefill, "siracusa", "tiny", Settings(time_limit=1.0))
-    source = modes.decoding.source()
+    source = text_of(modes.decoding).source()
     assert "tw_clamp(*(const int32_t *)(const uint8_t *)io_position + 1, 0, 13)" in source
-    assert "tw_clamp(*(const int32_t *)(const uint8_t *)io_position + 4, 0, 13)" in modes.prefilling.source()
+    assert "tw_clamp(*(const int32_t *)(const uint8_t *)io_position + 4, 0, 13)" in text_of(modes.prefilling).source()
 
 
 def test_modes_with_other_caches(prepared: Prepared) -> None:

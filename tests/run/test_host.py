@@ -10,7 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.models import model, node
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.run.host import HostNetwork, HostPrograms
 from tilewright.toolchain.compiler import Compiler
@@ -23,7 +23,7 @@ def scaled(factor: float, size: int = 4) -> tw.Program:
 
 def network(program: tw.Program) -> HostNetwork:
     schedule = program.compiled.schedule
-    return HostNetwork(schedule, program.files, ArenaWriter(schedule, program.name))
+    return HostNetwork(schedule, program.files, Writer(schedule, program.name))
 
 
 def test_networks_in_one_program() -> None:

@@ -12,8 +12,7 @@ import pytest
 import tilewright as tw
 from tests.support.models import residual
 from tests.support.quantiser import quantise
-from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError, StackOverrun
 from tilewright.profiling.measuring import profile_program
 from tilewright.program import Program
@@ -77,7 +76,7 @@ def with_less(program: Program, size: int, of: tuple[str, ...] = ("each", "dma_c
     schedule = program.compiled.schedule
     less = replace(schedule.stacks, **dict.fromkeys(of, size))
     changed = replace(schedule, stacks=less)
-    return SocProgram(ClusterWriter(changed, symbol_prefix(schedule.graph.name)), program.compiled.files, None)
+    return SocProgram(Writer(changed, symbol_prefix(schedule.graph.name)), program.compiled.files, None)
 
 
 @pytest.mark.one_in(2)

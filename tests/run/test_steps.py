@@ -15,8 +15,7 @@ from tests.support.states import NETWORKS, accumulator, calls, cell, feeds_of, r
 from tilewright import pipeline
 from tilewright.cli.main import main
 from tilewright.codegen import folder
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.frontends.onnx.writer import to_onnx
 from tilewright.ir.graph import Graph
@@ -56,7 +55,7 @@ def test_the_c_keeps_states_on_this_machine() -> None:
     networks = []
     for graph in graphs:
         made = pipeline.compile_graph(graph, "generic")
-        networks.append(HostNetwork(made.schedule, made.files, ArenaWriter(made.schedule, symbol_prefix(graph.name))))
+        networks.append(HostNetwork(made.schedule, made.files, Writer(made.schedule, symbol_prefix(graph.name))))
     programs = HostPrograms(networks)
     for number, graph in enumerate(graphs):
         feeds, made = feeds_of(graph, STEPS), networks[number].schedule.graph

@@ -20,7 +20,7 @@ from tests.support.quickly import FLAGS
 from tests.support.states import cell, shift
 from tilewright import pipeline
 from tilewright.codegen import folder
-from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
@@ -43,21 +43,19 @@ RUNS = 2
 @dataclass(frozen=True)
 class Network:
     program: Program
-    writer: ClusterWriter
+    writer: Writer
     inputs: Mapping[str, Array]
 
     @staticmethod
     def of(name: str, made: ModelProto, target: str, settings: Settings) -> Network:
         program = compile_model(made, target=target, name=name, settings=settings)
-        writer = folder.writer_of(program.compiled.schedule, name)
-        assert isinstance(writer, ClusterWriter)
+        writer = Writer(program.compiled.schedule, name)
         return Network(program, writer, program.random_inputs())
 
     @staticmethod
     def with_state(name: str, graph: Graph, target: str) -> Network:
         made = Compiled(*pipeline.stages(graph, target, name, Settings(time_limit=1.0)))
-        writer = folder.writer_of(made.schedule, name)
-        assert isinstance(writer, ClusterWriter)
+        writer = Writer(made.schedule, name)
         program = Program(made, name, None, 0.0)
         return Network(program, writer, program.random_inputs())
 

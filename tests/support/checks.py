@@ -12,8 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.support.quickly import quickly
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -134,7 +133,7 @@ def check_graph(
     wanted = evaluate(compiled.quantised, feeds)
     stepped = interpret(compiled.schedule, feeds)
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule
-    program = HostProgram(schedule, compiled.files, ArenaWriter(schedule, symbol_prefix(graph.name)), cc)
+    program = HostProgram(schedule, compiled.files, Writer(schedule, symbol_prefix(graph.name)), cc)
     ran = program.run(feeds).outputs
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(stepped[tensor], wanted[reference], tolerance)

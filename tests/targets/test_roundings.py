@@ -19,7 +19,7 @@ from tests.support.quickly import quickly
 from tests.support.rounding_cases import MAKERS, argmax_matmul, elements, integer_softmaxes, means, softmaxes
 from tilewright import targets
 from tilewright.codegen import folder
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder
 from tilewright.ir.op import Op
@@ -134,7 +134,7 @@ def made_by_one_program(cases: Sequence[Taken], target: Target) -> list[tuple[Ar
     chosen = zip(graph.nodes, kernels, strict=True)
     choices = {node.key: Choice(target.engines[0], kernel, node) for node, kernel in chosen}
     schedule = quickly(lower_arena(allocate(Mapped(graph, target, choices))))
-    files, writer = folder.files(schedule, "cases"), ArenaWriter(schedule, "cases")
+    files, writer = folder.files(schedule, "cases"), Writer(schedule, "cases")
     on_board = target.name == VECTORS
     program = BoardProgram(writer, files, None) if on_board else HostProgram(schedule, files, writer, None)
     ran = program.run(feeds).outputs

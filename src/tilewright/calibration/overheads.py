@@ -9,8 +9,7 @@ from statistics import median
 
 from tilewright import pipeline
 from tilewright.calibration.values import TO_BYTES, factors, values
-from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
@@ -149,7 +148,7 @@ def own_network(size: int) -> Graph:
 
 def _profiled(target: Target, graph: Graph, settings: Settings) -> Profiled:
     compiled = pipeline.Compiled(*pipeline.stages(graph, target.name, "", settings))
-    writer = ClusterWriter(compiled.schedule, symbol_prefix("overheads"))
+    writer = Writer(compiled.schedule, symbol_prefix("overheads"))
     inputs = {"x": values(graph.types["x"].dtype, *graph.types["x"].shape)}
     return profile_program(SocProgram(writer, compiled.files, None), inputs, "overheads")
 

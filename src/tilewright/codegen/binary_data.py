@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
+from tilewright.codegen.sections import section_of
 
 SOURCE, BYTES = "network_data.S", "network_data.bin"
 
@@ -47,7 +48,8 @@ def _arrays(writer: Writer, file: str) -> str:
     """Every constant under its C name, as a part of a file of bytes."""
     lines, section, at = list[str](), "", 0
     for name, data in _constants(writer):
-        placed, aligned = writer.section_of(name)
+        found = section_of(writer.schedule, name)
+        placed, aligned = found.name, found.alignment
         if placed != section:
             lines += ["", f"    SECTION({placed})"]
         symbol, section = f"SYMBOL({writer.identifiers[name]})", placed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.codegen.literals import array_items
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer, math_header
+from tilewright.codegen.sections import definitions, section_of
 
 
 def header(writer: Writer) -> str:
@@ -32,7 +33,7 @@ def source(writer: Writer) -> str:
 #ifndef TILEWRIGHT_WEIGHTS
 #define TILEWRIGHT_WEIGHTS
 #endif
-{writer.more_placements()}{body}"""
+{definitions(writer.schedule, writer.constants)}{body}"""
 
 
 def _array(writer: Writer, name: str) -> str:
@@ -41,5 +42,5 @@ def _array(writer: Writer, name: str) -> str:
     items = array_items(array) or "0"
     return (
         f"\n/* {comment(name)}: {array.dtype.name} {shape} */\n"
-        f"{writer.placement(name)} const {writer.data_declaration(name)} = {{\n    {items}}};\n"
+        f"{section_of(writer.schedule, name).macro} const {writer.data_declaration(name)} = {{\n    {items}}};\n"
     )

@@ -2,160 +2,61 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen.agent_functions import agents_text, prefetched_together
 from tilewright.codegen.functions import function
-from tilewright.codegen.kernels import Instance, instance_of, instances
+from tilewright.codegen.kernels import instance_of
 from tilewright.codegen.layer import LayerWriter, io_pointer
-from tilewright.codegen.names import Reserved, comment
-from tilewright.codegen.network import Writer, math_header
+from tilewright.codegen.names import comment
+from tilewright.codegen.network import math_header
+from tilewright.codegen.network_text import NetworkText
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
-from tilewright.planner.home import Home
-from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.target.memory import Memory, Paths
-
-LOCALS = (
-    "tile turn part inside core tiles period layer load renew gather run finish store next loading storing last "
-    "renewing job"
-)
-"""Names inside of the functions of agents."""
-RESERVED = Reserved(
-    frozenset({"all_layers", "dma_core", "workers", *LOCALS.split()}),
-    (r"layer_\d+(_.*)?", r"after_layer_\d+", r"behind_layers_.*", r"(dma_core|worker)_loop_\d+", r"io_.*", r"i\d+"),
-)
-"""Names in network.c, besides the arrays of memories."""
 
 
 @dataclass(frozen=True)
-class ClusterWriter(Writer):
-    """Turns a planned schedule into C text."""
+class RuntimeText(NetworkText):
+    """For cores that a runtime wakes, in memories that it and the network have."""
 
     @property
     def memories(self) -> Paths:
-        return self.schedule.target.paths
-
-    def arena_bytes(self, memory: Memory | None) -> int:
-        """Of a memory that the platform has or has not."""
-        return self.schedule.arenas.get(memory.name, 0) if memory else 0
-
-    @property
-    def tile_bytes(self) -> int:
-        """Of the runtime's variables, stacks that are there, and the arena."""
-        stacks = self.schedule.stacks
-        inside = (self.schedule.cores * stacks.each + stacks.dma_core) * stacks.in_tile_memory
-        return self.schedule.target.agents.state + inside + self.arena_bytes(self.memories.tiles)
-
-    @property
-    def reserved(self) -> Reserved:
-        arrays = frozenset(memory.symbol for memory in self.memories.memories)
-        return super().reserved | RESERVED | Reserved(arrays)
-
-    def _has_array(self, memory: Memory) -> bool:
-        """Memories that cores reach; the tiles' and the home always, as the runtime and the caller know of them."""
-        always = memory in (self.memories.tiles, self.memories.home)
-        return bool(memory.section) and (always or self.arena_bytes(memory) > 0)
-
-    def _arena(self, memory: Memory) -> str:
-        size = max(self.arena_bytes(memory), memory.alignment)
-        if memory == self.memories.tiles:
-            # Networks do not run at the same time: of common arrays, the linker keeps the largest.
-            array = array_name(self.memories, memory)
-            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.placement})));"
-        if memory == self.memories.home and self.shared.arena:
-            return f"extern uint8_t {self.shared.arena}[];\n#define {memory.symbol} {self.shared.arena}"
-        placed = f'__attribute__((section("{memory.section}"), aligned({memory.placement})))'
-        return f"static uint8_t {memory.symbol}[{size}] {placed};"
-
-    @cached_property
-    def kernels(self) -> list[Instance]:
-        return instances((self.schedule, layer) for layer in self._called)
-
-    @cached_property
-    def kernel_calls(self) -> dict[str, int]:
-        """How many layers call the kernel of each file."""
-        return Counter(instance_of(self.schedule.graph, call).file for call in self._called)
-
-    @property
-    def _called(self) -> list[LayerSchedule]:
-        """Layers with kernels; DMA copies have none."""
-        return [layer for layer in self.schedule.layers if not layer.is_copied]
-
-    def stored(self, memory: Memory) -> list[str]:
-        """Constants that live in a memory."""
-        return [name for name in self.used_constants if self.schedule.homes[name].memory == memory.name]
-
-    @property
-    def opened(self) -> list[Memory]:
-        """Memories behind the home that something of the network lies in."""
-        return [memory for memory in self.memories.behind if self.stored(memory) or self.arena_bytes(memory)]
-
-    # ---- network_data.c -----------------------------------------------------------------------------------------
-
-    def placement(self, name: str) -> str:
-        memory = self._memory(self.schedule.homes[name])
-        return f"TILEWRIGHT_{memory.name.upper()}" if memory.constants else "TILEWRIGHT_WEIGHTS"
-
-    def more_placements(self) -> str:
-        used = {self.schedule.homes[name].memory for name in self.constants}
-        return "".join(_placement(m) for m in self.memories.memories if m.constants and m.name in used)
-
-    def section_of(self, name: str) -> tuple[str, int]:
-        memory = self._memory(self.schedule.homes[name])
-        return (memory.constants, memory.constants_alignment) if memory.constants else super().section_of(name)
-
-    def _memory(self, home: Home) -> Memory:
-        return next(memory for memory in self.memories.memories if memory.name == home.memory)
+        return self.writer.memories
 
     # ---- network.h ----------------------------------------------------------------------------------------------
 
-    def header(self) -> str:
+    @property
+    def _tile_bytes(self) -> int:
+        """Of the runtime's variables, stacks that are there, and the arena."""
         schedule, stacks = self.schedule, self.schedule.stacks
-        inputs = "\n".join(f" *   {self._described(name)}" for name in schedule.graph.inputs)
-        outputs = "\n".join(f" *   {self._described(name)}" for name in dict.fromkeys(schedule.graph.outputs))
-        tiles, home = self.memories.tiles, self.memories.home
+        inside = (schedule.cores * stacks.each + stacks.dma_core) * stacks.in_tile_memory
+        return schedule.target.agents.state + inside + self.writer.arena_bytes(self.memories.tiles)
+
+    def _memory_sizes(self) -> str:
+        macro, stacks, tiles, home = self.macro, self.schedule.stacks, self.memories.tiles, self.memories.home
         return f"""\
-/* {comment(schedule.graph.name)}: {len(schedule.layers)} layers, {schedule.flash_bytes} bytes of constants.
- * Generated by Tilewright: change the model and compile again instead. */
-#ifndef {self.macro}_NETWORK_H
-#define {self.macro}_NETWORK_H
-
-#include <stdint.h>
-
 /* Bytes of {tiles.name}: the runtime's variables{", stacks" if stacks.in_tile_memory else ""} and the arena. */
-#define {self.macro}_{tiles.name}_BYTES {self.tile_bytes}
+#define {macro}_{tiles.name}_BYTES {self._tile_bytes}
 /* Bytes of {home.name} for activations; constants, inputs and outputs come on top. */
-#define {self.macro}_{home.name}_BYTES {self.arena_bytes(home)}
-{self._state_size()}#define {self.macro}_CORES {self.schedule.cores}
+#define {macro}_{home.name}_BYTES {self.writer.arena_bytes(home)}
+{self._state_size()}#define {macro}_CORES {self.schedule.cores}
 /* Of each core{"" if stacks.in_tile_memory else f"; the stacks are not in {tiles.name}"}. */
-#define {self.macro}_STACK_BYTES {stacks.each}
-#define {self.macro}_DMA_CORE_STACK_BYTES {stacks.dma_core}
+#define {macro}_STACK_BYTES {stacks.each}
+#define {macro}_DMA_CORE_STACK_BYTES {stacks.dma_core}
+"""
 
-{self._sizes()}
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
+    def _about(self) -> str:
+        graph, home = self.schedule.graph, self.memories.home.name
+        return f"""\
 /* Runs the network once. The first core of the cluster calls it, the others and the cluster's controller wait in
  * tw_serve(). Returns 0.
  *
- * Inputs in {home.name}, only read; the last axis varies fastest:
-{inputs}
- * Outputs in {home.name}, written whole; they must not overlap the inputs or each other:
-{outputs}
- */
-{self._prototype()};
-{self._reset_declaration()}
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
+ * Inputs in {home}, only read; the last axis varies fastest:
+{self._listed(graph.inputs)}
+ * Outputs in {home}, written whole; they must not overlap the inputs or each other:
+{self._listed(list(dict.fromkeys(graph.outputs)))}"""
 
     def _state_size(self) -> str:
         if not self.schedule.graph.states:
@@ -185,6 +86,22 @@ void {self.name}_reset(void);
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 
+    def _has_array(self, memory: Memory) -> bool:
+        """Memories that cores reach; the tiles' and the home always, as the runtime and the caller know of them."""
+        always = memory in (self.memories.tiles, self.memories.home)
+        return bool(memory.section) and (always or self.writer.arena_bytes(memory) > 0)
+
+    def _arena(self, memory: Memory) -> str:
+        size = max(self.writer.arena_bytes(memory), memory.alignment)
+        if memory == self.memories.tiles:
+            # Networks do not run at the same time: of common arrays, the linker keeps the largest.
+            array = array_name(self.memories, memory)
+            return f"uint8_t {array}[{size}] __attribute__((common, aligned({memory.placement})));"
+        if memory == self.memories.home and self.writer.shared.arena:
+            return f"extern uint8_t {self.writer.shared.arena}[];\n#define {memory.symbol} {self.writer.shared.arena}"
+        placed = f'__attribute__((section("{memory.section}"), aligned({memory.placement})))'
+        return f"static uint8_t {memory.symbol}[{size}] {placed};"
+
     @cached_property
     def _layers(self) -> list[LayerWriter]:
         graph = self.schedule.graph
@@ -199,7 +116,7 @@ void {self.name}_reset(void);
         fetches = "".join(_together(*one) for one in prefetched_together(self.schedule.program).items())
         agents = agents_text(self.schedule.program, self.schedule.layers)
         pointers = "".join(
-            f"static {qualifier}{self.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
+            f"static {qualifier}{self.writer.c_type_of(name)} *{io_pointer(self.identifiers[name])};\n"
             for qualifier, names in (("const ", graph.inputs), ("", dict.fromkeys(graph.outputs)))
             for name in names
         )
@@ -212,7 +129,7 @@ void {self.name}_reset(void);
         offload += '#include "runtime/room.h"\n' if any(layer.is_queued for layer in self.schedule.layers) else ""
         begin = "  tw_offload_init();\n" if offloads else ""
         stages = "".join(f'#include "runtime/{memory.symbol}.h"\n' for memory in memories.behind)
-        passed = (memory for memory in memories.behind if self.arena_bytes(memory))
+        passed = (memory for memory in memories.behind if self.writer.arena_bytes(memory))
         staged = "".join(f'#include "runtime/{memory.symbol}_tiles.h"\n' for memory in passed)
         arenas = "\n".join(self._arena(memory) for memory in memories.memories if self._has_array(memory))
         return f"""\
@@ -255,15 +172,3 @@ def _together(number: int, layers: tuple[int, ...]) -> str:
     """What is fetched for several later layers while one is at work."""
     lines = [f"  layer_{later}_prefetch();" for later in layers]
     return function(f"after_layer_{number}", "void", lines) + "\n\n"
-
-
-def _placement(memory: Memory) -> str:
-    """What stands before constants of a memory that has a section for them."""
-    macro = f"TILEWRIGHT_{memory.name.upper()}"
-    placed = f'section("{memory.constants}"), aligned({memory.constants_alignment})'
-    return f"""
-/* Constants in {memory.name}. */
-#ifndef {macro}
-#define {macro} __attribute__(({placed}))
-#endif
-"""

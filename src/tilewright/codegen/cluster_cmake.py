@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.cmake_symbols import refuse_shared
 from tilewright.codegen.example import BINARY, MARKER, depends, languages
+from tilewright.codegen.network import Writer
 from tilewright.version import VERSION
 
 
 def cmake_of(
-    name: str, library: str, own_symbols: Sequence[str], writers: Sequence[ClusterWriter], names: Collection[str],
+    name: str, library: str, own_symbols: Sequence[str], writers: Sequence[Writer], names: Collection[str],
     program: Sequence[str], stack: int = 0,
 ) -> str:  # fmt: skip
     """Of a library with one network, or with several that share runtime and stacks.
@@ -33,7 +33,7 @@ def cmake_of(
     )
 
 
-def _remarks(library: str, runtime: str, writer: ClusterWriter, program: Sequence[str]) -> str:
+def _remarks(library: str, runtime: str, writer: Writer, program: Sequence[str]) -> str:
     near, calls = writer.memories.tiles, " and ".join(program)
     return f"""\
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}).
@@ -68,7 +68,7 @@ endif()
 """
 
 
-def _stacks(writers: Sequence[ClusterWriter], stack: int) -> list[str]:
+def _stacks(writers: Sequence[Writer], stack: int) -> list[str]:
     stacks = [writer.schedule.stacks for writer in writers]
     each, moving = max(stack, *(one.each for one in stacks)), max(one.dma_core for one in stacks)
     return [f"STACK_BYTES={each}", f"DMA_CORE_STACK_BYTES={moving}"]

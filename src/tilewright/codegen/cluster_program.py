@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tilewright.codegen import limits, memory_regions
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.cluster_cmake import cmake_of
 from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.kernels import included
+from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import PROGRAM, call_header, placed_in
 from tilewright.target.memory import Memory
 from tilewright.target.target import Target
@@ -40,7 +40,7 @@ def _headers(target: Target, shared: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def program_call(writer: ClusterWriter) -> str:
+def program_call(writer: Writer) -> str:
     """program_call.h: the network's buffers, for the program that runs it once."""
     filled = [memory for memory in writer.opened if writer.stored(memory)]
     headers = "".join(f'#include "{memory.symbol}.h"\n' for memory in writer.opened)
@@ -58,5 +58,5 @@ def opening(memory: Memory, fills: bool) -> list[str]:
     return [f"tw_{name}_open();", *([f"tw_{name}_fill({image}, staging, sizeof staging);"] if fills else [])]
 
 
-def cmake(writer: ClusterWriter, names: Collection[str]) -> str:
+def cmake(writer: Writer, names: Collection[str]) -> str:
     return cmake_of(writer.name, f"{writer.name}_network", symbols([writer]), [writer], names, (PROGRAM,))

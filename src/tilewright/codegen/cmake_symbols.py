@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable
 
 from tilewright.codegen.network import Writer
+from tilewright.codegen.text_of import text_of
 
 WIDTH = 116
 
@@ -16,7 +17,7 @@ def symbols(writers: Iterable[Writer], headers: Iterable[str] = ()) -> list[str]
     """What other files see of networks, and of headers besides theirs: functions, constants, macros."""
     found = [word for header in headers for word in _declared(header)]
     for writer in writers:
-        found += [*_declared(writer.header()), *writer.kernel_functions]
+        found += [*_declared(text_of(writer).header()), *writer.kernel_functions]
         found += [writer.identifiers[name] for name in writer.constants]
     return list(dict.fromkeys(found))
 

@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels, threads
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
-from tilewright.codegen.network import ALONE, Shared, Writer, symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.text_of import text_of
 from tilewright.codegen.texts import Text, Texts
-from tilewright.errors import CompileError, instance
+from tilewright.errors import CompileError
 from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import HostProcess, Runner, VirtualSoc
@@ -35,11 +34,12 @@ WEIGHTS = ("c", "binary")
 
 def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     """Relative path -> text of every file of a compiled network; binary weights are a file besides."""
-    writer = writer_of(schedule, symbol_prefix(name or schedule.graph.name))
+    writer = Writer(schedule, symbol_prefix(name or schedule.graph.name))
+    text = text_of(writer)
     used, target = writer.kernels, schedule.target
     texts: dict[str, Text] = {
-        "network.h": writer.header(),
-        "network.c": writer.source(),
+        "network.h": text.header(),
+        "network.c": text.source(),
         "network_data.h": c_data.header(writer),
         "kernels/kernels.h": prototypes(used),
         f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix, threads.functions(schedule)),
@@ -59,7 +59,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     if planned_layers(schedule):
         texts[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
     texts |= {**external_kernels.library_files(target, used), **threads.files(schedule)}
-    return Texts(texts | AROUND[type(writer), type(target.runner)](writer, texts))
+    return Texts(texts | AROUND[writer.has_runtime, type(target.runner)](writer, texts))
 
 
 def _example(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
@@ -72,29 +72,23 @@ def _one_core(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
 
 
 def _many_cores(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
-    own = instance(writer, ClusterWriter)
     more = {**cluster_program.files(writer.schedule.target)}
-    more["runtime/program_call.h"] = cluster_program.program_call(own)
-    return more | {"CMakeLists.txt": cluster_program.cmake(own, [*texts, *more])}
+    more["runtime/program_call.h"] = cluster_program.program_call(writer)
+    return more | {"CMakeLists.txt": cluster_program.cmake(writer, [*texts, *more])}
 
 
-AROUND: Mapping[tuple[type[Writer], type[Runner]], Callable[[Writer, Mapping[str, Text]], dict[str, str]]] = {
-    (ArenaWriter, HostProcess): _example,
-    (ArenaWriter, VirtualSoc): _one_core,
-    (ClusterWriter, VirtualSoc): _many_cores,
+AROUND: Mapping[tuple[bool, type[Runner]], Callable[[Writer, Mapping[str, Text]], dict[str, str]]] = {
+    (False, HostProcess): _example,
+    (False, VirtualSoc): _one_core,
+    (True, VirtualSoc): _many_cores,
 }
-"""What makes the folder a program, by how the network is written and how programs run."""
+"""What makes the folder a program: whether a runtime is part of it, and how programs run."""
 
 
 def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
     """Whether some file includes <math.h>, that of the constants too: it has the names of what is not finite."""
     found = any("<math.h>" in text for text in texts.values() if isinstance(text, str))
     return found or ("network_data.c" in texts and writer.has_special_values())
-
-
-def writer_of(schedule: Schedule, prefix: str, shared: Shared = ALONE) -> Writer:
-    kind = ClusterWriter if schedule.target.agents.has_runtime else ArenaWriter
-    return kind(schedule, prefix, shared)
 
 
 def write(

@@ -1,9 +1,9 @@
-"""What all files of a network have in common: names, types, kernels and constants. `arena.py` and `cluster.py` write
-network.h and network.c."""
+"""What all files of a network have in common: names, types, kernels, constants and memories. `text_of.py` says which
+form network.h and network.c have."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,12 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.codegen import threads
-from tilewright.codegen.kernels import Instance, instances, prefixed
+from tilewright.codegen.arena_parts import arenas_of
+from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
-from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, comment, identifier, unique
+from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, identifier, unique
 from tilewright.planner.arena.board_regions import MOST_ARENAS
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import calling_layers
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.memory import Memory, Paths
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
 OWN_NAMES = frozenset({"arena", "arena_memory", "params", "pointers", "scratch"}) | OTHER_ARENAS
@@ -28,6 +31,17 @@ SUBMITTED = Reserved(families=(r"layer_\d+_.*",))
 
 EXAMPLE = Reserved(frozenset({"arena", "i", "main", "memory", "printf"}))
 """Names in main.c (`example.py`), whose buffers are called like the tensors."""
+
+LOCALS = (
+    "tile turn part inside core tiles period layer load renew gather run finish store next loading storing last "
+    "renewing job"
+)
+"""Names inside of the functions of agents."""
+RUNTIME = Reserved(
+    frozenset({"all_layers", "dma_core", "workers", *LOCALS.split()}),
+    (r"layer_\d+(_.*)?", r"after_layer_\d+", r"behind_layers_.*", r"(dma_core|worker)_loop_\d+", r"io_.*", r"i\d+"),
+)
+"""Names in network.c where a runtime has agents, besides the arrays of memories."""
 
 PREFIXES = Reserved(frozenset({"tw", "io", "program", "harness"}), (r"layer_\d+",))
 """What a network cannot be called: with `_run` or a kernel behind it, that would be a name of ours."""
@@ -49,37 +63,56 @@ ALONE = Shared()
 
 
 @dataclass(frozen=True)
-class Writer(ABC):
-    """Turns one schedule into C text; `name` is the prefix of every public symbol."""
+class Writer:
+    """One schedule as C text; `name` is the prefix of every public symbol."""
 
     schedule: Schedule
     name: str
     shared: Shared = ALONE
 
-    @abstractmethod
-    def header(self) -> str:
-        """network.h."""
+    @property
+    def has_runtime(self) -> bool:
+        """Whether one wakes the cores and has the memories; else whoever calls a network gives them."""
+        return self.schedule.target.agents.has_runtime
 
-    @abstractmethod
-    def source(self) -> str:
-        """network.c."""
+    # ---- memories ---------------------------------------------------------------------------------------------------
 
-    @abstractmethod
-    def placement(self, name: str) -> str:
-        """The macro that says where a constant goes."""
+    @property
+    def memories(self) -> Paths:
+        return self.schedule.target.paths
 
-    @abstractmethod
-    def more_placements(self) -> str:
-        """Definitions of such macros, besides that of all weights."""
+    def arena_bytes(self, memory: Memory) -> int:
+        return self.schedule.arenas.get(memory.name, 0)
 
-    def section_of(self, name: str) -> tuple[str, int]:
-        """Where a constant goes that is bytes rather than C, and its alignment: as compilers do it with C."""
-        return "TILEWRIGHT_WEIGHTS_SECTION", self.schedule.graph.constants[name].dtype.itemsize
+    @property
+    def given_arenas(self) -> dict[str, int]:
+        """Parts of the arena that are arguments, and their bytes."""
+        return {} if self.has_runtime else arenas_of(self.schedule)
+
+    def stored(self, memory: Memory) -> list[str]:
+        """Constants that live in a memory."""
+        return [name for name in self.used_constants if self.schedule.homes[name].memory == memory.name]
+
+    @property
+    def opened(self) -> list[Memory]:
+        """Memories behind the home that something of the network lies in."""
+        return [memory for memory in self.memories.behind if self.stored(memory) or self.arena_bytes(memory)]
+
+    # ---- kernels and names ------------------------------------------------------------------------------------------
 
     @cached_property
     def kernels(self) -> list[Instance]:
-        """Those of bodies too."""
-        return instances(calling_layers(self.schedule))
+        """Those of bodies too; copies by links have none."""
+        return instances((schedule, layer) for schedule, layer in self._calling)
+
+    @cached_property
+    def kernel_calls(self) -> dict[str, int]:
+        """How many layers call the kernel of each file."""
+        return Counter(instance_of(schedule.graph, layer).file for schedule, layer in self._calling)
+
+    @property
+    def _calling(self) -> list[tuple[Schedule, LayerSchedule]]:
+        return [one for one in calling_layers(self.schedule) if not one[1].is_copied]
 
     @cached_property
     def used_constants(self) -> list[str]:
@@ -119,12 +152,15 @@ class Writer(ABC):
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
         submits = any(layer.kernel.offloaded for layer in self.schedule.layers)
-        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING)
+        arrays = Reserved(frozenset(memory.symbol for memory in self.memories.memories))
+        own = RUNTIME | arrays if self.has_runtime else NOTHING
+        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING) | own
 
     @property
     def _tables(self) -> set[str]:
         """Arrays that parameters point to, where they stand beside the tensors that a layer reads."""
-        return set()
+        params = (layer.params_of(0) for layer in self.schedule.layers if not self.has_runtime)
+        return {name for one in params for name, value in one.items() if isinstance(value, list)}
 
     @cached_property
     def macro(self) -> str:
@@ -140,32 +176,6 @@ class Writer(ABC):
         """Whether some constant holds what only <math.h> has a name for."""
         arrays = (self.schedule.graph.constants[name] for name in self.constants)
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays)
-
-    # ---- parts of network.h -------------------------------------------------------------------------------------
-
-    def _sizes(self) -> str:
-        graph = self.schedule.graph
-        return "\n".join(
-            f"#define {self.macro}_{self.identifiers[name].upper()}_ELEMENTS {graph.types[name].elements}"
-            for name in dict.fromkeys([*graph.inputs, *graph.outputs])
-        )
-
-    def _described(self, name: str) -> str:
-        kind = self.schedule.graph.types[name]
-        shape = f"[{' x '.join(map(str, kind.shape))}]" if kind.shape else "scalar"
-        return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(name)}'"
-
-    def _prototype(self) -> str:
-        arguments = self._run_arguments()
-        line = f"int {self.name}_run({', '.join(arguments)})"
-        if len(line) <= 110:
-            return line
-        return f"int {self.name}_run(\n    " + ",\n    ".join(arguments) + ")"
-
-    def _run_arguments(self) -> list[str]:
-        graph = self.schedule.graph
-        inputs = [f"const {self.c_type_of(name)} *{self.identifiers[name]}" for name in graph.inputs]
-        return inputs + [f"{self.c_type_of(name)} *{self.identifiers[name]}" for name in dict.fromkeys(graph.outputs)]
 
 
 def math_header(body: str) -> str:

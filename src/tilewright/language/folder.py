@@ -7,12 +7,11 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from tilewright.codegen import binary_data, c_data
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.cluster_program import opening
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer
+from tilewright.codegen.text_of import text_of
 from tilewright.codegen.texts import Text, Texts
-from tilewright.errors import instance
 from tilewright.ir.types import TensorType
 from tilewright.language.decoder import Facts
 from tilewright.language.modes import DECODE, PREFILL, Modes
@@ -85,7 +84,7 @@ class ModelC:
         """Relative path -> text of every file but the program that calls it and the constants."""
         texts: dict[str, Text] = {}
         for mode, writer in self.modes.writers.items():
-            texts |= {f"{mode}/network.h": writer.header(), f"{mode}/network.c": writer.source()}
+            texts |= {f"{mode}/network.h": text_of(writer).header(), f"{mode}/network.c": text_of(writer).source()}
             texts |= {f"{mode}/network_data.h": c_data.header(writer)}
         texts |= self._kernel_texts()
         texts |= {name: (FOLDER / name).read_text() for name in SOURCES}
@@ -265,7 +264,7 @@ def program_bytes(context: int, words: int, composes: bool) -> int:
 
 def prepare_header(model: ModelC) -> str:
     """program_prepare.h: what the program on a chip does first."""
-    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+    writers = list(model.modes.writers.values())
     memories = writers[0].memories
     opened = [memory for memory in memories.behind if any(memory in writer.opened for writer in writers)]
     filled = [memory for memory in opened if any(writer.stored(memory) for writer in writers)]

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.codegen.cluster import ClusterWriter
-from tilewright.errors import CompileError, instance
+from tilewright.errors import CompileError
 from tilewright.language.decoder import Facts
 from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
@@ -126,7 +125,7 @@ def used_bytes(model: ModelC, elf: Path | None) -> dict[str, int]:
     if elf is None:
         needs = Needs.of(model.config, model.tokenizer, model.scale is not None, model.greedy)
         return {FLASH: weight_bytes(model) + needs.tables, RAM: model.modes.arena_bytes + needs.around(model.context)}
-    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+    writers = list(model.modes.writers.values())
     memories, ranges = writers[0].memories, allocated_ranges(read_elf(elf))
     regions = {memory.name: memory for memory in writers[0].schedule.target.platform.memories}
     found = {}

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright import pipeline
-from tilewright.codegen.folder import writer_of
 from tilewright.codegen.network import Shared, Writer
 from tilewright.errors import InternalError
 from tilewright.ir.digest import digest
@@ -35,12 +34,12 @@ class Modes:
     @cached_property
     def decoding(self) -> Writer:
         shared = Shared(self.name, {}, self.arena)
-        return writer_of(self.decode.schedule, f"{self.name}_{DECODE}", shared)
+        return Writer(self.decode.schedule, f"{self.name}_{DECODE}", shared)
 
     @cached_property
     def prefilling(self) -> Writer:
         shared = Shared(self.name, self.shared_constants, self.arena)
-        return writer_of(self.prefill.schedule, f"{self.name}_{PREFILL}", shared)
+        return Writer(self.prefill.schedule, f"{self.name}_{PREFILL}", shared)
 
     @property
     def writers(self) -> Mapping[str, Writer]:
@@ -61,7 +60,7 @@ class Modes:
         """Constants of the prefill network that decoding has in the same memory -> what they are called there."""
         names = self.decoding.identifiers
         known = {_held(self.decode.schedule, name): names[name] for name in self.decoding.constants}
-        used = writer_of(self.prefill.schedule, PREFILL).used_constants
+        used = Writer(self.prefill.schedule, PREFILL).used_constants
         found = {name: known.get(_held(self.prefill.schedule, name), "") for name in used}
         return {name: symbol for name, symbol in found.items() if symbol}
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import ClassVar
 
 from tilewright.codegen import cluster_program
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.network import Writer
-from tilewright.errors import instance
 
 
 class Place(ABC):
@@ -64,7 +60,7 @@ class Chip(Place):
     arguments = ()
 
     def arena_bytes(self, writer: Writer) -> int:
-        own = instance(writer, ClusterWriter)
+        own = writer
         return max(own.arena_bytes(own.memories.home), own.memories.home.alignment)
 
     def arena(self, writer: Writer, name: str, size: int) -> str:
@@ -78,8 +74,5 @@ class Chip(Place):
         return [name]
 
 
-PLACES: Mapping[type[Writer], Place] = {ArenaWriter: Caller(), ClusterWriter: Chip()}
-
-
 def place_of(writer: Writer) -> Place:
-    return PLACES[type(writer)]
+    return Chip() if writer.has_runtime else Caller()

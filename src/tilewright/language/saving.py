@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tilewright.codegen import cluster_cmake, example
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.cmake_symbols import symbols
 from tilewright.codegen.folder import needs_math, write
 from tilewright.codegen.names import LIBRARY_HEADERS
 from tilewright.codegen.network import symbol_prefix
 from tilewright.codegen.program_call import PROGRAM
 from tilewright.codegen.texts import Text, Texts
-from tilewright.errors import instance
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, SOURCES, ModelC, prepare_header
 from tilewright.language.places import Caller, Chip, Place
 from tilewright.language.sampler import HEADERS as SAMPLER
@@ -50,7 +48,7 @@ def files(model: ModelC) -> Texts:
 
 def _on_chip(model: ModelC, texts: Mapping[str, Text], own: Sequence[str]) -> dict[str, str]:
     more = {CLUSTER_PROGRAM: (FOLDER / CLUSTER_PROGRAM).read_text(), "program_prepare.h": prepare_header(model)}
-    writers = [instance(writer, ClusterWriter) for writer in model.modes.writers.values()]
+    writers = list(model.modes.writers.values())
     names, sources = [*texts, *more], (CLUSTER_PROGRAM, TALK)
     made = cluster_cmake.cmake_of(model.name, f"{model.name}_model", own, writers, names, sources, TEXT_STACK)
     return more | {"CMakeLists.txt": made}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.codegen import folder
-from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.network import Writer
 from tilewright.language.caching import POSITION
 from tilewright.language.folder import ModelC
 from tilewright.profiling.measuring import profile_program
@@ -39,7 +39,7 @@ class Share:
 def shares(model: ModelC, position: int, cc: str | None = None) -> tuple[Share, ...]:
     """One token that is read behind so many others, watched; the longest first."""
     schedule = model.modes.decode.schedule
-    program = SocProgram(ClusterWriter(schedule, NAME), folder.files(schedule, NAME), cc)
+    program = SocProgram(Writer(schedule, NAME), folder.files(schedule, NAME), cc)
     inputs = {"ids": np.zeros((1, 1), np.int32), POSITION: np.array([position], np.int32)}
     found = profile_program(program, inputs, NAME).profile
     groups: dict[tuple[str, str], list[LayerProfile]] = defaultdict(list)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from tilewright.codegen.cluster import ClusterWriter
 from tilewright.codegen.kernels import PREFIX_FILE
-from tilewright.errors import CompileError, InternalError, instance, present
+from tilewright.errors import CompileError, InternalError, present
 from tilewright.language.folder import CLUSTER_PROGRAM, FOLDER, HOST_PROGRAM, ModelC, prepare_header
 from tilewright.language.sampler import Sampling
 from tilewright.run.host import LOADABLE
@@ -150,7 +149,7 @@ class SocSession:
 
     def __init__(self, model: ModelC, cc: str | None = None) -> None:
         self.model = model
-        self.writer = instance(model.modes.decoding, ClusterWriter)
+        self.writer = model.modes.decoding
         self.target = self.writer.schedule.target
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         self.folder = Path(self._folder.name)

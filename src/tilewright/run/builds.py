@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.cluster import ClusterWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.board import BoardProgram
 from tilewright.run.host import HostProgram
@@ -28,8 +26,8 @@ class Builds:
         self._soc: SocProgram | BoardProgram | None = None
 
     @property
-    def _writer(self) -> ArenaWriter:
-        return ArenaWriter(self._schedule, self._prefix)
+    def _writer(self) -> Writer:
+        return Writer(self._schedule, self._prefix)
 
     def host(self, probe: str) -> HostProgram:
         """For this machine."""
@@ -50,6 +48,6 @@ class Builds:
             self._soc = (
                 BoardProgram(self._writer, self._files, self._cc)
                 if not self._schedule.target.agents.has_runtime
-                else SocProgram(ClusterWriter(self._schedule, self._prefix), self._files, self._cc)
+                else SocProgram(Writer(self._schedule, self._prefix), self._files, self._cc)
             )
         return self._soc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.codegen import folder
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
 from tilewright.planner.arena.allocation import allocate
@@ -45,7 +45,7 @@ def _schedule(case: Case, target: Target) -> Schedule:
 
 
 def _network(name: str, schedule: Schedule) -> HostNetwork:
-    return HostNetwork(schedule, folder.files(schedule, name), ArenaWriter(schedule, name))
+    return HostNetwork(schedule, folder.files(schedule, name), Writer(schedule, name))
 
 
 def _feeds(case: Case) -> dict[str, Array]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilewright.codegen.agent_functions import LOOP
-from tilewright.codegen.cluster import ClusterWriter
+from tilewright.codegen.network import Writer
 from tilewright.codegen.program_call import CONSTANT_INPUTS
 from tilewright.ir.types import Array
 from tilewright.run.inner_code import chosen, codes, functions
@@ -30,7 +30,7 @@ MARKS = ("-DTW_NO_STACK_MARKS",)
 class SocProgram(SimulatedProgram):
     """For a cluster."""
 
-    def __init__(self, writer: ClusterWriter, files: Mapping[str, str], cc: str | None) -> None:
+    def __init__(self, writer: Writer, files: Mapping[str, str], cc: str | None) -> None:
         super().__init__(writer, files, cc)
         self.writer = writer
         self._frames = Frames({})

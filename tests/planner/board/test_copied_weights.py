@@ -10,7 +10,7 @@ import pytest
 from tests.planner.refit.test_strips import mobile
 from tilewright import pipeline
 from tilewright.analysis.costs import analysis_of
-from tilewright.codegen.arena import COPIED
+from tilewright.codegen.sections import COPIED
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.arrays import random_inputs
 from tilewright.ir.evaluate import evaluate

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from tests.support.processors import processor_of
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
@@ -44,7 +43,7 @@ class ForeignProgram(HostPrograms):
 
     def __init__(self, schedule: Schedule, files: Mapping[str, str], name: str) -> None:
         self.graph, self.processor = schedule.graph, processor_of(schedule.target)
-        super().__init__([HostNetwork(schedule, files, ArenaWriter(schedule, symbol_prefix(name)))])
+        super().__init__([HostNetwork(schedule, files, Writer(schedule, symbol_prefix(name)))])
 
     def _build(self, target: Target, cc: str | None) -> None:
         for path in (*LIBRARY.iterdir(), Path(__file__).parent / "start.c"):

@@ -17,7 +17,7 @@ from tests.support.foreign import ForeignProgram, emulator
 from tests.support.processors import processor_of
 from tests.support.quickly import quickly
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
@@ -91,4 +91,4 @@ def _outputs(schedule: Schedule, files: Mapping[str, str], name: str, feeds: dic
     """Emulated wherever that is possible: the same objects are part of other tests' programs."""
     if processor_of(schedule.target) != NATIVE and shutil.which(emulator(processor_of(schedule.target))):
         return ForeignProgram(schedule, files, name).outputs(feeds)
-    return HostProgram(schedule, files, ArenaWriter(schedule, name), None).run(feeds).outputs
+    return HostProgram(schedule, files, Writer(schedule, name), None).run(feeds).outputs

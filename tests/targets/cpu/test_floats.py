@@ -11,7 +11,7 @@ from numpy.random import Generator, default_rng
 from tests.support.checks import Case, same
 from tests.support.quickly import quickly
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.errors import present
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -220,7 +220,7 @@ def attention(random: Generator, queries: int, keys: int, groups: int, repeat: i
 def check(graph: Graph, feeds: dict[str, Array], is_quick: bool = False) -> None:
     compiled = pipeline.Compiled(*pipeline.stages(graph, "cpu", "net", Settings(cpu=NATIVE)))
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule
-    program = HostProgram(schedule, compiled.files, ArenaWriter(schedule, "net"), None)
+    program = HostProgram(schedule, compiled.files, Writer(schedule, "net"), None)
     ran, wanted = program.run(feeds).outputs, evaluate(compiled.quantised, feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         same(ran[tensor], wanted[reference])

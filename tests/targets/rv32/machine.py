@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.support.checks import Case, same
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
+from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, type_of
@@ -46,7 +46,7 @@ def run_graph(
     """A graph of any operators, compared with numpy's results."""
     compiled = pipeline.Compiled(*pipeline.stages(graph, target, "", settings))
     wanted = evaluate(compiled.quantised, feeds)
-    program = BoardProgram(ArenaWriter(compiled.schedule, graph.name), compiled.files, None)
+    program = BoardProgram(Writer(compiled.schedule, graph.name), compiled.files, None)
     ran = program.run(feeds)
     for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
         if tolerance:

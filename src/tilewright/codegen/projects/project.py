@@ -52,7 +52,7 @@ class Project:
 
     @cached_property
     def writer(self) -> Writer:
-        return folder.writer_of(self.schedule, symbol_prefix(self.label or self.schedule.graph.name))
+        return Writer(self.schedule, symbol_prefix(self.label or self.schedule.graph.name))
 
     @property
     def name(self) -> str:

@@ -9,8 +9,7 @@ from itertools import islice
 import numpy as np
 
 from tilewright import pipeline
-from tilewright.codegen.arena import ArenaWriter
-from tilewright.codegen.network import symbol_prefix
+from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.quantiser.cost.measure import Metric, Noise, checked, numbers, scored
@@ -80,7 +79,7 @@ def _floats(walk: Walk, feeds: Feeds) -> dict[str, Array]:
 def _program(made: Graph) -> HostProgram:
     compiled = pipeline.compile_graph(made, "generic")
     schedule = compiled.schedule
-    return HostProgram(schedule, compiled.files, ArenaWriter(schedule, symbol_prefix(schedule.graph.name)), None)
+    return HostProgram(schedule, compiled.files, Writer(schedule, symbol_prefix(schedule.graph.name)), None)
 
 
 def _named(graph: Graph, outputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -1,0 +1,67 @@
+"""Where the linker puts constants, by where a schedule has them: what C says of it, and what bytes have instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewright.planner.home import COPY
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.memory import Memory
+
+COPIED = ".data.weights"
+"""The section of constants that a board's start-up code copies to RAM."""
+
+
+@dataclass(frozen=True)
+class Section:
+    macro: str
+    """What stands before a constant in C."""
+    name: str
+    """Of one that is bytes rather than C."""
+    alignment: int
+    """Of the bytes: as compilers do it with C."""
+
+
+def section_of(schedule: Schedule, name: str) -> Section:
+    """Vectors of constants are read in whole lines of a cache, where there is one."""
+    home, work = schedule.homes[name], schedule.target.work_memory
+    memory = next((one for one in schedule.target.memories if one.name == home.memory), None)
+    if home.kind != COPY and memory is not None and memory.constants:
+        return Section(_macro(memory), memory.constants, memory.constants_alignment)
+    copied = home.kind == COPY
+    macro, section = "TILEWRIGHT_COPIED_WEIGHTS" if copied else "TILEWRIGHT_WEIGHTS", "TILEWRIGHT_WEIGHTS_SECTION"
+    aligned = f" __attribute__((aligned({work.alignment})))" if work.caches else ""
+    alignment = work.alignment if work.caches else schedule.graph.constants[name].dtype.itemsize
+    return Section(macro + aligned, COPIED if copied else section, alignment)
+
+
+def definitions(schedule: Schedule, constants: Iterable[str]) -> str:
+    """Of the macros, besides that of all weights."""
+    homes = [schedule.homes[name] for name in constants]
+    used = {home.memory for home in homes if home.kind != COPY}
+    placed = (memory for memory in schedule.target.paths.memories if memory.constants and memory.name in used)
+    return "".join(map(_definition, placed)) + (COPIES if schedule.copied else "")
+
+
+def _macro(memory: Memory) -> str:
+    return f"TILEWRIGHT_{memory.name.upper()}"
+
+
+def _definition(memory: Memory) -> str:
+    macro = _macro(memory)
+    placed = f'section("{memory.constants}"), aligned({memory.constants_alignment})'
+    return f"""
+/* Constants in {memory.name}. */
+#ifndef {macro}
+#define {macro} __attribute__(({placed}))
+#endif
+"""
+
+
+COPIES = f"""
+/* Those that are read most: start-up code copies this section from flash to RAM, as it does variables. */
+#ifndef TILEWRIGHT_COPIED_WEIGHTS
+#define TILEWRIGHT_COPIED_WEIGHTS __attribute__((section("{COPIED}")))
+#endif
+"""
