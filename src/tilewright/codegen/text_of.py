@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.codegen.arena import ArenaText
-from tilewright.codegen.cluster import RuntimeText
+from tilewright.codegen.arena_text import ArenaText
 from tilewright.codegen.network import Writer
 from tilewright.codegen.network_text import NetworkText
+from tilewright.codegen.runtime_text import RuntimeText
 
 
 def text_of(writer: Writer) -> NetworkText:

@@ -45,9 +45,6 @@ class Builds:
     def soc(self) -> SocProgram | BoardProgram:
         """The C and what is needed to make a program for the virtual SoC of it."""
         if self._soc is None:
-            self._soc = (
-                BoardProgram(self._writer, self._files, self._cc)
-                if not self._schedule.target.agents.has_runtime
-                else SocProgram(Writer(self._schedule, self._prefix), self._files, self._cc)
-            )
+            kind = SocProgram if self._writer.has_runtime else BoardProgram
+            self._soc = kind(self._writer, self._files, self._cc)
         return self._soc

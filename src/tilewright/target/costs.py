@@ -45,7 +45,7 @@ class Costs:
     l1_code_overheads: Mapping[str, float] = field(default_factory=dict)
     """What layers and tiles take with code in L1, by the names above."""
 
-    def with_l1_code(self) -> Costs:
+    def with_inner_code(self) -> Costs:
         overheads: Mapping[str, Any] = self.l1_code_overheads
         return replace(self, cold_part=self.l1_code, **overheads)
 

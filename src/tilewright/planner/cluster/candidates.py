@@ -347,4 +347,4 @@ def limits_of(budget: TileBudget, mapped: Mapped, settings: Settings) -> Limits:
 
 def costs_of(target: Target, settings: Settings) -> Costs:
     """With the code where the settings have it."""
-    return target.costs.with_l1_code() if settings.code_in_l1 else target.costs
+    return target.costs.with_inner_code() if settings.code_in_l1 else target.costs

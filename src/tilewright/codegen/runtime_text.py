@@ -1,4 +1,5 @@
-"""network.c for a cluster: transfers and kernel call of one tile of every layer, and the program of each agent."""
+"""network.h and network.c where a runtime wakes cores: transfers and kernel call of one tile of every layer, and the
+program of each agent."""
 
 from __future__ import annotations
 
