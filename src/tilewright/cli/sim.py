@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilewright.sim.platform import Platform
     from tilewright.sim.results import Report
     from tilewright.sim.simulator import Simulator
+    from tilewright.sim.watching.traces import FunctionTime
     from tilewright.target.runner import Machine
 
 KILLED = 137
@@ -134,10 +135,9 @@ def _run(simulator: Machine, max_cycles: int | None, as_json: bool) -> Report | 
 
 
 def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool, as_json: bool) -> None:
-    from tilewright.emulator.qemu import Qemu
     from tilewright.sim.simulator import Simulator
 
-    times = simulator.profile() if profile and not isinstance(simulator, Qemu) else []
+    times = _times(simulator) if profile else []
     if trace is not None and isinstance(simulator, Simulator):
         _write_trace(simulator, trace)
     if as_json:
@@ -151,6 +151,12 @@ def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool
     simulation.print_report(console(stderr=True), simulator.platform.name, report)
     if profile:
         simulation.print_profile(console(stderr=True), times)
+
+
+def _times(simulator: Machine) -> list[FunctionTime]:
+    from tilewright.emulator.qemu import Qemu
+
+    return [] if isinstance(simulator, Qemu) else simulator.profile()
 
 
 def _write_trace(simulator: Simulator, path: Path) -> None:
@@ -199,9 +205,13 @@ def _is_number(text: str) -> bool:
 
 
 def _platform(name: str) -> Platform:
-    """One that comes with the simulator, or with the target of that name."""
+    """One that comes with the simulator under its own name, or with the target of that name: targets take longer to
+    import than most programs to simulate."""
+    from tilewright.sim.platforms import PLATFORMS, find_platform
+
+    if name in PLATFORMS and PLATFORMS[name].name == name:
+        return PLATFORMS[name]
     from tilewright import targets
-    from tilewright.sim.platforms import find_platform
 
     target = targets.find(name) if name in targets.names() else None
     chip = None if target is None else target.runner.chip
