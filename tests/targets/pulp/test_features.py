@@ -12,9 +12,13 @@ from tilewright.ir.requant import full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
+from tilewright.ops.lstmcells import LSTMCells
+from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.requantshift import RequantShift
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Types
+from tilewright.target.params import params_of
 from tilewright.targets.hwpe.gathering import Strips
 from tilewright.targets.pulp.linear import conv_dots_params, depthwise_params
 from tilewright.targets.pulp.reductions import column_features
@@ -114,3 +118,30 @@ def test_units_of_windows_that_are_gathered_by_hand() -> None:
     assert found[:5] == (1, 2 * 3, 9 * 2, 9 * 2, 9 * 2 * words)
     assert found[9:14] == (0, 0, 0, pixels, 9 * pixels)
     assert found[18] == 8 * words
+
+
+def test_units_of_packed_products_by_hand() -> None:
+    """Five rows of 40 codes of four bits and ten columns on two cores."""
+    op = PackedMatMul(4, -8, TO_BYTES)
+    shapes = {"A": (5, 40), "B": (10, 20), "mul": (10,), "Y": (5, 10)}
+    kinds = {"A": "int8", "B": "uint8", "mul": "int32", "Y": "int8"}
+    types = {name: TensorType(kinds[name], shape) for name, shape in shapes.items()}
+    found = in_c.work("tw_matmul_packed_dots_work").units(params_of, op, types, {"d0": 5, "n": 10}, 2)
+    strips = 2  # of four columns, of the core that has two of three
+    assert found == (1, 5 * 40, strips * 2, strips * 2, strips * 5, strips * 5 * 40, 0, 0, strips * 5, 0)
+
+
+def test_units_of_cells_by_hand() -> None:
+    """Four gates of ten units on four cores: one has three of them, none of which are four."""
+    types = {"X": TensorType("float32", (6, 2, 40)), "R": TensorType("float32", (40, 10))}
+    work = in_c.work("tw_cells_shared_work", 4)
+    found = work.units(lambda op, types: {"hidden": 10}, LSTMCells(), types, {"t": 6, "b": 2}, 4)
+    assert found == (1, 6, 12, 3 * 12, 0, 3 * 4 * 12, 0, 3 * 4 * 12 * 10)
+
+
+def test_units_of_requantisations_by_hand() -> None:
+    """Six channels of two elements are few on two cores, of ten they are many."""
+    op, work = RequantShift(requant=TO_BYTES, axis=1), in_c.work("tw_requantshift_columns_work")
+    for each, expected in ((2, (1, 0, 0, 0, 0, 3 * 2)), (10, (1, 0, 3 * 10, 3, 0, 0))):
+        types = {"X": TensorType("int32", (each, 6)), "mul": TensorType("int32", (6,))}
+        assert work.units(params_of, op, types, {"d0": each, "d1": 6}, 2) == expected

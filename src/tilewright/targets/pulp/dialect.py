@@ -21,7 +21,8 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.elementwise_features import norm_features, requantised_features, softmax_features
+from tilewright.targets.pulp.elementwise_features import softmax_features
+from tilewright.targets.pulp.sizes import in_c
 
 EXPONENTIALS = 256
 """Entries of a softmax's tables: one for each distance of a byte from the largest of its row."""
@@ -94,11 +95,11 @@ KERNELS = (
     Kernel(
         RequantShift, "requantshift_columns.c", "X mul:int32 add:int32 -> Y",
         {"X": frozenset({"int8", "uint8", "int16", "int32"}), "Y": NARROW}, roundings=NOT_AWAY, cooperative=True,
-        features=requantised_features, header="requantshift.h",
+        work=in_c.work("tw_requantshift_columns_work"), header="requantshift.h",
     ),
     Kernel(
         iLayerNorm, "ilayernorm_bytes.c", "X W:int32 B:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
-        cooperative=True, features=norm_features, header="integernorm.h",
+        cooperative=True, work=in_c.work("tw_integernorm_work"), header="integernorm.h",
     ),
     Kernel(
         iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params,
@@ -106,6 +107,6 @@ KERNELS = (
     ),
     Kernel(
         iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,
-        cooperative=True, features=norm_features, header="integernorm.h",
+        cooperative=True, work=in_c.work("tw_integernorm_work"), header="integernorm.h",
     ),
 )  # fmt: skip

@@ -8,27 +8,8 @@ from typing import cast
 from tilewright.ir.op import Op
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.qlinearmul import QLinearMul
-from tilewright.ops.requantshift import RequantShift
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Types
-from tilewright.targets.pulp.requant_ways import is_exact
-
-FEW = 4
-"""Elements of a channel: as TW_FEW of requantshift_columns.c."""
-
-
-def requantised_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, elements with one factor for all; elements with factors of their own, and channels; elements that are
-    requantised in 64 bits; elements of channels that have few."""
-    elements, channels = prod(extents.values()), types["mul"].elements
-    exact = is_exact(cast(RequantShift, op).requant, types)
-    if channels == 1:
-        return 1.0, elements / cores, 0.0, 0.0, elements / cores * exact, 0.0
-    own = up(channels, cores)
-    each = elements / channels
-    if each < FEW:
-        return 1.0, 0.0, 0.0, 0.0, 0.0, own * each
-    return 1.0, 0.0, own * each, float(own), own * each * exact, 0.0
 
 
 def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
@@ -68,15 +49,6 @@ def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     length = prod(extents[loop] for loop, size in zip(loops, shape, strict=True) if size > 1)
     own, pairs = up(length, cores), up(elements // length, 2)
     return 1.0, float(own), float(up(own, 64) * pairs), float(own * pairs)
-
-
-def norm_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows that a core has a part of, their elements, and those that are its own."""
-    *outer, length = extents.values()
-    rows = prod(outer)
-    own = rows if rows < cores else up(rows, cores)
-    part = 4 * up(length, 4 * cores) if rows < cores else length
-    return 1.0, float(own), float(own * length), float(own * part)
 
 
 def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:

@@ -19,7 +19,8 @@ from tilewright.requant.high_word import LARGEST_SUMMAND, TIES, WORD, HighWord, 
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.elementwise_features import binary_features, norm_features
+from tilewright.targets.pulp.elementwise_features import binary_features
+from tilewright.targets.pulp.sizes import in_c
 
 HALVES = NARROW | {"int16"}
 TOO_WIDE = "its requantisation needs more than the upper word of a product"
@@ -163,8 +164,8 @@ KERNELS = (
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
-        unsupported_reason=norm_unsupported, cooperative=True, features=norm_features, header="qlinearrownorm.h",
-        planning_key=norm_axis,
+        unsupported_reason=norm_unsupported, cooperative=True, header="qlinearrownorm.h",
+        work=in_c.work("tw_qlinearrownorm_work"), planning_key=norm_axis,
     ),
     Kernel(
         QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},

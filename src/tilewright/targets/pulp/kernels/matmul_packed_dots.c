@@ -8,15 +8,13 @@
 
 #define TW_A_SIGNED ((TW_A)-1 < 0)
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
-/* Rows at a time, whose sums are known. */
-#define TW_ROWS 4
-
 #define TW_Y_IS_WIDE (sizeof(TW_Y) == 2)
 
 #include "cluster.h"
 #include "columns.h"
 #include "matmul_packed.h"
 #include "packed_pair.h"
+#include "packed_rows.h"
 #include "requant_words.h"
 
 typedef struct {

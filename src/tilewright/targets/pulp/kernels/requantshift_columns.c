@@ -1,5 +1,6 @@
 /* y = clamp((x * mul + add + half) >> shift), per tensor or per channel; all cores together */
 #include "requantshift.h"
+#include "requantshift_few.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_requantshift_columns_i32_i8
@@ -43,9 +44,6 @@ static void choose(tw_columns *c, const tw_requant *r, const int32_t *mul, const
   tw_columns_plain(c);
   tw_columns_choose(c, r, mul, 0, add, 0, TW_LARGEST_X, TW_Y_SIGNED);
 }
-
-/* Channels of so few elements are requantised the exact way: to choose a better one would take longer. */
-#define TW_FEW 4
 
 static inline void run_few(const tw_requantshift_params *p, const TW_X *x, const int32_t *mul, const int32_t *add,
                            TW_Y *y, tw_share share) {
