@@ -95,10 +95,10 @@ def test_results_of_16_bits() -> None:
 
 def test_columns_far_apart_are_left_to_the_kernel_for_all() -> None:
     random = default_rng(34)
-    op, arrays = depthwise(random, "half_even", (3, 3))
-    assert isinstance(op, Conv)
-    far = replace(op, dilations=(1, 40), padding=(1, 41, 1, 41), strides=(1, 1))
-    assert run([(far, arrays)]) == {"depthwise_rows"}
+    scaling, mul, add = requant(random, 2, "half_even", "int8")
+    x, w = some_bytes(random, "int8", 1, 2, 3, 100), some_bytes(random, "int8", 2, 1, 3, 3)
+    op = Conv(dilations=(1, 40), padding=(1, 41, 1, 41), groups=2, x_zero=-5, requant=scaling)
+    assert run([(op, [x, w, np.zeros(2, np.int32), mul, add])]) == {"depthwise_rows"}
 
 
 def test_rows_have_room_for_one_weight_more() -> None:

@@ -85,7 +85,7 @@ def test_an_analysis_predicts_cycles_and_says_what_fits(command: Command, small:
     assert "cycles predicted" in command("analyze", small, "--target", "rv32").out
     assert "cpu.conv_f32" in command("analyze", small, "--target", "rv32", "--explain").out
     note = command("analyze", small, "--target", "rv32", "--isa", "rv32imac", "--json").json["notes"]
-    assert note == ["cycles are predicted as of rv32imc: rv32imac takes others"]
+    assert "cycles are predicted as of rv32imc: rv32imac takes others" in note
 
 
 def test_a_folder_of_c(command: Command, small: Path, tmp_path: Path) -> None:
