@@ -23,8 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
+from tilewright import pipeline
+from tilewright.analysis.costs import analysis_of
 from tilewright.errors import CompileError
-from tilewright.program import Program
 
 TARGETS = ("siracusa", "snitch", "cortex-m4", "cortex-m7", "cortex-m55", "rv32")
 HEADINGS = ("network", "MMAC", "cycles", "MAC/cycle", "most cycles", "share", "results")
@@ -55,16 +56,17 @@ class Figures:
         return network, *figures, f"{worst.kernel}: {worst.name}", share, self.results
 
 
-def predicted(program: Program) -> Figures:
-    schedule = program.compiled.schedule
+def predicted(path: Path, target: str) -> Figures:
+    schedule = pipeline.stage(pipeline.import_model(path), target, "schedule")
     cycles = schedule.placed.layer_cycles
     layers = tuple(
         Layer(layer.node.name, layer.kernel.stem, cycles.get(layer.node.key, 0)) for layer in schedule.layers
     )
-    return Figures(program.analysis.macs, schedule.placed.predicted, layers, "predicted")
+    return Figures(analysis_of(schedule).macs, schedule.placed.predicted, layers, "predicted")
 
 
-def measured(program: Program) -> Figures:
+def measured(path: Path, target: str) -> Figures:
+    program = tw.compile(path, target=target)
     inputs = program.random_inputs()
     check, profile = program.check(inputs), program.profile(inputs).profile
     layers = tuple(Layer(layer.name, layer.kernel, layer.cycles) for layer in profile.layers)
@@ -80,8 +82,7 @@ def show(target: str, names: list[str], folder: Path, run: bool, kernels: bool) 
     sums: Counter[str] = Counter()
     for name in names:
         try:
-            program = tw.compile(quantised(name, folder), target=target)
-            figures = measured(program) if run else predicted(program)
+            figures = (measured if run else predicted)(quantised(name, folder), target)
         except CompileError as error:
             table.add_row(name, *[""] * 5, f"refused: {str(error).splitlines()[0]}")
             continue

@@ -197,6 +197,22 @@ def gathered_layer(seed: int) -> Layer:
     return layer(op, x, w, None, *rest)
 
 
+def grouped_layer(seed: int) -> Layer:
+    """Some channels and filters in each of some groups, with windows that the array has or that are gathered."""
+    draw = Draw(seed)
+    groups, channels, filters = 1 + draw.size(4), 1 + draw.size(5), draw.size(6)
+    side = draw.one_of(1, 1, 3, 3, 4)
+    stride, pad = draw.size(2), draw.size(side) - 1 if side < 4 else 1
+    x = draw.array(draw.byte(), draw.size(2), *(side + draw.size(8) for _ in range(2)), groups * channels)
+    w_type = draw.byte()
+    w = weights(draw, w_type, groups * filters, side, side, channels)
+    bias = draw.between(-20000, 20000, groups * filters) if draw.flag() else None
+    found, rest = requant(draw, w[0].size, groups * filters)
+    zeros = draw.zero(x.dtype.name), draw.zero(w_type) if draw.flag() else 0
+    op = Conv((stride,) * 2, (1, 1), (min(pad, 1),) * 4, groups, *zeros, found, channels_last=True)
+    return layer(op, x, w, bias, *rest)
+
+
 def parts_layer(seed: int) -> Layer:
     """Depthwise, with windows and padding that the array has not; results of 8, 16 or 32 bits."""
     draw = Draw(seed)

@@ -13,6 +13,7 @@ from tests.targets.hwpe.neureka_layers import (
     conv_layer,
     extreme_layer,
     gathered_layer,
+    grouped_layer,
     heads_layer,
     matmul_layer,
     offered,
@@ -38,7 +39,7 @@ def depthwise_layer(seed: int) -> Layer:
 
 KINDS: list[Callable[[int], Layer]] = [
     matmul_layer, extreme_layer, wide_layer, row_layer, heads_layer, conv_layer, depthwise_layer, gathered_layer,
-    parts_layer,
+    parts_layer, grouped_layer,
 ]  # fmt: skip
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 

@@ -43,8 +43,8 @@ REFUSED: dict[str, Layer] = {
     ),
     "B is not constant, and N-EUREKA needs it packed at compile time": unknown_weights(),
     "it is not channels last": conv(IMAGE, ones(2, 9, 3, 3), channels_last=False),
-    "it has 2 groups of 2 channels and 3 filters; N-EUREKA has one group, or one channel and filter in each": conv(
-        IMAGE, ones(6, 3, 3, 2), groups=2
+    "it has 2 groups of 400 channels and 400 filters; N-EUREKA has one group, or one channel and filter in each": conv(
+        ones(1, 3, 3, 800), ones(800, 1, 1, 400), groups=2
     ),
     "its kernel is 11x11, N-EUREKA has 1x1 and 3x3": conv(ones(1, 12, 12, 4), ones(4, 11, 11, 1), groups=4),
     "no code of its weights stands for 0, and N-EUREKA has windows of 3x3 taps": conv(

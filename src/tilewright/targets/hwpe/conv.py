@@ -80,7 +80,7 @@ class NeurekaConv(Neureka, Windowed):
 
     def macs(self, shapes: Shapes) -> int:
         (result,) = self.result_shapes(shapes)
-        return math.prod(result) * math.prod(self.kernel) * (1 if self.is_depthwise else shapes["X"][-1])
+        return math.prod(result) * math.prod(self.kernel) * (1 if self.is_depthwise else shapes["X"][-1] // self.groups)
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         return replace(self, padding=self.local_padding(shapes, box, shapes["X"]))

@@ -28,7 +28,7 @@ class NeurekaLinear(Neureka):
         return sizes | {"f": shapes["W"][0]}
 
     def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["X"]) * shapes["W"][0]
+        return math.prod(shapes["X"]) // self.groups * shapes["W"][0]
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         filters = types["W"].shape[0]

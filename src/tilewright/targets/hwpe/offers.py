@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops.conv import Conv
@@ -16,7 +17,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.heads import NeurekaHeads
 from tilewright.targets.hwpe.linear import NeurekaLinear
-from tilewright.targets.hwpe.op import BY_CORES
+from tilewright.targets.hwpe.op import BY_CORES, Neureka
 from tilewright.targets.hwpe.results import bare, named, results
 from tilewright.targets.hwpe.sum import sum_offer
 from tilewright.targets.hwpe.sums import Sums
@@ -24,6 +25,8 @@ from tilewright.targets.hwpe.taken import taken
 from tilewright.targets.hwpe.window_offers import window_offer
 
 BYTES8 = ("int8", "uint8")
+MOST_DENSE = 1 << 19
+"""Weights of a convolution with groups, with those that are 0, up to which N-EUREKA computes it as one without."""
 
 
 def offer(graph: Graph, node: Node, cores: int) -> Offer:
@@ -41,10 +44,15 @@ def offer(graph: Graph, node: Node, cores: int) -> Offer:
 
 
 def _conv_offer(graph: Graph, node: Node, op: Conv, cores: int) -> Offer:
-    sums = _conv_sums(graph, node, op)
+    sums, groups = _conv_sums(graph, node, op), 1
+    filters, channels, _ = sums.stored.shape
+    if op.groups > 1 and (channels, filters) != (1, op.groups) and op.groups * sums.stored.size <= MOST_DENSE:
+        op, sums, groups = replace(op, groups=1), sums.dense(op.groups), op.groups
     if _is_linear(op, graph.operand_shapes(node)):
-        return _linear_offer(graph, node, node.operands()["X"], sums, cores)
-    return window_offer(graph, node, op, sums, cores)
+        found = _linear_offer(graph, node, node.operands()["X"], sums, cores)
+    else:
+        found = window_offer(graph, node, op, sums, cores)
+    return found if groups == 1 else replace(found, op=replace(instance(found.op, Neureka), groups=groups))
 
 
 def _conv_sums(graph: Graph, node: Node, op: Conv) -> Sums:

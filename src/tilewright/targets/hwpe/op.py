@@ -42,6 +42,8 @@ class Neureka(Op):
     bare: bool = False
     """Whether totals that the cores finish come without their bias, which N-EUREKA takes 29 cycles to add for every 32
     filters."""
+    groups: int = 1
+    """Of channels, each with filters of its own: a filter's weights of other groups are 0, and no products."""
 
     @property
     def has_whole_codes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,3 +66,10 @@ class Sums:
         products = self.weights * low, self.weights * high
         ends = np.minimum(*products).sum((1, 2)), np.maximum(*products).sum((1, 2))
         return Totals(*ends, self.bias_without([]))
+
+    def dense(self, groups: int) -> Sums:
+        """The same with filters over the channels of all groups: weights of other groups' channels are 0."""
+        filters, channels, taps = self.stored.shape
+        stored = np.full((filters, groups, channels, taps), self.w_zero, np.int64)
+        stored[np.arange(filters), np.arange(filters) // (filters // groups)] = self.stored
+        return replace(self, stored=stored.reshape(filters, groups * channels, taps))
