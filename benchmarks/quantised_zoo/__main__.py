@@ -47,9 +47,12 @@ class Figures:
 
     @property
     def rate(self) -> float:
-        return self.macs / self.cycles
+        """0 where nothing predicts cycles, as on a target that counts instructions."""
+        return self.macs / self.cycles if self.cycles else 0.0
 
     def row(self, network: str) -> tuple[str, ...]:
+        if not self.cycles:
+            return network, f"{self.macs / 1e6:.1f}", *[""] * 4, "nothing predicts its cycles: --run"
         worst = max(self.layers, key=lambda layer: layer.cycles)
         share = f"{worst.cycles / self.cycles:.0%}"
         figures = f"{self.macs / 1e6:.1f}", f"{self.cycles:,}", f"{self.rate:.2f}"
@@ -86,7 +89,7 @@ def show(target: str, names: list[str], folder: Path, run: bool, kernels: bool) 
         except CompileError as error:
             table.add_row(name, *[""] * 5, f"refused: {str(error).splitlines()[0]}")
             continue
-        rates.append(figures.rate)
+        rates += [figures.rate] if figures.cycles else []
         table.add_row(*figures.row(name))
         for layer in figures.layers:
             sums[layer.kernel] += layer.cycles

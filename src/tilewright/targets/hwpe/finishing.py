@@ -29,6 +29,8 @@ BY_WORDS = 0.63
 """Of the time of EXACT: results of at most 16 bits whose shift is not that of TensorFlow Lite and not just a word."""
 PIXEL = {HIGH: 13.0, TIES: 22.0, EXACT: 110.0, SCALED: 30.0}
 """A filter of the only pixel."""
+FEW_PIXELS, PIXEL_RUN = 32, 70.0
+"""Pixels of 16-bit results up to which cores go along filters, and what each of them takes besides."""
 TURN, REST_PAIR = 45.0, 6.5
 """A run of them, where windows take turns; a filter's products with two words of the row."""
 PAIR_BYTES = 8
@@ -75,9 +77,19 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
         columns = _columns(op, own) if isinstance(op, NeurekaColumns) else 0.0
         return CALL + exact * PIXEL[walk["mode"]] * own + columns
     is_wide, is_one = local["Y"].dtype == "int16", walk["filters"] < 4
+    if is_wide and _has_few_pixels(walk):
+        own = math.ceil(walk["images"] * walk["rows"] * walk["filters"] / cores)
+        return CALL + PIXEL_RUN * (1 + math.ceil(own / walk["filters"])) + PIXEL[HIGH] * own
     cycles = (ONE_HALVES if is_one else FOUR_HALVES) if is_wide else ONE if is_one else FOUR
     is_whole = is_wide and walk["mode"] == HIGH
     return CALL + _runs(walk, cores, exact * cycles[walk["mode"]], RUN_HALVES if is_whole else RUN)
+
+
+def _has_few_pixels(walk: Mapping[str, int]) -> bool:
+    """tw_has_few_pixels() in C."""
+    is_dense = walk["columns"] == 1 and walk["source_row"] == walk["filters"]
+    is_edged = walk["over_right"] or walk["over_bottom"]
+    return is_dense and not is_edged and walk["mode"] == HIGH and walk["images"] * walk["rows"] <= FEW_PIXELS
 
 
 def _columns(op: NeurekaColumns, own: int) -> float:

@@ -368,6 +368,28 @@ static inline void tw_finish_row(const tw_finishing *k) {
   if (first < share.end) tw_finish_part(k, k->totals + first, first, share.end - first);
 }
 
+/* Few pixels with results of 16 bits: filters are neighbours, so that it takes less to go along them. */
+#define TW_FEW_PIXELS 32
+
+static inline int tw_has_few_pixels(const tw_neureka_finished_params *p) {
+  const int is_dense = p->columns == 1 && p->source_row == p->filters && !(p->over_right | p->over_bottom);
+  return is_dense && sizeof(TW_Y) == 2 && p->mode == TW_FINISH_HIGH && p->images * p->rows <= TW_FEW_PIXELS;
+}
+
+static inline void tw_finish_pixels(const tw_finishing *k) {
+  const int32_t filters = k->p->filters;
+  const tw_share share = tw_share_of(k->p->images * k->p->rows * filters);
+  tw_finishing pixel;
+  pixel.p = k->p, pixel.totals = k->totals, pixel.bias = k->bias, pixel.mul = k->mul, pixel.add = k->add;
+  int32_t at = (int32_t)((uint32_t)share.first / (uint32_t)filters) * filters, first = share.first - at;
+  for (int32_t left = share.end - share.first; left > 0; at += filters, first = 0) {
+    const int32_t count = tw_x_min(left, filters - first);
+    pixel.y = k->y + at;
+    tw_finish_part(&pixel, k->totals + at + first, first, count);
+    left -= count;
+  }
+}
+
 /* ---- results that are only copied ---- */
 
 static inline void tw_finish_copy_pixel(uint8_t *to, const uint8_t *from, int32_t bytes) {
@@ -444,6 +466,8 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
   k.p = p, k.totals = scratch, k.bias = bias, k.mul = mul, k.add = add, k.y = y;
   if (tw_is_one_row(p)) {
     tw_finish_row(&k);
+  } else if (tw_has_few_pixels(p)) {
+    tw_finish_pixels(&k);
   } else {
     tw_finish_totals(&k);
   }
