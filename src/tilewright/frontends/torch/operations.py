@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilewright.frontends.torch import linear_algebra, selections, special_functions
+
 
 def written_out(exported: Any) -> Any:
     """The program without these operations; itself where it has none of them."""
@@ -21,7 +23,41 @@ DIVISOR = 6
 def _is_lacking(node: Any) -> bool:
     import torch
 
-    return node.target is not torch.ops.aten.avg_pool2d.default or len(node.args) > DIVISOR
+    aten = torch.ops.aten
+    if node.target is aten.avg_pool2d.default:
+        return len(node.args) > DIVISOR
+    if node.target is aten.scaled_dot_product_attention.default:
+        return any(operand.meta["val"].dim() != HEADS_AXES for operand in node.args[:3])
+    if node.target in (aten.index_put.default, aten.index_put_.default):
+        x, indices, values, *_ = node.args
+        known = [index if index is None else index.meta["val"] for index in indices]
+        return selections.is_masked(x.meta["val"], known, values.meta["val"])
+    return True
+
+
+HEADS_AXES = 4
+"""Axes that the exporter's attention has: batch, heads, rows, elements."""
+
+
+def _attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """Of operands with other axes than four: all axes but the last two as heads of one batch."""
+    import torch
+
+    if query.dim() == key.dim() == value.dim() == HEADS_AXES or enable_gqa:
+        return NotImplemented
+    outer = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+
+    def as_heads(x: Any) -> Any:
+        return x.expand(*outer, *x.shape[-2:]).reshape(1, -1, *x.shape[-2:])
+
+    mask = attn_mask if attn_mask is None or attn_mask.dim() == 2 else as_heads(attn_mask)
+    found = torch.nn.functional.scaled_dot_product_attention(
+        *map(as_heads, (query, key, value)), mask, dropout_p, is_causal, scale=scale
+    )
+    return found.reshape(*outer, *found.shape[-2:])
 
 
 def _decompositions() -> dict[Any, Callable[..., Any]]:
@@ -34,6 +70,20 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.adaptive_max_pool1d.default: _adaptive_maxima_of_rows,
         aten.adaptive_max_pool2d.default: _adaptive_maxima, aten.searchsorted.Tensor: _places,
         aten.avg_pool2d.default: _divided_sums,
+        aten.scaled_dot_product_attention.default: _attention,
+        aten.index_put.default: selections.put_where, aten.index_put_.default: selections.put_where,
+        aten.cummax.default: selections.largest_so_far, aten.cummin.default: selections.least_so_far,
+        aten.kthvalue.default: selections.kth_value, aten.mode.default: selections.most_frequent,
+        aten._embedding_bag.default: selections.bags, aten._embedding_bag_forward_only.default: selections.bags,
+        aten.embedding_bag.padding_idx: selections.bags, aten.lgamma.default: special_functions.log_gamma,
+        aten.erfinv.default: special_functions.inverse_erf, aten.hypot.default: special_functions.length_of_both,
+        aten.linalg_inv.default: linear_algebra.inverse, aten.inverse.default: linear_algebra.inverse,
+        aten.linalg_inv_ex.default: linear_algebra.inverse_with_info, aten.linalg_solve.default: linear_algebra.solved,
+        aten.linalg_det.default: linear_algebra.determinant, aten.det.default: linear_algebra.determinant,
+        aten.linalg_cholesky.default: linear_algebra.cholesky,
+        aten.linalg_cholesky_ex.default: linear_algebra.cholesky_with_info,
+        aten.copysign.Tensor: special_functions.with_sign_of,
+        aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
     }  # fmt: skip
 

@@ -1,0 +1,90 @@
+"""Operations of PyTorch that choose elements, written so that no shape depends on data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def largest_so_far(x: Any, dim: int) -> Any:
+    return _so_far(x, dim, -math.inf)
+
+
+def least_so_far(x: Any, dim: int) -> Any:
+    values, places = _so_far(-x, dim, -math.inf)
+    return -values, places
+
+
+def _so_far(x: Any, dim: int, nothing: float) -> Any:
+    """The largest of each element and those before it, and where the last of equals stands."""
+    import torch
+
+    if not x.is_floating_point():
+        return NotImplemented
+    moved, size = x.movedim(dim, -1), x.shape[dim]
+    is_later = torch.ones(size, size, dtype=torch.bool).triu(1)
+    seen = moved.unsqueeze(-2).expand(*moved.shape[:-1], size, size).masked_fill(is_later, nothing)
+    places = size - 1 - seen.flip(-1).argmax(-1)
+    return seen.amax(-1).movedim(-1, dim), places.movedim(-1, dim)
+
+
+def kth_value(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    values, places = x.sort(dim)
+    found = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
+    return found if keepdim else tuple(value.squeeze(dim) for value in found)
+
+
+def most_frequent(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The least of those that are most frequent, and where the last of these stands."""
+    import torch
+
+    moved, size = x.movedim(dim, -1), x.shape[dim]
+    counts = (moved.unsqueeze(-1) == moved.unsqueeze(-2)).to(torch.int64).sum(-1)
+    highest = math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max
+    values = moved.masked_fill(counts < counts.amax(-1, keepdim=True), highest).amin(-1, keepdim=True)
+    places = size - 1 - (moved == values).to(torch.int64).flip(-1).argmax(-1, keepdim=True)
+    found = values.movedim(-1, dim), places.movedim(-1, dim)
+    return found if keepdim else tuple(value.squeeze(dim) for value in found)
+
+
+def put_where(x: Any, indices: list[Any], values: Any, accumulate: bool = False) -> Any:
+    """`x[mask] = value`: one value where a mask says so."""
+    import torch
+
+    if not is_masked(x, indices, values):
+        return NotImplemented
+    mask = indices[0].reshape(*indices[0].shape, *(1,) * (x.dim() - indices[0].dim()))
+    value = values.reshape(()).to(x.dtype)
+    return torch.where(mask, x + value if accumulate else value, x)
+
+
+def is_masked(x: Any, indices: list[Any], values: Any) -> bool:
+    """Whether one mask of the first axes chooses where one value goes."""
+    import torch
+
+    return len(indices) == 1 and indices[0] is not None and indices[0].dtype == torch.bool and values.numel() == 1
+
+
+def bags(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int = -1,
+) -> Any:  # fmt: skip
+    """Sums, means or maxima of the rows in each bag: which bag a row belongs to is a matrix of ones and zeros."""
+    import torch
+
+    if padding_idx is not None and padding_idx >= 0:
+        return NotImplemented
+    starts = offsets[:-1] if include_last_offset else offsets
+    place = torch.arange(indices.shape[0], device=indices.device)
+    of_row = (place.unsqueeze(1) >= starts.unsqueeze(0)).to(torch.int64).sum(1) - 1
+    is_in = of_row.unsqueeze(0) == torch.arange(starts.shape[0]).unsqueeze(1)
+    counts, rows = is_in.to(torch.int64).sum(1), weight[indices]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if mode == 2:
+        every = rows.unsqueeze(0).masked_fill(~is_in.unsqueeze(-1), -math.inf).amax(1)
+        found = torch.where(counts.unsqueeze(1) > 0, every, torch.zeros_like(every))
+    else:
+        found = is_in.to(rows.dtype) @ rows
+        found = found / counts.clamp(min=1).to(rows.dtype).unsqueeze(1) if mode == 1 else found
+    return found, of_row, counts, torch.zeros_like(counts)

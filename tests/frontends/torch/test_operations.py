@@ -1,0 +1,82 @@
+"""Operations that PyTorch's ONNX exporter lacks: the compiled network gives what PyTorch gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.support.checks import same
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+attention = torch.nn.functional.scaled_dot_product_attention
+
+
+class Function(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *operands: Any) -> Any:
+        return self.function(*operands)
+
+
+def draw(*shape: int) -> Any:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def clipped(x: Any) -> Any:
+    y = x.clone()
+    y[y < 0] = 0.5
+    return y
+
+
+def rows_set(x: Any) -> Any:
+    y = x.clone()
+    y[x[:, 0] > 0] = -1.0
+    return y
+
+
+X = draw(4, 5)
+SQUARE = draw(2, 4, 4)
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "attention of five axes": (lambda q, k: attention(q, k, k), (draw(2, 3, 2, 6, 8), draw(2, 3, 2, 5, 8))),
+    "attention of three axes": (lambda q: attention(q, q, q, is_causal=True), (draw(2, 6, 8),)),
+    "attention with a mask": (lambda q, m: attention(q, q, q, m), (draw(2, 3, 2, 6, 8), draw(2, 1, 1, 6, 6))),
+    "a value where a mask holds": (clipped, (X,)),
+    "a value for some rows": (rows_set, (X,)),
+    "lgamma": (torch.lgamma, (torch.cat([X, X.abs() + 0.1, 5 * X.abs() + 2]),)),
+    "erfinv": (torch.erfinv, (torch.cat([X.tanh(), torch.tensor([[0.0, -0.999999, 0.999999, 1.0, -1.0]])]),)),
+    "hypot": (torch.hypot, (X, draw(4, 5) + 1)),
+    "copysign": (torch.copysign, (X, torch.cat([X.flip(0)[:3], torch.tensor([[0.0, -0.0, 1, -1, 2]])]))),
+    "cummax": (lambda x: torch.cummax(x, 1), (X.round(),)),
+    "cummin": (lambda x: torch.cummin(x, 0), (X.round(),)),
+    "kthvalue": (lambda x: torch.kthvalue(x, 2, 1), (X,)),
+    "mode": (lambda x: torch.mode(x, 1).values, (X.round(),)),
+    "bags": (lambda i, w: torch.nn.functional.embedding_bag(i, w, mode="mean"), (torch.tensor([[1, 2], [0, 3]]), X)),
+    "bags with offsets": (
+        lambda i, w, o: torch.nn.functional.embedding_bag(i, w, o, mode="max"),
+        (torch.tensor([1, 2, 0, 3, 3]), X, torch.tensor([0, 2, 2])),
+    ),
+    "det": (torch.linalg.det, (SQUARE,)),
+    "inverse": (torch.linalg.inv, (SQUARE,)),
+    "solve": (torch.linalg.solve, (SQUARE, draw(2, 4, 3))),
+    "solve for a vector": (torch.linalg.solve, (SQUARE[0], draw(4))),
+    "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operations(name: str) -> None:
+    function, operands = CASES[name]
+    module = Function(function).eval()
+    program = tw.compile(module, operands, target="generic")
+    wanted = torch.utils._pytree.tree_leaves(module(*operands))
+    inputs = {tensor: operand.numpy() for tensor, operand in zip(program.graph.inputs, operands, strict=True)}
+    found = program.run(inputs).outputs.values()
+    for array, value in zip(found, wanted, strict=True):
+        same(np.asarray(array), value.numpy(), 1e-4)
