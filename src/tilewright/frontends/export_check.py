@@ -89,7 +89,7 @@ def _float_difference(found: Array, wanted: Array, tolerance: float) -> str:
     numbers = np.isfinite(wanted)
     if not np.array_equal(np.where(numbers, 0.0, wanted), np.where(np.isfinite(found), 0.0, found), equal_nan=True):
         return "numbers that are not finite stand elsewhere than in the framework's result"
-    apart = np.abs(found - wanted, where=numbers, out=np.zeros_like(wanted))
+    apart = np.abs(np.subtract(found, wanted, where=numbers, out=np.zeros_like(wanted)))
     scale = float(np.abs(wanted[numbers]).max(initial=0.0))
     worst = float(apart.max(initial=0.0))
     if worst <= tolerance * scale or worst < np.finfo(np.float32).tiny:
