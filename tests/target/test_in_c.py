@@ -125,8 +125,9 @@ SCRATCH = (
         "{ return 7 * 4 * tw_panel_elements(p); }", Conv(padding=(1, 1, 1, 1)), FLOATS,
     ),
     Changed(
-        "siracusa", "conv_dots", pulp, "conv_dots_sizes.h", "return columns + filled + cores * tw_strip_bytes(p, p->chunk);",
-        "return 7 * (columns + filled + cores * tw_strip_bytes(p));", LAST, IMAGE,
+        "siracusa", "conv_dots", pulp, "conv_dots_sizes.h",
+        "return columns + filled + cores * tw_strip_bytes(p, p->chunk);",
+        "return 7 * (columns + filled + cores * tw_strip_bytes(p, p->chunk));", LAST, IMAGE,
     ),
     Changed(
         "cortex-m4", "matmul_panels", microcontroller, "matmul_blocked_sizes.h",
