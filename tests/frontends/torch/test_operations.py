@@ -10,6 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.checks import same
+from tilewright.frontends.torch import selections
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
@@ -80,3 +81,15 @@ def test_operations(name: str) -> None:
     found = program.run(inputs).outputs.values()
     for array, value in zip(found, wanted, strict=True):
         same(np.asarray(array), value.numpy(), 1e-4)
+
+
+@pytest.mark.parametrize("ends", [[2, 2, 7], [0, 3, 3], [7, 7, 7], [1, 2, 3]])
+def test_rows_of_experts_times_the_matrix_of_each(ends: list[int]) -> None:
+    """Both ways: copies of matrices for few rows, all products for many."""
+    rows, matrices = draw(ends[-1], 5), draw(3, 5, 4)
+    wanted = torch.zeros(ends[-1], 4)
+    for group, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        wanted[start:end] = rows[start:end] @ matrices[group]
+    module, operands = Function(selections.products_by_group).eval(), (rows, matrices, torch.tensor(ends))
+    (found,) = tw.compile(module, operands, target="generic").run(*operands).outputs.values()
+    same(np.asarray(found), wanted.numpy(), 1e-4)

@@ -220,7 +220,11 @@ def initialisers(
 def words(tensor: TensorProto, word: Callable[[str], int]) -> Array:
     texts = [data.decode("utf-8", "replace") for data in tensor.string_data]
     if any(size < 0 for size in tensor.dims) or math.prod(tensor.dims) != len(texts):
-        raise CompileError(f"constant '{tensor.name}'", f"{len(texts)} texts in a shape of {list(tensor.dims)}")
+        raise CompileError(
+            f"constant '{tensor.name}'",
+            f"{len(texts)} texts in a shape of {list(tensor.dims)}",
+            "export the model again",
+        )
     return np.asarray([word(text) for text in texts], np.int64).reshape(tuple(tensor.dims))
 
 

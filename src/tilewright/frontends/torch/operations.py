@@ -85,7 +85,16 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
+        **dict.fromkeys(_grouped_products(), selections.products_by_group),
     }  # fmt: skip
+
+
+def _grouped_products() -> list[Any]:
+    """Rows of experts times the matrix of each: transformers has an operation of its own for it."""
+    import torch
+
+    ours = getattr(torch.ops, "transformers", None)
+    return [packet.default] if (packet := getattr(ours, "grouped_mm_fallback", None)) is not None else []
 
 
 def _distances(a: Any, b: Any, p: float = 2.0, mode: int | None = None) -> Any:

@@ -88,3 +88,21 @@ def bags(
         found = is_in.to(rows.dtype) @ rows
         found = found / counts.clamp(min=1).to(rows.dtype).unsqueeze(1) if mode == 1 else found
     return found, of_row, counts, torch.zeros_like(counts)
+
+
+def products_by_group(x: Any, matrices: Any, ends: Any) -> Any:
+    """Rows of x, sorted by group, times the matrix of their group, which ends before the row `ends` of it.
+
+    How many rows a group has depends on data, how many there are in all does not. Few rows take a copy of their
+    matrices; many are multiplied with each, and those of other groups are zero then.
+    """
+    import torch
+
+    rows, groups = torch.arange(x.shape[0]).unsqueeze(0), ends.unsqueeze(1)
+    if x.shape[0] <= matrices.shape[0]:
+        group = (rows >= groups).sum(0).clamp(max=matrices.shape[0] - 1)
+        return torch.matmul(x.unsqueeze(1), matrices.index_select(0, group)).squeeze(1)
+    is_before = rows < groups
+    is_later = torch.cat([torch.zeros_like(is_before[:1]), is_before[:-1]])
+    mine = (is_before & ~is_later).to(x.dtype).unsqueeze(-1)
+    return torch.matmul(x.unsqueeze(0) * mine, matrices).sum(0)
