@@ -153,7 +153,9 @@ def test_the_sequential_part_follows_its_size() -> None:
     """Of 2 KiB each, tile 1 begins where the second half of tile 0 was."""
     group = find_platform("mempool").groups[0]
     assert group.tiles is not None
-    small = replace(find_platform("mempool"), groups=(replace(group, sequential_bytes=2048),))
+    small = replace(
+        find_platform("mempool"), groups=(replace(group, tiles=replace(group.tiles, sequential_bytes=2048)),)
+    )
     use = "lw t0, 0(s0)\n addi t0, t0, 1"
     assert cycles(use, "li s0, 2048") == 2
     assert cycles(use, "li s0, 2048", platform=small) == 4
@@ -473,8 +475,8 @@ def test_descriptions_are_checked() -> None:
     for changed, what in (
         (replace(group, tiles=None), "need tiles"),
         (replace(group, cores=12), "12 cores do not fill its tiles"),
-        (replace(group, count=3), "powers of two"),
-        (replace(group, sequential_bytes=0x1_0000), "hold what is sequential"),
+        (replace(group, tiles=replace(group.tiles, count=3)), "powers of two"),
+        (replace(group, tiles=replace(group.tiles, sequential_bytes=0x1_0000)), "hold what is sequential"),
         (replace(group, loads_in_flight=0), "1 to 16 accesses in flight"),
     ):
         with pytest.raises(CompileError, match=what):
