@@ -3,13 +3,13 @@
  * the most: where that might change the result, and for zero and what is not a number, x is divided. */
 #include "quantizelinear.h"
 
-#include "full_range.h"
-
 #ifndef TW_NAME
 #define TW_NAME tw_quantizelinear_bytes
 #define TW_ZERO int8_t
 #define TW_Y int8_t
 #endif
+
+#include "full_range.h"
 
 enum { TW_UNITS_OFF = 8, TW_HALF_UNITS = 1 << 15 };
 
