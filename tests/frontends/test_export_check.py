@@ -57,7 +57,16 @@ def test_a_step_is_computed_from_the_framework_s_own_tensors() -> None:
 
 def test_what_no_step_has_made_wrong_is_rounding() -> None:
     steps = Step("twice", TWICE, "add"), Step("y", RESULT, "relu")
-    compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
+    compare_with_framework(graph(), exported(RESULT * np.float32(0.99), *steps))
+
+
+def test_what_was_captured_is_held_to_the_model_s_own_outputs() -> None:
+    """Every step is right, but of another computation."""
+    steps = Step("twice", TWICE, "add"), Step("y", RESULT, "relu")
+    with pytest.raises(
+        CompileError, match="Small, output 'y': is captured as another computation than the model's own"
+    ):
+        compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
 
 
 @pytest.mark.parametrize("result", [RESULT[:2], np.where(X > 1, np.nan, RESULT), np.full_like(RESULT, np.inf)])

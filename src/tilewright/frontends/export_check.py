@@ -6,7 +6,7 @@ framework's own tensors before it, so that rounding does not add up and the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,12 +19,17 @@ from tilewright.ir.types import Array, as_computed
 TOLERANCE = 1e-3
 """Of a tensor's largest element: rounding of float32 stays far below, a dropped argument far above."""
 SHORT_TOLERANCE = 0.05
-"""The same where floats of 16 bits are computed."""
+"""The same where floats of 16 bits are computed, or where the rounding of a whole network adds up."""
 SHARE = 0.001
 """Of an integer tensor, the elements that may differ: rounding moves what lies next to a tie."""
 MOST_MACS = 2 * 10**10
 """Multiplications of a network that is evaluated: a minute."""
 HINT = "compute it by other operations; with check_export=False (--no-check-export) it is compiled as exported"
+
+CAPTURE_HINT = (
+    "the model takes another way where it is traced (masks, caches): give it as inputs what it makes then; with "
+    "check_export=False (--no-check-export) it is compiled as captured"
+)
 
 
 def compare_with_framework(graph: Graph, exported: Exported) -> None:
@@ -47,10 +52,22 @@ def compare_with_framework(graph: Graph, exported: Exported) -> None:
     first = next(_differing_steps(graph, feeds, steps), None)
     if first is not None:
         raise CompileError(f"{exported.title}, {first[0].place}", f"is exported wrongly: {first[1]}", HINT)
+    _compare_captured(graph, exported, own.outputs, steps)
     if steps and all(graph.producers.get(name) is None or name in steps for name in graph.outputs):
         return  # each step is right by itself: rounding has added up
     name, difference = apart[0]
     raise CompileError(f"{exported.title}, output '{name}'", f"is exported wrongly: {difference}", HINT)
+
+
+def _compare_captured(graph: Graph, exported: Exported, outputs: Sequence[Array], steps: Mapping[str, Step]) -> None:
+    """What the framework captured may itself be another computation: models ask whether they are being traced."""
+    for name, wanted in zip(graph.outputs, outputs, strict=True):
+        step = steps.get(name)
+        if step is None or step.value.shape != wanted.shape:
+            continue
+        if difference := _difference(step.value, wanted, SHORT_TOLERANCE):
+            what = f"is captured as another computation than the model's own: {difference}"
+            raise CompileError(f"{exported.title}, output '{name}'", what, CAPTURE_HINT)
 
 
 def _typed(value: Array, graph: Graph, name: str) -> Array:
@@ -72,12 +89,12 @@ def _differing_steps(graph: Graph, feeds: Mapping[str, Array], steps: Mapping[st
             values[name] = step.value.astype(value.dtype)
 
 
-def _difference(found: Array, wanted: Array) -> str:
-    """How two tensors differ, if by more than rounding."""
+def _difference(found: Array, wanted: Array, floats: float = TOLERANCE) -> str:
+    """How two tensors differ, if by more than rounding; `floats` of 32 bits may be this much of the largest apart."""
     wanted = _as_pairs(wanted)
     if found.shape != wanted.shape:
         return f"the graph computes shape {found.shape}, the framework {wanted.shape}"
-    tolerance = SHORT_TOLERANCE if found.dtype.itemsize == 2 and found.dtype.kind != "i" else TOLERANCE
+    tolerance = SHORT_TOLERANCE if found.dtype.itemsize == 2 and found.dtype.kind != "i" else floats
     one, other = as_computed(found), as_computed(wanted)
     if one.dtype.kind == "f":
         return _float_difference(one.astype(np.float64), other.astype(np.float64), tolerance)

@@ -397,3 +397,12 @@ def test_attention_with_a_bias_that_learns(how: str) -> None:
             model = torch.export.export(module, (x,))
     found = tw.compile(model, (x,)).check((x,)).result.outputs["output"]
     close(found, module(x).detach())
+
+
+def test_a_model_that_computes_something_else_where_it_is_traced() -> None:
+    class Traced(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * 3 if torch.compiler.is_exporting() else x * 2
+
+    with pytest.raises(tw.CompileError, match="output 'output': is captured as another computation"):
+        tw.compile(Traced().eval(), (torch.ones(3, 4),))
