@@ -68,7 +68,10 @@ def rows_of_floats(node: OnnxNode, make: Compose) -> str:
 
 def numbers(node: OnnxNode, name: str) -> Array:
     """An attribute that is a list of floats, or a tensor under a second name."""
-    given = np.asarray(node.attribute(name, ()), np.float64)
+    listed = node.attribute(name, ())
+    if any(isinstance(one, str) for one in listed):
+        raise Refusal(f"attribute '{name}' has texts, but numbers are expected")
+    given = np.asarray(listed, np.float64)
     tensor = node.attribute(f"{name}_as_tensor", None)
     return given if tensor is None else np.asarray(tensor, np.float64).reshape(-1)
 

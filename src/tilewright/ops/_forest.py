@@ -71,7 +71,7 @@ def listed_trees(node: OnnxNode, leaves: str, features: int, targets: int) -> Fo
     where = {key: position for position, key in enumerate(keys)}
 
     def node_of(position: int) -> Split | Leaf:
-        tree, mode = columns[0][position], columns[3][position]
+        tree, mode = columns[0][position], str(columns[3][position])
         if mode == "LEAF":
             return weights.get(keys[position], Leaf(()))
         follow = [where.get((tree, columns[column][position]), -1) for column in (4, 5)]
@@ -147,6 +147,8 @@ def numbered_trees(node: OnnxNode, features: int, targets: int) -> Forest:
         return count + holds[number] if alone else number
 
     roots = node.attribute("tree_roots")
+    if not roots:
+        raise Refusal("there is no tree", "the trees are damaged: export them again")
     pairs = tuple(zip(ids, map(float, weights), strict=True))
     return Forest(tuple((root_of(root), node_of) for root in roots), count + len(ids), pairs)
 

@@ -42,6 +42,8 @@ class SVMClassifier(Op):
         if not per_class:
             scores = _linear(make, x, len(labels.values))
             return make.give(_label(make, labels, scores, scores), transformed(make, scores, transform))
+        if len(per_class) != len(labels.values):
+            raise Refusal(f"{len(labels.values)} labels, but vectors of {len(per_class)} classes")
         pairs, votes = _pairs(make, x, per_class)
         slopes, offsets = node.attribute("prob_a", ()), node.attribute("prob_b", ())
         if slopes:

@@ -29,6 +29,8 @@ from tilewright.passes.rewriting import rewrite
 
 Changed = Mapping[str, str] | None
 Rule = Callable[[Graph, Node, Builder], Changed]
+VANISHING = -1e30
+"""Below it scores are lost that are added: a row of nothing else has equal shares, as chosen ones have."""
 
 
 def run(rules: Sequence[Rule], graph: Graph) -> Graph:
@@ -113,10 +115,22 @@ def _added_mask(graph: Graph, node: Node, builder: Builder) -> Changed:
         same = builder.type_of(node.inputs[scores]).shape == graph.types[node.key].shape
         if chosen is None or low is None or not same or np.any(low > HIDING):
             continue
+        if np.any(low > VANISHING) and _hides_rows(graph, node.key, chosen == is_seen):
+            continue
         mask = np.where(chosen == is_seen, np.float32(0), low).astype(np.float32)
         builder.add(Add(), [node.inputs[scores], builder.constant(mask, f"{node.key}_mask")], node.outputs, node.name)
         return {node.key: node.key}
     return None
+
+
+def _hides_rows(graph: Graph, scores: str, seen: Array) -> bool:
+    """Whether a softmax that scores reach has rows of which nothing is seen."""
+    return any(
+        not np.broadcast_to(seen, graph.types[node.key].shape).any(axis=node.op.axis).all()
+        if isinstance(node.op, Softmax)
+        else _hides_rows(graph, node.key, seen)
+        for node in graph.consumers.get(scores, ())
+    )
 
 
 def _one_mask(graph: Graph, node: Node, builder: Builder) -> Changed:

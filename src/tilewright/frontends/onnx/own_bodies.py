@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -111,11 +111,18 @@ def loop(flow: ControlFlow) -> None:
         flow.scope.poisoned.update(flow.node.output)
         return
     known = said[0]
+    if known is not None and known.size != 1:
+        raise Refusal(f"the condition that the body gives has {known.size} elements, one expected")
     own = _carrying_alike(flow, own, carried, int(known is None))
     names = captured_names(own)
-    trips = min(turns.trips, 1) if known is not None and not known.reshape(-1)[0] else turns.trips
+    if known is not None and not known.reshape(-1)[0]:
+        turns = replace(
+            turns, trips=min(turns.trips, 1) if turns.trips >= 0 and not turns.is_said else 1, is_said=False
+        )
+    elif known is not None and turns.trips < 0 and not turns.count:
+        raise Refusal("nothing ends it: no number of iterations is given, and the body's condition is always true")
     op = Loop(
-        own.body(names, [_type(flow, name) for name in names]), _bounded(flow, turns, trips, stacked), len(carried),
+        own.body(names, [_type(flow, name) for name in names]), _bounded(flow, turns, stacked), len(carried),
         bool(turns.count), bool(turns.condition), known is None, turns.is_said, (), (False,) * len(stacked),
     )  # fmt: skip
     operands = [*filter(None, [turns.count, turns.condition]), *carried, *names]
@@ -142,14 +149,14 @@ def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
     return Turns(trips, count_name, condition_name)
 
 
-def _bounded(flow: ControlFlow, turns: Turns, trips: int, stacked: Sequence[int]) -> int:
-    if trips < 0 and stacked:
+def _bounded(flow: ControlFlow, turns: Turns, stacked: Sequence[int]) -> int:
+    if turns.trips < 0 and stacked:
         what = f"the number of iterations '{turns.count}'" if turns.count else "the number of iterations"
         raise Refusal(
             f"{what} depends on data, and output {stacked[0]} has an element of each",
             "say how many there are at most: --max-trips N",
         )
-    return trips
+    return turns.trips
 
 
 def _carrying_alike(flow: ControlFlow, own: OwnGraph, carried: Sequence[str], first: int) -> OwnGraph:
