@@ -112,3 +112,17 @@ def test_a_guard_stays_where_a_query_may_see_nothing() -> None:
     for mask, is_kept in ((None, True), (nothing, True), (np.where(SEEN, 0, -np.inf).astype(np.float32), False)):
         tidy = apply(guarded_softmax(mask), (CANONICALIZE_ATTENTION,))
         assert any(isinstance(node.op, Where) for node in tidy.nodes) == is_kept
+
+
+@pytest.mark.parametrize("low", [-1e4, -1e9, LOWEST, -np.inf])
+def test_a_choice_that_hides_a_whole_row_has_equal_shares(low: float) -> None:
+    b = Builder("hidden")
+    x = b.input("x", TensorType("float32", (1, 1, TOKENS, TOKENS)))
+    seen = SEEN & (np.arange(TOKENS)[:, None] != 2)
+    (scores,) = b(Where(), [b.constant(seen), x, b.constant(np.array(low, np.float32))])
+    b.output(b(Softmax(3), [scores])[0])
+    graph = b.build()
+    feeds = {"x": 300 * np.random.default_rng(1).standard_normal((1, 1, TOKENS, TOKENS)).astype(np.float32)}
+    tidy = apply(graph, (CANONICALIZE_ATTENTION,))
+    wanted, found = (evaluate(one, feeds)[one.outputs[0]] for one in (graph, tidy))
+    np.testing.assert_allclose(found, wanted, atol=1e-6)

@@ -372,3 +372,25 @@ def test_branches_of_definitions_read_what_the_definition_makes(size: str) -> No
     theta = np.linspace(-1, 1, batch * rank * (rank + 1), dtype=np.float32).reshape(batch, rank, rank + 1)
     text = "g (float[%d, %d, %d] x) => (float[a, b] y) <int64[%d] size = {%s}> { y = AffineGrid(x, size) }"
     check(text % (*theta.shape, rank + 2, size), 20, x=theta)
+
+
+ENDED_AT_ONCE = """
+g (int64 n, bool c, float[3] x) => (float[3] y) {
+  y = Loop(%s, x) <body = b (int64 i, bool before, float[3] a) => (bool after, float[3] next) {
+    after = Constant <value = bool {0}> ()
+    next = Add(a, a)
+  }>
+}"""
+
+
+@pytest.mark.parametrize(("operands", "turns"), [("n, ", 0), ("n, ", 3), ("n, c", 3), ("n, c", 0)])
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_body_that_ends_its_loop_at_once(operands: str, turns: int, begins: bool) -> None:
+    feeds = {"n": np.array(turns), "c": np.array(begins), "x": np.array([1, 2, 3], np.float32)}
+    check(ENDED_AT_ONCE % operands, **feeds)
+
+
+def test_a_loop_that_nothing_ends() -> None:
+    text = ENDED_AT_ONCE.replace("bool {0}", "bool {1}") % ", "
+    with pytest.raises(CompileError, match="nothing ends it"):
+        frontend.load(model(text))
