@@ -182,6 +182,9 @@ def test_trees_that_are_damaged() -> None:
     with pytest.raises(CompileError, match="node 0 of a tree is reached twice"):
         frontend.load(model_of("TreeEnsembleRegressor", x, n_targets=1, **trees))
     trees["nodes_truenodeids"][0] = 1
+    texts = {**trees, "nodes_values": ["high"] * len(trees["nodes_values"])}
+    with pytest.raises(CompileError, match="attribute 'nodes_values' has texts, but numbers are expected"):
+        frontend.load(model_of("TreeEnsembleRegressor", x, n_targets=1, **texts))
     trees["nodes_featureids"] = [5] * len(trees["nodes_featureids"])
     with pytest.raises(CompileError, match="a node looks at feature 5, but there are 5"):
         frontend.load(model_of("TreeEnsembleRegressor", x, n_targets=1, **trees))
@@ -226,3 +229,12 @@ def test_linear_support_vectors() -> None:
         "SVMClassifier", floats(7, 4), 2, coefficients=listing(12), rho=[0.2], kernel_type="LINEAR",
         kernel_params=[0.0] * 3, classlabels_ints=[3, 1, 2],
     )  # fmt: skip
+
+
+def test_support_vectors_of_more_classes_than_labels() -> None:
+    damaged = model_of(
+        "SVMClassifier", floats(7, 4), 2, coefficients=listing(18), rho=listing(3), kernel_type="LINEAR",
+        kernel_params=[0.0] * 3, support_vectors=listing(36), vectors_per_class=[3] * 3, classlabels_ints=[5, 7],
+    )  # fmt: skip
+    with pytest.raises(CompileError, match="2 labels, but vectors of 3 classes"):
+        frontend.load(damaged)
