@@ -21,27 +21,34 @@ def initial_states(graph: Graph) -> dict[str, Array]:
 
 def evaluate(graph: Graph, inputs: Mapping[str, Array], states: States | None = None) -> dict[str, Array]:
     """All tensors of a graph by name, in one call; the first one where no states are given."""
-    values: dict[str, Array] = {**graph.constants, **{name: inputs[name] for name in graph.inputs}}
-    kept = initial_states(graph) if states is None else states
-    values |= {state.before: kept[state.name] for state in graph.states}
+    values = _given(graph, inputs, states)
     for node in graph.nodes:
-        results = evaluate_node(graph, node, values)
-        values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
+        values |= _results(graph, node, values)
     return values
 
 
 def evaluate_outputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of a first call; no tensor is held longer than it is read."""
-    values: dict[str, Array] = {**graph.constants, **{name: inputs[name] for name in graph.inputs}}
-    values |= {state.before: state.initial for state in graph.states}
+    values = _given(graph, inputs, None)
     last = {name: place for place, node in enumerate(graph.nodes) for name in node.inputs}
     for place, node in enumerate(graph.nodes):
-        results = evaluate_node(graph, node, values)
-        values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
+        values |= _results(graph, node, values)
         for name in {*node.inputs, *node.outputs}.difference(graph.outputs):
             if name in values and last.get(name, place) == place:
                 del values[name]
     return {name: values[name] for name in graph.outputs}
+
+
+def _given(graph: Graph, inputs: Mapping[str, Array], states: States | None) -> dict[str, Array]:
+    """What is known before the first node."""
+    kept = initial_states(graph) if states is None else states
+    before = {state.before: kept[state.name] for state in graph.states}
+    return {**graph.constants, **{name: inputs[name] for name in graph.inputs}, **before}
+
+
+def _results(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
+    found = evaluate_node(graph, node, values)
+    return {name: value for name, value in zip(node.outputs, found, strict=False) if name}
 
 
 def states_after(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:

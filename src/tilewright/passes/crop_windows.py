@@ -13,7 +13,6 @@ import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
-from tilewright.ir.types import Shape
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops.conv import Conv
 from tilewright.passes import Complaint, Pass
@@ -58,8 +57,7 @@ def _cuts(graph: Graph, node: Node) -> list[Cut]:
 def _cut(size: int, taps: int, outs: int, pads: tuple[int, int], stride: int, dilation: int) -> Cut:
     """As far as the padding reaches: what it does not cover cannot be taken from it."""
     at = range(-pads[0], -pads[0] + taps * dilation, dilation)
-    last = (outs - 1) * stride
-    unseen = [start + last < 0 or start >= size or not _meets(start, stride, outs, size) for start in at]
+    unseen = [not _meets(start, stride, outs, size) for start in at]
     if all(unseen):
         return 0, 0
     before, behind = unseen.index(False), unseen[::-1].index(False)
@@ -68,18 +66,14 @@ def _cut(size: int, taps: int, outs: int, pads: tuple[int, int], stride: int, di
 
 def _meets(start: int, stride: int, outs: int, size: int) -> bool:
     """Whether one of the window's steps brings a tap into the image."""
-    steps = max(0, -(start // stride)) if start < 0 else 0
+    steps = max(0, -(start // stride))
     return steps < outs and start + steps * stride < size
 
 
 def no_blind_taps(graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
         if any(map(any, _cuts(graph, node))):
-            yield node.where, f"has taps that see nothing but padding: {_shape(graph, node)}"
-
-
-def _shape(graph: Graph, node: Node) -> Shape:
-    return graph.types[node.inputs[1]].shape
+            yield node.where, f"has taps that see nothing but padding: {graph.types[node.inputs[1]].shape}"
 
 
 CROP_WINDOWS = Pass("crop windows", run, ensures=no_blind_taps)
