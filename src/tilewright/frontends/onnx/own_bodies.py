@@ -111,16 +111,9 @@ def loop(flow: ControlFlow) -> None:
         flow.scope.poisoned.update(flow.node.output)
         return
     known = said[0]
-    if known is not None and known.size != 1:
-        raise Refusal(f"the condition that the body gives has {known.size} elements, one expected")
+    turns = _ended(turns, known)
     own = _carrying_alike(flow, own, carried, int(known is None))
     names = captured_names(own)
-    if known is not None and not known.reshape(-1)[0]:
-        turns = replace(
-            turns, trips=min(turns.trips, 1) if turns.trips >= 0 and not turns.is_said else 1, is_said=False
-        )
-    elif known is not None and turns.trips < 0 and not turns.count:
-        raise Refusal("nothing ends it: no number of iterations is given, and the body's condition is always true")
     op = Loop(
         own.body(names, [_type(flow, name) for name in names]), _bounded(flow, turns, stacked), len(carried),
         bool(turns.count), bool(turns.condition), known is None, turns.is_said, (), (False,) * len(stacked),
@@ -147,6 +140,20 @@ def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
     if trips < 0 and needs_bound and flow.scope.max_trips is not None:
         return Turns(flow.scope.max_trips, count_name, condition_name, is_said=True)
     return Turns(trips, count_name, condition_name)
+
+
+def _ended(turns: Turns, known: Array | None) -> Turns:
+    """With what a condition that the body always gives says: false ends the loop behind its first iteration."""
+    if known is None:
+        return turns
+    if known.size != 1:
+        raise Refusal(f"the condition that the body gives has {known.size} elements, one expected")
+    if not known.reshape(-1)[0]:
+        is_none = turns.trips == 0 and not turns.is_said
+        return replace(turns, trips=0 if is_none else 1, is_said=False)
+    if turns.trips < 0 and not turns.count:
+        raise Refusal("nothing ends it: no number of iterations is given, and the body's condition is always true")
+    return turns
 
 
 def _bounded(flow: ControlFlow, turns: Turns, stacked: Sequence[int]) -> int:
