@@ -9,7 +9,7 @@ from tilewright.planner.schedule.layer_schedule import LayerSchedule
 HEADER = "control_flow.h"
 """Beside the kernels."""
 TOO_MANY_TURNS = 2
-"""What a network returns that would have to run a loop more often than was said."""
+"""What a network returns that would have to run a loop more often than --max-trips."""
 PREFIX = "flow"
 """What names begin with, but for those of functions that bodies need."""
 

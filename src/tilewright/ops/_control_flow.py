@@ -288,7 +288,10 @@ class Loop(ControlFlow):
 
 
 def too_many_turns() -> CompileError:
-    return CompileError("a loop", "has to run more often than was said", "say more: --max-trips N")
+    return CompileError(
+        "a loop", "needs more iterations for these inputs than the --max-trips that it was compiled with",
+        "compile it with a larger --max-trips N (max_trips=N)",
+    )  # fmt: skip
 
 
 def flows(graph: Graph) -> Iterator[ControlFlow]:

@@ -47,7 +47,7 @@ HARNESS = ("harness.c", "harness.h", "layer_times.c", "layer_times.h")
 NO_MEMORY = 4
 """The harness's exit code where this machine has not enough of it."""
 TOO_MANY_TURNS = 5
-"""The same where a loop has more turns than was said."""
+"""The same where a loop needs more iterations than --max-trips."""
 
 
 @dataclass(frozen=True)

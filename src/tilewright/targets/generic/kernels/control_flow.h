@@ -12,7 +12,7 @@
 #define TW_FLOW static
 #endif
 
-/* What a network returns that would have to run a loop more often than was said when it was compiled. */
+/* What a network returns that would have to run a loop more often than --max-trips, with which it was compiled. */
 #define TW_TOO_MANY_TURNS 2
 
 #endif
