@@ -1,6 +1,7 @@
 """`python -m tilewright` is the command `tilewright`."""
 
 import signal
+import sys
 
 
 def main() -> None:
@@ -8,10 +9,11 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from tilewright.cli import main
+    from tilewright.cli.main import loaded
 
+    run = loaded(sys.argv[1:])
     signal.signal(signal.SIGINT, handler)
-    main.main()
+    run()
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ big = np.resize(x / 9, (300, 50))
 (found,) = program.run({"x": big}).outputs.values()
 np.testing.assert_allclose(found, np.exp(big), rtol=1e-5)
 print(program.plan)
-from tilewright.cli.sim import _platform
+from tilewright.cli.simulate import _platform
 assert _platform("duo").memories[0].size == 32768, "tilewright sim --platform duo"
 """)  # fmt: skip
 

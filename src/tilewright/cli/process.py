@@ -9,11 +9,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from types import FrameType
 from typing import Any, NoReturn
-
-import typer
 
 from tilewright.cli.fault import Fault, fault_of
 from tilewright.errors import CompileError, ManyErrors, Terminated
@@ -21,24 +18,17 @@ from tilewright.errors import CompileError, ManyErrors, Terminated
 AGREES, DISAGREES, REFUSED, FAULT, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 
-def run_command(app: typer.Typer, arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command line and end the process with its exit code; whatever goes wrong is one clear error."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+def run_command(command: Callable[[], int | None], words: Sequence[str]) -> NoReturn:
+    """Run what was asked for and end the process with its exit code; whatever goes wrong is one clear error."""
     signal.signal(signal.SIGTERM, _terminate)
     _replace_what_cannot_be_shown()
     try:
-        code = _command(app)(words, prog_name="tilewright", standalone_mode=False)
+        code = command()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
         code = _report(error, words)
     sys.exit(code or 0)
-
-
-@cache
-def _command(app: typer.Typer) -> Callable[..., int | None]:
-    """Putting the commands together takes longer than many of them."""
-    return typer.main.get_command(app)
 
 
 def _replace_what_cannot_be_shown() -> None:

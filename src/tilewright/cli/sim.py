@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tilewright.cli.process import REFUSED, error_dict, print_json
-from tilewright.errors import CompileError
-
-if TYPE_CHECKING:
-    from tilewright.sim.platform import Platform
-    from tilewright.sim.results import Report
-    from tilewright.sim.simulator import Simulator
-    from tilewright.sim.watching.traces import FunctionTime
-    from tilewright.target.runner import Machine
-
-KILLED = 137
-"""Exit code when the debugger kills the program, as a shell has it."""
-CHECKS = ("unwritten", "protected", "transfers", "misuse")
+from tilewright.cli.simulate import CHECKS, PLATFORM, emulated, simulate
 
 
 def complete_platform() -> list[str]:
     from tilewright.sim.platforms import PLATFORMS
 
-    return sorted([*PLATFORMS, *_emulated()])
-
-
-def _emulated() -> list[str]:
-    """Targets that are cores of their own, in an emulator."""
-    from tilewright import targets
-
-    return [name for name in targets.names() if targets.find(name).runner.emulator]
+    return sorted([*PLATFORMS, *emulated()])
 
 
 def complete_check() -> list[str]:
@@ -71,154 +51,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 
 
 def sim(
-    program: Program, platform: PlatformName = "siracusa", trace: Trace = None, profile: Profile = False,
+    program: Program, platform: PlatformName = PLATFORM, trace: Trace = None, profile: Profile = False,
     max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, cc: Cc = None,
     as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run an ELF file on a virtual SoC or in the Cortex-M emulator. The exit code is the program's."""
-    from tilewright.sim.platform import Flavour
-    from tilewright.sim.simulator import Simulator
-
-    devices, chosen = _devices(device), _platform(platform)
-    if chosen.groups[0].flavour == Flavour.THUMB:
-        _refuse_on_emulator(platform, {"--trace": trace, "--gdb": gdb, "--check": check, "--device": device})
-        return _emulate(program, chosen, profile, max_cycles, as_json)
-    with Simulator(_with_devices(chosen, devices), cc) as simulator:
-        for name, (_, source) in devices.items():
-            simulator.attach(name, source)
-        simulator.check(**_checks(check))
-        simulator.load(program)
-        if trace or profile:
-            simulator.watch(trace=trace is not None)
-        if gdb is not None and not _debug(simulator, gdb):
-            return KILLED
-        report = _run(simulator, max_cycles, as_json)
-        if report is None:
-            return REFUSED
-        _print(simulator, report, trace, profile, as_json)
-        return report.exit_code or 0
-
-
-def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise CompileError(name, f"is not supported by the emulator that runs {platform}", "leave it out")
-
-
-def _emulate(program: Path, platform: Platform, profile: bool, max_cycles: int | None, as_json: bool) -> int:
-    from tilewright.emulator.machine import Emulator
-    from tilewright.emulator.qemu import Qemu
-    from tilewright.emulator.unicorn_core import MODELS
-
-    is_unicorns = platform.groups[0].name in MODELS
-    if profile and not is_unicorns:
-        raise CompileError("--profile", f"{platform.name} runs in QEMU, which does not support it", "leave it out")
-    with Emulator(platform) if is_unicorns else Qemu(platform) as emulator:
-        emulator.load(program)
-        report = _run(emulator, max_cycles, as_json)
-        if report is None:
-            return REFUSED
-        _print(emulator, report, None, profile, as_json)
-        return report.exit_code or 0
-
-
-def _run(simulator: Machine, max_cycles: int | None, as_json: bool) -> Report | None:
-    """Run to the end; what the program printed is shown even where it ends in an error. None: so is the error."""
-    try:
-        return simulator.run(max_cycles)
-    except CompileError as error:
-        if as_json:
-            print_json({**error_dict(error), "stdout": simulator.stdout})
-            return None
-        print(simulator.stdout, end="", flush=True)
-        raise
-
-
-def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool, as_json: bool) -> None:
-    from tilewright.sim.simulator import Simulator
-
-    times = _times(simulator) if profile else []
-    if trace is not None and isinstance(simulator, Simulator):
-        _write_trace(simulator, trace)
-    if as_json:
-        functions = {"profile": [vars(row) for row in times]} if profile else {}
-        print_json({"status": "ok", **report.as_dict(), **functions})
-        return
-    from tilewright.report import simulation
-    from tilewright.report.console import console
-
-    print(report.stdout, end="", flush=True)
-    simulation.print_report(console(stderr=True), simulator.platform.name, report)
-    if profile:
-        simulation.print_profile(console(stderr=True), times)
-
-
-def _times(simulator: Machine) -> list[FunctionTime]:
-    from tilewright.emulator.qemu import Qemu
-
-    return [] if isinstance(simulator, Qemu) else simulator.profile()
-
-
-def _write_trace(simulator: Simulator, path: Path) -> None:
-    try:
-        simulator.write_trace(path)
-    except OSError as error:
-        raise CompileError(
-            str(path), f"cannot be written: {error.strerror or error}", "choose another --trace"
-        ) from None
-
-
-def _debug(simulator: Simulator, port: int) -> bool:
-    """False if the debugger killed the program."""
-    from tilewright.sim.gdb import Server
-
-    server = Server(simulator, port)
-    print(f"waiting for gdb: target remote localhost:{port}", file=sys.stderr, flush=True)
-    return server.serve()
-
-
-def _checks(words: list[str] | None) -> dict[str, bool]:
-    for word in words or ():
-        if word not in CHECKS:
-            raise CompileError(f"--check {word}", "there is no such check", f"checks: {', '.join(CHECKS)}")
-    return dict.fromkeys(words or (), True)
-
-
-def _devices(words: list[str] | None) -> dict[str, tuple[int, Path]]:
-    """Device name -> address and source."""
-    found: dict[str, tuple[int, Path]] = {}
-    for word in words or ():
-        address, sign, source = word.partition("=")
-        if not sign or not _is_number(address):
-            raise CompileError(f"--device {word}", "is not ADDRESS=FILE.c", "for example --device 0x30000000=mac.c")
-        name = Path(source).stem
-        found[f"{name} {address}" if name in found else name] = int(address, 0), Path(source)
-    return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        int(text, 0)
-    except ValueError:
-        return False
-    return True
-
-
-def _platform(name: str) -> Platform:
-    """One that comes with the simulator under its own name, or with the target of that name: targets take longer to
-    import than most programs to simulate."""
-    from tilewright.sim.platforms import PLATFORMS, find_platform
-
-    if name in PLATFORMS and PLATFORMS[name].name == name:
-        return PLATFORMS[name]
-    from tilewright import targets
-
-    target = targets.find(name) if name in targets.names() else None
-    chip = None if target is None else target.runner.chip
-    return chip or find_platform(name, _emulated())
-
-
-def _with_devices(platform: Platform, devices: dict[str, tuple[int, Path]]) -> Platform:
-    for name, (address, _) in devices.items():
-        platform = platform.with_device(name, address)
-    return platform
+    return simulate(program, platform, trace, profile, max_cycles, gdb, check, device, cc, as_json)
