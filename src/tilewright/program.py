@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
@@ -27,10 +27,6 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import MemoryMap
 from tilewright.profiling.profilers import maps, profile
-from tilewright.quantiser.cost.reporting import Report
-from tilewright.quantiser.quantise import DEFAULT as DEFAULT_OPTIONS
-from tilewright.quantiser.quantise import Options
-from tilewright.quantiser.quantise import quantise as quantised_graph
 from tilewright.run.as_imported import Judge
 from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
@@ -50,6 +46,10 @@ from tilewright.run.steps import (
     split_steps,
 )
 from tilewright.target.settings import DEFAULT, Settings, with_options
+
+if TYPE_CHECKING:
+    from tilewright.quantiser.cost.reporting import Report
+    from tilewright.quantiser.quantise import Options, Quantised
 
 Progress = Callable[[str], None]
 """Told what is being done now."""
@@ -313,7 +313,7 @@ def compile_model(
     settings: Settings = DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", quantise: Any = None,
-    quantise_options: Options = DEFAULT_OPTIONS, check_export: bool = True, max_trips: int | None = None,
+    quantise_options: Options | None = None, check_export: bool = True, max_trips: int | None = None,
     **options: Any,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
@@ -341,13 +341,20 @@ def compile_model(
     graph = pipeline.import_model(model, example_inputs, **said)
     report = None
     if quantise is not None:
-        quantised = quantised_graph(graph, quantise, quantise_options, progress=_counted(progress))
+        quantised = _quantised(graph, quantise, quantise_options, progress)
         graph, report = quantised.graph, quantised.report
     results = []
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)
         progress(_DOING.get(following, ""))
     return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings)
+
+
+def _quantised(graph: Graph, samples: Any, options: Options | None, progress: Progress) -> Quantised:
+    """The quantiser is loaded by those who ask for it."""
+    from tilewright.quantiser.quantise import DEFAULT, quantise
+
+    return quantise(graph, samples, options or DEFAULT, progress=_counted(progress))
 
 
 def _counted(progress: Progress) -> Callable[[str, int, int], None]:
