@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tilewright.memory.allocator import Buffer, Problem
+from tilewright.memory.allocator import Buffer, Problem, shown
 
 Rectangle = tuple[int, int, int, int]
 """Time from and to, bytes from and to; ends excluded."""
@@ -39,6 +41,18 @@ def residual_network(blocks: int) -> Problem:
         shapes += [(step, step + 4, size), (step + 1, step + 2, size // 4), (step + 2, step + 3, size // 4)]
         shapes += [(step + 3, step + 4, size)]
     return _problem(shapes, 16)
+
+
+def one_after_the_other(problems: Sequence[Problem]) -> Problem:
+    """Nothing of one lives together with anything of another."""
+    buffers: list[Buffer] = []
+    for number, problem in enumerate(problems):
+        start = 1 + max((buffer.last for buffer in buffers), default=-1)
+        buffers += [
+            replace(one, name=f"{number}.{shown(one.name)}", first=one.first + start, last=one.last + start)
+            for one in problem.buffers
+        ]
+    return Problem(tuple(buffers), problems[0].alignment)
 
 
 def _cut(rng: random.Random, whole: Rectangle) -> list[Rectangle]:

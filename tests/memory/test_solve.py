@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.memory.instances import random_problem, residual_network, zero_waste
+from tests.memory.instances import one_after_the_other, random_problem, residual_network, zero_waste
 from tests.support.examples import examples
 from tilewright.errors import CompileError, InternalError
 from tilewright.memory.allocator import Buffer, Problem, Solution, solve
@@ -102,6 +102,15 @@ def test_zero_waste_of_many_is_found(seed: int) -> None:
     solution = solve(problem)
     check_placement(problem, solution)
     assert (solution.peak, solution.gap, solution.method) == (4096 * 16, 0.0, "search")
+
+
+def test_what_never_lives_together_is_searched_apart() -> None:
+    """An order that suits all of them at once is not found in this time."""
+    alone = [zero_waste(seed, buffers=70, steps=35, units=4096) for seed in range(30)]
+    problem = one_after_the_other([one for one in alone if solve(one, QUICK / 4).gap == 0.0][:8])
+    solution = solve(problem, QUICK)
+    check_placement(problem, solution)
+    assert solution.gap == 0.0
 
 
 def test_easy_problems_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,8 +107,34 @@ def _pack(
     pairs = _pairs(boxes)
     if pairs > SEARCH_PAIRS:
         return best, f"heuristic ({pairs} pairs are too many for a search)"
-    best = improve(boxes, columns, best, int(SEARCH_WORK * time_limit), capacity)
-    return best, "search"
+    return _search(boxes, columns, best, int(SEARCH_WORK * time_limit), capacity), "search"
+
+
+def _search(boxes: Sequence[Box], columns: int, best: Packing, budget: int, capacity: int | None) -> Packing:
+    """Groups of boxes are searched apart, the smallest first: an order that is lucky for all of them at once is rare.
+    No group has to be lower than the floor of all."""
+    offsets, floor = list(best.offsets), best.floor
+    groups = sorted(_groups(boxes), key=len)
+    for number, group in enumerate(groups):
+        own = [boxes[index] for index in group]
+        start = packing(own, tuple(best.offsets[index] for index in group), floor)
+        found, work = improve(own, columns, start, budget // (len(groups) - number), capacity)
+        floor, budget = max(floor, found.floor), max(0, budget - work)
+        for index, offset in zip(group, found.offsets, strict=True):
+            offsets[index] = offset
+    return packing(boxes, tuple(offsets), floor)
+
+
+def _groups(boxes: Sequence[Box]) -> list[list[int]]:
+    """The indices of boxes, those together that columns connect."""
+    groups: list[list[int]] = []
+    end = -1
+    for index in sorted(range(len(boxes)), key=lambda index: boxes[index].first):
+        if boxes[index].first > end:
+            groups.append([])
+        groups[-1].append(index)
+        end = max(end, boxes[index].last)
+    return groups
 
 
 # ---- buffers as boxes -----------------------------------------------------------------------------------------------

@@ -30,10 +30,15 @@ Order = Callable[[int], tuple[float, ...]]
 """(box) -> its place in the order, the smallest first."""
 
 
-def improve(boxes: Sequence[Box], columns: int, best: Packing, budget: int, capacity: int | None = None) -> Packing:
-    """A packing with a lower peak or a higher floor, as far as the budget of work goes. One that fits the capacity
-    comes before all others."""
-    return best if best.optimal or budget <= 0 else _Improver(boxes, columns, best, budget, capacity).run()
+def improve(
+    boxes: Sequence[Box], columns: int, best: Packing, budget: int, capacity: int | None = None
+) -> tuple[Packing, int]:
+    """A packing with a lower peak or a higher floor, as far as the budget of work goes, and the work that it took. One
+    that fits the capacity comes before all others."""
+    if best.optimal or budget <= 0:
+        return best, 0
+    improver = _Improver(boxes, columns, best, budget, capacity)
+    return improver.run(), improver.spent
 
 
 class _Improver:
