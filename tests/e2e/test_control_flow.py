@@ -18,6 +18,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops import _control_flow
 from tilewright.ops._control_flow import flows
 from tilewright.planner.schedule.interpret import interpret
 
@@ -205,6 +206,34 @@ def test_a_loaded_library_says_it_too() -> None:
     network(np.ones(3, np.float32), np.array(3), np.array(True))
     with pytest.raises(CompileError, match="needs more iterations for these inputs"):
         network(np.ones(3, np.float32), np.array(4), np.array(True))
+
+
+ENDLESS = """
+<ir_version: 8, opset_import: ["": 17]>
+g (float[3] x, bool go) => (float[3] y) {
+  y = Loop (, go, x) <
+    body = b (int64 i, bool c, float[3] v) => (bool d, float[3] w) {
+      w = Abs(v)
+      t = ReduceSum <keepdims = 0> (w)
+      f = Constant <value = float {0.5}> ()
+      d = Greater(t, f)
+    }
+  >
+}"""
+"""Ends for small inputs only."""
+
+
+def test_a_loop_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_control_flow, "LONGEST_UNBOUNDED", 50)
+    graph = pipeline.import_model(parser.parse_model(ENDLESS))
+    small, large = ({"x": np.full(3, value, np.float32), "go": np.array(True)} for value in (-0.1, 1.0))
+    np.testing.assert_array_equal(evaluate(graph, small)["y"], -small["x"])
+    with pytest.raises(CompileError, match="has not ended after 50 iterations in numpy"):
+        evaluate(graph, large)
+    bounded = tw.compile(parser.parse_model(ENDLESS), target="generic", max_trips=7)
+    np.testing.assert_array_equal(bounded.run(small).outputs["y"], -small["x"])
+    with pytest.raises(CompileError, match="needs more iterations for these inputs"):
+        bounded.run(large)
 
 
 # ---- quantised bodies -----------------------------------------------------------------------------------------------

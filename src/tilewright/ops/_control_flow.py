@@ -23,6 +23,9 @@ from tilewright.ir.types import Array, Shapes, TensorType
 MOST_UNROLLED = 12_000
 """Nodes that all loops of a model may become: four recurrent layers of 64 steps. Damaged files must end soon."""
 
+LONGEST_UNBOUNDED = 100_000
+"""Turns of a loop that nothing bounds, in numpy: one that data never ends must be told from one that takes long."""
+
 Run = Callable[[int, Sequence[Array]], Sequence[Array]]
 """The outputs of the body of a number, on these inputs."""
 
@@ -255,7 +258,7 @@ class Loop(ControlFlow):
 
     def run(self, run: Run, operands: Sequence[Array]) -> tuple[Array, ...]:
         wanted, first = self._wanted(operands), self.first
-        limit = min(wanted, self.trips) if self.is_bounded else wanted
+        limit = min(wanted, self.trips if self.is_bounded else LONGEST_UNBOUNDED)
         carried, behind = list(operands[first : first + self.carried]), first + self.carried
         sequences, others = operands[behind : self.own_operands], operands[self.own_operands :]
         stacks = [np.zeros(kind.shape, kind.element) for kind in self.result_types()[self.carried :]]
@@ -269,7 +272,9 @@ class Loop(ControlFlow):
             for stack, element, end in zip(stacks, made[self.carried :], self.stacked, strict=True):
                 stack[_at(turn, self.trips, end)] = element
             turn += 1
-        if self.checked and goes_on and turn < wanted:
+        if goes_on and turn < wanted and not self.is_bounded:
+            raise endless()
+        if goes_on and turn < wanted and self.checked:
             raise too_many_turns()
         return (*carried, *stacks)
 
@@ -291,6 +296,13 @@ def too_many_turns() -> CompileError:
     return CompileError(
         "a loop", "needs more iterations for these inputs than the --max-trips that it was compiled with",
         "compile it with a larger --max-trips N (max_trips=N)",
+    )  # fmt: skip
+
+
+def endless() -> CompileError:
+    return CompileError(
+        "a loop", f"has not ended after {LONGEST_UNBOUNDED} iterations in numpy",
+        "say how many there are at most, and more are an error on every target: --max-trips N (max_trips=N)",
     )  # fmt: skip
 
 

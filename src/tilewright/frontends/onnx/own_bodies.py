@@ -89,7 +89,7 @@ def loop(flow: ControlFlow) -> None:
     """A Loop as a loop: its body is a graph of its own, and what is carried on keeps its types."""
     carried = list(flow.node.input[2:])
     stacked = [at for at in flow.wanted if at >= len(carried)]
-    turns = _turns(flow, bool(stacked))
+    turns = _turns(flow)
     wanted = (0, *range(1, 1 + len(carried)), *(1 + at for at in stacked))
     body = flow.body("body", 1 + len(flow.node.output), wanted)
     if len(body.inputs) != 2 + len(carried):
@@ -127,7 +127,7 @@ def loop(flow: ControlFlow) -> None:
     flow.scope.add_flow(flow.node, op, operands, named)
 
 
-def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
+def _turns(flow: ControlFlow) -> Turns:
     names = [*flow.node.input[:2], "", ""][:2]
     count, condition = (flow.scope.constants.get(name) if name else None for name in names)
     if condition is not None and not condition.reshape(-1)[0]:
@@ -137,7 +137,7 @@ def _turns(flow: ControlFlow, needs_bound: bool) -> Turns:
     count_name, condition_name = (
         name if one is None else "" for name, one in zip(names, (count, condition), strict=True)
     )
-    if trips < 0 and needs_bound and flow.scope.max_trips is not None:
+    if trips < 0 and flow.scope.max_trips is not None:
         return Turns(flow.scope.max_trips, count_name, condition_name, is_said=True)
     return Turns(trips, count_name, condition_name)
 
