@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import named_results
+from tilewright.frontends.torch import followed
 from tilewright.frontends.torch import names as torch_names
 from tilewright.frontends.torch import operations as torch_operations
 from tilewright.frontends.torch import own as torch_own
@@ -87,7 +89,17 @@ def _exported(model: Any, example_inputs: Given | None) -> Any:
         raise CompileError(
             type(model).__name__, "needs example inputs, which give its shapes", "tw.compile(module, (x,)) for example"
         )
-    return _traced(model, example_inputs)
+    return _as_it_runs(_traced(model, example_inputs), model)
+
+
+def _as_it_runs(program: Any, module: Any) -> Any:
+    """Models ask whether they are being traced, and may then compute something else: such ones are run instead."""
+    if torch_states.changed(program) or followed.agree(module, program.module(), *program.example_inputs) is not False:
+        return program
+    try:
+        return followed.by_running(module, *program.example_inputs)
+    except Exception:
+        return program  # it is held to the module's results later, and refused
 
 
 def _loaded(path: Path) -> Any:
@@ -158,6 +170,8 @@ def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, A
     except Exception as error:
         if is_ours(error):
             raise
+        with suppress(Exception):  # what torch.export says is what the user can look up
+            return followed.by_running(module, positional, named)
         line = user_line(error, torch)
         where = f"{type(module).__name__}{f', {line}' if line else ''}"
         hint = _hint(error, module, positional, named)

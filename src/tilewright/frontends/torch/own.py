@@ -28,17 +28,18 @@ def of(model: Any, traced: Any, program: Any, tensors: Mapping[str, str]) -> Cal
 
 
 def _called(model: Any, traced: Any) -> list[Array]:
-    """The results, of a module that stays as it is; parameters are not copied."""
+    """The results, of a module that stays as it is."""
     import torch
 
     positional, named = copy.deepcopy(traced.example_inputs)
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        module = _copied(model) if isinstance(model, torch.nn.Module) else traced.module()
+        module = copied(model) if isinstance(model, torch.nn.Module) else traced.module()
         results = module(*positional, **named)
     return [as_numpy(leaf) for leaf in torch.utils._pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
 
 
-def _copied(module: Any) -> Any:
+def copied(module: Any) -> Any:
+    """A module that may be called without a trace in the user's; parameters are not copied."""
     return copy.deepcopy(module, {id(parameter): parameter for parameter in module.parameters()})
 
 

@@ -1,0 +1,168 @@
+"""Modules that torch.export cannot follow are recorded while they run: constants, branches, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.errors import Refusal
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+
+from torch import nn  # noqa: E402
+
+from tilewright.frontends.torch import followed  # noqa: E402
+
+
+def draw(*shape: int, seed: int = 0) -> Any:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+class Strided(nn.Module):
+    """Sizes that are buffers, a mask that no input has a part in, and a branch on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("stride", torch.tensor(3))
+        self.filters = nn.Conv1d(2, 4, 5)
+
+    def forward(self, x: Any) -> Any:
+        missing = int(torch.ceil(x.shape[-1] / self.stride)) * self.stride - x.shape[-1]
+        y = self.filters(nn.functional.pad(x, (missing, self.stride)))
+        mask = torch.ones_like(y[:, 0])
+        mask[:, -1] = 0
+        if mask.all():
+            return y
+        y[:, :, mask.nonzero()[:, 1]] *= 2
+        return y
+
+
+class Both(nn.Module):
+    """Branches that the input decides: one has another result, one only warns, one is an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.small, self.large, self.warnings = nn.Linear(4, 3), nn.Linear(4, 3), 0
+
+    def forward(self, x: Any) -> Any:
+        if 100.0 in x:
+            self.warnings += 1
+        if x.isnan().any():
+            raise ValueError("no numbers")
+        y = x * 2
+        if x.abs().max() > 2:
+            y += 1
+            y = self.large(y) if x.sum() > 0 else -self.small(y)
+        else:
+            y = self.small(y)
+        return {"y": y, "next": x + 1}
+
+
+def same_as_torch(module: Any, program: Any, *inputs: Any) -> None:
+    with torch.no_grad():
+        wanted = torch.utils._pytree.tree_leaves(module(*inputs))
+    found = list(program.run(inputs).outputs.values())
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_what_no_input_has_a_part_in_is_a_constant() -> None:
+    torch.manual_seed(0)
+    module, x = Strided().eval(), draw(1, 2, 13)
+    with pytest.raises(Exception, match="data-dependent"):
+        torch.export.export(module, (x,))
+    program = tw.compile(module, (x,), target="generic")
+    assert "filters" in {layer.name for layer in program.analysis.layers}
+    for seed in (0, 1):
+        same_as_torch(module, program, draw(1, 2, 13, seed=seed))
+
+
+def test_branches_that_the_input_decides_are_both_computed() -> None:
+    torch.manual_seed(0)
+    module, x = Both().eval(), 0.1 * draw(5, 4)
+    program = tw.compile(module, (x,), target="generic")
+    assert list(program.graph.outputs) == ["y", "next"]
+    assert module.warnings == 0
+    for factor in (0.1, 10.0, -10.0):
+        given = factor * (draw(5, 4).abs() if factor > 1 else draw(5, 4).abs().clamp(max=1.0))
+        same_as_torch(module, program, given)
+
+
+def refused(function: Callable[..., Any], *inputs: Any) -> str:
+    class Module(nn.Module):
+        def forward(self, *given: Any) -> Any:
+            return function(*given)
+
+    with pytest.raises(Refusal) as found:
+        followed.by_running(Module().eval(), inputs, {})
+    return str(found.value)
+
+
+def by_numpy(x: Any) -> Any:
+    return x + torch.from_numpy(np.sin(x.numpy()))
+
+
+def by_view(x: Any) -> Any:
+    held = torch.zeros(4)
+    before = held[1:]
+    held += x
+    return before * 2
+
+
+def halved(x: Any) -> Any:
+    while x.sum() > 0.01:
+        x = x / 2
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x: x * x.max().item(), "Python reads a value"),
+        (lambda x: x.new_full((2,), x.tolist()[0]), "Python reads a value"),
+        (lambda x: torch.arange(int(x.sum())), "Python reads a value"),
+        (by_numpy, "Python reads a value"),
+        (by_view, "something other than calls"),
+        (lambda x: x[x > 0].sum(), "the size of a tensor depends on the inputs"),
+        (lambda x: torch.unique(x).sum(), "the size of a tensor depends on the inputs"),
+        (lambda x: x + torch.rand(4), "draws random numbers"),
+        (lambda x: torch.rand_like(x), "draws random numbers"),
+        (lambda x: x if torch.rand(()) > 0.5 else -x, "draws random numbers"),
+        (halved, "the inputs decide branches in more than"),
+        (lambda x: x if x.sum() > 0 else x[:2], "the inputs decide between results"),
+    ],
+)
+def test_what_depends_on_inputs_is_never_a_constant(function: Callable[..., Any], why: str) -> None:
+    assert why in refused(function, torch.ones(4))
+
+
+def test_random_numbers_that_nothing_reads_are_left_out() -> None:
+    class Drawing(nn.Module):
+        def forward(self, x: Any) -> Any:
+            chance = torch.rand([])
+            y = torch.zeros(3)
+            y[torch.arange(3)[torch.ones(3) > 0]] += x
+            return y if not self.training or chance > 0.5 else x
+
+    x = draw(3)
+    program = followed.by_running(Drawing().eval(), (x,), {})
+    assert torch.equal(program.module()(x), x)
+
+
+def test_a_recorded_module_may_not_change_its_buffers() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(3))
+
+        def forward(self, x: Any) -> Any:
+            self.seen += x
+            return self.seen * 2
+
+    with pytest.raises(Refusal, match="changes its buffers"):
+        followed.by_running(Counting().eval(), (torch.ones(3),), {})
