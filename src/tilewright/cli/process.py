@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from tilewright.cli.fault import Fault, fault_of
 from tilewright.errors import CompileError, ManyErrors, Terminated
@@ -39,12 +39,19 @@ def _replace_what_cannot_be_shown() -> None:
 
 
 def show(text: str, end: str = "\n") -> None:
-    """Print; where the reader has gone there is nobody to tell, and the exit code still says what was found."""
+    with patient(sys.stdout):
+        print(text, end=end)
+
+
+@contextmanager
+def patient(stream: TextIO) -> Iterator[None]:
+    """Print within; where the reader has gone there is nobody to tell, and the exit code still says what was found."""
     try:
-        print(text, end=end, flush=True)
+        yield
+        stream.flush()
     except BrokenPipeError:
         # Keeps the interpreter from flushing into the pipe again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(value: Mapping[str, Any]) -> None:

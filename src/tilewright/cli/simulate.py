@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tilewright.cli.process import REFUSED, error_dict, print_json
+from tilewright.cli.process import REFUSED, error_dict, patient, print_json, show
 from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool
         print_json({"status": "ok", **report.as_dict(), **functions})
         return
     from tilewright.report import simulation
-    from tilewright.report.console import console
 
-    print(report.stdout, end="", flush=True)
-    simulation.print_report(console(stderr=True), simulator.platform.name, report)
-    if profile:
-        simulation.print_profile(console(stderr=True), times)
+    show(report.stdout, end="")
+    with patient(sys.stderr):
+        simulation.print_report(sys.stderr, simulator.platform.name, report)
+        if profile:
+            simulation.print_profile(sys.stderr, times)
 
 
 def _times(simulator: Machine) -> list[FunctionTime]:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tilewright.ir.op import Op
 from tilewright.ir.types import COMPUTED, SHORT, is_integer
-from tilewright.report.console import plain_table, print_titled, size
+from tilewright.report.console import plain_table, print_titled
+from tilewright.report.numbers import size
 from tilewright.target.board_file import BoardFile
 from tilewright.target.target import Target
 

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from tilewright.language.generation import CONTEXT, END, Generation, Weights
 from tilewright.language.step_profile import Share
-from tilewright.report.console import fitting_table, name_text, print_titled, size
+from tilewright.report.console import fitting_table, name_text, print_titled
+from tilewright.report.numbers import size
 
 HEADINGS = ("operator", "engine", "layers", "cycles", "share", "uJ")
 MOST = 10

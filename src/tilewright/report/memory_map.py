@@ -20,7 +20,7 @@ from tilewright.profiling.memory_map import (
     MemoryMap,
     Occupied,
 )
-from tilewright.report.console import size
+from tilewright.report.numbers import size
 
 # ---- text -----------------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tilewright.profiling.profile import NANOSECONDS, LayerProfile, Profile
-from tilewright.report.console import count, fitting_table, name_text, print_titled, size
+from tilewright.report.console import fitting_table, name_text, print_titled
 from tilewright.report.energy import energy_parts, energy_text, microjoules
+from tilewright.report.numbers import count, size
 
 HEADINGS = (
     "#", "layer", "kernel", "mode", "tiles", "cycles", "share", "uJ", "predicted", "error", "MACs", "MAC/cycle", "in",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from tilewright.analysis.ranking import Candidate
-from tilewright.report.console import duration, name_text, plain_table, print_titled, size
+from tilewright.report.console import name_text, plain_table, print_titled
+from tilewright.report.numbers import duration, size
 
 
 def print_ranking(target: Console, name: str, found: Sequence[Candidate]) -> None:

@@ -9,7 +9,8 @@ from tilewright.errors import printable
 from tilewright.exploring.columns import column_of
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
-from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
+from tilewright.report.console import fitting_table, name_text, print_titled
+from tilewright.report.numbers import count, duration, size
 
 METRICS = {
     "cycles": "cycles", "instructions": "instr.", "macs_per_cycle": "MACs/cycle", "energy_uj": "uJ",

@@ -13,8 +13,9 @@ from tilewright.analysis.costs import Analysis, LayerRow
 from tilewright.errors import printable
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.types import SHORT
-from tilewright.report.console import count, duration, fitting_table, name_text, print_titled, size
+from tilewright.report.console import fitting_table, name_text, print_titled
 from tilewright.report.energy import energy_text
+from tilewright.report.numbers import count, duration, size
 from tilewright.run.as_imported import AsImported
 from tilewright.run.compare import Agreement
 from tilewright.run.result import Check, Result

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -184,6 +183,8 @@ def build_program(
 
 def compile_objects(sources: Mapping[Path, Sequence[str]], folder: Path, compiler: Compiler) -> list[Path]:
     """The objects of sources, each with its options, as files below a folder, in which the compiler runs."""
+    from concurrent.futures import ThreadPoolExecutor  # not loaded by those who find everything built
+
     # Zig does not end where it cannot make its own cache, so ours is made first.
     _check_writable(cache_folder() / "zig")
     kept, files = _cache(cache_folder() / "objects", bound()), Files()

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.profiling.profile import LayerProfile, Profile
 from tilewright.profiling.spans import title
-from tilewright.report.console import size
+from tilewright.report.numbers import size
 from tilewright.report.page.colours import QUIET, by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure

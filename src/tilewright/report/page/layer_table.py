@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.profiling.profile import LayerProfile, Profile
-from tilewright.report.console import count, size
+from tilewright.report.numbers import count, size
 from tilewright.report.page.content import Cell, Column, Table
 
 COLUMNS = (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.profiling.memory_map import KINDS, MemoryMap, Occupied
-from tilewright.report.console import size
 from tilewright.report.memory_map import COLOURS
+from tilewright.report.numbers import size
 from tilewright.report.page.content import Chart
 from tilewright.report.page.figures import axis, bytes_axis, figure
 from tilewright.report.page.words import in_figure, lines_in_figure, shortened

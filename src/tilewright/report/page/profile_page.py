@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tilewright.profiling.profile import Profile
 from tilewright.profiling.saved import SavedProfile
-from tilewright.report.console import count, size
 from tilewright.report.energy import energy_parts, energy_text
+from tilewright.report.numbers import count, size
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.layer_bars import layer_bars

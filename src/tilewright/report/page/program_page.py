@@ -11,7 +11,7 @@ from tilewright.profiling.memory_map import MemoryMap
 from tilewright.profiling.profile import Profile
 from tilewright.profiling.profilers import maps
 from tilewright.program import Program
-from tilewright.report.console import count, size
+from tilewright.report.numbers import count, size
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.graph_picture import graph_picture

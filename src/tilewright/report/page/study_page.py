@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES
-from tilewright.report.console import duration
+from tilewright.report.numbers import duration
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
