@@ -1,13 +1,102 @@
-"""A short run of the comparison with ONNX Runtime; `python -m benchmarks.differential` is the long one."""
+"""Networks by chance; `python -m benchmarks.differential` draws more of them, on all targets."""
 
 from __future__ import annotations
 
-from benchmarks.differential import Report, run
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.differential import families, judge, regression
+from benchmarks.differential.__main__ import batches
+from benchmarks.differential.case import Case
+from benchmarks.differential.choices import Choices
+from benchmarks.differential.drawing import draw
+from benchmarks.differential.judge import RIGHT, WRONG, Place, verdicts
+from benchmarks.differential.limited import Ended, limited
+from benchmarks.differential.machines import machines
+from benchmarks.differential.shrink import Small, smallest
+from onnx import parser
+
+from tilewright.target.settings import Settings
+
+ROOM = 4_000
 
 
-def test_random_graphs_agree_with_onnxruntime() -> None:
-    report = Report()
-    for seed in range(3):
-        run(seed, 40, report)
-    assert report.wrong == []
-    assert sum(report.refused.values()) < 0.1 * sum(report.nodes.values())
+def test_some_of_every_family_are_right() -> None:
+    cases = [draw(family, seed, ROOM)[0] for family in families.names() for seed in (1, 2)]
+    found = verdicts(cases, Place("generic", is_watched=True))
+    assert [verdict.reason for verdict in found if verdict.status == WRONG] == []
+    assert sum(verdict.status == RIGHT for verdict in found) > 0.8 * len(cases)
+
+
+@pytest.mark.parametrize("family", families.names())
+def test_choices_can_be_made_again(family: str) -> None:
+    case, made = draw(family, 3, ROOM)
+    again = families.find(family)(Choices(given=made), ROOM)
+    assert again.model == case.model
+    assert all(np.array_equal(again.feeds[name], value) for name, value in case.feeds.items())
+
+
+def test_the_smallest_network_with_an_operator_is_found() -> None:
+    def has_softmax(case: Case) -> bool:
+        return any(node.op_type == "Softmax" for node in case.proto.graph.node)
+
+    seed = next(seed for seed in range(100) if has_softmax(draw("mixed", seed, ROOM)[0]))
+    case, made = draw("mixed", seed, ROOM)
+    small = smallest("mixed", ROOM, Small(case, tuple(made)), has_softmax, seconds=60)
+    nodes = [node.op_type for node in small.case.proto.graph.node]
+    assert "Softmax" in nodes
+    assert len(nodes) <= 2 < len(case.proto.graph.node)
+
+
+SUM = """<ir_version: 8, opset_import: ["": 17]>
+g (float[3] x, float[3] z) => (float[3] y) { y = Add(x, z) }"""
+TWO = np.array([1, 2, 3], np.float32)
+
+
+def sum_that_should_be(expected: list[float]) -> Case:
+    model = parser.parse_model(SUM).SerializeToString()
+    return Case(model, {"x": TWO, "z": TWO}, {"y": np.array(expected, np.float32)}, {"y": 0.0})
+
+
+def test_the_one_that_is_wrong_is_found_among_others() -> None:
+    right, wrong = sum_that_should_be([2, 4, 6]), sum_that_should_be([2, 4, 7])
+    found = verdicts([right, right, wrong, right], Place("generic"))
+    assert [verdict.status for verdict in found] == [RIGHT, RIGHT, WRONG, RIGHT]
+    assert found[2].reason == "y: 1 from the other runtime, 7e-06 allowed"
+
+
+def test_a_fault_of_the_compiler_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge.pipeline, "stages", lambda *given: {}["missing"])
+    (found,) = verdicts([sum_that_should_be([2, 4, 6])], Place("generic"))
+    assert found.status == WRONG
+    assert found.reason.startswith("KeyError: 'missing'")
+
+
+def _forever() -> None:
+    while True:
+        time.time()
+
+
+def test_what_does_not_end_is_ended() -> None:
+    with pytest.raises(Ended, match="not done after 1 s"):
+        limited(_forever, 1)
+
+
+def test_what_was_wrong_is_read_as_it_was_written(tmp_path: Path) -> None:
+    place = Place("siracusa", Settings(4, 16_000, engines=("cluster",)), True)
+    path = regression.write(sum_that_should_be([2, 4, 6]), "arithmetic", 7, place, tmp_path)
+    case, where = regression.read(path)
+    assert path.name == "arithmetic_7_siracusa.onnx"
+    assert where == place
+    assert case.allowed == {"y": 0.0}
+    assert np.array_equal(case.feeds["x"], TWO)
+
+
+def test_a_run_of_a_batch_is_made_again_by_its_seed() -> None:
+    known = [machine for machine in machines() if machine.target in ("generic", "quad")]
+    for batch in batches(640, 200, families.names(), known):
+        (again,) = batches(batch.seeds[-1], 1, [batch.family], [batch.machine])
+        assert again.seeds == batch.seeds[-1:]
+        assert again.place == batch.place

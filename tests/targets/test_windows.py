@@ -1,4 +1,4 @@
-"""Windows larger than their images, on this machine between guard pages; `python -m benchmarks.windows` tries more."""
+"""Windows larger than their images, on this machine between guard pages; `benchmarks/differential` tries more."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.guarded_call import call
-from benchmarks.windows import Report, run
+from benchmarks.differential.drawing import draw
+from benchmarks.differential.guarded_call import call
+from benchmarks.differential.judge import RIGHT, Place, verdicts
 
 from tilewright.ir.types import Array
 from tilewright.run.library import LoadedNetwork
 
 
+def check_windows(target: str, count: int) -> None:
+    """Of floats and of bytes, in one program that is watched."""
+    cases = [draw(family, seed, room=4_000)[0] for family in ("windows", "quantised") for seed in range(count)]
+    assert [verdict for verdict in verdicts(cases, Place(target, is_watched=True)) if verdict.status != RIGHT] == []
+
+
 @pytest.mark.parametrize("target", ["cpu", "generic"])
 def test_windows_in_the_padding_on_this_machine(target: str) -> None:
-    report = Report()
-    run(7, 24, target, report)
-    assert report.wrong == []
-    assert report.refused == []
+    check_windows(target, 12)
 
 
 @pytest.mark.thorough
@@ -28,9 +32,7 @@ def test_windows_in_the_padding_on_this_machine(target: str) -> None:
 def test_windows_in_the_padding_on_other_machines(target: str) -> None:
     if target == "cortex-m55" and shutil.which("qemu-system-arm") is None:
         pytest.skip("programs for this core run in qemu-system-arm, which is not installed")
-    report = Report()
-    run(7, 12, target, report)
-    assert report.wrong == []
+    check_windows(target, 6)
 
 
 class Careless(LoadedNetwork):

@@ -27,7 +27,7 @@ def exact_matmul(left: Array, right: Array) -> Array:
     """left @ right in the operands' own type; integers wrap around."""
     if left.dtype == np.float32 and _in_double.get():
         return np.asarray(np.matmul(left.astype(np.float64), right.astype(np.float64)), np.float32)
-    if left.dtype == np.float32 or left.size == 0 or right.size == 0:
+    if left.dtype.kind == "f" or left.size == 0 or right.size == 0:
         return np.asarray(np.matmul(left, right))
     bound = _largest(left) * _largest(right) * left.shape[-1]
     if bound < 2.0**53:

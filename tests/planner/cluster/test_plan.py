@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from benchmarks.differential import Report, grow
+from benchmarks.differential.drawing import draw
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,9 +66,8 @@ def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
 @examples(6)
 @given(seed=st.integers(0, 10_000), settings=st.sampled_from(ALL_SETTINGS))
 def test_random_networks(seed: int, settings: Settings) -> None:
-    net = grow(seed, 8, Report())
-    model, feeds = net.whole(net.outputs())
-    prepared(model).check(settings, feeds, tolerance=1e-4)
+    case, _ = draw("mixed", seed, room=20_000)
+    prepared(case.proto).check(settings, dict(case.feeds), tolerance=1e-4)
 
 
 def test_double_buffering_is_used_where_it_is_asked_for() -> None:

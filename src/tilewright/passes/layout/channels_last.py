@@ -71,14 +71,18 @@ def _worth(layout: ChannelPosition, graph: Graph, node: Node) -> int:
 
 def _form(layout: ChannelPosition, graph: Graph, node: Node) -> Moved | None:
     if isinstance(node.op, Windowed):
-        operands = (0, 1) if isinstance(node.op, Conv) else (0,)
-        other = Moved(replace(node.op, channels_last=layout.channels_last), operands)
+        other = Moved(replace(node.op, channels_last=layout.channels_last), _windowed_operands(node))
         return other if layout.lacks(node) else None
     shapes = [graph.types[name].shape if name else () for name in node.inputs]
     rank = max(map(len, shapes), default=0)
     if rank not in (3, 4) or len(node.outputs) != 1:
         return None
     return on_permuted_axes(node.op, layout.perm(rank), shapes)
+
+
+def _windowed_operands(node: Node) -> tuple[int, ...]:
+    """Those of a convolution or pool that have channels: images, and filters, which need not be constants."""
+    return (0, 1) if isinstance(node.op, Conv) else (0,)
 
 
 def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
@@ -255,12 +259,13 @@ def no_channels_second(graph: Graph) -> Iterator[Complaint]:
 
 
 def all_worth_it(layout: ChannelPosition, graph: Graph) -> Iterator[Complaint]:
-    """No cut is the cheapest that leaves behind what saves more than both of its Transposes would cost."""
+    """No cut is the cheapest that leaves behind what saves more than all of its Transposes would cost."""
     together = layout.together(graph)
     for node in graph.nodes:
         if not (worth := _worth(layout, graph, node)):
             continue
-        tensors = (node.inputs[0], node.key)
+        moved = [node.inputs[position] for position in _windowed_operands(node)]
+        tensors = [*(name for name in moved if name not in graph.constants), node.key]
         price = sum(_price(layout, graph, name, len(graph.types[name].shape)) for name in tensors)
         price += sum(together.get(name, 0) for name in tensors)
         if worth > price:

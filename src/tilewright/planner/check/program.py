@@ -52,6 +52,8 @@ def check_program(schedule: Schedule) -> None:
     if schedule.program.agents.keys() != agents:
         raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
     _check_start(schedule)
+    if drivers.get(Each) == REQUEST:
+        _check_served(schedule)
     for agent, bodies in schedule.program.agents.items():
         if [body.layer for body in bodies] != list(range(len(schedule.layers) + 1)):
             raise InternalError("program", f"{agent} has bodies for {[body.layer for body in bodies]}")
@@ -64,6 +66,17 @@ def check_program(schedule: Schedule) -> None:
                 _check_driver(event, drivers.get(Each if each else agent), where)
                 if isinstance(event, Submit):
                     _check_submit(event, layer, where)
+
+
+def _check_served(schedule: Schedule) -> None:
+    """Where cores ask for transfers, someone sees them leave: in the next layer they would have left already."""
+    for cores, dma in zip(schedule.program.agents[CORES], schedule.program.agents[DMA], strict=True):
+        alone = sum(isinstance(event, Each) for event in cores.events)
+        served = sum(isinstance(event, Serve) for event in dma.events)
+        if alone != served:
+            raise InternalError(
+                f"layer {cores.layer}", f"cores leave {alone} times, the DMA core serves {served} times"
+            )
 
 
 def _check_start(schedule: Schedule) -> None:

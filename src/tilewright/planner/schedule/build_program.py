@@ -29,6 +29,7 @@ from tilewright.planner.schedule.core_loops import (
     dma_copy_alone,
     in_place,
     in_place_alone,
+    in_place_requests,
     per_core_copies,
     per_core_ports,
     per_core_requests,
@@ -45,7 +46,7 @@ _WITH_DMA_CORE: Mapping[str, Builder] = {
 }  # fmt: skip
 BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     BY_PORTS: {**_WITH_DMA_CORE, "per_core": per_core_ports},
-    BY_REQUESTS: {**_WITH_DMA_CORE, "per_core": per_core_requests},
+    BY_REQUESTS: {**_WITH_DMA_CORE, "in_place": in_place_requests, "per_core": per_core_requests},
     BY_ALL_CORES: {
         "cooperative": cooperative_alone, "in_place": in_place_alone, "dma_copy": dma_copy_alone,
         "per_core": per_core_copies,

@@ -161,6 +161,11 @@ def in_place(p: Pieces) -> Trees:
     return {DMA: _aside(p), CORES: (*p.meet(), _first_core(), *p.meet())}
 
 
+def in_place_requests(p: Pieces) -> Trees:
+    """The same where cores ask for transfers: the DMA core sees them leave, also where they have asked for nothing."""
+    return {DMA: _aside(p, Serve()), CORES: (*p.meet(), _first_core(), *p.meet())}
+
+
 def in_place_alone(p: Pieces) -> Trees:
     return {CORES: (*p.prefetched, *p.meet(), *p.prefetch(), _first_core(), *p.meet())}
 

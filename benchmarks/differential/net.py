@@ -1,17 +1,23 @@
-"""Graphs that grow at random: ONNX Runtime computes each node as it is added, so that every value is known."""
+"""Graphs that grow by chance: another runtime computes each node as it is added, so that every value is known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
+from benchmarks.differential.case import EXACT as EXACTLY
+from benchmarks.differential.case import Case
+from benchmarks.differential.choices import TRIES, Choices, Dull
+from benchmarks.differential.runtimes import module, onnx_runtime
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
+from tilewright import pipeline
+from tilewright.errors import CompileError
+from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 
-MAX_ELEMENTS = 20_000
+OPSETS = (7, 23)
 MAX_EXACT = 2.0**10
 """Inputs are multiples of 1/8; sums of products of such numbers are exact in float32 up to about here."""
 MAX_FLOAT = 1e6
@@ -32,65 +38,60 @@ STEPS = frozenset({
 """Operators that jump: only on exact operands must two implementations agree."""
 
 
-def _options() -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    return options
-
-
-OPTIONS = _options()
-
-
 class Net:
     """A graph under construction, with the value of every tensor."""
 
-    def __init__(self, seed: int, opset: int) -> None:
-        self.random, self.opset = np.random.default_rng(seed), opset
+    def __init__(self, choices: Choices, room: int, opset: int | None = None) -> None:
+        """A tensor has at most as many elements as there is room for."""
+        self.choices, self.room = choices, room
+        self.opset = OPSETS[1] - choices.number(0, OPSETS[1] - OPSETS[0]) if opset is None else opset
         self.values: dict[str, Array] = {}
         self.exact: dict[str, bool] = {}
+        self.steps: dict[str, float] = {}
+        """How far roundings of floats to bytes may make a tensor differ, in its own unit; 0 where there are none."""
         self.inputs: list[str] = []
         self.constants: dict[str, Array] = {}
         self.nodes: list[NodeProto] = []
         self.pool: list[str] = []
         """Tensors that further nodes may read."""
+        self.draw_size: Callable[[], int] = choices.size
 
     # ---- chance ---------------------------------------------------------------------------------------------------
 
     def chance(self, probability: float) -> bool:
-        return bool(self.random.random() < probability)
+        return self.choices.chance(probability)
 
     def number(self, low: int, high: int) -> int:
-        return int(self.random.integers(low, high + 1))
+        return self.choices.number(low, high)
 
     def choice(self, items: Sequence[Any]) -> Any:
-        return items[self.number(0, len(items) - 1)]
+        return self.choices.pick_one(items)
 
     def shuffled(self, count: int) -> list[int]:
-        return [int(i) for i in self.random.permutation(count)]
+        return self.choices.shuffled(count)
 
     def some(self, count: int, least: int = 1) -> list[int]:
-        """Some of the first numbers, in any order."""
-        return self.shuffled(count)[: self.number(least, count)]
+        return self.choices.some(count, least)
 
     def size(self) -> int:
-        return int(self.random.choice([0, 1, self.number(2, 9), self.number(10, 40)], p=[0.02, 0.18, 0.75, 0.05]))
+        return self.draw_size()
 
     def shape(self, low: int, high: int) -> tuple[int, ...]:
         rank = self.number(low, high)
-        while True:
+        for _ in range(TRIES):
             shape = tuple(self.size() if rank < 5 else min(self.size(), 4) for _ in range(rank))
-            if np.prod(shape, initial=1) <= 3000:
+            if np.prod(shape, initial=1) <= self.room // 4:
                 return shape
+        raise Dull("shapes are too large")
 
     def array(self, shape: Sequence[int], dtype: str = "float32", low: int = -2, high: int = 2) -> Array:
+        random = self.choices.numpy()
         if dtype == "bool":
-            return self.random.random(shape) < 0.5
+            return np.asarray(random.random(shape) < 0.5)
         if dtype == "float32":
-            return np.asarray(self.random.integers(low * 8, high * 8 + 1, shape) / 8, dtype)
+            return np.asarray(random.integers(low * 8, high * 8 + 1, shape) / 8, dtype)
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        return self.random.integers(max(least, low * 4), min(most, high * 4) + 1, shape).astype(dtype)
+        return np.asarray(random.integers(max(least, low * 4), min(most, high * 4) + 1, shape), dtype)
 
     # ---- tensors --------------------------------------------------------------------------------------------------
 
@@ -122,11 +123,12 @@ class Net:
         """A tensor of the graph, one of the latest by preference, or a new one."""
         found = [name for name in self.pool if self._suits(name, dtype, low, high, exact) and fits(self.values[name])]
         if found and self.chance(0.8):
-            return found[-1 - min(int(self.random.exponential(3)), len(found) - 1)]
-        while True:
+            return found[-1 - min(self.number(0, 2) * self.number(0, 3), len(found) - 1)]
+        for _ in range(TRIES):
             array = self.array(self.shape(low, high), dtype)
             if fits(array):
                 return self.give(array)
+        raise Dull("no tensor fits")
 
     def _suits(self, name: str, dtype: str, low: int, high: int, exact: bool) -> bool:
         value = self.values[name]
@@ -134,34 +136,35 @@ class Net:
 
     # ---- nodes ----------------------------------------------------------------------------------------------------
 
-    def add(self, kind: str, inputs: Sequence[str], results: int = 1, domain: str = "", **attributes: Any) -> list[str]:
-        """A node, unless ONNX Runtime refuses it or its values are of no use; its results' names."""
+    def add(
+        self, kind: str, inputs: Sequence[str], results: int = 1, domain: str = "", steps: float = 0.0,
+        **attributes: Any,
+    ) -> list[str]:  # fmt: skip
+        """A node, unless no runtime takes it or its values are of no use; its results' names. `steps` is how far
+        results may be off where floats were rounded to bytes; without it as far as operands."""
         given = {name: value for name, value in attributes.items() if value is not None}
         names = [f"t{len(self.values) + i}" for i in range(results)]
         node = helper.make_node(kind, inputs, names, names[0], domain=domain, **given)
         exact = all(self.exact[name] for name in inputs if name)
-        values = self._computed(node) if exact or kind not in STEPS else None
-        if values is None or not all(map(_useful, values)):
+        values = self._computed(node) if exact or steps or kind not in STEPS else None
+        if values is None or not all(map(self._is_useful, values)):
             return []
         exact = exact and kind in EXACT | STEPS and all(map(_small, values))
         self.nodes.append(node)
         for name, value in zip(names, values, strict=True):
             self.values[name], self.exact[name] = value, exact
+            self.steps[name] = steps or max((self.steps.get(name, 0.0) for name in inputs), default=0.0)
             self.pool.append(name)
         return names
 
-    def drop(self, node: NodeProto) -> None:
-        """Take back the last node."""
-        self.nodes.remove(node)
-        self.pool = [name for name in self.pool if name not in node.output]
-
     def _computed(self, node: NodeProto) -> list[Array] | None:
         model, feeds = self.alone(node)
-        try:
-            session = ort.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"])
-            return [np.asarray(value) for value in session.run(None, feeds)]
-        except Exception:  # an attribute or type that it does not take
-            return None
+        return onnx_runtime(model, feeds) if module("onnxruntime") else _our_values(model, feeds)
+
+    def _is_useful(self, value: Array) -> bool:
+        if value.size > self.room or value.dtype.name not in TYPES:
+            return False
+        return value.dtype.kind != "f" or bool(np.all(np.abs(value) < MAX_FLOAT))
 
     def alone(self, node: NodeProto) -> tuple[ModelProto, dict[str, Array]]:
         """A model of one node, and its inputs."""
@@ -173,8 +176,25 @@ class Net:
 
     def whole(self, outputs: Sequence[str]) -> tuple[ModelProto, dict[str, Array]]:
         """All nodes, and the inputs."""
-        feeds = {name: self.values[name] for name in self.inputs}
-        return self._model(self.nodes, feeds, [self._declared(name) for name in outputs], self.constants), feeds
+        read = {name for node in self.nodes for name in node.input}.union(outputs)
+        feeds = {name: self.values[name] for name in self.inputs if name in read}
+        constants = {name: value for name, value in self.constants.items() if name in read}
+        return self._model(self.nodes, feeds, [self._declared(name) for name in outputs], constants), feeds
+
+    def case(self) -> Case:
+        """The graph with its inputs, and what the runtime gave."""
+        outputs = self.outputs()
+        if not self.nodes or not outputs:
+            raise Dull("a graph without nodes")
+        model, feeds = self.whole(outputs)
+        expected = {name: self.values[name] for name in outputs}
+        return Case(model.SerializeToString(), feeds, expected if module("onnxruntime") else {}, self._allowed(outputs))
+
+    def _allowed(self, outputs: Sequence[str]) -> dict[str, float]:
+        """Floats that are not exact are left to the judge, who knows how they are rounded."""
+        stepped = {name: self.steps[name] for name in outputs if self.steps.get(name)}
+        others = {name for name in outputs if self.exact[name] or self.values[name].dtype.kind != "f"}
+        return {**dict.fromkeys(others, EXACTLY), **stepped}
 
     def outputs(self) -> list[str]:
         """What nothing reads, some of what is read, now and then an input or a constant."""
@@ -197,11 +217,27 @@ class Net:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8 if self.opset < 21 else 10)
 
 
-def _useful(value: Array) -> bool:
-    if value.size > MAX_ELEMENTS or value.dtype.name not in TYPES:
-        return False
-    return value.dtype.kind != "f" or bool(np.all(np.abs(value) < MAX_FLOAT))
+def _our_values(model: ModelProto, feeds: dict[str, Array]) -> list[Array] | None:
+    """Where no other runtime is installed."""
+    try:
+        graph = pipeline.import_model(model)
+    except CompileError:
+        return None
+    values = evaluate(graph, feeds)
+    return [values[name] for name in graph.outputs]
 
 
 def _small(value: Array) -> bool:
     return value.dtype.kind != "f" or bool(np.all(np.abs(value) < MAX_EXACT))
+
+
+Maker = Callable[[Net], None]
+"""Adds a node, or some."""
+
+
+def grown(net: Net, makers: Mapping[Maker, int], nodes: int) -> Case:
+    """A graph of so many nodes or a few more, by makers that are tried as often as their numbers say."""
+    for _ in range(3 * nodes):
+        if len(net.nodes) < nodes:
+            net.choices.weighted(dict(makers))(net)
+    return net.case()

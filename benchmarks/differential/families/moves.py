@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.differential_graphs import Net
+from benchmarks.differential.case import Case
+from benchmarks.differential.choices import Choices
+from benchmarks.differential.net import Net, grown
 
 TYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
 
@@ -120,7 +122,7 @@ def gather(net: Net) -> None:
     shape = net.values[x].shape
     axis = net.number(0, len(shape) - 1)
     least = -shape[axis] if net.opset >= 11 else 0
-    where = net.random.integers(least, shape[axis], net.shape(0, min(2, 7 - len(shape))))
+    where = net.choices.numpy().integers(least, shape[axis], net.shape(0, min(2, 7 - len(shape))))
     net.add("Gather", [x, net.give(where.astype(net.choice(["int32", "int64"])))], axis=axis_of(net, axis, len(shape)))
 
 
@@ -128,7 +130,7 @@ def gather_elements(net: Net) -> None:
     x = filled(net, 1, 4)
     shape = net.values[x].shape
     axis, sizes = net.number(0, len(shape) - 1), [net.number(1, size) for size in shape]
-    where = net.random.integers(-shape[axis], shape[axis], sizes)
+    where = net.choices.numpy().integers(-shape[axis], shape[axis], sizes)
     if net.opset >= 11:
         net.add("GatherElements", [x, net.give(where)], axis=axis)
 
@@ -137,7 +139,7 @@ def scatter(net: Net) -> None:
     """Each element is written once: ONNX leaves open which of several values stays."""
     x = filled(net, 1, 4)
     value = net.values[x]
-    cells = net.random.permutation(value.size)[: net.number(1, min(value.size, 5))]
+    cells = net.choices.numpy().permutation(value.size)[: net.number(1, min(value.size, 5))]
     where = np.stack(np.unravel_index(cells, value.shape), -1)
     if net.opset >= 11:
         net.add("ScatterND", [x, net.give(where), net.new([len(cells)], value.dtype.name)])
@@ -207,8 +209,12 @@ def resize(net: Net) -> None:
         net.add("Resize", [x, "", "", net.ints(*sizes)], **rules)
 
 
-CASES = {
+NODES = {
     transpose: 3, reshape: 3, flatten: 1, squeeze: 1, unsqueeze: 1, slices: 3, concat: 3, split: 3, gather: 2,
     gather_elements: 1, scatter: 1, expand: 2, tile: 2, pad: 3, blocks: 1, triangle: 1, resize: 3,
 }  # fmt: skip
 """How often each is tried, relative to the others."""
+
+
+def draw(choices: Choices, room: int) -> Case:
+    return grown(Net(choices, room), NODES, choices.number(1, 8))
