@@ -1,7 +1,11 @@
-"""How many of onnx's node tests pass, are refused (and why), or are wrong: python benchmarks/onnx_node_tests.py"""
+"""How many of onnx's node tests pass, are refused (and why), or are wrong.
+
+python benchmarks/onnx_node_tests.py [--target cpu]
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import sys
@@ -16,9 +20,12 @@ from tests.e2e.onnx_nodes import Outcome, node_tests, run_all
 
 
 def main() -> None:
-    outcomes = list(run_all(os.cpu_count() or 1, node_tests()))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--target", default="generic", choices=["generic", "cpu"])
+    target = parser.parse_args().target
+    outcomes = list(run_all(os.cpu_count() or 1, node_tests(), target))
     console = Console()
-    summary = Table(title=f"{len(outcomes)} node tests of onnx, compiled to C and run")
+    summary = Table(title=f"{len(outcomes)} node tests of onnx, compiled to C for {target} and run")
     summary.add_column("outcome")
     summary.add_column("tests", justify="right")
     for status, count in Counter(outcome.status for outcome in outcomes).most_common():

@@ -314,7 +314,7 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", quantise: Any = None,
     quantise_options: Options | None = None, check_export: bool = True, max_trips: int | None = None,
-    **options: Any,
+    random_seed: int | None = None, **options: Any,
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
@@ -327,7 +327,8 @@ def compile_model(
     reference, optimised, single or float. `quantise` are samples of the inputs (arrays with an axis of samples in
     front, or an .npz file of them) with which a float network becomes one of integers; `program.quantisation` says what
     that costs. A framework's model is held to what the framework computes of the example inputs, unless
-    `check_export` is False. `max_trips` bounds loops whose number of iterations data decides.
+    `check_export` is False. `max_trips` bounds loops whose number of iterations data decides. With a
+    `random_seed`, random numbers of the model are drawn once, now; without one a model that needs any is refused.
     `options` are what may be asked of the target, called as in `Settings` or on the command line: `cores`, `numerics`,
     `accelerators` (folders, docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin`
     and all others.
@@ -338,6 +339,7 @@ def compile_model(
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
     said |= {"states": states or {}}
     said |= {"tflite_rounding": tflite_rounding, "check_export": check_export, "max_trips": max_trips}
+    said |= {"random_seed": random_seed}
     graph = pipeline.import_model(model, example_inputs, **said)
     report = None
     if quantise is not None:

@@ -51,26 +51,28 @@ class Made:
     network: HostNetwork
 
     @staticmethod
-    def of(case: TestCase, prefix: str) -> Made:
-        compiled = pipeline.compile_graph(pipeline.import_model(case.model), "generic", prefix)
+    def of(case: TestCase, prefix: str, target: str) -> Made:
+        compiled = pipeline.compile_graph(pipeline.import_model(case.model), target, prefix)
         return Made(case, compiled, HostNetwork(compiled.schedule, compiled.files, Writer(compiled.schedule, prefix)))
 
 
-def run_all(workers: int, cases: Sequence[TestCase]) -> Iterator[Outcome]:
+def run_all(workers: int, cases: Sequence[TestCase], target: str = "generic") -> Iterator[Outcome]:
+    """Targets whose C runs on this machine: generic and cpu."""
+    run = partial(run_group, target=target)
     groups = [cases[first : first + TOGETHER] for first in range(0, len(cases), TOGETHER)]
     if IN_WORKER in os.environ:
-        yield from chain.from_iterable(map(run_group, groups))
+        yield from chain.from_iterable(map(run, groups))
         return
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield from chain.from_iterable(pool.map(run_group, groups))
+        yield from chain.from_iterable(pool.map(run, groups))
 
 
-def run_group(cases: Sequence[TestCase]) -> list[Outcome]:
+def run_group(cases: Sequence[TestCase], target: str) -> list[Outcome]:
     """All that are not refused in one program; where it cannot be built, one by one, to know whose fault it is."""
     outcomes, made = [], list[Made]()
     for case in cases:
         try:
-            made.append(Made.of(case, f"node_{len(made)}"))
+            made.append(Made.of(case, f"node_{len(made)}", target))
         except CompileError as error:
             outcomes.append(Outcome(case.name, "refused", str(error)))
         except Exception as error:

@@ -63,6 +63,14 @@ MaxTrips = Annotated[
     ),
 ]  # fmt: skip
 
+RandomSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--random-seed", rich_help_panel=MODEL, metavar="N", min=0,
+        help="Draw the random numbers of a model once, when it is compiled: each call then computes with the same.",
+    ),
+]  # fmt: skip
+
 States = Annotated[
     list[str] | None,
     typer.Option(
@@ -93,6 +101,7 @@ class Binding:
     bind: Values = None
     state: States = None
     max_trips: MaxTrips = None
+    random_seed: RandomSeed = None
     tflite_rounding: TfliteRounding = ""
     check_export: CheckExport = True
 
@@ -103,7 +112,7 @@ class Binding:
             "shapes": {name: _shape(name, text) for name, text in pairs("--shape", self.shape).items()},
             "bind": {name: _value(name, text) for name, text in pairs("--bind", self.bind).items()},
             "states": pairs("--state", self.state), "tflite_rounding": self.tflite_rounding,
-            "check_export": self.check_export, "max_trips": self.max_trips,
+            "check_export": self.check_export, "max_trips": self.max_trips, "random_seed": self.random_seed,
         }  # fmt: skip
 
 

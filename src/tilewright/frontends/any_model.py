@@ -3,6 +3,7 @@ first used."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,14 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
         raise CompileError(where, "is for TensorFlow Lite files, and the model is none", "leave the option out")
     from tilewright.frontends.onnx import importer as onnx
 
-    found = exported(model, example_inputs)
+    found = exported(model, example_inputs, options.random_seed)
     graph = onnx.load(found.proto, options)
     if check_export:
         compare_with_framework(graph, found)
-    return graph
+    if options.random_seed is None:
+        return graph
+    drawn = f"random numbers are drawn once, with seed {options.random_seed}: every call computes with the same ones"
+    return replace(graph, notes=(*graph.notes, drawn))
 
 
 def is_tflite(model: Any) -> bool:

@@ -53,14 +53,15 @@ def _packages(kind: type) -> Iterator[str]:
     return (base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
-def exported(model: Any, example_inputs: Given | None) -> Exported:
-    """The model as an ONNX one; what is no framework's stays as it is."""
+def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None) -> Exported:
+    """The model as an ONNX one; what is no framework's stays as it is. Modules of PyTorch draw random numbers
+    themselves; of other frameworks they are operators of ONNX."""
     framework = framework_of(model)
     if framework is None:
         return Exported(_known(model), "")
     reader = importlib.import_module(f"tilewright.frontends.{READERS[framework]}")
-    export: Callable[[Any, Given | None], Exported] = reader.exported
-    return export(model, example_inputs)
+    export: Callable[..., Exported] = reader.exported
+    return export(model, example_inputs, **({"random_seed": random_seed} if framework == "torch" else {}))
 
 
 def _known(model: Any) -> Any:

@@ -25,5 +25,7 @@ class ModelOptions:
     """Graph inputs that a call takes from an output of the call before, and these outputs."""
     max_trips: int | None = None
     """Turns of loops whose number depends on data, at most."""
+    random_seed: int | None = None
+    """Of random numbers, which are drawn once, when the model is read; None where there may be none."""
     tflite_rounding: str = ""
     """The runtime whose arithmetic a TensorFlow Lite file means, by its name in tflite/arithmetic.py."""

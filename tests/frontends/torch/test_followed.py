@@ -154,6 +154,24 @@ def test_random_numbers_that_nothing_reads_are_left_out() -> None:
     assert torch.equal(program.module()(x), x)
 
 
+class Noisy(nn.Module):
+    def forward(self, x: Any) -> Any:
+        order = torch.rand(x.shape[0]).argsort()
+        return x[order] + torch.randn_like(x), order
+
+
+def test_random_numbers_of_a_seed_are_constants() -> None:
+    module, x = Noisy().eval(), draw(5, 3)
+    with pytest.raises(tw.CompileError, match="draws random numbers") as found:
+        tw.compile(module, (x,))
+    assert "--random-seed N" in str(found.value)
+    torch.manual_seed(7)
+    wanted = module(-x)
+    result = tw.compile(module, (x,), random_seed=7).run(-x)
+    np.testing.assert_allclose(result[0], wanted[0].numpy(), atol=1e-6)
+    np.testing.assert_array_equal(result[1], wanted[1].numpy())
+
+
 def test_a_recorded_module_may_not_change_its_buffers() -> None:
     class Counting(nn.Module):
         def __init__(self) -> None:

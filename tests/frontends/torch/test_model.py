@@ -17,6 +17,8 @@ pytest.importorskip("onnxscript")
 
 from torch import nn  # noqa: E402
 
+from tilewright.frontends.torch import projections  # noqa: E402
+
 
 class Block(nn.Module):
     def __init__(self) -> None:
@@ -309,11 +311,39 @@ def test_bfloat16_tensors_are_taken_as_they_are() -> None:
     np.testing.assert_allclose(np.asarray(program.run(x)[0], np.float32), module(x).detach().float().numpy(), atol=2e-2)
 
 
-def test_lstms_with_projections_are_refused() -> None:
-    module = nn.Sequential(nn.Linear(4, 4), nn.LSTM(4, 4, proj_size=2)).eval()
-    with pytest.raises(tw.CompileError, match="Sequential, 1: is an LSTM with proj_size=2") as error:
-        tw.compile(module, (torch.ones(3, 1, 4),))
-    assert "LSTMCell" in error.value.hint
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"bias": False, "bidirectional": True}, {"num_layers": 2, "bidirectional": True, "batch_first": True}],
+    ids=str,
+)
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("has_states", [False, True])
+def test_lstms_with_projections_are_others_and_a_product(how: dict[str, Any], axes: int, has_states: bool) -> None:
+    torch.manual_seed(0)
+    lstm, x = nn.LSTM(4, 6, proj_size=3, **how).eval(), torch.randn(5, 2, 4)[:, slice(None) if axes == 3 else 0]
+    rows = (lstm.num_layers * (1 + lstm.bidirectional), 5 if lstm.batch_first else 2)[: axes - 1]
+    states = (torch.randn(*rows, 3), torch.randn(*rows, 6)) if has_states else None
+    other = projections.written_out(nn.Sequential(lstm))[0]
+    assert not any(isinstance(part, nn.LSTM) and part.proj_size for part in other.modules())
+    with torch.no_grad():
+        found, wanted = (torch.utils._pytree.tree_leaves(one(x, states)) for one in (other, lstm))
+    for one, two in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)
+
+
+def test_a_module_with_projections() -> None:
+    class Tagger(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.memory, self.head = nn.LSTM(4, 6, proj_size=2, bidirectional=True), nn.Linear(4, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.memory(x)[0])
+
+    torch.manual_seed(0)
+    module, x = Tagger().eval(), torch.randn(5, 2, 4)
+    close(tw.compile(module, (x,)).run(x)[0], module(x))
+    assert module.memory.proj_size == 2
 
 
 class Pools(nn.Module):

@@ -13,7 +13,7 @@ import onnx
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, own_faults, raise_all
 from tilewright.frontends.model_options import ModelOptions
-from tilewright.frontends.onnx import binding, declared_shapes, states, subgraphs
+from tilewright.frontends.onnx import binding, declared_shapes, random_numbers, states, subgraphs
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import all_names, all_nodes
 from tilewright.frontends.onnx.control_flow import ControlFlow, Scope
@@ -176,6 +176,8 @@ class _Import:
             node = self._with_declared_operand(with_whole_bytes(node, self.constants, self.builder))
             if node.op_type in subgraphs.KINDS:
                 subgraphs.convert(ControlFlow(node, self.scope, self.unread))
+            elif node.op_type in random_numbers.KINDS:
+                self._draw(node)
             elif not self._fold(node) and not self._emit(node):
                 self._convert_definition(node)
         except _Poisoned:
@@ -320,8 +322,17 @@ class _Import:
 
     def _may_be_supported(self, node: onnx.NodeProto) -> bool:
         """Whether a node could be converted if its operands were known."""
-        known = node.op_type in FOLDABLE | subgraphs.KINDS.keys() or ops.find(node.op_type) is not None
+        read_here = FOLDABLE | subgraphs.KINDS.keys() | random_numbers.KINDS
+        known = node.op_type in read_here or ops.find(node.op_type) is not None
         return known or is_defined_by_others(node.op_type, node.domain, self._opset(node))
+
+    def _draw(self, node: onnx.NodeProto) -> None:
+        kind = self._operand_type(node.input[0]) if node.input else None
+        self.constants[node.output[0]] = random_numbers.drawn(node, kind, self.options.random_seed)
+
+    def _operand_type(self, name: str) -> TensorType | None:
+        value = self.constants.get(name)
+        return self._type(name) if value is None else TensorType(value.dtype.name, value.shape)
 
     def _fold(self, node: onnx.NodeProto) -> bool:
         """Compute a node whose inputs are known; its outputs are then constants."""

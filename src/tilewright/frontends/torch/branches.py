@@ -14,7 +14,9 @@ MOST_RUNS = 16
 """Of a module: three branches one behind the other, each with its own way on."""
 
 
-def tape_of(copied: Callable[[], Any], positional: tuple[Any, ...], named: Mapping[str, Any]) -> Tape:
+def tape_of(
+    copied: Callable[[], Any], positional: tuple[Any, ...], named: Mapping[str, Any], seed: int | None = None
+) -> Tape:
     """All that a module may do with inputs of these shapes. Raises `Refusal` where it cannot be written down."""
     runs = 0
 
@@ -23,7 +25,7 @@ def tape_of(copied: Callable[[], Any], positional: tuple[Any, ...], named: Mappi
         runs += 1
         if runs > MOST_RUNS:
             raise Refusal(f"the inputs decide branches in more than {MOST_RUNS} ways")
-        found = recorded(copied(), positional, named, taken)
+        found = recorded(copied(), positional, named, taken, seed)
         if len(found.decisions) == len(taken):
             return found.tape
         ways = [_tried(explored, (*taken, way)) for way in (True, False)]

@@ -8,32 +8,35 @@ from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.frontends.torch.branches import tape_of
-from tilewright.frontends.torch.own import copied
+from tilewright.frontends.torch.own import copied, seeded
 from tilewright.frontends.torch.tape import replaying
 
 TOLERANCE = 0.01
 """Of a result's largest element: two runs of PyTorch on the same numbers are far closer, other computations far off."""
 
 
-def by_running(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """The program of what a module does with inputs of these shapes. Raises `Refusal` where there is no such thing."""
+def by_running(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any], seed: int | None = None) -> Any:
+    """The program of what a module does with inputs of these shapes; random numbers of a seed are constants of it.
+    Raises `Refusal` where there is no such thing."""
     import torch
 
-    made = replaying(tape_of(lambda: copied(module), positional, named), module)
+    made = replaying(tape_of(lambda: copied(module), positional, named, seed), module)
     for given in ((positional, dict(named)), _shuffled(positional, named)):
-        if agree(module, made, *given) is False:
+        if agree(module, made, *given, seed) is False:
             raise Refusal("it computes something else for other inputs than when it was recorded")
     with torch.no_grad():
         return torch.export.export(made, positional, dict(named))
 
 
-def agree(module: Any, other: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> bool | None:
+def agree(
+    module: Any, other: Any, positional: tuple[Any, ...], named: Mapping[str, Any], seed: int | None = None
+) -> bool | None:
     """Whether two modules give the same; None where the first one does not take the inputs."""
     import torch
 
     def results(of: Any) -> list[Any]:
         own = copy.deepcopy((positional, dict(named)))
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with torch.no_grad(), seeded(seed):
             found = of(*own[0], **own[1])
         return [leaf for leaf in torch.utils._pytree.tree_leaves(found) if isinstance(leaf, torch.Tensor)]
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.exported import Exported
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence
 from tilewright.frontends.result_names import named_results
-from tilewright.frontends.torch import followed
+from tilewright.frontends.torch import followed, projections
 from tilewright.frontends.torch import names as torch_names
 from tilewright.frontends.torch import operations as torch_operations
 from tilewright.frontends.torch import own as torch_own
@@ -25,18 +25,19 @@ from tilewright.ir.arrays import Given, read_npz
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
 
 
-def exported(model: Any, example_inputs: Given | None) -> Exported:
-    """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are."""
+def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None) -> Exported:
+    """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are. With a
+    seed, random numbers that a module draws are constants."""
     require("torch", "torch", "onnxscript")
     model = Path(model) if isinstance(model, str) else model
     with silence():
-        traced = _exported(model, example_inputs)
+        traced = _exported(model, example_inputs, random_seed)
         program = _converted(traced)
         buffers = torch_states.changed(program.exported_program)
         made = _with_states(model, traced, buffers) if buffers else _named(program, output_names(traced))
     title = model.stem if isinstance(model, Path) else type(model).__name__
     made.proto.graph.name = title
-    return Exported(made.proto, title, torch_own.of(model, traced, made.program, made.tensors))
+    return Exported(made.proto, title, torch_own.of(model, traced, made.program, made.tensors, random_seed))
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> _Made:
     return replace(made, proto=proto)
 
 
-def _exported(model: Any, example_inputs: Given | None) -> Any:
+def _exported(model: Any, example_inputs: Given | None, random_seed: int | None) -> Any:
     import torch
 
     if isinstance(model, Path):
@@ -84,12 +85,23 @@ def _exported(model: Any, example_inputs: Given | None) -> Any:
             "model", f"is a {type(model).__name__}, which PyTorch has no graph of", "compile a torch.nn.Module"
         )
     _refuse_training(model)
-    _refuse_projections(model)
     if example_inputs is None:
         raise CompileError(
             type(model).__name__, "needs example inputs, which give its shapes", "tw.compile(module, (x,)) for example"
         )
-    return _as_it_runs(_traced(model, example_inputs), model)
+    module = projections.written_out(model)
+    if random_seed is not None:
+        return _drawn_once(module, example_inputs, random_seed)
+    return _as_it_runs(_traced(module, example_inputs), module)
+
+
+def _drawn_once(module: Any, example_inputs: Given, seed: int) -> Any:
+    """Whatever torch.export makes of random numbers, it does not keep those of a seed."""
+    try:
+        return followed.by_running(module, *arguments(example_inputs), seed)
+    except Refusal as refusal:
+        where = f"{type(module).__name__}, with random_seed={seed}"
+        raise refusal.at(where) from None
 
 
 def _as_it_runs(program: Any, module: Any) -> Any:
@@ -141,19 +153,6 @@ def _refuse_training(module: Any) -> None:
     if name is not None:
         part = f"its part '{name}'" if name else "it"
         raise CompileError(type(module).__name__, f"{part} is in training mode", EVAL_HINT)
-
-
-def _refuse_projections(module: Any) -> None:
-    """PyTorch's ONNX exporter leaves them out of an LSTM."""
-    import torch
-
-    for name, part in module.named_modules():
-        if isinstance(part, torch.nn.LSTM) and part.proj_size:
-            raise CompileError(
-                f"{type(module).__name__}{f', {name}' if name else ''}",
-                f"is an LSTM with proj_size={part.proj_size}, which PyTorch's ONNX exporter drops",
-                "use proj_size=0, or LSTMCell and Linear in a loop",
-            )
 
 
 def _traced(module: Any, example_inputs: Given) -> Any:

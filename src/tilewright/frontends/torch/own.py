@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from tilewright.frontends.exported import Own, Step
@@ -13,7 +14,9 @@ from tilewright.ir.arrays import as_numpy
 from tilewright.ir.types import Array
 
 
-def of(model: Any, traced: Any, program: Any, tensors: Mapping[str, str]) -> Callable[[], Own] | None:
+def of(
+    model: Any, traced: Any, program: Any, tensors: Mapping[str, str], seed: int | None = None
+) -> Callable[[], Own] | None:
     """Of a module, or of a program that knows example inputs. `program` is what was converted, and `tensors` what its
     nodes' results are called in the ONNX model."""
     if traced.example_inputs is None:
@@ -21,18 +24,29 @@ def of(model: Any, traced: Any, program: Any, tensors: Mapping[str, str]) -> Cal
 
     def run() -> Own:
         with silence():
-            results = _called(model, traced)
+            results = _called(model, traced, seed)
         return Own(_inputs(traced), results, lambda: _steps(program, tensors))
 
     return run
 
 
-def _called(model: Any, traced: Any) -> list[Array]:
+@contextmanager
+def seeded(seed: int | None) -> Iterator[None]:
+    """Random numbers of a seed, if there is one; the user's generator stays as it is."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        if seed is not None:
+            torch.manual_seed(seed)
+        yield
+
+
+def _called(model: Any, traced: Any, seed: int | None) -> list[Array]:
     """The results, of a module that stays as it is."""
     import torch
 
     positional, named = copy.deepcopy(traced.example_inputs)
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+    with torch.no_grad(), seeded(seed):
         module = copied(model) if isinstance(model, torch.nn.Module) else traced.module()
         results = module(*positional, **named)
     return [as_numpy(leaf) for leaf in torch.utils._pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]

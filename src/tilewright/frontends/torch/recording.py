@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
+from tilewright.frontends.torch.own import seeded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
 
 SHAPES_ALONE = (
@@ -52,18 +53,20 @@ class Recording:
 
 
 def recorded(
-    module: Any, positional: tuple[Any, ...], named: Mapping[str, Any], taken: Sequence[bool] = ()
-) -> Recording:
-    """One run, in which the first decisions are what `taken` says, and others as the example inputs have them. Raises
-    `Refusal` where the inputs decide more than numbers and branches."""
+    module: Any, positional: tuple[Any, ...], named: Mapping[str, Any], taken: Sequence[bool] = (),
+    seed: int | None = None,
+) -> Recording:  # fmt: skip
+    """One run, in which the first decisions are what `taken` says, and others as the example inputs have them. Random
+    numbers are constants if there is a seed for them. Raises `Refusal` where the inputs decide more than numbers and
+    branches."""
     import torch
 
-    watcher = _inputs_watcher()
+    watcher = _inputs_watcher(seed is not None)
     recorder = _recorder(watcher, taken)
     held = {name: (value, value._version) for name, value in module.named_buffers()}
     inputs = [leaf for leaf in torch.utils._pytree.tree_leaves((positional, named)) if isinstance(leaf, torch.Tensor)]
     refs = tuple(recorder.follow(tensor) for tensor in inputs)
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _called_parts(module, recorder.parts), watcher, recorder:
+    with torch.no_grad(), seeded(seed), _called_parts(module, recorder.parts), watcher, recorder:
         results = module(*positional, **named)
     if _changed(held, module):
         raise Refusal("it changes its buffers, which a recorded module may not")
@@ -105,8 +108,8 @@ def _called_parts(module: Any, parts: list[str]) -> Iterator[None]:
 # ---- what depends on inputs -----------------------------------------------------------------------------------------
 
 
-def _inputs_watcher() -> Any:
-    """Knows the memory of all tensors that depend on inputs or on random numbers."""
+def _inputs_watcher(is_seeded: bool) -> Any:
+    """Knows the memory of all tensors that depend on inputs, or on random numbers without a seed."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -138,7 +141,7 @@ def _inputs_watcher() -> Any:
             operands = (positional, named or {})
             depends = self.depends(operands) and function.overloadpacket not in shapes_alone
             is_drawn = self.is_drawn(operands)
-            if not depends and torch.Tag.nondeterministic_seeded in function.tags:
+            if not is_seeded and not depends and torch.Tag.nondeterministic_seeded in function.tags:
                 depends = is_drawn = True
             if depends and torch.Tag.data_dependent_output in function.tags:
                 if is_drawn:
