@@ -216,11 +216,11 @@ def global_average_pools(draw: Draw) -> Case:
 @st.composite
 def normalisations(draw: Draw) -> Case:
     shape = draw(st.lists(sizes(1, 4), min_size=2, max_size=4))
-    x, scale, shift = (values(draw, "float32", *s) for s in (shape, shape[1:2], shape[1:2]))
+    axis = draw(st.integers(0, len(shape) - 1))
+    x, scale, shift, mean, var = (values(draw, "float32", *s) for s in (shape, *[shape[axis : axis + 1]] * 4))
     if draw(st.booleans()):
-        return BatchNormalization(), [x, scale, shift]
-    mean, var = values(draw, "float32", shape[1]), np.abs(values(draw, "float32", shape[1])) + np.float32(0.1)
-    return BatchNormalization(1e-3), [x, scale, shift, mean, var]
+        return BatchNormalization(axis=axis), [x, scale, shift]
+    return BatchNormalization(1e-3, axis), [x, scale, shift, mean, np.abs(var) + np.float32(0.1)]
 
 
 def packed(draw: Draw, rows: int, length: int) -> tuple[int, int, Array]:

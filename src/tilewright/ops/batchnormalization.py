@@ -22,17 +22,19 @@ class BatchNormalization(Op):
     operands: ClassVar[tuple[str, ...]] = ("X", "scale", "B", "mean?", "var?")
     elementwise: ClassVar[bool] = True
     epsilon: float = 1e-5
+    axis: int = 1
+    """Of the channels; one axis alone is not theirs."""
 
     def index(self, shapes: Shapes) -> Index:
         axes = axis_loops(len(shapes["X"]))
-        channel = axes[1] if len(axes) > 1 else FIRST
+        channel = axes[self.axis] if len(axes) > 1 else FIRST
         return {"X": axes, **{name: (channel,) for name in shapes if name != "X"}, "Y": axes}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         return {f"d{axis}": size for axis, size in enumerate(shapes["X"])}
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        channels = _channels(types["X"].shape)
+        channels = self.channels(types["X"].shape)
         for name, kind in types.items():
             if kind.dtype != "float32":
                 raise Refusal(f"{name} is {kind.dtype}; float32 is supported")
@@ -43,8 +45,11 @@ class BatchNormalization(Op):
 
     def numpy(self, X: Array, scale: Array, B: Array, mean: Array | None = None, var: Array | None = None) -> Array:
         scale, shift = self.scale_and_shift(scale, B, mean, var)
-        shape = (-1, *(1,) * (X.ndim - 2)) if X.ndim > 1 else (-1,)
+        shape = (-1, *(1,) * (X.ndim - 1 - self.axis)) if X.ndim > 1 else (-1,)
         return X * scale.reshape(shape) + shift.reshape(shape)
+
+    def channels(self, shape: Shape) -> int:
+        return shape[self.axis] if len(shape) > 1 else 1
 
     def scale_and_shift(
         self, scale: Array, B: Array, mean: Array | None = None, var: Array | None = None
@@ -79,7 +84,7 @@ class BatchNormalization(Op):
         mean = make(ReduceMean(axes, True), x)
         centred = make.sub(x, mean)
         variance = make(ReduceMean(axes, False), make.mul(centred, centred))
-        mean = make.reshape(mean, (_channels(make.shape(x)),))
+        mean = make.reshape(mean, (cls().channels(make.shape(x)),))
         (y,) = emit(cls(float(node.attribute("epsilon", 1e-5))), [x, *node.inputs[1:3], mean, variance])
         kept = float(node.attribute("momentum", 0.9))
         running = [
@@ -87,7 +92,3 @@ class BatchNormalization(Op):
             for before, now in zip(node.inputs[3:5], (mean, variance), strict=True)
         ]
         return make.give(y, *running)
-
-
-def _channels(shape: Shape) -> int:
-    return shape[1] if len(shape) > 1 else 1

@@ -48,6 +48,8 @@ def _foldable(graph: Graph, node: Node) -> Node | None:
     linear = graph.producers.get(node.inputs[0]) if isinstance(node.op, BatchNormalization) else None
     if linear is None or not is_only_reader(graph, node, node.inputs[0]) or not _is_linear(graph, linear):
         return None
+    if instance(node.op, BatchNormalization).axis != _channel_axis(graph, linear):
+        return None
     constant = all(name in graph.constants for name in (linear.inputs[1], *node.inputs[1:]))
     return linear if constant and _bias(graph, linear, node) is not None else None
 
@@ -60,6 +62,11 @@ def _is_linear(graph: Graph, node: Node) -> bool:
     if isinstance(node.op, MatMul):
         return len(result.shape) == 2 and len(graph.types[node.inputs[1]].shape) == 2
     return isinstance(node.op, Conv | ConvTranspose)
+
+
+def _channel_axis(graph: Graph, linear: Node) -> int:
+    last = isinstance(linear.op, Conv) and linear.op.channels_last
+    return len(graph.types[linear.key].shape) - 1 if last else 1
 
 
 def _bias(graph: Graph, linear: Node, norm: Node) -> Array | None:

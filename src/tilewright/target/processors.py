@@ -46,8 +46,9 @@ class Vectors:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """How C is told."""
-        return (f"-DTW_VECTOR_BYTES={self.bytes}", f"-D{self.dot.value}=1")
+        """How C is told. Compilers take half of the widest registers for loops unless they are asked for all."""
+        whole = ("-mprefer-vector-width=512",) if self.bytes == 64 else ()
+        return (f"-DTW_VECTOR_BYTES={self.bytes}", f"-D{self.dot.value}=1", *whole)
 
 
 KINDS = (

@@ -104,6 +104,18 @@ def product(random: Generator, rows: int, inner: int, columns: int) -> Case:
     return op, [some(random, rows, inner), some(random, *shape), some(random, columns)]
 
 
+def copied_windows(random: Generator) -> list[Case]:
+    """Filters enough to share copies of windows, which are longer than a chunk or cross its end: every number of rows
+    of a tile, groups, dilations, padding, columns that fill no vector."""
+    found = [product(random, rows, number(random, 1, 600), number(random, 65, 130)) for rows in range(2, 17)]
+    found += [product(random, 113, 515, 561), product(random, 58, 257, 129)]
+    for groups, channels, filters, kernel in ((1, 40, 97, (3, 3)), (2, 7, 68, (5, 9)), (1, 300, 80, (1, 1))):
+        op = Conv((1, 2), (2, 1), (1, 2, 0, 1), groups, channels_last=True, activation=ACTIVATIONS[number(random, 0, 3)])
+        x, w = some(random, 2, 13, 12, groups * channels), some(random, groups * filters, *kernel, channels)
+        found.append((op, [x, w, some(random, groups * filters)]))
+    return found
+
+
 def cases(random: Generator) -> list[Case]:
     found = [conv(random) for _ in range(24)] + [conv(random, depthwise=True) for _ in range(12)]
     found += [conv(random, last_axes=1) for _ in range(4)]
@@ -113,6 +125,7 @@ def cases(random: Generator) -> list[Case]:
     found.append(window_of_three(random, 49, 180, 1, (1,) * 4))  # of which a cache holds some channels
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
     found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
+    found += [wide_window(random, 272, 80, (9, 7)), *copied_windows(random)]
     return [*found, beside_the_image(random), product(random, 1, 300, 33), product(random, 150, 260, 72)]
 
 
@@ -150,10 +163,8 @@ def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
     builder, feeds = Builder("layers"), dict[str, Array]()
     random = default_rng(100 + width)
-    curved = (
-        [(MatMul(activation=Gelu()), [some(random, 9, 20), some(random, 20, 11), None])] if width == WIDTHS[0] else []
-    )
-    for number, (op, arrays) in enumerate([*cases(random), *curved]):
+    curved = [(MatMul(activation=Gelu()), [some(random, 9, 20), some(random, 20, columns), None]) for columns in (11, 99)]
+    for number, (op, arrays) in enumerate([*cases(random), *(curved if width != 32 else [])]):
         x = present(arrays[0], "case", "has no rows")
         feeds[builder.input(f"x{number}", type_of(x))] = x
         for form, offer in enumerate(offers(vectors, op, arrays)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.errors import Refusal
 from tilewright.export.registry import rule
 from tilewright.export.writer import NodeWriter
 from tilewright.ops._normalisation import RowNormalisation
@@ -15,6 +16,8 @@ from tilewright.ops.rmsnormalization import RMSNormalization
 
 @rule(BatchNormalization)
 def batch(to: NodeWriter, op: BatchNormalization) -> None:
+    if op.axis != 1:
+        raise Refusal(f"channels are axis {op.axis}", "ONNX has them as axis 1")
     if to.operand("mean"):
         to.end("BatchNormalization", to.inputs, epsilon=op.epsilon)
         return

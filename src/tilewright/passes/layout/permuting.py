@@ -20,6 +20,7 @@ from tilewright.ops._per_axis import PerAxis
 from tilewright.ops._reduction import Reduction
 from tilewright.ops._softmax import SoftmaxLike
 from tilewright.ops._windows import Windowed
+from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.inonorm import iNoNorm
@@ -87,6 +88,11 @@ def _(op: iNoNorm, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 @on_permuted_axes.register
 def _(op: PerAxis, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(replace(op, axis=perm.index(op.axis)), (0,)) if op.axis < len(perm) else None
+
+
+@on_permuted_axes.register
+def _(op: BatchNormalization, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    return Moved(replace(op, axis=perm.index(op.axis)), (0,)) if len(perm) > 1 else None
 
 
 @on_permuted_axes.register

@@ -138,7 +138,7 @@ def _normalised(context: Context, node: Node) -> Pending:
         raise NoIntegerForm("its parameters are computed at run time")
     norm = instance(node.op, BatchNormalization)
     scale, shift = norm.scale_and_shift(*(value.astype(np.float64) for value in values if value is not None))
-    shape = (1, -1, *(1,) * (len(context.shape(node.key)) - 2))
+    shape = (-1, *(1,) * (len(context.shape(node.key)) - 1 - norm.axis))
     return pending(context, node.inputs[0]).times(scale.reshape(shape)).plus(shift.reshape(shape))
 
 

@@ -14,7 +14,7 @@ from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops._windows import pair
 from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.averagepool import AveragePool
-from tilewright.ops.batchnormalization import BatchNormalization, _channels
+from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bestblock import BestBlock
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
@@ -53,8 +53,10 @@ def average_pool_params(op: AveragePool, types: Types) -> Params:
 @params_for(BatchNormalization)
 def batch_normalization_params(op: BatchNormalization, types: Types) -> Params:
     shape = types["X"].shape
-    outer, inner = (shape[0], math.prod(shape[2:])) if len(shape) > 1 else (1, math.prod(shape))
-    return {"batch": outer, "channels": _channels(shape), "elements": inner, "epsilon": op.epsilon}
+    outer, inner = (shape[: op.axis], shape[op.axis + 1 :]) if len(shape) > 1 else ((), shape)
+    return {
+        "batch": math.prod(outer), "channels": op.channels(shape), "elements": math.prod(inner), "epsilon": op.epsilon,
+    }  # fmt: skip
 
 
 @params_for(BestBlock)

@@ -32,6 +32,11 @@ TAP_LINES = 600
 """Of the level-1 cache, that some channels go through before the next ones do."""
 WHOLE_TILES = 24
 """What tiles of any processor divide."""
+PACKED_WIDTH, PACKED_PANELS = 16, 3
+"""Columns of a panel from which on windows are copied before they are multiplied, and panels that share a copy: with
+shorter vectors, or for fewer panels, it takes longer than it saves."""
+NEAR_WINDOWS, FAR_WINDOWS, NEAR_BYTES = 56, 112, 512 * 1024
+"""Windows that are copied at a time, whole tiles: more where the weights are more than stay in a level-2 cache."""
 
 
 def panels(width: int) -> str:
@@ -89,8 +94,11 @@ class PanelConv(FloatForm):
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         fields, padded = _panel_params(self, types), any(self.conv.padding)
-        rows = _rows_at_a_time(fields, padded, math.prod(self.kernel) * number(fields, "in_channels"))
-        return {**fields, "rows": rows, **_read_in(self, fields, rows, padded), **activation_params(self.activation)}
+        inner, width = math.prod(self.kernel) * number(fields, "in_channels"), types["W"].shape[-1]
+        packs = copies_rows(width, number(fields, "out_channels"))
+        rows = _packed_rows(fields, inner) if packs else _rows_at_a_time(fields, padded, inner)
+        read = _read_in(self, fields, rows, padded)
+        return {**fields, "rows": rows, "packs": int(packs), **read, **activation_params(self.activation)}
 
 
 def _panel_params(op: PanelConv, types: Mapping[str, TensorType]) -> Params:
@@ -114,6 +122,20 @@ def _rows_at_a_time(fields: Params, padded: bool, inner: int) -> int:
     fewest = -(-FEWEST_WINDOWS // max(width, 1))
     rows = max(fewest, min(block // max(row_bytes, 1), MOST_WINDOWS // max(width, 1)))
     return height if rows >= height else rows // WHOLE_TILES * WHOLE_TILES if width == 1 else rows
+
+
+def copies_rows(width: int, filters: int) -> bool:
+    """Whether windows are copied before panels of so many columns are multiplied with them."""
+    return width >= PACKED_WIDTH and filters > (PACKED_PANELS - 1) * width
+
+
+def _packed_rows(fields: Params, inner: int) -> int:
+    """Rows of results at a time, about as many each time."""
+    width, height = number(fields, "out_w"), number(fields, "out_h")
+    weights = 4 * number(fields, "groups") * number(fields, "out_channels") * inner
+    windows = NEAR_WINDOWS if weights <= NEAR_BYTES else FAR_WINDOWS
+    blocks = -(-height // max(windows // max(width, 1), 1))
+    return -(-height // max(blocks, 1))
 
 
 def _read_in(op: PanelConv, fields: Params, rows: int, padded: bool) -> Params:

@@ -14,7 +14,7 @@ from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops.conv import Conv
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import activation_params
-from tilewright.targets.cpu.float_forms import FloatForm, number, panels
+from tilewright.targets.cpu.float_forms import FAR_WINDOWS, FloatForm, copies_rows, number, panels
 
 PIXELS, RESULTS, PLACES = 6, 4, 36
 BLOCK_BYTES, MOST_TILES = 512 * 1024, 256
@@ -68,12 +68,16 @@ class WinogradConv(FloatForm):
         known = params_of(self.conv, self.plain_types(types))
         names = "batch in_h in_w out_h out_w pad_top pad_left in_channels out_channels"
         fields: Params = {name: known[name] for name in names.split()}
-        return {**fields, "tiles": _tiles_at_a_time(fields), **activation_params(self.activation)}
+        packs = copies_rows(types["W"].shape[-1], number(fields, "out_channels"))
+        tiles = _tiles_at_a_time(fields, packs)
+        return {**fields, "tiles": tiles, "packs": int(packs), **activation_params(self.activation)}
 
 
-def _tiles_at_a_time(fields: Params) -> int:
-    """Blocks of about the same size."""
+def _tiles_at_a_time(fields: Params, packs: bool) -> int:
+    """Blocks of about the same size. Where tiles are copied for their products, few of them share no cache with weights
+    that do not fit it."""
     count = math.prod(-(-number(fields, name) // RESULTS) for name in ("out_h", "out_w"))
-    tile = 4 * PLACES * (number(fields, "in_channels") + number(fields, "out_channels"))
-    most = min(MOST_TILES, max(8, BLOCK_BYTES // tile // 8 * 8))
+    channels, filters = number(fields, "in_channels"), number(fields, "out_channels")
+    fewest = FAR_WINDOWS // 2 if packs and 4 * PLACES * channels * filters > CACHED_BYTES else 8
+    most = min(MOST_TILES, max(fewest, BLOCK_BYTES // (4 * PLACES * (channels + filters)) // 8 * 8))
     return -(-count // -(-count // most))

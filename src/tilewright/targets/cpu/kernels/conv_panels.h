@@ -12,6 +12,7 @@ typedef struct {
   int32_t in_channels, out_channels; /* of one group */
   int32_t inner;                     /* elements of a window */
   int32_t rows;                      /* of results that are computed at a time */
+  int32_t packs;                     /* whether windows are copied before they are multiplied */
   int32_t padded;                    /* whether what they need is copied with its padding around it */
   int32_t pad_top, pad_left;
   int32_t band_h, band_w;    /* what they need, in pixels; without padding a row is as wide as the image's */

@@ -11,12 +11,19 @@
 #define TW_POINTER_BYTES 8
 #define TW_MOST_PANEL 32 /* columns of a panel at the most */
 #define TW_MOST_TILE 10  /* rows of a tile at the most */
+#define TW_CHUNK 256     /* elements of a row that are copied at a time */
+#define TW_PACKED_PITCH (TW_CHUNK + 16) /* from a copied row to the next, which must not fall into one set of a cache */
 #define TW_PLACES 36     /* of a tile of 6 x 6 pixels that is transformed */
 
-/* Where windows begin, and the copy with padding. */
+/* The copy of an image's rows with padding. */
+static inline int64_t tw_conv_panels_band(const tw_conv_panels_params *p) {
+  return p->padded ? (int64_t)p->band_h * p->band_w * p->groups * p->in_channels : 0;
+}
+
+/* Where windows begin, the copy with padding, a chunk of each window. */
 static inline int64_t tw_conv_panels_scratch(const tw_conv_panels_params *p) {
-  const int64_t band = p->padded ? (int64_t)p->band_h * p->band_w * p->groups * p->in_channels : 0;
-  return TW_POINTER_BYTES * (int64_t)p->rows * p->out_w + 4 * band;
+  const int64_t windows = (int64_t)p->rows * p->out_w, packed = p->packs ? windows * TW_PACKED_PITCH : 0;
+  return TW_POINTER_BYTES * windows + 4 * (tw_conv_panels_band(p) + packed);
 }
 
 /* Where rows of a window begin, and a row of zeros. */
@@ -24,18 +31,24 @@ static inline int64_t tw_depthwise_channels_scratch(const tw_depthwise_channels_
   return TW_POINTER_BYTES * (int64_t)p->kernel_h + 4 * (int64_t)p->in_w * p->channels;
 }
 
-/* Zeros, a result beside the image, transformed pixels and sums. */
+static inline int32_t tw_in_panels(int32_t count, int32_t panel) { return (count + panel - 1) / panel * panel; }
+
+/* Pixels beside the image, and what sums start with. */
+static inline int32_t tw_winograd_zeros(const tw_winograd_params *p) {
+  return tw_max(p->in_channels, p->packs ? tw_in_panels(p->out_channels, TW_MOST_PANEL) : TW_MOST_PANEL);
+}
+
+/* Zeros, a result beside the image, transformed pixels and sums, a chunk of each tile's pixels. */
 static inline int64_t tw_winograd_scratch(const tw_winograd_params *p) {
-  const int64_t zeros = tw_max(p->in_channels, TW_MOST_PANEL);
-  return 4 * (zeros + p->out_channels + TW_PLACES * (int64_t)p->tiles * (p->in_channels + p->out_channels));
+  const int64_t places = TW_PLACES * (int64_t)p->tiles * (p->in_channels + p->out_channels);
+  const int64_t packed = p->packs ? (int64_t)p->tiles * TW_PACKED_PITCH : 0;
+  return 4 * (tw_winograd_zeros(p) + p->out_channels + places + packed);
 }
 
 /* Zeros, and a panel of so many columns. */
 static inline int64_t tw_matmul_computed_scratch(const tw_matmul_params *p, int32_t panel) {
   return 4 * (int64_t)panel * (1 + p->inner);
 }
-
-static inline int32_t tw_in_panels(int32_t count, int32_t panel) { return (count + panel - 1) / panel * panel; }
 
 /* Zeros, scores of some queries, keys and values as panels. */
 static inline int64_t tw_attention_panels_scratch(const tw_fusedattention_params *p, int32_t panel) {

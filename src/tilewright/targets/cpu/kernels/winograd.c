@@ -3,7 +3,7 @@
  * the 36 places. */
 #include "panels_sizes.h"
 
-#include "panels.h"
+#include "packed_rows.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_winograd
@@ -17,6 +17,7 @@ typedef struct {
   float *dump;   /* a result beside the image */
   float *pixels; /* transformed: [place][tile][channel] */
   float *sums;   /* [place][tile][filter] */
+  float *packed; /* a chunk of the transformed pixels of a place */
 } memory;
 
 /* With the points 0, A, -A, B, -B and infinity: these keep rounding errors small. */
@@ -123,9 +124,16 @@ static void multiply(const tw_winograd_params *p, const float *w, int32_t tiles,
   const int32_t at = 0;
   const tw_parts parts = {1, p->in_channels, &at};
   const tw_bounds unbounded = {0, 0, 0.0f, 0.0f};
+  const int64_t place_size = (int64_t)tw_in_panels(p->out_channels, TW_PANEL) * p->in_channels;
   for (int32_t place = 0; place < PLACES; place++) {
     float *const sums = m->sums + (int64_t)place * tiles * p->out_channels;
     for (int32_t t = 0; t < tiles; t++) row[t] = m->pixels + ((int64_t)place * tiles + t) * p->in_channels;
+    if (p->packs) {
+      const tw_rows rows = {row, tiles, p->in_channels, parts};
+      const tw_activation none = {TW_NO_ACTIVATION, 0.0f, 0.0f};
+      tw_packed_product(&rows, w + place * place_size, m->zeros, p->out_channels, &none, m->packed, sums, p->out_channels);
+      continue;
+    }
     for (int32_t first = 0; first < p->out_channels; first += TW_PANEL, w += (int64_t)p->in_channels * TW_PANEL) {
       tw_tile_end end = {m->zeros, unbounded, sums + first, p->out_channels, tw_min(TW_PANEL, p->out_channels - first)};
       tw_multiply_all(tiles, row, &parts, w, TW_PANEL, &end);
@@ -137,10 +145,11 @@ void TW_NAME(const tw_winograd_params *params, const float *x, const float *w, c
              void *scratch) {
   const tw_winograd_params *const p = params;
   const int32_t all = ((p->out_h + OUT - 1) / OUT) * ((p->out_w + OUT - 1) / OUT);
-  const int32_t zeros = tw_max(p->in_channels, TW_PANEL), elements = p->out_h * p->out_w * p->out_channels;
-  memory m = {scratch, (float *)scratch + zeros, 0, 0};
+  const int32_t zeros = tw_winograd_zeros(p), elements = p->out_h * p->out_w * p->out_channels;
+  memory m = {scratch, (float *)scratch + zeros, 0, 0, 0};
   m.pixels = m.dump + p->out_channels;
   m.sums = m.pixels + (int64_t)PLACES * p->tiles * p->in_channels;
+  m.packed = m.sums + (int64_t)PLACES * p->tiles * p->out_channels;
   memset(m.zeros, 0, (size_t)zeros * sizeof *m.zeros);
   for (int32_t image = 0; image < p->batch; image++, x += (int64_t)p->in_h * p->in_w * p->in_channels, y += elements) {
     for (int32_t first = 0; first < all; first += p->tiles) {

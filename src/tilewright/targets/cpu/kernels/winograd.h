@@ -11,6 +11,7 @@ typedef struct {
   int32_t pad_top, pad_left;
   int32_t in_channels, out_channels; /* whole vectors */
   int32_t tiles;                     /* of 4 x 4 results that are computed at a time */
+  int32_t packs;                     /* whether their pixels are copied before they are multiplied */
   tw_activation activation;
 } tw_winograd_params;
 

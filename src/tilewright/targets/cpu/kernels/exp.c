@@ -1,0 +1,5 @@
+/* y = e^x */
+#include "fast_exp.h"
+#include "unary_kernel.h"
+
+TW_UNARY(tw_exp((float)x))
