@@ -5,6 +5,7 @@
 
 #include "panels.h"
 #include "row_dots.h"
+#include "turned_rows.h"
 #include "vector_shares.h"
 
 #ifndef TW_NAME
@@ -25,9 +26,10 @@ static const tw_bounds unbounded = {0, 0, 0.0f, 0.0f};
 /* Rows of some length that are `step` apart, as panels of TW_PANEL rows each. */
 static void load_keys(const float *k, int64_t step, int32_t keys, int32_t length, float *panels) {
   for (int32_t first = 0; first < keys; first += TW_PANEL, panels += length * TW_PANEL) {
-    for (int32_t j = 0; j < TW_PANEL; j++) {
+    const int32_t whole = first + TW_PANEL <= keys ? tw_turn_rows(k + first * step, step, length, panels) : 0;
+    for (int32_t j = 0; j < TW_PANEL && whole < length; j++) {
       const float *const from = k + (first + j) * step;
-      for (int32_t d = 0; d < length; d++) panels[d * TW_PANEL + j] = first + j < keys ? from[d] : 0.0f;
+      for (int32_t d = whole; d < length; d++) panels[d * TW_PANEL + j] = first + j < keys ? from[d] : 0.0f;
     }
   }
 }
@@ -57,7 +59,7 @@ static void score(const memory *m, const float *const *q, int32_t rows, int32_t 
   }
 }
 
-/* Shares of some queries times the values. */
+/* Powers of scores of some queries times the values. */
 static void mix(const tw_attention_rows *r, const memory *m, int32_t rows, int32_t seen, float *y) {
   const int32_t at = 0;
   const int64_t y_row = (int64_t)r->groups * r->repeat * r->width;
@@ -76,15 +78,19 @@ static void block(const tw_fusedattention_params *p, const memory *m, const floa
   const int64_t q_row = (int64_t)p->rows.groups * p->rows.repeat * p->rows.length;
   const int32_t most = tw_keys_seen(&p->rows, query + rows - 1, position);
   const float *row[TW_TILE];
+  float unit[TW_TILE];
   for (int32_t i = 0; i < rows; i++) row[i] = q + i * q_row;
   score(m, row, rows, p->rows.length, most);
   for (int32_t i = 0; i < rows; i++) {
     const int32_t seen = tw_keys_seen(&p->rows, query + i, position);
     float *const row_of_scores = m->scores + i * m->pitch;
-    tw_vector_shares(row_of_scores, p->scale, seen, row_of_scores);
+    unit[i] = tw_vector_powers(row_of_scores, p->scale, seen);
     for (int32_t s = seen; s < most; s++) row_of_scores[s] = 0.0f;
   }
   mix(&p->rows, m, rows, most, y);
+  for (int32_t i = 0; i < rows; i++, y += (int64_t)p->rows.groups * p->rows.repeat * p->rows.width) {
+    for (int32_t j = 0; j < p->rows.width; j++) y[j] *= unit[i];
+  }
 }
 
 /* Rows times their shares, summed: some vectors of columns. */

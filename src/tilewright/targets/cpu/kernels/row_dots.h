@@ -2,13 +2,7 @@
 #ifndef TW_ROW_DOTS_H
 #define TW_ROW_DOTS_H
 
-#include "vectors.h"
-
-static inline float tw_sum_of(tw_vector v) {
-  float sum = 0.0f;
-  for (int i = 0; i < TW_LANES; i++) sum += v[i];
-  return sum;
-}
+#include "lanes.h"
 
 /* The sums of four vectors. */
 static inline void tw_store_sums(const tw_vector sum[4], float *y) {
@@ -17,7 +11,7 @@ static inline void tw_store_sums(const tw_vector sum[4], float *y) {
   const float32x4_t second = vpaddq_f32((float32x4_t)sum[2], (float32x4_t)sum[3]);
   vst1q_f32(y, vpaddq_f32(first, second));
 #else
-  for (int i = 0; i < 4; i++) y[i] = tw_sum_of(sum[i]);
+  for (int i = 0; i < 4; i++) y[i] = tw_lane_sum(sum[i]);
 #endif
 }
 
@@ -27,7 +21,7 @@ static inline float tw_row_dot(const float *a, const float *b, int32_t inner) {
   int32_t k = 0;
   for (; k + TW_LANES <= inner; k += TW_LANES) sum += tw_load(a + k) * tw_load(b + k);
   for (; k < inner; k++) rest += a[k] * b[k];
-  return tw_sum_of(sum) + rest;
+  return tw_lane_sum(sum) + rest;
 }
 
 /* Products of a row with four columns that are `step` apart. */
