@@ -35,7 +35,7 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
     static const tw_conv_panels_params params = {
         .batch = 1, .groups = 1, .in_h = 8, .in_w = 8, .out_h = 8, .out_w = 8, .stride_h = 1,
         .stride_w = 1, .in_channels = 3, .out_channels = 4, .pad_top = 1, .pad_left = 1, .rows = 8,
-        .inner = 27, .padded = 1, .band_w = 10, .band_h = 10, .parts = 3, .length = 9,
+        .packs = 0, .inner = 27, .padded = 1, .band_w = 10, .band_h = 10, .parts = 3, .length = 9,
         .part_at = part_at, .activation = {.kind = 1, .alpha = 0.0f, .beta = INFINITY}};
     tw_conv_panels(&params,
         stem_transpose,
@@ -53,7 +53,7 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
     static const tw_conv_panels_params params = {
         .batch = 1, .groups = 1, .in_h = 8, .in_w = 8, .out_h = 8, .out_w = 8, .stride_h = 1,
         .stride_w = 1, .in_channels = 4, .out_channels = 4, .pad_top = 1, .pad_left = 1, .rows = 8,
-        .inner = 36, .padded = 1, .band_w = 10, .band_h = 10, .parts = 3, .length = 12,
+        .packs = 0, .inner = 36, .padded = 1, .band_w = 10, .band_h = 10, .parts = 3, .length = 12,
         .part_at = part_at};
     tw_conv_panels(&params,
         stem_conv,
@@ -96,7 +96,8 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
     static const tw_conv_panels_params params = {
         .batch = 1, .groups = 1, .in_h = 1, .in_w = 1, .out_h = 1, .out_w = 1, .stride_h = 1,
         .stride_w = 1, .in_channels = 4, .out_channels = 5, .pad_top = 0, .pad_left = 0, .rows = 1,
-        .inner = 4, .padded = 0, .band_w = 1, .band_h = 1, .parts = 1, .length = 4, .part_at = part_at};
+        .packs = 0, .inner = 4, .padded = 0, .band_w = 1, .band_h = 1, .parts = 1, .length = 4,
+        .part_at = part_at};
     tw_conv_panels(&params,
         pool_reducemean,
         residual_scores_w_vectors,

@@ -116,6 +116,19 @@ def copied_windows(random: Generator) -> list[Case]:
     return found
 
 
+def large_taps(random: Generator) -> list[Case]:
+    """Depthwise windows that a band of rows is copied for: several bands, borders on all sides, channels that fill no
+    vector."""
+    found: list[Case] = []
+    for size, channels, kernel, stride, pads in (
+        ((13, 12), 40, (7, 7), 1, (3, 3, 3, 3)), ((61, 70), 17, (5, 7), 1, (2, 3, 2, 3)),
+        ((9, 8), 33, (11, 1), 1, (5, 0, 5, 0)), ((23, 31), 16, (5, 5), 3, (4, 0, 1, 6)), ((3, 2), 8, (7, 7), 1, (3,) * 4),
+    ):  # fmt: skip
+        op = Conv((stride, stride), (1, 1), pads, channels, channels_last=True, activation=ACTIVATIONS[number(random, 0, 3)])
+        found.append((op, [some(random, 2, *size, channels), some(random, channels, *kernel, 1), some(random, channels)]))
+    return found
+
+
 def cases(random: Generator) -> list[Case]:
     found = [conv(random) for _ in range(24)] + [conv(random, depthwise=True) for _ in range(12)]
     found += [conv(random, last_axes=1) for _ in range(4)]
@@ -125,7 +138,7 @@ def cases(random: Generator) -> list[Case]:
     found.append(window_of_three(random, 49, 180, 1, (1,) * 4))  # of which a cache holds some channels
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
     found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
-    found += [wide_window(random, 272, 80, (9, 7)), *copied_windows(random)]
+    found += [wide_window(random, 272, 80, (9, 7)), *copied_windows(random), *large_taps(random)]
     return [*found, beside_the_image(random), product(random, 1, 300, 33), product(random, 150, 260, 72)]
 
 

@@ -22,6 +22,7 @@ from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 from tilewright.targets.cpu.sizes import in_c
 from tilewright.targets.cpu.winograd import WinogradConv
 
+FLOAT_BYTES = 4
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
 
@@ -45,10 +46,6 @@ KERNELS = (
         activations=ACTIVATIONS, work=in_c.work("tw_conv_panels_work"),
     ),
     Kernel(
-        TapConv, "depthwise_channels.c", SIGNATURE, {}, scratch=in_c("tw_depthwise_channels_scratch"),
-        header="depthwise_channels.h", activations=ACTIVATIONS,
-    ),
-    Kernel(
         PanelProduct, "conv_panels.c", SIGNATURE, {}, scratch=in_c("tw_conv_panels_scratch"), header="conv_panels.h",
         activations=ACTIVATIONS, work=in_c.work("tw_conv_panels_work"),
     ),
@@ -66,4 +63,9 @@ def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
 
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
     first, *others = KERNELS
-    return (replace(first, samples=partial(float_samples, vectors)), *others, *float_products.kernels(vectors))
+    deep = Kernel(
+        TapConv, "depthwise_channels.c", SIGNATURE, {},
+        scratch=in_c("tw_depthwise_channels_scratch", vectors.bytes // FLOAT_BYTES), header="depthwise_channels.h",
+        activations=ACTIVATIONS,
+    )  # fmt: skip
+    return (replace(first, samples=partial(float_samples, vectors)), deep, *others, *float_products.kernels(vectors))

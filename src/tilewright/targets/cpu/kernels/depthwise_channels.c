@@ -4,7 +4,9 @@
 
 #include <math.h>
 
+#include "depthwise_band.h"
 #include "panels.h"
+#include "panels_sizes.h"
 #include "vectors.h"
 
 #ifndef TW_NAME
@@ -17,6 +19,7 @@ enum { PIXELS = 4, MOST_PIXELS = 6 };
 typedef struct {
   const tw_depthwise_channels_params *params;
   const float **rows; /* of the image, for each row of the window */
+  float *taps;        /* a copy of those of some channels, and then of these channels of some rows, where there is one */
   const float *w;     /* a vector for each tap, all channels of a tap side by side */
   const float *b;
   float *y;
@@ -112,6 +115,8 @@ TW_INLINE void rows_of_three(const work *k, const int stride, const float *x, co
   }
 }
 
+#if TW_LANES < TW_BAND_LANES
+
 /* The same for any window. */
 TW_INLINE void any_window(const work *k, const int pixels, int32_t column) {
   const tw_depthwise_channels_params *const p = k->params;
@@ -168,6 +173,8 @@ static void any_rows(work *k, const float *x, const float *zeros, int32_t row, i
   k->y = y;
 }
 
+#endif
+
 /* All channels of some rows of results. */
 static void one_block(work *k, const float *x, const float *w, const float *b, const float *zeros, float *y,
                       int32_t row, int32_t rows) {
@@ -183,7 +190,13 @@ static void one_block(work *k, const float *x, const float *w, const float *b, c
       else rows_of_three(k, 2, x + c, zeros, row, rows);
     } else {
       k->lanes = tw_min(TW_LANES, p->channels - c);
+#if TW_LANES >= TW_BAND_LANES
+      const tw_band_work banded = {p, k->b, k->lanes, &k->bounds, k->taps, k->taps + p->kernel_h * p->kernel_w * TW_LANES};
+      tw_load_taps(&banded, k->w, k->w_step);
+      tw_rows_in_bands(&banded, x + c, row, rows, k->y);
+#else
       any_rows(k, x + c, zeros, row, rows);
+#endif
     }
   }
 }
@@ -191,15 +204,15 @@ static void one_block(work *k, const float *x, const float *w, const float *b, c
 void TW_NAME(const tw_depthwise_channels_params *params, const float *x, const float *w, const float *b, float *y,
              void *scratch) {
   const tw_depthwise_channels_params *const p = params;
-  const int32_t channels = p->channels, row_elements = p->in_w * channels;
+  const int32_t channels = p->channels, row_elements = p->in_w * channels, most = tw_depthwise_rows(p, TW_LANES);
   const float **const rows = scratch;
   float *const zeros = (float *)(rows + p->kernel_h);
   memset(zeros, 0, (size_t)row_elements * sizeof *zeros);
-  work k = {.params = p, .rows = rows, .bounds = tw_bounds_of(&p->activation)};
+  work k = {.params = p, .rows = rows, .taps = tw_whole_vectors(zeros + row_elements), .bounds = tw_bounds_of(&p->activation)};
   k.w_step = (channels + TW_LANES - 1) / TW_LANES * TW_LANES;
   for (int32_t image = 0; image < p->batch; image++, x += (int64_t)p->in_h * row_elements) {
-    for (int32_t row = 0; row < p->out_h; row += p->rows) {
-      const int32_t count = tw_min(p->rows, p->out_h - row), elements = count * p->out_w * channels;
+    for (int32_t row = 0; row < p->out_h; row += most) {
+      const int32_t count = tw_min(most, p->out_h - row), elements = count * p->out_w * channels;
       one_block(&k, x, w, b, zeros, y, row, count);
       if (p->activation.kind > TW_CLAMP) tw_activate(&p->activation, y, elements, 1);
       y += elements;

@@ -13,6 +13,9 @@
 #define TW_MOST_TILE 10  /* rows of a tile at the most */
 #define TW_CHUNK 256     /* elements of a row that are copied at a time */
 #define TW_PACKED_PITCH (TW_CHUNK + 16) /* from a copied row to the next, which must not fall into one set of a cache */
+#define TW_BAND_LANES 8  /* of vectors for which some channels of an image are copied before windows other than 3 x 3 */
+#define TW_BAND_BYTES 32768 /* of such a copy */
+#define TW_BAND_ROWS 8   /* of results that share it at the least */
 #define TW_PLACES 36     /* of a tile of 6 x 6 pixels that is transformed */
 
 /* The copy of an image's rows with padding. */
@@ -26,9 +29,33 @@ static inline int64_t tw_conv_panels_scratch(const tw_conv_panels_params *p) {
   return TW_POINTER_BYTES * windows + 4 * (tw_conv_panels_band(p) + packed);
 }
 
-/* Where rows of a window begin, and a row of zeros. */
-static inline int64_t tw_depthwise_channels_scratch(const tw_depthwise_channels_params *p) {
-  return TW_POINTER_BYTES * (int64_t)p->kernel_h + 4 * (int64_t)p->in_w * p->channels;
+/* Pixels of a row that all windows of a row of results need, padding included; and rows that some rows of them need. */
+static inline int32_t tw_depthwise_band_w(const tw_depthwise_channels_params *p) {
+  return (p->out_w - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1;
+}
+
+static inline int32_t tw_depthwise_band_h(const tw_depthwise_channels_params *p, int32_t rows) {
+  return (rows - 1) * p->stride_h + (p->kernel_h - 1) * p->dilation_h + 1;
+}
+
+/* Rows of results at a time, whose band is about so large as a near cache. */
+static inline int32_t tw_depthwise_band_rows(const tw_depthwise_channels_params *p, int32_t lanes) {
+  const int32_t fit = TW_BAND_BYTES / (4 * lanes * tw_max(tw_depthwise_band_w(p), 1)) - tw_depthwise_band_h(p, 1);
+  return tw_max(1, tw_min(p->out_h, tw_max(TW_BAND_ROWS, fit / p->stride_h + 1)));
+}
+
+/* Rows of results before the next channels. */
+static inline int32_t tw_depthwise_rows(const tw_depthwise_channels_params *p, int32_t lanes) {
+  return lanes < TW_BAND_LANES || p->three ? p->rows : tw_depthwise_band_rows(p, lanes);
+}
+
+/* Where rows of a window begin, a row of zeros, and with vectors of enough lanes the taps and a band
+ * of so many channels, from a whole vector on. */
+static inline int64_t tw_depthwise_channels_scratch(const tw_depthwise_channels_params *p, int32_t lanes) {
+  const int64_t band_h = tw_depthwise_band_h(p, tw_depthwise_band_rows(p, lanes));
+  const int64_t pixels = band_h * tw_depthwise_band_w(p) + (int64_t)p->kernel_h * p->kernel_w + 1;
+  const int64_t band = lanes < TW_BAND_LANES ? 0 : lanes * pixels;
+  return TW_POINTER_BYTES * (int64_t)p->kernel_h + 4 * ((int64_t)p->in_w * p->channels + band);
 }
 
 static inline int32_t tw_in_panels(int32_t count, int32_t panel) { return (count + panel - 1) / panel * panel; }
