@@ -26,11 +26,7 @@ static const tw_bounds unbounded = {0, 0, 0.0f, 0.0f};
 /* Rows of some length that are `step` apart, as panels of TW_PANEL rows each. */
 static void load_keys(const float *k, int64_t step, int32_t keys, int32_t length, float *panels) {
   for (int32_t first = 0; first < keys; first += TW_PANEL, panels += length * TW_PANEL) {
-    const int32_t whole = first + TW_PANEL <= keys ? tw_turn_rows(k + first * step, step, length, panels) : 0;
-    for (int32_t j = 0; j < TW_PANEL && whole < length; j++) {
-      const float *const from = k + (first + j) * step;
-      for (int32_t d = whole; d < length; d++) panels[d * TW_PANEL + j] = first + j < keys ? from[d] : 0.0f;
-    }
+    tw_turn_rows(k + first * step, step, tw_min(TW_PANEL, keys - first), length, panels);
   }
 }
 

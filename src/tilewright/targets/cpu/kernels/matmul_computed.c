@@ -3,6 +3,7 @@
 #include "matmul.h"
 #include "panels.h"
 #include "row_dots.h"
+#include "turned_rows.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_matmul_computed
@@ -16,10 +17,12 @@ typedef struct {
 } memory;
 
 static void copy_columns(const tw_matmul_params *p, const float *b, int32_t columns, float *panel) {
-  for (int32_t j = 0; j < TW_PANEL; j++) {
-    for (int32_t k = 0; k < p->inner; k++) {
-      panel[k * TW_PANEL + j] = j < columns ? b[(int64_t)k * p->b_row + (int64_t)j * p->b_column] : 0.0f;
-    }
+  if (p->b_row == 1) {
+    tw_turn_rows(b, p->b_column, columns, p->inner, panel);
+    return;
+  }
+  for (int32_t k = 0; k < p->inner; k++, b += p->b_row, panel += TW_PANEL) {
+    for (int32_t j = 0; j < TW_PANEL; j++) panel[j] = j < columns ? b[(int64_t)j * p->b_column] : 0.0f;
   }
 }
 
