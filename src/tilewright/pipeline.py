@@ -41,7 +41,7 @@ from tilewright.passes.separate_states import separate_states
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.planner.arena.allocation import Allocation
-from tilewright.planner.cluster.order import interleaved
+from tilewright.planner.cluster.node_order import interleaved
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.planners import planner_of
 from tilewright.planner.schedule.schedule import Schedule

@@ -13,7 +13,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
-from tilewright.target.fastest import fewest_cycles
+from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
 
 

@@ -15,7 +15,7 @@ from tilewright.planner.check.states import check_allocation
 from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.planned_flow import KERNEL, Planned, Plans
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.fastest import fastest_first
+from tilewright.target.core_or_accelerator import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.target import Target
 

@@ -22,7 +22,7 @@ from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.lower_tiles import lower_tiles
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.board import adapted
-from tilewright.target.fastest import fastest_first
+from tilewright.target.core_or_accelerator import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target

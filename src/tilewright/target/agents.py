@@ -12,7 +12,8 @@ set aside."""
 
 @dataclass(frozen=True)
 class Agents:
-    """Cores that compute a layer together, and the one of them, or beside them, that moves data meanwhile."""
+    """Cores of one kind that compute a layer together, and the one of them, or beside them, that moves data meanwhile.
+    Cores of another kind are an `Engine`, which is given jobs."""
 
     cores: int = 1
     dma_core: int = 0

@@ -17,7 +17,7 @@ from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.target.settings import Settings
-from tilewright.targets.cortex_m.taps import row_words
+from tilewright.targets.cortex_m.depthwise_taps import row_words
 
 WINDOWS = ((5, 5), (7, 7), (5, 5), (1, 5), (7, 1), (4, 6), (2, 8), (1, 9), (9, 9), (3, 11), (1, 31), (6, 2))
 

@@ -14,7 +14,8 @@ PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768
 
 
 def grids(layer: Layer, count: int) -> Iterator[TileGrid]:
-    """The layer cut along `count` of its loops, whichever of them is the outer one."""
+    """The layer cut along `count` of its loops, in their own order; `sketches.py` weighs which of them is the outer
+    one."""
     if not all(kind.elements for kind in layer.types.values()):
         return
     sizes = _sizes(layer)

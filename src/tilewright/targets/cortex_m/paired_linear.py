@@ -13,13 +13,13 @@ from tilewright.ops._windows import pair
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m import halves_samples, taps_samples
-from tilewright.targets.cortex_m.halves import HalvesConv, halves_conv
+from tilewright.targets.cortex_m import depthwise_taps_samples, halves_samples
+from tilewright.targets.cortex_m.depthwise_halves import HalvesConv, halves_conv
+from tilewright.targets.cortex_m.depthwise_taps import TapsConv, taps_conv
+from tilewright.targets.cortex_m.depthwise_windows import TWO_ROWS, WindowConv, window_conv
 from tilewright.targets.cortex_m.paired import ELEMENTS, WIDE, PairedConv, paired_conv
 from tilewright.targets.cortex_m.paired_product import PairedMatMul, paired_product
 from tilewright.targets.cortex_m.sizes import pairs_in_c
-from tilewright.targets.cortex_m.taps import TapsConv, taps_conv
-from tilewright.targets.cortex_m.windows import TWO_ROWS, WindowConv, window_conv
 from tilewright.targets.generic.linear import TOTALS, in_place_of_planes
 from tilewright.targets.microcontroller import linear
 
@@ -125,7 +125,7 @@ KERNELS = (
     Kernel(
         TapsConv, "depthwise_taps.c", "X W:int8 -> Y", {"X": NARROW, "Y": TOTALS}, chunked(taps_rows),
         pairs_in_c("tw_depthwise_taps_scratch"), header="conv_pairs.h",
-        work=pairs_in_c.work("tw_depthwise_taps_work"), samples=taps_samples.samples,
+        work=pairs_in_c.work("tw_depthwise_taps_work"), samples=depthwise_taps_samples.samples,
         in_place=lambda op, types: in_place_of_planes(taps_rows(types), types),
     ),
     *linear.KERNELS,

@@ -1,3 +1,5 @@
+/* Transfers by MCHAN: the last write to COMMAND of a transfer starts it. L1 is the memory of the tiles and L2 the one that
+ * they are cut out of, however a chip calls them. */
 #include "dma.h"
 
 #include "../kernels/platform.h"

@@ -20,11 +20,11 @@ from tilewright.ops.conv import Conv
 from tilewright.requant.one_product import OneProduct
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.depthwise import DepthwiseWords
-from tilewright.targets.cortex_m.halves import side_by_side
+from tilewright.targets.cortex_m.depthwise_halves import side_by_side
+from tilewright.targets.cortex_m.depthwise_windows import LARGEST_WEIGHT, own_scaling
+from tilewright.targets.cortex_m.depthwise_words import DepthwiseWords
 from tilewright.targets.cortex_m.paired import filters_of
 from tilewright.targets.cortex_m.ways import Filters
-from tilewright.targets.cortex_m.windows import LARGEST_WEIGHT, own_scaling
 
 WAYS = ("totals", "high", "twice")
 """As TW_TAPS_... in C."""

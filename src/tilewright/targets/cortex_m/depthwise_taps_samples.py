@@ -10,8 +10,8 @@ from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
+from tilewright.targets.cortex_m.depthwise_taps import taps_conv
 from tilewright.targets.cortex_m.halves_samples import FROM_BYTES, Sample, in_form
-from tilewright.targets.cortex_m.taps import taps_conv
 
 TO_BYTES = full_range(37, "int8", -3, Rounding.HALF_EVEN)
 TWICE = full_range(0, "int8", -3, Rounding.DOUBLE)

@@ -17,7 +17,7 @@ from tilewright.ops.conv import Conv
 from tilewright.requant.one_product import OneProduct, one_product
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
-from tilewright.targets.cortex_m.depthwise import DepthwiseWords
+from tilewright.targets.cortex_m.depthwise_words import DepthwiseWords
 from tilewright.targets.cortex_m.paired import filters_of
 from tilewright.targets.cortex_m.ways import Filters
 
