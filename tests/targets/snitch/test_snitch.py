@@ -11,6 +11,7 @@ from tests.planner.networks import NETWORKS
 from tests.support.models import model, node
 from tests.targets.snitch.machine import SNITCH, floats, integers, kernel
 from tilewright.ir.op import Op
+from tilewright.ir.requant import Requant
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -124,6 +125,31 @@ def test_convolutions() -> None:
         ),
         Case(of_bytes, Conv(strides=(2, 2)), [integers("int8", 1, 40, 6, 6), integers("int8", 6, 40, 1, 1)]),
     ]
+    assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
+    check(cases, SNITCH)
+
+
+def test_groups() -> None:
+    """Of several images; an odd number of filters; with and without a requantisation for each filter."""
+    of_bytes, of_floats = kernel("conv_bytes.c"), kernel("conv_streams_f32.c")
+    around, few = (1, 1, 1, 1), abs(integers("int32", 15)) // 2**16
+    scaled = Conv(groups=5, x_zero=-3, padding=around, requant=Requant(18, "int8", -128, 127, 3, "half_even"))
+    cases = [
+        Case(of_floats, Conv(groups=3, padding=around), [floats(2, 6, 5, 4), floats(15, 2, 3, 3), floats(15)]),
+        Case(of_floats, Conv(groups=2, activation=Relu()), [floats(1, 8, 3, 3), floats(2, 4, 1, 1)]),
+        Case(
+            of_bytes, scaled, [integers("int8", 1, 10, 5, 4), integers("int8", 15, 2, 3, 3), few - 99, few // 4 + 1, few]
+        ),
+        Case(
+            of_bytes, Conv(groups=4, strides=(2, 2), w_zero=2),
+            [integers("uint8", 2, 20, 5, 5), integers("int8", 8, 5, 1, 1), integers("int32", 8) // 2**9],
+        ),
+        Case(
+            of_bytes, Conv(groups=2, strides=(3, 1), padding=(4, 4, 4, 4), dilations=(2, 1)),
+            [integers("int8", 1, 66, 3, 2), integers("int8", 34, 33, 3, 3)],
+        ),
+        Case(of_bytes, Conv(groups=2), [integers("int8", 1, 2, 19, 18), integers("int8", 2, 1, 17, 17)]),
+    ]  # fmt: skip
     assert all(case.kernel.unsupported_reason(case.op, case.types) is None for case in cases)
     check(cases, SNITCH)
 

@@ -42,9 +42,8 @@ def columns_unsupported(op: Op, types: Types) -> str | None:
 
 
 def conv_unsupported(op: Op, types: Types) -> str | None:
-    conv = cast(Conv, op)
-    if conv.channels_last or conv.groups != 1:
-        return "channels are last, or in several groups"
+    if cast(Conv, op).channels_last:
+        return "channels are last"
     inner = math.prod(types["W"].shape[1:])
     return None if inner >= LEAST else f"it sums fewer than {LEAST} products"
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.sim.platforms.snitch import SNITCH
 from tilewright.target.agents import BY_REQUESTS, Agents
 from tilewright.target.costs import Costs
@@ -37,7 +38,7 @@ KIB = 1024
 
 PORTABLE = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 KERNELS = (
-    *linear.KERNELS, *depthwise.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
+    *depthwise.KERNELS, *linear.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
     *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
 )  # fmt: skip
 
@@ -52,7 +53,7 @@ TARGET = Target(
     name="snitch",
     summary="8 Snitch cores with streams and ITA around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS, peak=PEAK), ITA),
-    passes=(COLUMNS_SIDE_BY_SIDE, GELU_BY_TABLES),
+    passes=(CHANNELS_SECOND, COLUMNS_SIDE_BY_SIDE, GELU_BY_TABLES),
     hardware=(ITA_NUMERICS,),
     memories=(
         Memory("TCDM", SNITCH.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma", ITA.name})),

@@ -1,5 +1,5 @@
-/* Convolution of bytes with channels as the second axis, in one group; int32 totals, optionally requantised; all cores together.
- * Results are rows of a product, filters its columns. */
+/* Convolution of bytes with channels as the second axis; int32 totals, optionally requantised; all cores together.
+ * Results of a group are rows of a product, filters its columns. */
 #include "conv.h"
 
 #ifndef TW_NAME
@@ -47,21 +47,23 @@ static void tw_copy_run_of(const tw_sums *k, int32_t row, int32_t first, int32_t
   tw_copy_bytes((const uint8_t *)k->a + at.top * p->in_w + at.left + (k->before + first) * plane, plane, count, table, to);
 }
 
-/* Results of this core's part: the planes of filters lie one behind the other. */
-static void finish(const work *w, const tw_sums *k, const int32_t *bias, const int32_t *mul, const int32_t *add, TW_Y *y) {
+/* Results of this core's part of a group: the planes of filters lie one behind the other. */
+static void finish(const work *w, const tw_sums *k, int32_t group, const int32_t *bias, const int32_t *mul, const int32_t *add,
+                   TW_Y *y) {
   const int32_t none = 0;
   const tw_conv_params *const p = w->p;
   const int32_t *const totals = tw_totals(&w->rooms);
   const int32_t origin = tw_origin(&w->rooms), width = w->rooms.width, plane = p->out_h * p->out_w;
   const int32_t first = k->columns.first, count = tw_min(k->columns.end, p->out_channels) - first;
+  const int32_t filter = group * p->out_channels + first;
   const int32_t bias_step = bias ? p->bias_step : 0, add_step = add ? p->add_step : 0;
-  bias = bias ? bias + first * bias_step : &none;
-  add = add ? add + first * add_step : &none;
+  bias = bias ? bias + filter * bias_step : &none;
+  add = add ? add + filter * add_step : &none;
   for (int32_t row = k->rows.first; row < k->rows.end; row++) {
     const int32_t *const from = totals + row * width + first;
     TW_Y *const to = y + first * plane + row;
     if (p->requantised) {
-      const tw_scales s = {bias, mul + first * p->mul_step, add, bias_step, p->mul_step, add_step};
+      const tw_scales s = {bias, mul + filter * p->mul_step, add, bias_step, p->mul_step, add_step};
       tw_scaled_row(from, origin, &s, &p->requant, to, plane, count);
     } else {
       tw_plain_row(from, origin, bias, bias_step, to, plane, count);
@@ -81,12 +83,15 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const TW_W *filters, c
   tw_fill_table(r->left, X_IS_SIGNED, p->x_zero);
   tw_fill_table(r->right, W_IS_SIGNED, p->w_zero);
   tw_fill_origins(r);
-  tw_barrier();
-  convert_filters(&w, filters);
-  tw_barrier();
-  for (int32_t image = 0; image < p->batch; image++) {
-    k.a = x + image * p->in_channels * p->in_h * p->in_w;
-    tw_sum_groups(r, &k);
-    finish(&w, &k, b, mul, add, y + image * p->out_channels * pixels);
+  for (int32_t group = 0; group < p->groups; group++) {
+    tw_barrier();
+    convert_filters(&w, filters + group * p->out_channels * inner);
+    tw_barrier();
+    for (int32_t image = 0; image < p->batch; image++) {
+      const int32_t place = image * p->groups + group;
+      k.a = x + place * p->in_channels * p->in_h * p->in_w;
+      tw_sum_groups(r, &k);
+      finish(&w, &k, group, b, mul, add, y + place * p->out_channels * pixels);
+    }
   }
 }

@@ -1,4 +1,4 @@
-/* Convolution of floats with channels as the second axis, in one group; all cores together. Results are rows of a product,
+/* Convolution of floats with channels as the second axis; all cores together. Results of a group are rows of a product,
  * filters its columns. */
 #include "conv.h"
 
@@ -53,15 +53,21 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *filters,
   const int32_t pixels = p->out_h * p->out_w, inner = tw_conv_inner(p);
   const int32_t width = tw_even(p->out_channels);
   float *const begin = scratch, *const turned = begin + width, *const sums = turned + inner * width;
-  turn_filters(p, inner, (const uint32_t *)filters, (const uint32_t *)b, (uint32_t *)begin, width);
   tw_sums k = {.p = p, .b = turned, .b_row = width, .begin = begin, .y = sums, .y_row = width, .inner = inner,
                .is_positive = p->activation.kind};
   tw_sums_copies(&k, inner, sums + pixels * width);
   tw_sums_cut(&k, pixels, width, COPYING);
-  tw_barrier();
-  for (int32_t image = 0; image < p->batch; image++) {
-    k.a = x + image * p->in_channels * p->in_h * p->in_w;
-    tw_sum_up(&k);
-    place(p, &k, (uint32_t *)y + image * p->out_channels * pixels);
+  for (int32_t group = 0; group < p->groups; group++) {
+    const int32_t filter = group * p->out_channels;
+    const float *const bias = b ? b + filter * p->bias_step : 0;
+    tw_barrier();
+    turn_filters(p, inner, (const uint32_t *)filters + filter * inner, (const uint32_t *)bias, (uint32_t *)begin, width);
+    tw_barrier();
+    for (int32_t image = 0; image < p->batch; image++) {
+      const int32_t which = image * p->groups + group;
+      k.a = x + which * p->in_channels * p->in_h * p->in_w;
+      tw_sum_up(&k);
+      place(p, &k, (uint32_t *)y + which * p->out_channels * pixels);
+    }
   }
 }

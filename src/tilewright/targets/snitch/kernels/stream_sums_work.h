@@ -96,21 +96,21 @@ static inline int32_t tw_window_copying(const tw_conv_loops *tile) { return tile
 
 /* The call; what sums take; elements of filters that a core turns; results. */
 static inline int64_t tw_conv_streams_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
-  const int64_t pixels = tile->y * tile->x, inner = tile->c * tile->r * tile->s;
+  const int64_t pixels = tile->y * tile->x, inner = tile->c * tile->r * tile->s, products = tile->n * tile->g;
   const tw_sums_units sums = tw_sums_of(pixels, tile->f, inner, tw_window_copying(tile), cores);
   (void)p;
-  TW_UNITS(1, TW_SUMS(tile->n, sums), (double)(inner * tile->f) / cores, (double)(tile->n * pixels * tile->f) / cores);
+  TW_UNITS(1, TW_SUMS(products, sums), (double)(tile->g * inner * tile->f) / cores, (double)(products * pixels * tile->f) / cores);
 }
 
 /* Results by the way to them. */
 static inline int64_t tw_conv_bytes_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, int32_t x_signed,
                                          int32_t w_signed, double *units) {
-  const int64_t pixels = tile->y * tile->x, inner = tile->c * tile->r * tile->s;
+  const int64_t pixels = tile->y * tile->x, inner = tile->c * tile->r * tile->s, products = tile->n * tile->g;
   const int32_t largest = (int32_t)tw_largest_of_conv(p, x_signed, w_signed);
   const tw_sums_units sums = tw_byte_sums_of(pixels, tile->f, inner, largest, tw_window_copying(tile), cores);
-  const double results = (double)(tile->n * pixels * tile->f) / cores;
+  const double converted = (double)(tile->g * inner * tile->f) / cores, results = (double)(products * pixels * tile->f) / cores;
   const int way = tw_result_way(p->requantised, &p->requant);
-  TW_UNITS(1, TW_SUMS(tile->n, sums), tile->n * sums.added, (double)(inner * tile->f) / cores, TW_RESULTS(way, results));
+  TW_UNITS(1, TW_SUMS(products, sums), products * sums.added, converted, TW_RESULTS(way, results));
 }
 
 #endif
