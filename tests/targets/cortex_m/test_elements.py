@@ -124,9 +124,16 @@ def attention(random: Generator, far: bool) -> Case:
     return op, [q, k, v, *rest]
 
 
-def test_attention() -> None:
+@pytest.mark.parametrize(
+    ("target", "kernel"),
+    [
+        ("cortex-m4", "qlinearattention_pairs"), ("cortex-m0plus", "qlinearattention_bytes"),
+        ("rv32", "qlinearattention_bytes"),
+    ],
+)  # fmt: skip
+def test_attention(target: str, kernel: str) -> None:
     random = default_rng(45)
-    assert run([attention(random, number % 2 == 0) for number in range(40)], "cortex-m4") == {"qlinearattention_pairs"}
+    assert run([attention(random, number % 2 == 0) for number in range(40)], target) == {kernel}
 
 
 def near_ties(random: Generator, scale: float) -> np.ndarray:
@@ -137,8 +144,14 @@ def near_ties(random: Generator, scale: float) -> np.ndarray:
     return np.concatenate([ties, aside, special, random.normal(0, 90 * scale, 500).astype(np.float32)])
 
 
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m7"])
-def test_floats_to_bytes(target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "kernel"),
+    [
+        ("cortex-m4", "quantizelinear_bytes"), ("cortex-m7", "quantizelinear_bytes"),
+        ("cortex-m0plus", "quantizelinear_integers"), ("rv32", "quantizelinear_integers"),
+    ],
+)  # fmt: skip
+def test_floats_to_bytes(target: str, kernel: str) -> None:
     random, cases = default_rng(43), list[Case]()
     for dtype, zero in (("int8", 0), ("int8", -128), ("uint8", 255), ("uint8", 7)):
         for scale in (0.0123, 1.0, 3e-31, 7.7e20):
@@ -147,4 +160,4 @@ def test_floats_to_bytes(target: str) -> None:
     channels = np.stack([near_ties(random, scale) for scale in (0.5, 0.031)])
     scales = np.array([0.5, 0.031], np.float32)
     cases.append((QuantizeLinear(0), [channels, scales, np.array([3, -9], np.int8)]))
-    assert run(cases, target) == {"quantizelinear_bytes"}
+    assert run(cases, target) == {kernel}

@@ -84,8 +84,9 @@ def test_sums_and_means() -> None:
         for shapes in (((3, 21), (3, 21)), ((3, 21), (1, 21)), ((3, 21), (3, 1))):
             operands: list[Array | None] = [some_bytes(random, "int8", *shape) for shape in shapes]
             cases.append((QLinearAdd(1000, 3001, 555, requant), operands))
-    compiled, _ = run_on_board(cases, Settings(), inputs=2, target="cortex-m4")
-    assert set(kernels(compiled)) == {"qlinearadd_rows"}
+    for target in ("cortex-m4", "cortex-m0plus", "rv32"):
+        compiled, _ = run_on_board(cases, Settings(), inputs=2, target=target)
+        assert set(kernels(compiled)) == {"qlinearadd_rows"}
     requant = full_range(30, "int8", 5, "half_even")
     means = [(2, 5, 5), (3, 1, 7), (4, 6, 9)]
     used = run(

@@ -138,7 +138,8 @@ def test_groups() -> None:
         Case(of_floats, Conv(groups=3, padding=around), [floats(2, 6, 5, 4), floats(15, 2, 3, 3), floats(15)]),
         Case(of_floats, Conv(groups=2, activation=Relu()), [floats(1, 8, 3, 3), floats(2, 4, 1, 1)]),
         Case(
-            of_bytes, scaled, [integers("int8", 1, 10, 5, 4), integers("int8", 15, 2, 3, 3), few - 99, few // 4 + 1, few]
+            of_bytes, scaled,
+            [integers("int8", 1, 10, 5, 4), integers("int8", 15, 2, 3, 3), few - 99, few // 4 + 1, few],
         ),
         Case(
             of_bytes, Conv(groups=4, strides=(2, 2), w_zero=2),

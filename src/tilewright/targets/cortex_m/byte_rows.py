@@ -1,4 +1,4 @@
-"""Kernels of bytes for cores with pairs of products, saturation and an FPU: sums, means, attention, from floats."""
+"""Kernels of bytes for cores with pairs of products, saturation and an FPU: means, attention, from floats."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ import math
 from typing import cast
 
 from tilewright.ir.op import Op
-from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
-from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.cortex_m.sizes import pairs_in_c
 from tilewright.targets.generic.quantised import attention_features
-from tilewright.targets.microcontroller.elementwise import SHORT
-
-BYTES = {"A": NARROW, "B": NARROW, "Y": NARROW}
+from tilewright.targets.microcontroller.elementwise import ATTENTION_SCRATCH, SHORT
 
 
 def apart(op: Op, types: Types) -> str | None:
@@ -39,10 +34,9 @@ KERNELS = (
     *FROM_FLOATS,
     Kernel(
         QLinearAttention, "qlinearattention_pairs.c", "Q K V table:int32 position:int32 -> Y",
-        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=pairs_in_c("tw_qlinearattention_pairs_scratch"),
+        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=ATTENTION_SCRATCH,
         features=attention_features, header="qlinearattention.h",
     ),
-    Kernel(QLinearAdd, "qlinearadd_rows.c", "A B -> Y", BYTES, roundings=UP_OR_EVEN, header="qlinearadd.h"),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,
         header="qlinearreducemean.h",

@@ -30,8 +30,14 @@ CODE = 24 * KIB
 """What programs of networks in integers need of flash, about; the linker refuses what does not fit."""
 
 KERNELS = {
-    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
-    PAIRS: (*paired_linear.KERNELS, *byte_rows.KERNELS, *elementwise.KERNELS, *generic.KERNELS),
+    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *elementwise.PLAIN, *generic.KERNELS),
+    PAIRS: (
+        *paired_linear.KERNELS,
+        *byte_rows.KERNELS,
+        *elementwise.WITHOUT_VECTORS,
+        *elementwise.KERNELS,
+        *generic.KERNELS,
+    ),
     VECTORS: (
         *vectors.KERNELS,
         *vector_elements.KERNELS,

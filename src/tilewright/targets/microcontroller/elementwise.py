@@ -8,9 +8,12 @@ from tilewright.ir.op import Op
 from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
@@ -18,6 +21,7 @@ from tilewright.requant.high_word import LARGEST_SUMMAND, is_plain
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS, channels_second
+from tilewright.targets.generic.quantised import attention_features
 from tilewright.targets.microcontroller import samples
 from tilewright.targets.microcontroller.sizes import in_c
 
@@ -75,3 +79,24 @@ KERNELS = (
         work=in_c.work("tw_requantizedadd_bytes_work"),
     ),
 )  # fmt: skip
+WITHOUT_VECTORS = (
+    Kernel(
+        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, roundings=UP_OR_EVEN,
+        header="qlinearadd.h",
+    ),
+)  # fmt: skip
+"""Compilers make vectors of the portable kernel."""
+ATTENTION_SCRATCH = in_c("tw_qlinearattention_bytes_scratch")
+PLAIN = (
+    *WITHOUT_VECTORS,
+    Kernel(
+        QLinearAttention, "qlinearattention_bytes.c", "Q K V table:int32 position:int32 -> Y",
+        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=ATTENTION_SCRATCH, features=attention_features,
+        header="qlinearattention.h",
+    ),
+    Kernel(
+        QuantizeLinear, "quantizelinear_integers.c", "X:float32 scale:float32 zero -> Y",
+        {"zero": NARROW, "Y": NARROW}, header="quantizelinear.h",
+    ),
+)  # fmt: skip
+"""Of cores without pairs of products that compute floats by functions."""

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent
 KIB = 1024
 ISA = "rv32imc"
 
-KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *generic.KERNELS)
+KERNELS = (*linear.KERNELS, *elementwise.KERNELS, *elementwise.PLAIN, *generic.KERNELS)
 
 PEAK = Peak(
     CoreMacs(((8, 2), (16, 1)), floats=1),

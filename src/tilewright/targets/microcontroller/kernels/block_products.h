@@ -1,8 +1,5 @@
 /* Sums of products of four filters at once with 4, 2 or 1 pixels. A weight meets all pixels while it is in a register,
- * a pixel all filters; totals never leave their registers. Needs TW_X; TW_FILTER is the type of weights, if not int8_t.
- *
- * Compilers do not keep 16 totals in registers when they choose the order of multiplications and additions: here a row
- * of them is one piece of assembly. */
+ * a pixel all filters; totals never leave their registers. Needs TW_X; TW_FILTER is the type of weights, if not int8_t. */
 #ifndef TW_BLOCK_PRODUCTS_H
 #define TW_BLOCK_PRODUCTS_H
 
@@ -10,34 +7,10 @@
 
 #include "always.h"
 #include "filter_block.h"
+#include "multiply_add.h"
 
 #ifndef TW_FILTER
 #define TW_FILTER int8_t
-#endif
-
-/* total += w * x, for each total and its x. */
-#ifdef __riscv_mul
-#define TW_MAC_2(w, a, b, xa, xb)                                                               \
-  do {                                                                                          \
-    int32_t one_, other_;                                                                       \
-    __asm__ volatile("mul %0, %4, %5\n\tmul %1, %4, %6\n\tadd %2, %2, %0\n\tadd %3, %3, %1"     \
-                     : "=&r"(one_), "=&r"(other_), "+&r"(a), "+&r"(b)                           \
-                     : "r"(w), "r"(xa), "r"(xb));                                               \
-  } while (0)
-
-#define TW_MAC_4(w, a, b, c, d, xa, xb, xc, xd)                                                 \
-  do {                                                                                          \
-    int32_t product_;                                                                           \
-    __asm__ volatile(                                                                           \
-        "mul %0, %5, %6\n\tadd %1, %1, %0\n\tmul %0, %5, %7\n\tadd %2, %2, %0\n\t"              \
-        "mul %0, %5, %8\n\tadd %3, %3, %0\n\tmul %0, %5, %9\n\tadd %4, %4, %0"                  \
-        : "=&r"(product_), "+&r"(a), "+&r"(b), "+&r"(c), "+&r"(d)                               \
-        : "r"(w), "r"(xa), "r"(xb), "r"(xc), "r"(xd));                                          \
-  } while (0)
-#else
-#define TW_MAC_2(w, a, b, xa, xb) ((a) += (w) * (xa), (b) += (w) * (xb))
-#define TW_MAC_4(w, a, b, c, d, xa, xb, xc, xd) \
-  ((a) += (w) * (xa), (b) += (w) * (xb), (c) += (w) * (xc), (d) += (w) * (xd))
 #endif
 
 /* One tap of four filters on pixels that are neighbours; `w` is the filters' first weight of this tap. */

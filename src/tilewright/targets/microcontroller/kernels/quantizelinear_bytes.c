@@ -9,22 +9,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "full_range.h"
-
-enum { TW_UNITS_OFF = 8, TW_HALF_UNITS = 1 << 15 };
-
-/* What is the same for all elements of a channel. */
-typedef struct {
-  float divisor, factor, low, high;
-  int32_t zero, start; /* the zero point, half and what a quotient may be off, in units */
-} scale_of;
-
-static __attribute__((noinline)) TW_Y divided(const scale_of *s, float x) {
-  const float no_fraction = 12582912.0f; /* of floats from 2^23 on: added, it rounds, ties to even */
-  const float value = x / s->divisor;
-  const float clamped = value >= s->low ? value <= s->high ? value : s->high : s->low;
-  return (TW_Y)((int32_t)((clamped + no_fraction) - no_fraction) + s->zero);
-}
+#include "quantised_units.h"
 
 /* Towards zero, the nearest word there is; zero of what is not a number. */
 TW_ALWAYS int32_t to_units(float quotient) {
@@ -48,7 +33,7 @@ TW_ALWAYS int32_t added(int32_t units, int32_t start) {
 }
 
 /* Whether the quotient itself has to be looked at. */
-TW_ALWAYS int is_unsure(int32_t units, int32_t sum) { return units == 0 || (uint16_t)sum < 2 * TW_UNITS_OFF; }
+TW_ALWAYS int is_unsure(int32_t units, int32_t sum) { return units == 0 || tw_is_close(sum); }
 
 static __attribute__((noinline)) void some(const scale_of *s, int is_plain, const float *x, TW_Y *y, int32_t count) {
   for (; count > 0; count--, x++, y++) {
@@ -78,14 +63,10 @@ static __attribute__((noinline)) void channel(const scale_of *s, int is_plain, c
 
 void TW_NAME(const tw_quantizelinear_params *params, const float *x, const float *scale, const TW_ZERO *zero, TW_Y *y) {
   const int32_t channels = params->channels, inner = params->inner;
-  const tw_requant limits = {.low = params->low, .high = params->high};
   for (int32_t o = 0; o < params->outer; o++) {
     for (int32_t c = 0; c < channels; c++, x += inner, y += inner) {
-      const int32_t offset = zero[c], start = (int32_t)((uint32_t)offset << 16) + TW_HALF_UNITS + TW_UNITS_OFF;
-      const float low = (float)(params->low - offset), high = (float)(params->high - offset);
-      const scale_of s = {scale[c], 65536.0f / scale[c], low, high, offset, start};
-      const int is_plain = s.divisor > 1e-30f && s.divisor < 1e30f && tw_is_full_range(&limits);
-      channel(&s, is_plain, x, y, inner);
+      const scale_of s = tw_scale_of(params, scale[c], zero[c]);
+      channel(&s, tw_is_plain(params, &s), x, y, inner);
     }
   }
 }

@@ -1,6 +1,6 @@
-/* Working memory of attention of bytes by pairs of products. */
-#ifndef TW_ATTENTION_PAIRS_SIZES_H
-#define TW_ATTENTION_PAIRS_SIZES_H
+/* Working memory of attention of bytes. */
+#ifndef TW_ATTENTION_BYTES_SIZES_H
+#define TW_ATTENTION_BYTES_SIZES_H
 
 #include "qlinearattention.h"
 
@@ -11,7 +11,7 @@ static inline int32_t tw_attention_keys(const tw_attention_rows *rows) { return 
 static inline int32_t tw_attention_length(const tw_attention_rows *rows) { return (rows->length + 3) & ~3; }
 
 /* Scores, shares and queries. */
-static inline int64_t tw_qlinearattention_pairs_scratch(const tw_qlinearattention_params *p) {
+static inline int64_t tw_qlinearattention_bytes_scratch(const tw_qlinearattention_params *p) {
   return TW_QUERIES * (6 * (int64_t)tw_attention_keys(&p->rows) + 2 * (int64_t)tw_attention_length(&p->rows));
 }
 
