@@ -244,6 +244,31 @@ def test_col2im(more: dict[str, Any]) -> None:
     check_import("Col2Im", floats(2, 18, counts[0] * counts[1]), shapes, **more)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_columns_of_short_integers_wrap_around(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x = RANDOM.integers(limits.min, limits.max, (2, 18, 30), endpoint=True).astype(dtype)
+    with np.errstate(over="ignore"):
+        check_import("Col2Im", x, {"image": ints(6, 6), "block": ints(3, 3)}, pads=[1, 0, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("mode", ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
+def test_short_integers_are_interpolated_as_floats_and_cut_off(dtype: str, mode: str) -> None:
+    limits = np.iinfo(dtype)
+    x = RANDOM.integers(limits.min, limits.max, (1, 2, 5, 9), endpoint=True).astype(dtype)
+    x[0, 0, 0, :2] = limits.min, limits.max
+    sizes = {"roi": None, "scales": None, "sizes": ints(1, 2, 9, 17)}
+    model = one_node_model(
+        "Resize", {"x": x}, opset=13, constants=sizes, mode="linear", coordinate_transformation_mode=mode
+    )
+    (found,), wanted = imported(model, {"x": x}), run_onnxruntime(model, {"x": x})["y0"]
+    assert found.dtype == wanted.dtype
+    apart = np.abs(found.astype(int) - wanted.astype(int))
+    assert apart.max() <= 1
+    assert np.mean(apart) < 0.02  # next to a whole number, rounding of floats decides
+
+
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
 @pytest.mark.parametrize("more", [{}, {"pads": [1, 0, 1, 0, 1, 1]}, {"ceil_mode": 1, "strides": [2, 2, 3]}])
 def test_pools_over_three_axes(kind: str, more: dict[str, Any]) -> None:

@@ -152,6 +152,15 @@ def test_attributes_come_in_several_forms(form: Any, levels: str, domain: str) -
     equal(found, dialect.requant(x, np.array(99), np.array(7), 8, 16, False))
 
 
+def test_a_shift_says_what_a_power_of_two_says() -> None:
+    x, constants = values(1, "int8", (2, 3)), [np.array(99), np.array([[7]])]
+    for said in ({"shift": 8}, {"shift": 8, "div": 256}):
+        found = imported("RequantShift", x, constants, n_levels=256, signed=1, **said)
+        equal(found, dialect.requant(x, np.array(99), np.array(7), 8, 256, True))
+    with pytest.raises(CompileError, match="'div' and 'shift' contradict each other: 128 and 8"):
+        imported("RequantShift", x, constants, n_levels=256, signed=1, div=128, shift=8)
+
+
 @pytest.mark.parametrize(
     ("levels", "signed", "dtype"),
     [

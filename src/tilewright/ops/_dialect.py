@@ -68,14 +68,25 @@ def check_levels(node: OnnxNode) -> None:
 
 
 def requant_of(node: OnnxNode, prefix: str = "") -> Requant:
-    """The requantisation that attributes div, n_levels (or n_levels_out) and signed describe."""
-    shift = shift_of(node, f"{prefix}div")
+    """The requantisation that attributes div (or shift, of which it is the power of two), n_levels (or n_levels_out)
+    and signed describe."""
+    shift = _divisor(node, f"{prefix}div", f"{prefix}shift")
     levels_name = f"{prefix}n_levels_out" if f"{prefix}n_levels_out" in node.attributes else f"{prefix}n_levels"
     levels = whole_number(node, levels_name, low=2, high=2**32)
     node.ignore(f"{prefix}n_levels", f"{prefix}n_levels_out")
     signed = bool(number(node, f"{prefix}signed"))
     low, high = (-(levels // 2), levels // 2 - 1) if signed else (0, levels - 1)
     return Requant(shift, narrowest_dtype(low, high), low, high)
+
+
+def _divisor(node: OnnxNode, div: str, shift: str) -> int:
+    """The shift that either attribute says; both may stand there if they say the same."""
+    if shift not in node.attributes:
+        return shift_of(node, div)
+    found = whole_number(node, shift, low=0, high=MAX_SHIFT)
+    if div in node.attributes and shift_of(node, div) != found:
+        raise Refusal(f"attributes '{div}' and '{shift}' contradict each other: {number(node, div):g} and {found}")
+    return found
 
 
 def narrowest_dtype(low: int, high: int) -> str:

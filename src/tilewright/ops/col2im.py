@@ -14,7 +14,13 @@ from tilewright.ir.types import Shape
 from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
+from tilewright.ops.cast import Cast
 from tilewright.ops.convtranspose import ConvTranspose
+
+SHORT = ("int8", "uint8", "int16", "uint16")
+"""Integers that are summed as floats: sums wrap around, as those of ONNX do."""
+MOST_SUMMED = 2**8
+"""As many of them are exact in float32."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,16 @@ class Col2Im(Op):
             raise Refusal(f"{columns} rows of columns for blocks of shape {block} in an image of shape {image}")
         channels = columns // math.prod(block)
         refuse_large("the filters", columns, math.prod(block))
+        dtype = node.type(0).dtype
         x = make.reshape(node.inputs[0], (batch, columns, *counts))
         op = ConvTranspose(channels, strides=strides, dilations=dilations, before=pads[: len(image)], spatial=image)
-        return emit(op, [x, make.constant(_filters(channels, block), "filters")], node.outputs)
+        filters = make.constant(_filters(channels, block), "filters")
+        if dtype not in SHORT:
+            return emit(op, [x, filters], node.outputs)
+        if math.prod(block) > MOST_SUMMED:
+            raise Refusal(f"{math.prod(block)} {dtype} are summed", f"at most {MOST_SUMMED} are exact in float32")
+        total = make(Cast("int32"), make(op, make(Cast("float32"), x), filters))
+        return emit(Cast(dtype), [total], node.outputs)
 
 
 def _filters(channels: int, block: Shape) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

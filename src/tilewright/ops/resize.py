@@ -12,8 +12,12 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._resampling import INWARD, Resampling
+from tilewright.ops.cast import Cast
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
+
+SHORT = ("int8", "uint8", "int16", "uint16")
+"""Integers that float32 holds with eight bits to spare: what lies between two of them cannot leave their type."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,12 @@ class Resize(Interpolation):
 
 
 def resample(node: OnnxNode, emit: Emit, how: Resampling, sizes: Shape, scales: Sequence[float]) -> Sequence[str]:
-    """Axis by axis, the last first: it is the one whose elements are read one at a time."""
-    x, shape = node.inputs[0], node.type(0).shape
+    """Axis by axis, the last first: it is the one whose elements are read one at a time. Between short integers, floats
+    are interpolated and then cut off, as ONNX defines it."""
+    x, (dtype, shape) = node.inputs[0], (node.type(0).dtype, node.type(0).shape)
+    is_short = how.mode == "linear" and dtype in SHORT and (list(shape) != list(sizes) or any(s != 1 for s in scales))
+    if is_short:
+        (x,) = emit(Cast("float32"), [x])
     for axis in reversed(range(len(shape))):
         size, result, scale = shape[axis], sizes[axis], scales[axis]
         if result == size and math.isclose(scale, 1.0):
@@ -57,7 +65,7 @@ def resample(node: OnnxNode, emit: Emit, how: Resampling, sizes: Shape, scales: 
         taps, weights = how.taps(size, result, scale)
         tables = emit.constant(taps, f"{node.name}_taps"), emit.constant(weights, f"{node.name}_weights")
         (x,) = emit(Resize(axis), [x, *tables])
-    return emit(Identity(), [x], node.outputs)
+    return emit(Cast(dtype) if is_short else Identity(), [x], node.outputs)
 
 
 def _resampling(node: OnnxNode) -> Resampling:
