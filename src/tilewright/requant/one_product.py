@@ -8,6 +8,7 @@ results begin at the same totals as the graph's, to the last one. Where no offse
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,12 +58,14 @@ class OneProduct:
         return (high - (totals < 0) + addend) >> shift
 
 
+@lru_cache(maxsize=512)
 def one_product(
-    spec: RequantSpec, shift: int | None, left: int | None = None, left_at_most: Array | int = UPPER,
+    given: RequantSpec, shift: int | None, left: int | None = None, left_at_most: tuple[int, ...] | int = UPPER,
     has_offset: bool = True,
 ) -> OneProduct | None:  # fmt: skip
     """With totals shifted by this at the end, and left by so much; or by what suits each filter. None where results
-    would be others."""
+    would be others. Answers are kept: layers are mapped again and again until they fit."""
+    spec = replace(given)  # what it works out on the way is not kept
     requant = spec.requant
     if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in BYTES8:
         return None

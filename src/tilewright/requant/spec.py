@@ -33,6 +33,17 @@ class RequantSpec:
     low: Array
     high: Array
 
+    @cached_property
+    def _content(self) -> tuple[object, ...]:
+        arrays = (self.mul, self.add, self.low, self.high)
+        return self.requant, *(None if one is None else (one.dtype.str, one.tobytes()) for one in arrays)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RequantSpec) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
     def results(self, totals: Array) -> Array:
         """Of totals [filters, n]."""
         add = None if self.add is None else self.add[:, None]

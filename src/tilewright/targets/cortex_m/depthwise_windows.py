@@ -106,13 +106,13 @@ def window_conv(graph: Graph, node: Node) -> Offer | None:
 
 def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
     """The shortest way, with weights that may be shifted left by so much."""
-    found = one_product(filters.spec(requant), SAME_SHIFT, left_at_most=room)
+    found = one_product(filters.spec(requant), SAME_SHIFT, left_at_most=tuple(room.tolist()))
     return ("same", found) if found is not None else own_scaling(requant, filters, room)
 
 
 def own_scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
     """The same, where filters have shifts of their own."""
-    found = one_product(filters.spec(requant), None, left_at_most=room)
+    found = one_product(filters.spec(requant), None, left_at_most=tuple(room.tolist()))
     if found is not None:
         return "own", found
     if filters.way(requant) != "twice":
