@@ -274,7 +274,7 @@ class _Search:
         except Refusal as refusal:
             self._refuse(engine, "", refusal)
             return []
-        if engine.explain_skipped and all(kernel.op is not type(self.node.op) for kernel in engine.kernels):
+        if engine.explain_skipped and not engine.kernels_of(self.node.op):
             is_alone = all(other.explain_skipped for other in self.target.engines)
             self._refuse(
                 engine, "", Refusal(engine.explain_skipped(self.graph, self.node), MORE_ENGINES if is_alone else "")
@@ -286,9 +286,7 @@ class _Search:
 
     def _with_kernels(self, engine: Engine, node: Node, types: Types) -> list[Choice]:
         found = []
-        for kernel in engine.kernels:
-            if type(node.op) is not kernel.op:
-                continue
+        for kernel in engine.kernels_of(node.op):
             unsupported_reason = _unsupported_reason(kernel, node.op, tuple(types.items()))
             if unsupported_reason is None:
                 found.append(Choice(engine, kernel, node))

@@ -57,6 +57,17 @@ class Engine:
     peak: Peak | None = None
     """What it does in a cycle at best; None where that is not known."""
 
+    def kernels_of(self, op: Op) -> Sequence[Kernel]:
+        """Those for an operator, in order of preference."""
+        return self._kernels_by_op.get(type(op), ())
+
+    @cached_property
+    def _kernels_by_op(self) -> dict[type[Op], list[Kernel]]:
+        found: dict[type[Op], list[Kernel]] = {}
+        for kernel in self.kernels:
+            found.setdefault(kernel.op, []).append(kernel)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class ExternalKernels:
