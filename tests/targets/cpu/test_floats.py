@@ -23,6 +23,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
+from tilewright.ops.gridsample import GridSample
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
@@ -38,6 +39,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_forms, floats
 from tilewright.targets.cpu import target as cpu
 from tilewright.targets.cpu.concat_slices import READ_SLICES, ConcatSlices, all_read
+from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS, all_widened
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 
 WIDTHS = (16, 32, 64)
@@ -215,6 +217,19 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
     found += [(Softmax(-1), [some(random, 3, length) * 20]) for length in (1, 5, 16, 33)]
     found += [(Transpose(perm), [some(random, 2, 3, 5, 33)]) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (2, 3, 0, 1))]
     found += [
+        (Transpose(perm), [some(random, *shape)])
+        for perm, shape in (
+            ((2, 1, 3, 0), (35, 2, 37, 1)),
+            ((3, 1, 2, 0), (18, 3, 2, 33)),
+            ((2, 4, 0, 1, 3), (5, 2, 17, 4, 3)),
+        )
+    ]
+    found += [
+        (GridSample(align_corners=align), [some(random, 2, 3, *size), some(random, 2, 7, 5, 2)])
+        for align in (False, True)
+        for size in ((4, 6), (1, 3))
+    ]
+    found += [
         (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
         for causal, queries, keys, groups, repeat, width in (
             (False, 17, 21, 2, 1, 16), (True, 9, 9, 1, 2, 5), (True, 1, 40, 2, 2, 35), (False, 3, 1, 1, 1, 8),
@@ -283,6 +298,17 @@ def test_concats_read_slices_in_one_piece_where_they_are() -> None:
     wanted, found = (evaluate(one, {"x": caches, "y": new}) for one in (graph, made))
     for before, after in zip(graph.outputs, made.outputs, strict=True):
         np.testing.assert_array_equal(found[after], wanted[before])
+
+
+@pytest.mark.fast
+def test_groups_of_one_filter_become_depthwise() -> None:
+    random = default_rng(10)
+    x, w, b = some(random, 2, 48, 7, 9), some(random, 16, 3, 3, 2), some(random, 16)
+    graph = one_node(Conv((2, 1), (2, 1), (1, 0, 2, 1), 16), [x, w, b])
+    made = WIDEN_GROUPS.run(graph)
+    assert [node.op.kind for node in made.nodes] == ["Reshape", "Transpose", "Reshape", "Conv"]
+    assert not list(all_widened(made))
+    same(evaluate(made, {"x": x})[made.outputs[0]], evaluate(graph, {"x": x})[graph.outputs[0]])
 
 
 @pytest.mark.fast

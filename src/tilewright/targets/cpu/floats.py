@@ -17,6 +17,7 @@ from tilewright.target.target import Offer
 from tilewright.targets.cpu import float_offers, float_products, movement
 from tilewright.targets.cpu.concat_slices import READ_SLICES
 from tilewright.targets.cpu.costing import float_samples
+from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 from tilewright.targets.cpu.sizes import in_c
@@ -34,6 +35,7 @@ def _worth(graph: Graph, node: Node) -> int:
 
 LAST = ChannelPosition(channels_last=True, worth=_worth)
 LAYOUTS: tuple[Pass, ...] = (
+    WIDEN_GROUPS,
     Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     READ_TRANSPOSED,
     READ_SLICES,

@@ -6,6 +6,7 @@ import math
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
+from tilewright.ops.gridsample import GridSample
 from tilewright.ops.transpose import Transpose
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cpu.concat_slices import ConcatSlices
@@ -37,9 +38,30 @@ def params(op: Op, types: Types) -> Params:
     return {"batch": batch, "rows": rows, "columns": columns}
 
 
+def _not_apart(op: Op, types: Types) -> str | None:
+    last = len(types["X"].shape) - 1
+    moved = [axis for axis in instance(op, Transpose).perm if types["X"].shape[axis] != 1]
+    kept = sorted(moved)
+    is_far = len(moved) > 2 and moved[-1] != kept[-1] and moved[-2] != kept[-1] and last > 1
+    return None if is_far else "its last two axes hold those that lie in one piece"
+
+
+def _not_bilinear(op: Op, types: Types) -> str | None:
+    sample = instance(op, GridSample)
+    plain = sample.mode == "linear" and sample.padding == "zeros" and len(types["X"].shape) == 4
+    return None if plain else "it is not linear in two axes with zeros beside the image"
+
+
 KERNELS = (
+    Kernel(
+        GridSample, "grid_sample_bilinear.c", "X:float32 grid:float32 -> Y:float32", {},
+        unsupported_reason=_not_bilinear, header="grid_sample.h",
+    ),
     Kernel(
         Transpose, "transpose_matrix.c", "X:float32 -> Y:float32", {}, params, unsupported_reason=unsupported_reason
     ),
+    Kernel(
+        Transpose, "transpose_apart.c", "X:float32 -> Y:float32", {}, unsupported_reason=_not_apart, header="copy.h",
+    ),
     Kernel(ConcatSlices, "concat_slices.c", "X* -> Y", {"X": MOVED, "Y": MOVED}, samples=concat_samples),
-)
+)  # fmt: skip
