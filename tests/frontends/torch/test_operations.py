@@ -42,6 +42,14 @@ def rows_set(x: Any) -> Any:
     return y
 
 
+def slices_set(x: Any) -> Any:
+    y = x.clone()
+    y[1:3, 2:] += x[:2, 1:4]
+    y[:, -1:] = 0.25
+    y[::2] *= 2.0
+    return y
+
+
 X = draw(4, 5)
 SQUARE = draw(2, 4, 4)
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -56,6 +64,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "copysign": (torch.copysign, (X, torch.cat([X.flip(0)[:3], torch.tensor([[0.0, -0.0, 1, -1, 2]])]))),
     "cummax": (lambda x: torch.cummax(x, 1), (X.round(),)),
     "cummin": (lambda x: torch.cummin(x, 0), (X.round(),)),
+    "slices in place": (slices_set, (X,)),
     "kthvalue": (lambda x: torch.kthvalue(x, 2, 1), (X,)),
     "mode": (lambda x: torch.mode(x, 1).values, (X.round(),)),
     "bags": (lambda i, w: torch.nn.functional.embedding_bag(i, w, mode="mean"), (torch.tensor([[1, 2], [0, 3]]), X)),

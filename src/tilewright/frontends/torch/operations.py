@@ -11,7 +11,7 @@ from tilewright.frontends.torch import linear_algebra, selections, special_funct
 def written_out(exported: Any) -> Any:
     """The program without these operations; itself where it has none of them."""
     known = _decompositions()
-    if not any(node.target in known and _is_lacking(node) for node in exported.graph.nodes):
+    if not any((node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes):
         return exported
     return exported.run_decompositions(known)
 
@@ -33,6 +33,15 @@ def _is_lacking(node: Any) -> bool:
         known = [index if index is None else index.meta["val"] for index in indices]
         return selections.is_masked(x.meta["val"], known, values.meta["val"])
     return True
+
+
+def _writes_a_part(node: Any) -> bool:
+    """Whether it changes a slice of a tensor in place, which decomposing makes a slice_scatter of."""
+    import torch
+
+    schema = getattr(node.target, "_schema", None)
+    part = node.args[0] if node.args and schema is not None and schema.is_mutable else None
+    return getattr(part, "target", None) is torch.ops.aten.slice.Tensor
 
 
 HEADS_AXES = 4
@@ -72,6 +81,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.avg_pool2d.default: _divided_sums,
         aten.scaled_dot_product_attention.default: _attention,
         aten.index_put.default: selections.put_where, aten.index_put_.default: selections.put_where,
+        aten.slice_scatter.default: selections.put_slice,
         aten.cummax.default: selections.largest_so_far, aten.cummin.default: selections.least_so_far,
         aten.kthvalue.default: selections.kth_value, aten.mode.default: selections.most_frequent,
         aten._embedding_bag.default: selections.bags, aten._embedding_bag_forward_only.default: selections.bags,

@@ -47,6 +47,20 @@ def most_frequent(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return found if keepdim else tuple(value.squeeze(dim) for value in found)
 
 
+def put_slice(
+    x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """`x[start:end] = source` along an axis: what is before it, it, and what is behind it."""
+    import torch
+
+    size = x.shape[dim]
+    if step != 1 or not all(isinstance(number, int | None) for number in (size, start, end)):
+        return NotImplemented
+    first, last, _ = slice(start, end).indices(size)
+    parts = (x.narrow(dim, 0, first), source, x.narrow(dim, last, size - last))
+    return torch.cat([part for part in parts if part.shape[dim]], dim)
+
+
 def put_where(x: Any, indices: list[Any], values: Any, accumulate: bool = False) -> Any:
     """`x[mask] = value`: one value where a mask says so."""
     import torch
