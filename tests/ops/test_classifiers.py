@@ -161,6 +161,36 @@ def test_trees_of_one_of_two_classes(sign: int, transform: str) -> None:
     check("TreeEnsembleClassifier", x, 2, classlabels_int64s=[3, 1], post_transform=transform, **trees)
 
 
+def of_one_class_each(way: str) -> dict[str, Any]:
+    """Trees whose leaves name one of three classes: each leaf another one, or all leaves of a tree the same."""
+    trees = listed(RANDOM, 5, 1, 6, "class", ("LEQ",))
+    by_leaf = [int(number) for number in RANDOM.integers(0, 3, len(trees["class_ids"]))]
+    trees["class_ids"] = by_leaf if way == "leaf" else [tree % 3 for tree in trees["class_treeids"]]
+    return trees
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
+@pytest.mark.parametrize("way", ["leaf", "tree"])
+def test_leaves_that_name_one_class(way: str, transform: str) -> None:
+    x, trees = samples(RANDOM, 40, 5), of_one_class_each(way)
+    if way == "leaf":
+        trees["class_weights"] = [abs(weight) for weight in trees["class_weights"]]
+    check("TreeEnsembleClassifier", x, 2, classlabels_int64s=[3, 1, 2], post_transform=transform, **trees)
+
+
+def test_trees_that_runtimes_read_differently() -> None:
+    x, trees = samples(RANDOM, 4, 5), listed(RANDOM, 5, 1, 6, "class", ("LEQ",))
+    two = trees | {"class_ids": [1] * len(trees["class_ids"])}
+    first = trees | {"base_values": [0.1, 0.2]}
+    for labels, these, why in (
+        ([3, 1, 2], trees, "leave out class 1: runtimes disagree"),
+        ([3, 1], two, "leaves of which only one of two classes has a score: runtimes disagree"),
+        ([3, 1], first, "2 base values of which only one of two classes has a score: runtimes disagree"),
+    ):
+        with pytest.raises(CompileError, match=why):
+            frontend.load(model_of("TreeEnsembleClassifier", x, 2, classlabels_int64s=labels, **these))
+
+
 @pytest.mark.parametrize(("mode", "wanted"), [("LEQ", [1, 1, 2]), ("LT", [1, 2, 2]), ("EQ", [2, 1, 2])])
 def test_doubles_that_are_equal_stay_so(mode: str, wanted: list[int]) -> None:
     """They are compared as float32, which 1.2 is none of."""
