@@ -106,5 +106,5 @@ def classified(net: Net, x: str) -> str:
     return scores(net, pooled, net.channels[x])
 
 
-def scores(net: Net, x: str, width: int) -> str:
-    return net("Gemm", x, net.weights(CLASSES, width), net.weights(CLASSES, fan=4), transB=1)
+def scores(net: Net, x: str, width: int, classes: int = CLASSES) -> str:
+    return net("Gemm", x, net.weights(classes, width), net.weights(classes, fan=4), transB=1)

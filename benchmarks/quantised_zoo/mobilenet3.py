@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.quantised_zoo.layers import excited, hard_sigmoid, hard_swish, image, relu, scaled, scores
+from benchmarks.quantised_zoo.layers import CLASSES, excited, hard_sigmoid, hard_swish, image, relu, scaled, scores
 from benchmarks.zoo_net import Net
 
 Block = tuple[int, int, int, bool, bool, int]
@@ -23,22 +23,36 @@ LARGE: tuple[Block, ...] = (
 
 
 def small(net: Net, multiplier: float) -> str:
-    return _network(net, SMALL, multiplier, 1024)
+    return _network(net, SMALL, multiplier, scaled(16, multiplier), scaled(1024, multiplier), CLASSES)
 
 
 def large(net: Net, multiplier: float) -> str:
-    return _network(net, LARGE, multiplier, 1280)
+    return _network(net, LARGE, multiplier, scaled(16, multiplier), scaled(1280, multiplier), CLASSES)
 
 
-def _network(net: Net, blocks: tuple[Block, ...], multiplier: float, hidden: int) -> str:
-    x = hard_swish(net, net.conv(image(net), scaled(16, multiplier), 3, 2))
+def small_with_whole_ends(net: Net, multiplier: float) -> str:
+    """As timm and Keras have it: stem, head and classes are those of the whole network."""
+    return _network(net, _inner_by_ratio(SMALL, 16, multiplier), multiplier, 16, 1024, 1000)
+
+
+def _inner_by_ratio(blocks: tuple[Block, ...], stem: int, multiplier: float) -> tuple[Block, ...]:
+    """Blocks with inner channels in the published ratio to the channels that they get, which are rounded."""
+    widths = [width for _, _, width, *_ in blocks[:-1]]
+    published, rounded = [stem, *widths], [stem, *(scaled(width, multiplier) for width in widths)]
+    return tuple(
+        (block[0], round(block[1] / whole * given / multiplier), *block[2:])
+        for block, whole, given in zip(blocks, published, rounded, strict=True)
+    )
+
+
+def _network(net: Net, blocks: tuple[Block, ...], multiplier: float, stem: int, inner: int, classes: int) -> str:
+    x = hard_swish(net, net.conv(image(net), stem, 3, 2))
     for block in blocks:
         x = _inverted(net, x, block, multiplier)
     x = hard_swish(net, net.conv(x, scaled(6 * blocks[-1][2], multiplier), 1))
-    width, inner = net.channels[x], scaled(hidden, multiplier)
     pooled = net("Flatten", net("GlobalAveragePool", x))
-    wide = net("Gemm", pooled, net.weights(inner, width), net.weights(inner, fan=4), transB=1)
-    return scores(net, hard_swish(net, wide), inner)
+    wide = net("Gemm", pooled, net.weights(inner, net.channels[x]), net.weights(inner, fan=4), transB=1)
+    return scores(net, hard_swish(net, wide), inner, classes)
 
 
 def _inverted(net: Net, x: str, block: Block, multiplier: float) -> str:

@@ -32,6 +32,7 @@ NETWORKS: dict[str, Callable[[Net], str]] = {
     "MobileNetV1 x 0.25": partial(mobilenet.v1, multiplier=0.25),
     "MobileNetV2 x 0.5": partial(mobilenet.v2, multiplier=0.5),
     "MobileNetV3-small x 0.5": partial(mobilenet3.small, multiplier=0.5),
+    "MobileNetV3-small x 0.5, whole ends": partial(mobilenet3.small_with_whole_ends, multiplier=0.5),
     "MobileNetV3-large x 0.5": partial(mobilenet3.large, multiplier=0.5),
     "EfficientNet-Lite0 x 0.5": partial(efficientnet.lite0, multiplier=0.5),
     "EfficientNet-B0 x 0.5": partial(efficientnet.b0, multiplier=0.5),

@@ -24,6 +24,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import UNIT_BITS, QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.quantizelinear import QuantizeLinear
 
 pytestmark = pytest.mark.fast
@@ -231,7 +232,13 @@ def test_qlinearfunction_is_linear_between_the_values_of_its_table() -> None:
     assert found.tolist() == [-99, -49, 1, 1, 1, 101, 201, 201, 1001]
 
 
-@pytest.mark.parametrize("kind", ["QLinearFunction", "QLinearResize", "QLinearRowNorm"])
+def test_qlinearsteps_is_the_same_for_neighbours() -> None:
+    table = np.array([-7, 3, 0, 100], np.int8)
+    x = np.array([-32768, -16385, -16384, -1, 0, 16383, 16384, 32767], np.int16)
+    assert QLinearSteps().numpy(x, table).tolist() == [-7, -7, 3, 3, 0, 0, 100, 100]
+
+
+@pytest.mark.parametrize("kind", ["QLinearFunction", "QLinearResize", "QLinearRowNorm", "QLinearSteps"])
 def test_operators_of_passes_are_not_read_from_files(kind: str) -> None:
     x, constants = np.zeros(3, np.int8), {"a": np.zeros((3, 1), np.int32), "b": np.zeros((3, 1), np.int32)}
     with pytest.raises(CompileError, match=f"{kind} is not an ONNX operator"):
@@ -258,6 +265,10 @@ def test_normalising_a_constant_row_gives_the_bias() -> None:
         (QLinearFunction(), [np.zeros(3, "i2"), np.zeros(6, "i4")], "a power of two and one more"),
         (QLinearFunction(), [np.zeros(3, "i2"), np.zeros((), "i4")], "a power of two and one more"),
         (QLinearFunction(), [np.zeros(3, "i2"), np.zeros(2**17 + 1, "i4")], "a power of two and one more"),
+        (QLinearSteps(), [np.zeros(3, "i1"), np.zeros(4, "i1")], "bytes for int16 are expected"),
+        (QLinearSteps(), [np.zeros(3, "i2"), np.zeros(4, "i2")], "bytes for int16 are expected"),
+        (QLinearSteps(), [np.zeros(3, "i2"), np.zeros(5, "i1")], "a power of two is expected"),
+        (QLinearSteps(), [np.zeros(3, "i2"), np.zeros(1, "i1")], "a power of two is expected"),
         (QLinearResize(0), [np.zeros(3, "i4"), *[np.zeros((3, 1), "i4")] * 2], "X is int32; supported"),
         (QLinearRowNorm(1), [np.zeros(3, "i1"), *[np.zeros(3, "i4")] * 2], "outside a tensor of rank 1"),
         (QLinearRowNorm(0), [np.zeros(3, "i1"), *[np.zeros(2, "i4")] * 2], r"mul is i32\[2\]"),

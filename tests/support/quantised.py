@@ -30,6 +30,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.quantizelinear import QuantizeLinear
 
 BYTES8 = ("int8", "uint8")
@@ -174,6 +175,11 @@ def qlinearfunction(random: Generator) -> Case:
     return op, [values(random, shape, "int16"), table]
 
 
+def qlinearsteps(random: Generator) -> Case:
+    shape, to = sizes(random, int(random.integers(1, 5)), low=1), str(random.choice(BYTES8))
+    return QLinearSteps(), [values(random, shape, "int16"), values(random, (2 ** int(random.integers(1, 17)),), to)]
+
+
 def qlinearresize(random: Generator) -> Case:
     shape, (dtype, to) = sizes(random, int(random.integers(1, 5)), low=1), (str(k) for k in random.choice(NARROW, 2))
     axis, (count, taps) = int(random.integers(0, len(shape))), sizes(random, 2, low=1)
@@ -207,6 +213,7 @@ MAKERS: dict[str, Callable[[Generator], Case]] = {
     "QLinearAdd": qlinearadd,
     "QLinearFunction": qlinearfunction,
     "QLinearMul": qlinearmul,
+    "QLinearSteps": qlinearsteps,
     "QLinearReduceMean": qlinearreducemean,
     "QLinearAveragePool": qlinearaveragepool,
     "QLinearResize": qlinearresize,

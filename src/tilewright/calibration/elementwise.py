@@ -37,6 +37,7 @@ from tilewright.ops.mod import Mod
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
@@ -144,6 +145,8 @@ def functions() -> Iterator[Sample]:
     table = np.arange(257, dtype=np.int32) * 100
     for shape in SHAPES:
         yield QLinearFunction(TO_BYTES), [values("int16", *shape), table]
+    for shape in (*SHAPES, *MANY):
+        yield QLinearSteps(), [values("int16", *shape), values("int8", 1024)]
 
 
 def halves() -> Iterator[Sample]:

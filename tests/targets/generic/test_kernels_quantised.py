@@ -21,6 +21,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.quantizelinear import QuantizeLinear
 
 RANDOM = np.random.default_rng(7)
@@ -151,7 +152,7 @@ def functions() -> list[Case]:
         (QLinearFunction(full_range(21, to, 3, "half_even")), [x, RANDOM.integers(-top, top, 2**size + 1, np.int32)])
         for to in NARROW
         for size, top in [(0, 2**13), (6, 2**19), (9, 2**22), (16, 2**29)]
-    ]
+    ] + [(QLinearSteps(), [x, integers(RANDOM, to, (2**size,))]) for to in ("int8", "uint8") for size in (1, 7, 12, 16)]
 
 
 def test_kernels() -> None:

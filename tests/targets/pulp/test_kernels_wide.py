@@ -23,6 +23,7 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.requant.high_word import HighWord, high_word
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
@@ -122,12 +123,18 @@ def function(draw: Draw) -> Made:
     return QLinearFunction(requant(draw, shift, kind(draw))), [ends(draw, "int16", draw.size(5), draw.size(40)), table]
 
 
+def steps(draw: Draw) -> Made:
+    table = ends(draw, cast(str, draw.one_of("int8", "uint8")), 2 ** draw.size(16))
+    return QLinearSteps(), [ends(draw, "int16", draw.size(5), draw.size(40)), table]
+
+
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "qlinearmul_high.c": product,
     "qlinearadd_halves.c": total,
     "qlinearrotate_rows.c": rotation,
     "qlinearrownorm_rows.c": norm,
     "qlinearfunction_shared.c": function,
+    "qlinearsteps_shared.c": steps,
 }
 
 

@@ -27,6 +27,7 @@ from tilewright.ops.inonorm import iNoNorm
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.requantshift import RequantShift
@@ -107,6 +108,11 @@ def _(op: TfliteSigmoid, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
 
 @on_permuted_axes.register
 def _(op: QLinearFunction, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
+    return Moved(op, (0,))
+
+
+@on_permuted_axes.register
+def _(op: QLinearSteps, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     return Moved(op, (0,))
 
 

@@ -19,15 +19,16 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import Array, limits
-from tilewright.ops._linear import NARROW, centred
-from tilewright.ops._rearranged import value_per_filter
+from tilewright.ir.types import Array
+from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes import Complaint, Numbers, Pass
+from tilewright.passes.numerics.functions import FUNCTIONS_BY_STEPS
+from tilewright.passes.numerics.layers import layer_bias, layer_totals
 from tilewright.passes.numerics.products import NativeProduct, native_product
 from tilewright.passes.numerics.sums import NativeSum, native_sum
 from tilewright.passes.rewriting import rewrite
@@ -56,7 +57,7 @@ def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
     if asked == EXACT or (not asked and usual == EXACT):
         return (LOSSLESS,)
-    return own if asked and own else (native_requantisations(tflite=asked == HARDWARE),)
+    return own if asked and own else (native_requantisations(tflite=asked == HARDWARE), FUNCTIONS_BY_STEPS)
 
 
 def native_requantisations(tflite: bool) -> Pass:
@@ -81,7 +82,7 @@ def within_words(graph: Graph) -> Iterator[Complaint]:
         op = node.op
         if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding != Rounding.NATIVE:
             continue
-        spec = _totals(graph, node)
+        spec = layer_totals(graph, node)
         if spec is not None and not np.all(stays_in_words(spec)):
             yield node.where, "has totals that leave 32 bits while they are requantised"
 
@@ -131,7 +132,7 @@ def _with_native(graph: Graph, chosen: ApproxRequant, node: Node, builder: Build
     inputs = [*node.inputs, *[""] * (3 - len(node.inputs))][:3]
     if chosen.bias is not None:
         inputs[2] = builder.constant(
-            (_bias(graph, node, len(chosen.bias)) + chosen.bias).astype(np.int32), f"{node.name}_bias"
+            (layer_bias(graph, node, len(chosen.bias)) + chosen.bias).astype(np.int32), f"{node.name}_bias"
         )
     shape = graph.types[node.operands()["mul"]].shape
     arrays = {"mul": chosen.mul} | ({} if chosen.add is None else {"add": chosen.add})
@@ -184,60 +185,10 @@ def _as_before(values: Array, shape: tuple[int, ...]) -> Array:
 def _spec(graph: Graph, node: Node, tflite: bool) -> RequantSpec | None:
     """The requantisation of a layer with constant weights, if there is one to replace."""
     requant = node.op.requant if isinstance(node.op, Conv | MatMul) else None
-    return None if requant is None or not _is_open(requant, tflite) else _totals(graph, node)
+    return None if requant is None or not _is_open(requant, tflite) else layer_totals(graph, node)
 
 
 def _could_be_native(graph: Graph, node: Node) -> bool:
     if isinstance(node.op, QLinearAdd | QLinearMul | TfliteAdd):
         return {graph.types[name].dtype for name in node.inputs} <= NARROW
-    return _totals(graph, node) is not None
-
-
-def _totals(graph: Graph, node: Node) -> RequantSpec | None:
-    """Of a layer of bytes with constant weights, and how they are requantised."""
-    op = node.op
-    if not isinstance(op, Conv | MatMul) or op.requant is None or graph.types[node.inputs[0]].dtype not in NARROW:
-        return None
-    operands, weights = node.operands(), _weights(graph, node)
-    if weights is None:
-        return None
-    names = [name for name in (_bias_name(node), "mul", "add") if name in operands]
-    values = {name: value_per_filter(graph, operands[name], len(weights)) for name in names}
-    if any(value is None for value in values.values()):
-        return None
-    low, high = _ends(graph, node, weights)
-    bias, mul, add = _bias(graph, node, len(weights)), values["mul"], values.get("add")
-    return None if mul is None else RequantSpec(op.requant, mul, add, low + bias, high + bias)
-
-
-def _bias_name(node: Node) -> str:
-    return "B" if isinstance(node.op, Conv) else "C"
-
-
-def _bias(graph: Graph, node: Node, filters: int) -> Array:
-    """One for each filter, which is known to be so."""
-    name = node.operands().get(_bias_name(node))
-    found = value_per_filter(graph, name, filters)
-    return np.zeros(filters, np.int64) if found is None else found
-
-
-def _weights(graph: Graph, node: Node) -> Array | None:
-    """[filters, products], without their zero point."""
-    constant = graph.constants.get(node.inputs[1])
-    if constant is None or not constant.size:
-        return None
-    if isinstance(node.op, Conv):
-        return centred(constant, node.op.w_zero).astype(np.int64).reshape(len(constant), -1)
-    if not isinstance(node.op, MatMul) or constant.ndim != 2 or node.op.perm_b:
-        return None
-    return centred(constant if node.op.trans_b else constant.T, node.op.b_zero).astype(np.int64)
-
-
-def _ends(graph: Graph, node: Node, weights: Array) -> tuple[Array, Array]:
-    """The smallest and largest sums of products; padding is the zero point, which adds nothing."""
-    zero = node.op.x_zero if isinstance(node.op, Conv) else getattr(node.op, "a_zero", 0)
-    low, high = (limit - zero for limit in limits(graph.types[node.inputs[0]].dtype))
-    below, above = min(low, 0), max(high, 0)
-    positive = np.maximum(weights, 0).sum(axis=1)
-    negative = weights.sum(axis=1) - positive
-    return positive * below + negative * above, positive * above + negative * below
+    return layer_totals(graph, node) is not None

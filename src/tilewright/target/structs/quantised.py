@@ -22,6 +22,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.qlinearsteps import QLinearSteps, step_bits
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.tflitel2norm import TfliteL2Norm
@@ -74,6 +75,11 @@ def qlinear_average_pool_params(op: QLinearAveragePool, types: Types) -> Params:
 def qlinear_function_params(op: QLinearFunction, types: Types) -> Params:
     bits = fraction_bits(types["table"].shape)
     return {"count": types["X"].elements, "bits": bits, "requant": requant_fields(op.requant)}
+
+
+@params_for(QLinearSteps)
+def qlinear_steps_params(op: QLinearSteps, types: Types) -> Params:
+    return {"count": types["X"].elements, "bits": step_bits(types["table"].elements)}
 
 
 @params_for(QLinearGather)

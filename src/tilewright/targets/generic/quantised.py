@@ -22,6 +22,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.tflitel2norm import TfliteL2Norm
@@ -72,6 +73,7 @@ KERNELS = (
         unsupported_reason=channels_last, header="qlinearaveragepool.h",
     ),
     Kernel(QLinearFunction, "qlinearfunction.c", "X:int16 table:int32 -> Y", {"Y": INTEGER}),
+    Kernel(QLinearSteps, "qlinearsteps.c", "X:int16 table -> Y", {"table": NARROW, "Y": NARROW}),
     Kernel(QLinearResize, "qlinearresize.c", "X taps:int32 weight:int32 -> Y", {"X": NARROW, "Y": INTEGER}),
     Kernel(QLinearRowNorm, "qlinearrownorm.c", "X mul:int32 add:int32 -> Y", {"X": INTEGER, "Y": INTEGER}),
     Kernel(QLinearSoftmax, "qlinearsoftmax.c", "X table:int32 -> Y", {"X": BYTE, "Y": INTEGER}),

@@ -15,6 +15,7 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.requant.high_word import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
@@ -170,5 +171,9 @@ KERNELS = (
     Kernel(
         QLinearFunction, "qlinearfunction_shared.c", "X:int16 table:int32 -> Y", {"Y": HALVES},
         unsupported_reason=function_unsupported, cooperative=True, header="qlinearfunction.h", planning_key=only_types,
+    ),
+    Kernel(
+        QLinearSteps, "qlinearsteps_shared.c", "X:int16 table -> Y", {"table": NARROW, "Y": NARROW}, cooperative=True,
+        header="qlinearsteps.h",
     ),
 )  # fmt: skip
