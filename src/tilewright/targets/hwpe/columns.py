@@ -96,7 +96,7 @@ class NeurekaColumns(NeurekaLinear):
         totals = self.totals(X, W)
         if rest is not None:
             totals = totals + exact_matmul(X[..., -self.rest :].astype("int32"), rest.T.astype("int32"))
-        totals = self.lifted(totals)
+        totals = self.lifted(totals, scale)
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
 
     def rows_and_weights(self, X: Array, W: Array) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ class NeurekaConv(Neureka, Windowed):
         totals = self.totals(X, W)
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
-        totals = self.lifted(totals)
+        totals = self.lifted(totals, scale)
         return self.finished(totals if bias is None else self.with_bias(totals, bias), scale, add)
 
     def totals(self, X: Array, W: Array) -> Array:

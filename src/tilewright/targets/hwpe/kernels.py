@@ -165,7 +165,7 @@ def epilogue_operands(op: Op) -> frozenset[str]:
     neureka = cast(Neureka, op)
     if isinstance(op, Bracketed):
         return frozenset({"add", "plain"})
-    if neureka.made != BY_CORES:
+    if neureka.made != BY_CORES or neureka.is_multiplied:
         return frozenset()
     return frozenset({"scale", "bias", "add", "rest"} if neureka.bare else {"scale", "add"})
 

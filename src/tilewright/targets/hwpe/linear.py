@@ -40,7 +40,7 @@ class NeurekaLinear(Neureka):
         totals = self.totals(X, W)
         if self.made != BY_CORES:
             return self.quantised(totals, scale, bias)
-        totals = self.lifted(totals)
+        totals = self.lifted(totals, scale)
         return self.finished(totals if bias is None else totals + bias[0], scale, add)
 
     def totals(self, X: Array, W: Array) -> Array:

@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
-from tilewright.targets.hwpe.finish import Finish, finish_params
+from tilewright.targets.hwpe.finish import HALVES, Finish, finish_params
 from tilewright.targets.hwpe.jobs import Job, Result, Weights
 
 BY_NPU, BY_CORES, THINNED = "by the NPU", "by the cores", "thinned"
@@ -83,13 +83,20 @@ class Neureka(Op):
         value = value.astype(np.int32) >> self.shift
         return np.clip(value, *limits(self.dtype)).astype(self.dtype)
 
-    def lifted(self, totals: Array) -> Array:
-        """As N-EUREKA leaves totals for the cores, but for the bias."""
+    @property
+    def is_multiplied(self) -> bool:
+        """Whether cores get totals that are multiplied with `scale`."""
+        return self.finishing is not None and self.finishing.mode == HALVES
+
+    def lifted(self, totals: Array, scale: Array | None) -> Array:
+        """As N-EUREKA leaves totals for the cores, but for the bias and a shift."""
+        if self.is_multiplied and scale is not None:
+            return totals * scale.astype(np.int32)
         return totals if self.finishing is None else totals << self.finishing.lift
 
     def finished(self, totals: Array, scale: Array | None, add: Array | None) -> Array:
         """As the cores store totals that have their bias."""
-        return totals if self.finishing is None else self.finishing(totals, scale, add)
+        return totals if self.finishing is None else self.finishing(totals >> self.shift, scale, add)
 
     # ---- jobs -----------------------------------------------------------------------------------------------------
 
@@ -126,11 +133,11 @@ class Neureka(Op):
         raise NotImplementedError(type(self).__name__)
 
     def npu_result(self, types: Mapping[str, TensorType]) -> Result:
-        if self.made == BY_CORES:
+        if self.made == BY_CORES and not self.is_multiplied:
             return Result(quantises=not self.bare)
         if "scale" not in types:
             return Result()
-        width = 8 * BYTES[self.dtype]
+        width = 32 if self.is_multiplied else 8 * BYTES[self.dtype]
         return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)
 
 

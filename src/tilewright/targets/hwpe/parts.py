@@ -10,13 +10,13 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.op import Params
-from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.ir.types import BYTES, Array, Shape, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
 from tilewright.targets.hwpe.conv import WINDOW, NeurekaConv
 from tilewright.targets.hwpe.encoding import TAPS, WIDE, WORD, depthwise_codes, depthwise_words
 from tilewright.targets.hwpe.gathering import Strips
-from tilewright.targets.hwpe.jobs import DEPTHWISE, Job, Result, parts
+from tilewright.targets.hwpe.jobs import DEPTHWISE, Job, parts
 from tilewright.targets.hwpe.op import one_column
 from tilewright.targets.hwpe.sums import Sums
 
@@ -83,7 +83,7 @@ class NeurekaParts(NeurekaConv):
         out = channels * BIAS_BYTES
         return Job(
             DEPTHWISE, group, group, height, width, types["X"].dtype == "int8", self.weights(resident),
-            Result(quantises=True), channels, self.strips(types).run, out, out * width,
+            self.npu_result(types), channels, self.strips(types).run, out, out * width,
         )  # fmt: skip
 
     def x_step(self, types: Mapping[str, TensorType]) -> int:
@@ -101,6 +101,7 @@ class NeurekaParts(NeurekaConv):
             "groups": -(-channels // WIDE), "channels": WIDE, "rows": rows, "columns": columns,
             "x_row": WINDOW * run, "x_column": WINDOW * channels, "w_part": WORD * self.bits,
             "y_part": self.part_bytes(types), "bias_row": channels * BIAS_BYTES,
+            "scale_bytes": BYTES[types["scale"].dtype] if self.is_multiplied else SCALE_BYTES,
         }  # fmt: skip
 
     def finish_walk(self, types: Mapping[str, TensorType]) -> Params:

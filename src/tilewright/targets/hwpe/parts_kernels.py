@@ -74,6 +74,8 @@ def _summing(op: NeurekaParts, types: Types, cores: int) -> float:
     walk = cast("Mapping[str, int]", op.finish_walk(types))
     pixels, filters = walk["images"] * walk["rows"] * walk["columns"], types["Y"].shape[-1]
     each = SUM_WORD + SUM_PART * math.prod(op.counts)
+    if op.is_multiplied:
+        return -(-pixels * filters // cores) * each
     if set(op.strides) == {1}:
         return SUM_CALL + -(-pixels * filters // cores) * each
     return SUM_CALL + SUM_THINNED + -(-pixels // cores) * (SUM_PIXEL + filters * each)

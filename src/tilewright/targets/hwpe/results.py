@@ -10,11 +10,22 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Node
+from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.requant.spec import INT32
 from tilewright.target.target import Offer
-from tilewright.targets.hwpe.finish import EXACT, HIGH, SCALED, TIES, chosen_finish, without_idle
+from tilewright.targets.hwpe.finish import (
+    EXACT,
+    HALVES,
+    HIGH,
+    SCALED,
+    TIES,
+    Finish,
+    chosen_finish,
+    without_idle,
+)
 from tilewright.targets.hwpe.jobs import LANES
+from tilewright.targets.hwpe.multiplied import Multiplied, multiplied_halves
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.hwpe.requantising import Scaling, plain, scaling
 from tilewright.targets.hwpe.sums import Sums
@@ -42,6 +53,9 @@ def results(
         return replace(op, made=THINNED if thinned else BY_NPU), {}
     if sums.requant is None or sums.mul is None:
         return replace(op, made=BY_CORES), {"bias": _bias_rows(biases, 0)}
+    halves = multiplied_halves(sums, biases)
+    if halves is not None:
+        return _multiplied(op, sums.requant, halves, is_shifted=len(biases) == 1)
     mul, add = sums.mul, sums.add
     if sums.requant.has_exponents and add is not None:
         mul, add = without_idle(mul, add, np.max(_reaches(sums, biases), axis=0))
@@ -49,6 +63,15 @@ def results(
     constants = {"bias": _bias_rows(biases, finish.lift), "scale": mul.astype(np.int32)}
     constants |= {} if add is None else {"add": add.astype(np.int32)}
     return replace(op, made=BY_CORES, finishing=finish), constants
+
+
+def _multiplied(
+    op: AnyNeureka, requant: Requant, halves: Multiplied, is_shifted: bool
+) -> tuple[AnyNeureka, dict[str, Array]]:
+    """With what N-EUREKA multiplies and, where all results have one bias, shifts."""
+    finish = Finish(HALVES, requant, 0 if is_shifted else halves.shift)
+    made = replace(op, made=BY_CORES, finishing=finish, shift=halves.shift if is_shifted else 0)
+    return made, {"bias": halves.bias, "scale": halves.scale}
 
 
 def bare(op: AnyNeureka, constants: Mapping[str, Array]) -> tuple[AnyNeureka, dict[str, Array]]:

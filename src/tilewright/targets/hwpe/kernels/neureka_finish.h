@@ -6,6 +6,7 @@
 #define TW_NEUREKA_FINISH_H
 
 #include "cluster.h"
+#include "neureka_halves.h"
 #include "neureka_runs.h"
 #include "next_element.h"
 #include "requant_words.h"
@@ -457,9 +458,13 @@ static inline void tw_finish_copy(const tw_neureka_finished_params *p, const TW_
 }
 
 static inline void tw_finish_all(const tw_neureka_finished_params *p, const int32_t *mul, const int32_t *bias,
-                                 const int32_t *add, TW_Y *y, const void *scratch) {
+                                 const int32_t *add, TW_Y *y, void *scratch) {
   if (p->mode == TW_FINISH_COPY) {
     tw_finish_copy(p, scratch, y);
+    return;
+  }
+  if (sizeof(TW_Y) == 2 && p->mode == TW_FINISH_HALVES) {
+    tw_finish_multiplied(p, scratch, bias, (int16_t *)(void *)y, 0, 0);
     return;
   }
   tw_finishing k;

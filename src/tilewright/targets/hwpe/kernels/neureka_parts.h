@@ -11,6 +11,7 @@ typedef struct {
   int32_t x_row, x_column;  /* bytes from part to part of the image */
   int32_t w_part, y_part;   /* bytes from part to part */
   int32_t bias_row;         /* bytes from the bias of the first part to that of the others */
+  int32_t scale_bytes;      /* of a channel */
 } tw_neureka_parts;
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include "neureka_finish.h"
 #include "neureka_gathering.h"
 #include "neureka_parts.h"
+#include "neureka_sums.h"
 
 /* What a group of channels of an image begins at. */
 typedef struct {
@@ -30,15 +31,16 @@ void TW_NAME(const tw_neureka_parts_params *params, const TW_X *x, const uint8_t
   const tw_neureka_params *const start = &params->finished.start;
   const tw_neureka_parts *const p = &params->parts;
   const uint32_t image = (uint32_t)(uintptr_t)scratch, totals = image + (uint32_t)tw_gather_bytes(&params->gather);
-  const uint32_t scales = (uint32_t)(uintptr_t)(bias + params->finished.ones);
-  (void)x, (void)scale, (void)add, (void)y;
+  const int multiplies = tw_neureka_multiplies(&params->finished);
+  const uint32_t scales = (uint32_t)(uintptr_t)(multiplies ? (const void *)scale : bias + params->finished.ones);
+  (void)x, (void)add, (void)y;
   for (int32_t i = 0; i < start->batch; i++) {
     tw_group_start s = {start->registers, image + (uint32_t)(i * start->x_step), (uint32_t)(uintptr_t)w - TW_WEIGHT_MEMORY,
                         scales, (uint32_t)(uintptr_t)bias, totals + (uint32_t)(i * start->y_step)};
     for (int32_t group = 0; group < p->groups; group++) {
       if (group == p->groups - 1) s.registers += TW_NEUREKA_REGISTERS;
       tw_parts_of_group(p, &s);
-      s.x += (uint32_t)p->channels, s.scale += (uint32_t)p->channels;
+      s.x += (uint32_t)p->channels, s.scale += (uint32_t)(p->channels * p->scale_bytes);
       s.y += 4 * (uint32_t)p->channels, s.bias += 4 * (uint32_t)p->channels;
       s.w += (uint32_t)(p->rows * p->columns * p->w_part);
     }
@@ -49,52 +51,6 @@ void TW_GATHER(const tw_neureka_parts_params *params, const TW_X *x, const uint8
                const int32_t *bias, const int32_t *add, TW_Y *y, void *scratch) {
   (void)w, (void)scale, (void)bias, (void)add, (void)y;
   tw_gather(&params->gather, x, scratch);
-}
-
-#if TW_XPULP
-/* Of four parts. */
-static inline void tw_sum_four(int32_t *total, int32_t step, int32_t count) {
-  const char *from = (const char *)total;
-  int32_t a, b, c, d;
-  __asm__ volatile(
-      TW_A_BEGIN TW_A_LOOP("%[count]", 8) TW_A_LW_STEP("%[a]", "%[from]", "%[step]")
-      TW_A_LW_STEP("%[b]", "%[from]", "%[step]") TW_A_LW_STEP("%[c]", "%[from]", "%[step]")
-      TW_A_LW_STEP("%[d]", "%[from]", "%[back]") "add %[a], %[a], %[b]\nadd %[c], %[c], %[d]\nadd %[a], %[a], %[c]\n"
-      TW_A_SW("%[a]", "%[total]", "4") TW_A_END
-      : [from] "+r"(from), [total] "+r"(total), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
-      : [count] "r"(count), [step] "r"(step), [back] "r"(4 - 3 * step)
-      : "memory");
-}
-#endif
-
-/* `count` totals of the first part, of which the others lie `step` bytes apart. */
-static TW_COMPACT void tw_sum_run(int32_t *total, int32_t step, int32_t others, int32_t count) {
-#if TW_XPULP
-  const int32_t back = 8 - others * step, pairs = count >> 1;
-  const char *first = (const char *)total, *second = first + 4;
-  int32_t a, b, c, d;
-  if (others == 3 && count > 0) {
-    tw_sum_four(total, step, count);
-    return;
-  }
-  if (pairs > 0 && others > 0) {
-    __asm__ volatile(
-        TW_A_BEGIN TW_A_OUTER_LOOP("%[pairs]", 11) TW_A_LW_STEP("%[a]", "%[first]", "%[step]")
-        TW_A_LW_STEP("%[b]", "%[second]", "%[step]") TW_A_LOOP("%[others]", 4) TW_A_LW_STEP("%[c]", "%[first]", "%[step]")
-        TW_A_LW_STEP("%[d]", "%[second]", "%[step]") "add %[a], %[a], %[c]\nadd %[b], %[b], %[d]\n"
-        TW_A_SW("%[a]", "%[total]", "4") TW_A_SW("%[b]", "%[total]", "4") "add %[first], %[first], %[back]\n"
-        "add %[second], %[second], %[back]\n" TW_A_END
-        : [first] "+r"(first), [second] "+r"(second), [total] "+r"(total), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c),
-          [d] "=&r"(d)
-        : [pairs] "r"(pairs), [others] "r"(others), [step] "r"(step), [back] "r"(back - step)
-        : "memory");
-    count &= 1;
-  }
-#endif
-  for (; count > 0; count--, total++) {
-    const char *at = (const char *)total;
-    for (int32_t i = 0; i < others; i++) *total += *(const int32_t *)(const void *)(at += step);
-  }
 }
 
 /* Into the first part, what is finished of it. */
@@ -120,6 +76,11 @@ void TW_FINISH(const tw_neureka_parts_params *params, const TW_X *x, const uint8
                const int32_t *bias, const int32_t *add, TW_Y *y, void *scratch) {
   int32_t *const totals = (int32_t *)(void *)((uint8_t *)scratch + tw_gather_bytes(&params->gather));
   (void)x, (void)w;
+  if (sizeof(TW_Y) == 2 && params->finished.mode == TW_FINISH_HALVES) {
+    const int32_t others = params->parts.rows * params->parts.columns - 1;
+    tw_finish_multiplied(&params->finished, totals, bias, (int16_t *)(void *)y, params->parts.y_part, others);
+    return;
+  }
   tw_sum_parts(params, totals);
   tw_barrier();
   tw_finish_all(&params->finished, (const int32_t *)(const void *)scale, bias, add, y, totals);

@@ -1,0 +1,62 @@
+"""Results of 16 bits whose totals N-EUREKA multiplies, in 32 bits: cores shift and clip them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import UP
+from tilewright.ir.types import Array, limits, narrowest
+from tilewright.requant.lines import are_words
+from tilewright.targets.hwpe.requantising import MOST_SHIFT
+from tilewright.targets.hwpe.sums import Sums
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplied:
+    """total * scale + bias, which is then to be shifted."""
+
+    scale: Array
+    bias: Array
+    """A row for results inside, with one half and the zero point; then what those over edges have besides."""
+    shift: int
+
+
+def multiplied_halves(sums: Sums, biases: Sequence[Array]) -> Multiplied | None:
+    """None where results are others, or products do not fit 32 bits even without the zeros that factors end with."""
+    requant = sums.requant
+    if requant is None or sums.mul is None or not _is_whole(requant) or sums.mul.min() < 0 or _has_any(sums.add):
+        return None
+    zeros = min(_trailing_zeros(sums.mul), requant.shift)
+    factor, shift = sums.mul.astype(np.int64) >> zeros, requant.shift - zeros
+    inside = biases[0] * factor + ((1 << shift) >> 1) + (requant.zero_point << shift)
+    rows = np.stack([inside, *((edge - biases[0]) * factor for edge in biases[1:])])
+    if shift > MOST_SHIFT or not _fits(sums, factor, inside, rows):
+        return None
+    dtype = narrowest(0, int(factor.max()), ("uint8", "uint16", "int32")) or "int32"
+    return Multiplied(factor.astype(dtype), rows.astype(np.int32), shift)
+
+
+def _is_whole(requant: Requant) -> bool:
+    return requant.rounding in UP and (requant.dtype, requant.low, requant.high) == ("int16", *limits("int16"))
+
+
+def _has_any(add: Array | None) -> bool:
+    return add is not None and bool(np.any(add))
+
+
+def _trailing_zeros(mul: Array) -> int:
+    """That all factors have."""
+    used = int(np.bitwise_or.reduce(mul.astype(np.int64)))
+    return (used & -used).bit_length() - 1 if used else 0
+
+
+def _fits(sums: Sums, factor: Array, inside: Array, rows: Array) -> bool:
+    """Whether products of all totals, of some of their taps, and what is added to them stay within 32 bits."""
+    ends = np.stack([np.minimum(sums.totals.low, 0), np.maximum(sums.totals.high, 0)]) * factor
+    edges = np.concatenate([np.zeros_like(inside)[None], rows[1:]])
+    added = np.concatenate([edges, edges + inside])
+    return bool(np.all(are_words(ends[:, None] + added[None])))
