@@ -94,7 +94,7 @@ def rotation(draw: Draw) -> Made:
 
 def norm(draw: Draw) -> Made:
     dtype, to, rank = kind(draw), kind(draw), 1 + draw.size(2)
-    shape = (*(draw.size(12) for _ in range(rank - 1)), draw.size(70))
+    shape = (*(draw.size(30 if rank == 2 else 9) for _ in range(rank - 1)), draw.size(120 if rank == 2 else 40))
     axis = rank - 1 if draw.size(4) > 1 else rank - 2
     factors = (*(1,) * axis, *shape[axis:])
     if draw.size(4) == 1:
@@ -103,11 +103,12 @@ def norm(draw: Draw) -> Made:
     x = ends(draw, dtype, *shape)
     if draw.flag():
         x = (x.astype(np.int32) >> draw.size(9)).astype(dtype)
-    shift, lift = 36 + draw.size(8), draw.size(9)
+    shift, lift = 36 + draw.size(8), draw.size(22)
     mul = draw.between(-(2**17), 2**17, *factors) << (shift - 36)
     if draw.size(4) == 1:
         mul = np.full(factors, 2 ** (shift - 22), np.int32)
-    add = draw.between(-(2**20), 2**20, *factors) if draw.flag() else np.zeros(factors, np.int32)
+    most = 2 ** min(30, shift + 7 - lift)
+    add = draw.between(-most, most, *factors) if draw.flag() else np.zeros(factors, np.int32)
     zero, fraction = draw.zero(dtype) if dtype != "int16" else int(draw.between(-300, 300)), 2 * draw.size(6)
     op = QLinearRowNorm(
         axis, draw.flag(), zero, int(draw.between(0, length * 2**fraction)), fraction, lift, requant(draw, shift, to)

@@ -13,7 +13,7 @@
 #define TW_A_TWO_BIASES TW_A_LW("%[c]", "%[bias]", "4") TW_A_LW("%[d]", "%[bias]", "4")
 #define TW_A_TWO_CLIPPED TW_A_R(TW_E_CLIP, "%[a]", "%[a]", "%[high]") TW_A_R(TW_E_CLIP, "%[b]", "%[b]", "%[high]")
 #define TW_A_TWO_STORED TW_A_SH("%[a]") TW_A_SH("%[b]")
-#define TW_HALVES_LOOP(instructions, LINES, ...)                                                                        \
+#define TW_HALVES_LOOP(instructions, LINES)                                                                             \
   __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", instructions) LINES TW_A_TWO_CLIPPED TW_A_TWO_STORED TW_A_END        \
                    : [from] "+r"(from), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d),           \
                      [bias] "+r"(bias)                                                                                  \

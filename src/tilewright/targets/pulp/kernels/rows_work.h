@@ -20,16 +20,18 @@ static inline int64_t tw_requantshift_columns_work(const tw_requantshift_params 
 }
 
 /* The call, rows that a core has a part of, their elements, and those that are its own. */
-#define TW_NORM_UNITS(count, length)                                                            \
-  const int64_t rows = (count) / (length), own = rows < cores ? rows : tw_up(rows, cores);      \
-  TW_UNITS(1, own, own *(length), own *(rows < cores ? 4 * tw_up(length, 4 * cores) : (length)))
-
 static inline int64_t tw_integernorm_work(const tw_integernorm_params *p, const tw_all_loops *tile, int32_t cores, double *units) {
-  TW_NORM_UNITS(tile->rest, p->length);
+  const int64_t rows = tile->rest / p->length, own = rows < cores ? rows : tw_up(rows, cores);
+  TW_UNITS(1, own, own * p->length, own * (rows < cores ? 4 * tw_up(p->length, 4 * cores) : p->length));
 }
 
+/* The call; whole rows of a core, their elements, and those of one that has no other beside it; and of rows that all cores share
+ * the rows, their elements, and those that are its own. */
 static inline int64_t tw_qlinearrownorm_work(const tw_qlinearrownorm_params *p, const tw_all_loops *tile, int32_t cores, double *units) {
-  TW_NORM_UNITS(tile->rest, p->length);
+  const int64_t length = p->length, rows = tile->rest / length;
+  if (rows < cores) TW_UNITS(1, 0, 0, 0, rows, rows * length, rows * 4 * tw_up(length, 4 * cores));
+  const int64_t own = tw_up(rows, cores);
+  TW_UNITS(1, own, own * length, own % 2 * length, 0, 0, 0);
 }
 
 #endif
