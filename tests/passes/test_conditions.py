@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.passes.numerics import test_functions
 from tests.passes.small import Small, integers
 from tests.passes.test_canonicalize_attention import attention as written_attention
 from tests.support.tflite_draws import scaled_add
@@ -66,6 +67,7 @@ from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.passes.numerics.functions import FUNCTIONS_BY_STEPS
 from tilewright.passes.numerics.hardware import LOSSLESS, native_requantisations
 from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
@@ -301,6 +303,7 @@ CASES = [
     ),
     (native_requantisations(tflite=False), requantised, "and nothing is said of it"),
     (native_requantisations(tflite=True), quantised_add, "and nothing is said of it"),
+    (FUNCTIONS_BY_STEPS, test_functions.layer, "that a table of bytes could hold"),
     (CONVOLVE, transposed_convolution, "could be a convolution"),
     (fuse_attention(lambda op, types: True), attention, "ends an attention that one operator could compute"),
     (INT8_TO_UINT8, padded_image, "which could be uint8"),

@@ -103,6 +103,19 @@ def test_squeeze_and_excite() -> None:
 
 
 @pytest.mark.fast
+def test_transposes_that_a_model_has_go_where_sums_follow_them() -> None:
+    """Products of pixels between convolutions, with sums around them, as ConvNeXt has them."""
+    images = Images()
+    x = images.conv(images.input("x", 1, 3, 6, 6), 8)
+    for _ in range(2):
+        pixels = images.add(Transpose((0, 2, 3, 1)), images.conv(x, 8, replace(SAME, groups=8)))
+        product = images.requant(images.add(MatMul(), pixels, images.constant(integers("int8", 8, 8))), shift=6)
+        x = images.add(SUM, x, images.add(Transpose((0, 3, 1, 2)), product))
+    changed = rewritten(images.graph(x))
+    assert transposed_bytes(changed) == 3 * 36 + 8 * 36
+
+
+@pytest.mark.fast
 def test_constants_that_are_broadcast() -> None:
     images = Images()
     x = images.conv(images.input("x", 1, 1, 6, 6), 8)

@@ -3,7 +3,7 @@
 Convolutions and pools are bound to channels last, inputs, outputs and most other operators to the layout that they
 have. What works element by element, or names its axes, may go either way, and so may what is kept between calls: which
 way each of them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is
-its bytes. The same for channels as the second axis is channels_second.py.
+its bytes. Transposes between the two that a model has are such prices, too. The same for channels as the second axis is channels_second.py.
 """
 
 from __future__ import annotations
@@ -94,9 +94,11 @@ def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[V
             prices[node.key, GIVEN] = lost
     together = layout.together(graph)
     for tensor in {*graph.sources, *graph.producers}:
-        made = _maker(graph, forms, tensor)
+        made = _maker(layout, graph, forms, tensor)
         readers = {
-            vertex for node in graph.consumers.get(tensor, ()) for vertex in _readers(graph, forms, node, tensor)
+            vertex
+            for node in graph.consumers.get(tensor, ())
+            for vertex in _readers(layout, graph, forms, node, tensor)
         }
         readers |= {GIVEN} if tensor in graph.outputs else set()
         readers |= {_state(graph, state) for state in graph.states if state.after == tensor}
@@ -112,9 +114,11 @@ def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[V
     return prices
 
 
-def _maker(graph: Graph, forms: Forms, tensor: str) -> Vertex:
-    """What decides in which layout a tensor is made."""
+def _maker(layout: ChannelPosition, graph: Graph, forms: Forms, tensor: str) -> Vertex:
+    """What decides in which layout a tensor is made. A Transpose from the wanted layout reads it in that already."""
     node = graph.producers.get(tensor)
+    if node is not None and _transposes(node, inverse(layout.perm(len(graph.types[tensor].shape)))):
+        return WANTED
     for state in graph.states:
         if state.before == tensor:
             return _state(graph, state)
@@ -126,14 +130,21 @@ def _state(graph: Graph, state: State) -> Vertex:
     return ("state", state.name) if len(graph.types[state.before].shape) in (3, 4) else GIVEN
 
 
-def _readers(graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
-    """What decides in which layout a node reads a tensor; nothing where either will do."""
+def _readers(layout: ChannelPosition, graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
+    """What decides in which layout a node reads a tensor; nothing where either will do. A Transpose to the wanted layout
+    has nothing to do where the tensor is in that."""
     if _becomes_rows(graph, node):
         return set()
+    if _transposes(node, layout.perm(len(graph.types[tensor].shape))):
+        return {WANTED}
     if node.key not in forms or tensor in _broadcast(graph, forms, node):
         return {GIVEN}
     permuted = forms[node.key].operands
     return {node.key if position in permuted else GIVEN for position, name in enumerate(node.inputs) if name == tensor}
+
+
+def _transposes(node: Node, perm: Perm) -> bool:
+    return isinstance(node.op, Transpose) and node.op.perm == perm
 
 
 def _broadcast(graph: Graph, forms: Forms, node: Node) -> dict[str, int]:
