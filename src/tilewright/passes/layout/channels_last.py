@@ -3,7 +3,8 @@
 Convolutions and pools are bound to channels last, inputs, outputs and most other operators to the layout that they
 have. What works element by element, or names its axes, may go either way, and so may what is kept between calls: which
 way each of them goes is the cheapest cut between the two, where the price of a tensor that is wanted in both layouts is
-its bytes. Transposes between the two that a model has are such prices, too. The same for channels as the second axis is channels_second.py.
+its bytes. Transposes between the two that a model has are such prices, too. The same for channels as the second axis is
+channels_second.py.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ def _state(graph: Graph, state: State) -> Vertex:
 
 
 def _readers(layout: ChannelPosition, graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
-    """What decides in which layout a node reads a tensor; nothing where either will do. A Transpose to the wanted layout
-    has nothing to do where the tensor is in that."""
+    """What decides in which layout a node reads a tensor; nothing where either will do. A Transpose to the wanted
+    layout has nothing to do where the tensor is in that."""
     if _becomes_rows(graph, node):
         return set()
     if _transposes(node, layout.perm(len(graph.types[tensor].shape))):
