@@ -48,7 +48,30 @@ def not_in_words(op: Op, types: Types) -> str | None:
     return None if zero < LARGEST_SUMMAND else "its zero point does not fit the upper word"
 
 
+IN_WORDS = (
+    Kernel(
+        QLinearMul, "qlinearmul_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": SHORT}, header="qlinearmul.h",
+        work=in_c.work("tw_qlinearmul_rows_work"), samples=samples.product_samples,
+    ),
+    Kernel(
+        QLinearFunction, "qlinearfunction_words.c", "X:int16 table:int32 -> Y", {"Y": SHORT}, roundings=UP_OR_EVEN,
+        unsupported_reason=not_shifted, header="qlinearfunction.h",
+    ),
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_words.c", "X mul:int32 add:int32 -> Y", {"X": SHORT, "Y": SHORT},
+        unsupported_reason=not_in_words, header="qlinearrownorm.h",
+    ),
+)  # fmt: skip
+"""Of quantised tensors, one result at a time."""
+WITHOUT_VECTORS = (
+    Kernel(
+        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, roundings=UP_OR_EVEN,
+        header="qlinearadd.h",
+    ),
+)  # fmt: skip
+"""Where there are vectors, compilers make some of the portable kernel."""
 KERNELS = (
+    *IN_WORDS,
     Kernel(
         RequantShift, "requantshift_rows.c", "X mul:int32 add:int32 -> Y", {"X": TOTALS, "Y": SHORT},
         header="requantshift.h", work=in_c.work("tw_requantshift_rows_work"),
@@ -62,30 +85,11 @@ KERNELS = (
         scratch=in_c("tw_tfliteadd_bytes_scratch"), header="tfliteadd.h", work=in_c.work("tw_tfliteadd_bytes_work"),
     ),
     Kernel(
-        QLinearMul, "qlinearmul_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": SHORT}, header="qlinearmul.h",
-        work=in_c.work("tw_qlinearmul_rows_work"), samples=samples.product_samples,
-    ),
-    Kernel(
-        QLinearFunction, "qlinearfunction_words.c", "X:int16 table:int32 -> Y", {"Y": SHORT}, roundings=UP_OR_EVEN,
-        unsupported_reason=not_shifted, header="qlinearfunction.h",
-    ),
-    Kernel(
-        QLinearRowNorm, "qlinearrownorm_words.c", "X mul:int32 add:int32 -> Y", {"X": SHORT, "Y": SHORT},
-        unsupported_reason=not_in_words, header="qlinearrownorm.h",
-    ),
-    Kernel(
         RequantizedAdd, "requantizedadd_bytes.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW},
         scratch=in_c("tw_requantizedadd_bytes_scratch"), header="requantizedadd.h",
         work=in_c.work("tw_requantizedadd_bytes_work"),
     ),
 )  # fmt: skip
-WITHOUT_VECTORS = (
-    Kernel(
-        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, roundings=UP_OR_EVEN,
-        header="qlinearadd.h",
-    ),
-)  # fmt: skip
-"""Compilers make vectors of the portable kernel."""
 ATTENTION_SCRATCH = in_c("tw_qlinearattention_bytes_scratch")
 PLAIN = (
     *WITHOUT_VECTORS,

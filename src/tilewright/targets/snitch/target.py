@@ -20,6 +20,7 @@ from tilewright.targets.ita.engine import ENGINE as ITA
 from tilewright.targets.ita.gelu import GELU_BY_TABLES
 from tilewright.targets.ita.kernels import CORE_KERNELS
 from tilewright.targets.ita.numerics import ITA_NUMERICS
+from tilewright.targets.microcontroller.elementwise import IN_WORDS, WITHOUT_VECTORS
 from tilewright.targets.snitch import (
     byte_sums,
     depthwise,
@@ -39,7 +40,8 @@ KIB = 1024
 PORTABLE = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 KERNELS = (
     *depthwise.KERNELS, *linear.KERNELS, *elementwise.KERNELS, *functions.KERNELS, *rows.KERNELS,
-    *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *CORE_KERNELS, *PORTABLE,
+    *quantised_rows.KERNELS, *requantising.KERNELS, *byte_sums.KERNELS, *reductions.KERNELS, *IN_WORDS,
+    *WITHOUT_VECTORS, *CORE_KERNELS, *PORTABLE,
 )  # fmt: skip
 
 PEAK = Peak(
@@ -69,7 +71,10 @@ TARGET = Target(
         ),
     ),
     folder=FOLDER,
-    bases=tuple(FOLDER.parent / name for name in ("ita", "ita/queue", "accelerated", "cluster", "bare", "generic")),
+    bases=tuple(
+        FOLDER.parent / name
+        for name in ("ita", "ita/queue", "accelerated", "cluster", "microcontroller", "bare", "generic")
+    ),
     flags=(
         "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a+f+d", "-O2", "-g0", "-fomit-frame-pointer",
         "-ffreestanding", "-ffunction-sections", "-fno-sanitize=all",

@@ -5,6 +5,7 @@
 #include "byte_sums_sizes.h"
 #include "qlinearmul.h"
 #include "requantshift.h"
+#include "tile_loops.h"
 #include "units_of_work.h"
 
 /* Whether a total becomes a result by the upper word, by a short shift or in two steps. */
@@ -29,10 +30,10 @@ static inline int64_t tw_requantizedadd_bytes_work(const tw_requantizedadd_param
 }
 
 /* The call; rows; products of rows with one element, and of elements side by side, by the upper word; all others. */
-static inline int64_t tw_qlinearmul_rows_work(const tw_qlinearmul_params *p, double *units) {
+static inline int64_t tw_qlinearmul_rows_work(const tw_qlinearmul_params *p, const tw_all_loops *tile, double *units) {
   const tw_binary_params *const loops = &p->loops;
   const int32_t last = loops->rank - 1;
-  const int64_t all = tw_sums_of(loops), rows = all / tw_max(loops->size[last], 1);
+  const int64_t all = tile->rest, rows = tw_up(all, tw_max(loops->size[last], 1));
   const int is_upper = !TW_IS_TFLITE(&p->requant) && p->requant.shift > 32 && p->add == 0 && loops->stride_a[last] == 1;
   const int is_fixed = is_upper && loops->stride_b[last] == 0, is_beside = is_upper && loops->stride_b[last] == 1;
   TW_UNITS(1, rows, all * is_fixed, all * is_beside, all * (!is_fixed && !is_beside));
