@@ -25,6 +25,7 @@ from tilewright.targets.ita.kernels import CORE_KERNELS
 from tilewright.targets.ita.pool.engine import ENGINE as ITAS
 from tilewright.targets.ita.pool.numerics import ITAPOOL_NUMERICS
 from tilewright.targets.mempool import elementwise, linear, rows
+from tilewright.targets.microcontroller.elementwise import IN_WORDS
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -42,7 +43,7 @@ STACKS_IN_L2 = 6.0
 STACKS: Mapping[str, int] = json.loads((FOLDER / "stacks.json").read_text())
 """Of all variants: they compile the same kernels, and numbers of cores and tiles change no frame."""
 
-PACKED = (*elementwise.KERNELS, *rows.KERNELS)
+PACKED = (*elementwise.KERNELS, *rows.KERNELS, *IN_WORDS)
 PORTABLE = tuple(replace(kernel, work=WORK.get(kernel.stem, kernel.work)) for kernel in generic.KERNELS)
 
 PEAK = Peak(
@@ -127,7 +128,7 @@ def _target(variant: Variant) -> Target:
         folder=FOLDER,
         bases=(
             *((FOLDER.parent / "ita" / "pool", FOLDER.parent / "ita") if variant.has_ita else ()),
-            FOLDER.parent / "cluster", FOLDER.parent / "bare", generic.TARGET.folder,
+            *(FOLDER.parent / name for name in ("cluster", "microcontroller", "bare")), generic.TARGET.folder,
         ),
         flags=(
             "-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", "-O2", "-g0", "-fomit-frame-pointer",

@@ -1,4 +1,4 @@
-"""Kernels of microcontrollers that the cores of the Snitch cluster take, each its own tiles."""
+"""Kernels of microcontrollers that cores of clusters take, each for its own part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.random import default_rng
 from tests.support.checks import Case as Given
 from tests.targets.cortex_m.test_elements import function, norm, product_of_two
 from tests.targets.rv32.test_kernels import KINDS, some_bytes
-from tests.targets.snitch.machine import SNITCH, kernel
+from tilewright import targets
 from tilewright.ir.requant import full_range
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.run.kernel_bench import Case, check
@@ -47,10 +47,14 @@ WORDS = {
     "qlinearrownorm_words.c": norms,
     "qlinearadd_rows.c": sums,
 }
+ON_CLUSTERS = [(name, source) for name in ("snitch", "minpool") for source in WORDS][:-1]
+"""MinPool has another kernel of sums."""
 
 
-@pytest.mark.parametrize("source", WORDS)
-def test_words(source: str) -> None:
-    cases = [Case(kernel(source), op, arrays) for op, arrays in WORDS[source]()]
-    assert all(case.kernel.takes(case.op, case.types) for case in cases)
-    check(cases, SNITCH, cores=1)
+@pytest.mark.parametrize(("name", "source"), ON_CLUSTERS)
+def test_words(name: str, source: str) -> None:
+    target = targets.find(name)
+    kernel = next(one for one in target.engines[0].kernels if one.source == source)
+    cases = [Case(kernel, op, arrays) for op, arrays in WORDS[source]()]
+    assert all(kernel.takes(case.op, case.types) for case in cases)
+    check(cases, target, cores=1)
