@@ -13,7 +13,7 @@ from tests.export.onnx_nodes import check_all
 
 AT_LEAST = 0.65
 """Of all of them."""
-COUNT = 4
+COUNT = 8
 
 
 @pytest.mark.one_in(COUNT)

@@ -119,7 +119,7 @@ LARGEST = 50_000_000
 
 
 @needs_networks
-@pytest.mark.one_in(23)
+@pytest.mark.one_in(61)
 @pytest.mark.parametrize(("target", "path"), CASES, ids=lambda case: case if isinstance(case, str) else label(case))
 def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
     inputs, _ = stored(path)

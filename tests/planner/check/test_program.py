@@ -91,6 +91,7 @@ def test_faults_in_data_are_found(kind: str, round_: int) -> None:
         assert is_found(schedule, found[0], found[1]), f"not found: {found[1]}"
 
 
+@pytest.mark.thorough
 def test_every_kind_of_event_is_corrupted() -> None:
     tiles = [chosen(kind, round_) for kind in (*KINDS, *ALONE) for round_ in range(8)]
     names = set().union(*(Places.of(one).names for one in tiles))
