@@ -15,6 +15,12 @@
     if (UNLIKELY(ip->len == 2)) { next = ip + 1; __asm__ volatile("" : "+r"(next)); } \
     ip = next; } while (0)
 #define NEXT do { ADVANCE(); APART(); goto *table[ip->op]; } while (0)
+/* The same of instructions that often follow each other, as loads and dot products do: whether the next one is the same again is easier
+ * to guess for the processor than which one it is. Handlers of such begin with AGAIN. */
+#define AGAIN __label__ again; again:
+#define GO_ON() do { const void *next_label = table[ip->op]; if (next_label == &&again) goto again; APART(); goto *next_label; } while (0)
+#define NEXT_OR_AGAIN do { ADVANCE(); GO_ON(); } while (0)
+#define NEXT_LONG_OR_AGAIN do { ip += 2; GO_ON(); } while (0)
 #define OPERANDS(form) u32 A = X(rs1), B = B_##form, O = X(rd), N = (u32)ip->imm, PC = ip->pc, R = 0; \
     (void)A; (void)B; (void)O; (void)N; (void)PC; (void)R
 /* The end of an instruction that acted on shared state in cycle t. */
@@ -22,7 +28,7 @@
 
 #define HANDLE_ALU(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; NEXT; }
 #define HANDLE_MAC(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MAC]++; NEXT_LONG; }
-#define HANDLE_DOT(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_DOT]++; NEXT_LONG; }
+#define HANDLE_DOT(form, ...) { AGAIN; OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_DOT]++; NEXT_LONG_OR_AGAIN; }
 #define HANDLE_NOP(form, ...) { n++; t += ip->cost; NEXT; }
 #define HANDLE_HWLOOP(form, ...) { OPERANDS(form); u32 L = ip->rd & 1; (void)L; __VA_ARGS__; n++; t += ip->cost; NEXT; }
 #define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MUL]++; NEXT; }
@@ -56,7 +62,7 @@
     WAIT_TURN(); \
     if (IS_LOCAL(offset, type)) { \
         BANK_WAIT(offset); type v; memcpy(&v, c->local + offset, sizeof v); \
-        DESTINATION = (u32)v; __VA_ARGS__; c->local_loads[SIZE_INDEX(type)]++; PAY(wait); NEXT; \
+        DESTINATION = (u32)v; __VA_ARGS__; c->local_loads[SIZE_INDEX(type)]++; PAY(wait); NEXT_OR_AGAIN; \
     } \
     THROUGH_BUS(type, 0, 0, 0); \
     if (UNLIKELY(r.blocked)) BLOCK_ON(ip->rd); \
@@ -74,9 +80,9 @@
     PAY(r.wait); \
     if (UNLIKELY(c->line == NO_LINE)) goto refetch; \
     NEXT; }
-#define HANDLE_LOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, X(rd)) }
-#define HANDLE_LOADPOST(form, type) { u32 address = X(rs1), step = B_##form; LOAD(type, X(rd), X(rs1) += step) }
-#define HANDLE_FLOAD(form, type) { u32 address = X(rs1) + B_##form; LOAD(type, F(rd)) }
+#define HANDLE_LOAD(form, type) { AGAIN; u32 address = X(rs1) + B_##form; LOAD(type, X(rd)) }
+#define HANDLE_LOADPOST(form, type) { AGAIN; u32 address = X(rs1), step = B_##form; LOAD(type, X(rd), X(rs1) += step) }
+#define HANDLE_FLOAD(form, type) { AGAIN; u32 address = X(rs1) + B_##form; LOAD(type, F(rd)) }
 #define HANDLE_STORE(form, type) { u32 address = X(rs1) + B_##form; STORE(type, X(rs2)) }
 #define HANDLE_STOREPOST(form, type) { u32 address = X(rs1); STORE(type, X(rs2), X(rs1) += B_##form) }
 #define HANDLE_FSTORE(form, type) { u32 address = X(rs1) + B_##form; STORE(type, F(rs2)) }
