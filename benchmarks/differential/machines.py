@@ -43,8 +43,8 @@ class Machine:
 
 
 MACHINES = (
-    Machine("generic", 30, USUAL_ROOM, 40),
-    Machine("cpu", 30, USUAL_ROOM, 40),
+    Machine("generic", 30, USUAL_ROOM, 64),
+    Machine("cpu", 30, USUAL_ROOM, 64),
     Machine("cortex-m0plus", 4),
     Machine("cortex-m4", 5),
     Machine("cortex-m7", 4),
