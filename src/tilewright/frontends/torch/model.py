@@ -97,18 +97,25 @@ def _exported(model: Any, example_inputs: Given | None, random_seed: int | None)
 
 def _drawn_once(module: Any, example_inputs: Given, seed: int) -> Any:
     """Whatever torch.export makes of random numbers, it does not keep those of a seed."""
+    where = f"{type(module).__name__}, with random_seed={seed}"
     try:
         return followed.by_running(module, *arguments(example_inputs), seed)
     except Refusal as refusal:
-        where = f"{type(module).__name__}, with random_seed={seed}"
         raise refusal.at(where) from None
+    except Exception as error:
+        if is_ours(error):
+            raise
+        what = f"cannot be recorded: {reason_of(error)}"
+        raise CompileError(where, what, "the module must run on the example inputs") from None
 
 
 def _as_it_runs(program: Any, module: Any) -> Any:
     """Models ask whether they are being traced, and may then compute something else: such ones are run instead."""
-    if torch_states.changed(program) or followed.agree(module, program.module(), *program.example_inputs) is not False:
+    if torch_states.changed(program):
         return program
     try:
+        if followed.agree(module, program.module(), *program.example_inputs) is not False:
+            return program
         return followed.by_running(module, *program.example_inputs)
     except Exception:
         return program  # it is held to the module's results later, and refused
