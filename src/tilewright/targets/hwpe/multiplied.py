@@ -1,8 +1,9 @@
-"""Results of 16 bits whose totals N-EUREKA multiplies, in 32 bits: cores shift and clip them."""
+"""Results of 16 bits, and all of windows in parts, whose totals N-EUREKA multiplies, in 32 bits: cores shift and clip
+them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +26,17 @@ class Multiplied:
     shift: int
 
 
-def multiplied_halves(sums: Sums, biases: Sequence[Array]) -> Multiplied | None:
+def multiplied(sums: Sums, biases: Sequence[Array], dtypes: Collection[str]) -> Multiplied | None:
     """None where results are others, or products do not fit 32 bits even without the zeros that factors end with."""
     requant = sums.requant
-    if requant is None or sums.mul is None or not _is_whole(requant) or sums.mul.min() < 0 or _has_any(sums.add):
+    if requant is None or sums.mul is None or requant.dtype not in dtypes or not _is_whole(requant):
         return None
-    zeros = min(_trailing_zeros(sums.mul), requant.shift)
+    if sums.mul.min() < 0:
+        return None
+    add = np.zeros_like(sums.mul) if sums.add is None else sums.add.astype(np.int64)
+    zeros = min(_trailing_zeros(np.concatenate([sums.mul, add])), requant.shift)
     factor, shift = sums.mul.astype(np.int64) >> zeros, requant.shift - zeros
-    inside = biases[0] * factor + ((1 << shift) >> 1) + (requant.zero_point << shift)
+    inside = biases[0] * factor + (add >> zeros) + ((1 << shift) >> 1) + (requant.zero_point << shift)
     rows = np.stack([inside, *((edge - biases[0]) * factor for edge in biases[1:])])
     if shift > MOST_SHIFT or not _fits(sums, factor, inside, rows):
         return None
@@ -41,11 +45,7 @@ def multiplied_halves(sums: Sums, biases: Sequence[Array]) -> Multiplied | None:
 
 
 def _is_whole(requant: Requant) -> bool:
-    return requant.rounding in UP and (requant.dtype, requant.low, requant.high) == ("int16", *limits("int16"))
-
-
-def _has_any(add: Array | None) -> bool:
-    return add is not None and bool(np.any(add))
+    return requant.rounding in UP and (requant.low, requant.high) == limits(requant.dtype)
 
 
 def _trailing_zeros(mul: Array) -> int:

@@ -137,8 +137,8 @@ class Neureka(Op):
             return Result(quantises=not self.bare)
         if "scale" not in types:
             return Result()
-        width = 32 if self.is_multiplied else 8 * BYTES[self.dtype]
-        return Result(width, self.dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)
+        dtype = "int32" if self.is_multiplied else self.dtype
+        return Result(8 * BYTES[dtype], dtype != "uint8", True, 8 * BYTES[types["scale"].dtype], self.shift)
 
 
 def one_column(pixels: int, filters: int) -> Params:

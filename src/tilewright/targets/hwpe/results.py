@@ -25,7 +25,7 @@ from tilewright.targets.hwpe.finish import (
     without_idle,
 )
 from tilewright.targets.hwpe.jobs import LANES
-from tilewright.targets.hwpe.multiplied import Multiplied, multiplied_halves
+from tilewright.targets.hwpe.multiplied import Multiplied, multiplied
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.hwpe.requantising import Scaling, plain, scaling
 from tilewright.targets.hwpe.sums import Sums
@@ -34,14 +34,16 @@ ONES = 0x01010101
 RESULTS = ("int8", "uint8", "int16", "int32")
 BARE = (HIGH, EXACT, TIES, SCALED)
 """Finishes whose cores have a loop for one pixel."""
+HALVES_ONLY, BYTES_AND_HALVES = ("int16",), ("int8", "uint8", "int16")
+"""Of which cores finish totals that N-EUREKA multiplies: bytes only where they add them up anyway."""
 AnyNeureka = TypeVar("AnyNeureka", bound=Neureka)
 
 
 def results(
-    sums: Sums, op: AnyNeureka, biases: Sequence[Array], thinned: bool = False
+    sums: Sums, op: AnyNeureka, biases: Sequence[Array], thinned: bool = False, in_parts: bool = False
 ) -> tuple[AnyNeureka, dict[str, Array]]:
     """The operator and its constants; `biases` where windows lie inside and where over edges, `thinned` where cores
-    keep only some of the results."""
+    keep only some of the results, `in_parts` where they add totals up."""
     if sums.dtype not in RESULTS:
         raise Refusal(f"its result is {sums.dtype}, N-EUREKA writes {', '.join(RESULTS)}")
     limit = _limit(sums, biases)
@@ -53,7 +55,7 @@ def results(
         return replace(op, made=THINNED if thinned else BY_NPU), {}
     if sums.requant is None or sums.mul is None:
         return replace(op, made=BY_CORES), {"bias": _bias_rows(biases, 0)}
-    halves = multiplied_halves(sums, biases)
+    halves = multiplied(sums, biases, BYTES_AND_HALVES if in_parts else HALVES_ONLY)
     if halves is not None:
         return _multiplied(op, sums.requant, halves, is_shifted=len(biases) == 1)
     mul, add = sums.mul, sums.add

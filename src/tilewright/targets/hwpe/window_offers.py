@@ -117,7 +117,7 @@ def _in_parts(
     if max(conv.strides) > MOST_STRIDE or math.prod(plain.counts) > MOST_PARTS:
         raise Refusal(unsupported_reason)
     # The second bias is that of the parts behind the first: what it has more, which is nothing.
-    op, constants = results(sums, plain, [sums.bias_without([])] * 2)
+    op, constants = results(sums, plain, [sums.bias_without([])] * 2, in_parts=True)
     return named(node, node.operands()["X"], op, {"W": part_words(op, sums), **constants})
 
 

@@ -464,7 +464,7 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
     return;
   }
   if (sizeof(TW_Y) == 2 && p->mode == TW_FINISH_HALVES) {
-    tw_finish_multiplied(p, scratch, bias, (int16_t *)(void *)y, 0, 0);
+    tw_finish_multiplied(p, scratch, bias, y, 0, 0);
     return;
   }
   tw_finishing k;

@@ -1,27 +1,31 @@
-/* Results of 16 bits whose totals N-EUREKA has multiplied, and the sums of parts of such totals: 3 cycles for a result, 4 where
+/* Results of 8 and 16 bits whose totals N-EUREKA has multiplied, and the sums of parts of such totals: 3 cycles for a result, 4 where
  * it is left to shift, 5 where there is a bias besides. */
 #ifndef TW_NEUREKA_HALVES_H
 #define TW_NEUREKA_HALVES_H
 
+#include "dot.h"
 #include "neureka_finished.h"
 #include "neureka_sums.h"
 #include "xpulp.h"
 
+#define TW_HIGHEST ((int32_t)((1u << (8 * sizeof(TW_Y) - ((TW_Y)-1 < 0 ? 1 : 0))) - 1u))
+
 #if TW_XPULP
-#define TW_A_SH(d) ".insn s 0x2b, 1, " d ", 2(%[to])\n"
+#define TW_A_STORE_RESULT(d) ".insn s 0x2b, %[store], " d ", %[bytes](%[to])\n"
 #define TW_A_TWO_TOTALS TW_A_LW("%[a]", "%[from]", "4") TW_A_LW("%[b]", "%[from]", "4")
 #define TW_A_TWO_BIASES TW_A_LW("%[c]", "%[bias]", "4") TW_A_LW("%[d]", "%[bias]", "4")
-#define TW_A_TWO_CLIPPED TW_A_R(TW_E_CLIP, "%[a]", "%[a]", "%[high]") TW_A_R(TW_E_CLIP, "%[b]", "%[b]", "%[high]")
-#define TW_A_TWO_STORED TW_A_SH("%[a]") TW_A_SH("%[b]")
+#define TW_A_TWO_CLIPPED TW_A_CLIP_BYTE("%[a]", "%[high]") TW_A_CLIP_BYTE("%[b]", "%[high]")
+#define TW_A_TWO_STORED TW_A_STORE_RESULT("%[a]") TW_A_STORE_RESULT("%[b]")
 #define TW_HALVES_LOOP(instructions, LINES)                                                                             \
   __asm__ volatile(TW_A_BEGIN TW_A_LOOP("%[pairs]", instructions) LINES TW_A_TWO_CLIPPED TW_A_TWO_STORED TW_A_END        \
                    : [from] "+r"(from), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d),           \
                      [bias] "+r"(bias)                                                                                  \
-                   : [pairs] "r"(pairs), [high] "r"(INT16_MAX), [shift] "r"(shift)                                      \
+                   : [pairs] "r"(pairs), [high] "r"(TW_HIGHEST), [shift] "r"(shift), [store] "i"(sizeof(TW_Y) >> 1),     \
+                     [bytes] "i"(sizeof(TW_Y)), [clip] "i"((TW_Y)-1 < 0 ? TW_I_CLIP : TW_I_CLIPU)                       \
                    : "memory")
 
 /* Two neighbours at a time. */
-static inline void tw_halves_of_pairs(const int32_t *from, const int32_t *bias, int32_t shift, int16_t *to, int32_t pairs) {
+static inline void tw_halves_of_pairs(const int32_t *from, const int32_t *bias, int32_t shift, TW_Y *to, int32_t pairs) {
   int32_t a, b, c, d;
   if (bias) {
     TW_HALVES_LOOP(10, TW_A_TWO_TOTALS TW_A_TWO_BIASES TW_A_R(TW_E_ADDN, "%[a]", "%[c]", "%[shift]")
@@ -35,7 +39,7 @@ static inline void tw_halves_of_pairs(const int32_t *from, const int32_t *bias, 
 #endif
 
 /* `count` results of one pixel, or of all of them where they lie one after the other. */
-static inline void tw_halves(const int32_t *from, const int32_t *bias, int32_t shift, int16_t *to, int32_t count) {
+static inline void tw_halves(const int32_t *from, const int32_t *bias, int32_t shift, TW_Y *to, int32_t count) {
 #if TW_XPULP
   const int32_t even = count & ~1;
   if (even) {
@@ -44,7 +48,10 @@ static inline void tw_halves(const int32_t *from, const int32_t *bias, int32_t s
     if (bias) bias += even;
   }
 #endif
-  for (int32_t i = 0; i < count; i++) to[i] = (int16_t)tw_x_clip((from[i] + (bias ? bias[i] : 0)) >> shift, INT16_MAX);
+  for (int32_t i = 0; i < count; i++) {
+    const int32_t value = (from[i] + (bias ? bias[i] : 0)) >> shift;
+    to[i] = (TW_Y)((TW_Y)-1 < 0 ? tw_x_clip(value, TW_HIGHEST) : tw_x_clipu(value, TW_HIGHEST));
+  }
 }
 
 /* Where a pixel is, and with what bias. */
@@ -70,7 +77,7 @@ static inline int32_t tw_edge_of(const tw_neureka_finished_params *p, const tw_p
 }
 
 /* A core's share of all results. Each is the sum of `others` + 1 totals, which lie `step` bytes apart. */
-static inline void tw_finish_multiplied(const tw_neureka_finished_params *p, int32_t *totals, const int32_t *bias, int16_t *y,
+static inline void tw_finish_multiplied(const tw_neureka_finished_params *p, int32_t *totals, const int32_t *bias, TW_Y *y,
                                         int32_t step, int32_t others) {
   const int is_dense = p->columns == 1 && p->source_row == p->filters && !(p->over_right | p->over_bottom);
   const int32_t all = p->images * p->rows * p->columns * p->filters, length = is_dense ? all : p->filters;
