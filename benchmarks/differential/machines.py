@@ -32,7 +32,7 @@ class Machine:
         """Each batch has others."""
         chance = random.Random(f"{self.target} {batch}")
         if self.target == "cpu":
-            return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64")))
+            return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64-v2")))
         if not self.l1 or chance.random() < 0.3:
             return Settings(time_limit=TIME_LIMIT) if self.l1 else Settings()
         return Settings(
