@@ -1,5 +1,6 @@
 """Convolutions whose groups have a few channels and one filter, such as depthwise ones of videos, become depthwise: the
-channels of a group lie beside each other in a wider row, and windows step over all of them at once."""
+channels of a group lie beside each other in a wider row, and windows step over all of them at once. All groups of a
+pixel are side by side, as the kernel for many groups wants them."""
 
 from __future__ import annotations
 
@@ -30,12 +31,16 @@ def _widen(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | No
     batch, _, height, width = graph.types[node.inputs[0]].shape
     groups, deep, kernel_h, kernel_w = weights.shape
     (apart,) = builder.add(Reshape((batch, groups, deep, height, width)), [node.inputs[0]])
-    (turned,) = builder.add(Transpose((0, 1, 3, 4, 2)), [apart])
-    (wide,) = builder.add(Reshape((batch, groups, height, width * deep)), [turned])
-    taps = weights.transpose(0, 2, 3, 1).reshape(groups, 1, kernel_h, kernel_w * deep)
+    (turned,) = builder.add(Transpose((0, 3, 4, 2, 1)), [apart])
+    (wide,) = builder.add(Reshape((batch, height, width * deep, groups)), [turned])
+    taps = weights.transpose(0, 2, 3, 1).reshape(groups, kernel_h, kernel_w * deep, 1)
     top, left, bottom, right = op.padding
-    made = replace(op, strides=(op.strides[0], op.strides[1] * deep), padding=(top, left * deep, bottom, right * deep))
-    builder.add(made, [wide, builder.constant(taps, node.inputs[1]), *node.inputs[2:]], node.outputs, node.name)
+    made = replace(
+        op, strides=(op.strides[0], op.strides[1] * deep), padding=(top, left * deep, bottom, right * deep),
+        channels_last=True,
+    )  # fmt: skip
+    (last,) = builder.add(made, [wide, builder.constant(taps, node.inputs[1]), *node.inputs[2:]], name=node.name)
+    builder.add(Transpose((0, 3, 1, 2)), [last], node.outputs)
     return {name: name for name in node.outputs}
 
 
