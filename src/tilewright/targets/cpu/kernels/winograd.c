@@ -11,6 +11,13 @@
 
 enum { IN = 6, OUT = 4, PLACES = TW_PLACES };
 
+/* Places of pixels: gathered into wide vectors they take longer. */
+#if defined(__clang__)
+#define TW_ONE_BY_ONE _Pragma("clang loop vectorize(disable)")
+#else
+#define TW_ONE_BY_ONE
+#endif
+
 /* Working memory. */
 typedef struct {
   float *zeros;  /* a pixel beside the image, and what sums start with */
@@ -91,7 +98,7 @@ static void load_tiles(const tw_winograd_params *p, const float *x, int32_t firs
   for (int32_t t = 0; t < tiles; t++) {
     const float *pixel[PLACES];
     const int32_t top = (first + t) / across * OUT - p->pad_top, left = (first + t) % across * OUT - p->pad_left;
-    for (int32_t i = 0; i < PLACES; i++) {
+    TW_ONE_BY_ONE for (int32_t i = 0; i < PLACES; i++) {
       const int32_t row = top + i / IN, column = left + i % IN;
       const int is_inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
       pixel[i] = is_inside ? x + ((int64_t)row * p->in_w + column) * p->in_channels : m->zeros;
@@ -108,7 +115,7 @@ static void store_tiles(const tw_winograd_params *p, const float *b, int32_t fir
   for (int32_t t = 0; t < tiles; t++) {
     float *result[OUT * OUT];
     const int32_t top = (first + t) / across * OUT, left = (first + t) % across * OUT;
-    for (int32_t i = 0; i < OUT * OUT; i++) {
+    TW_ONE_BY_ONE for (int32_t i = 0; i < OUT * OUT; i++) {
       const int32_t row = top + i / OUT, column = left + i % OUT;
       const int is_inside = row < p->out_h && column < p->out_w;
       result[i] = is_inside ? y + ((int64_t)row * p->out_w + column) * p->out_channels : m->dump;
