@@ -55,6 +55,12 @@ def test_a_step_is_computed_from_the_framework_s_own_tensors() -> None:
         compare_with_framework(graph(), exported(RESULT * 0.75, *steps))
 
 
+def test_another_shape_is_never_rounding() -> None:
+    steps = Step("twice", TWICE, "add"), Step("y", RESULT, "relu")
+    with pytest.raises(CompileError, match=r"the graph computes shape \(3, 4\), the framework \(2, 4\)"):
+        compare_with_framework(graph(), exported(RESULT[:2], *steps))
+
+
 def test_what_no_step_has_made_wrong_is_rounding() -> None:
     steps = Step("twice", TWICE, "add"), Step("y", RESULT, "relu")
     compare_with_framework(graph(), exported(RESULT * np.float32(0.99), *steps))

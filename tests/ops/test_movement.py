@@ -237,6 +237,13 @@ def test_resize_with_antialias(mode: str) -> None:
     check_import("Resize", floats(9, 8), dict(constants), mode=mode, exclude_outside=1)
 
 
+def test_resize_of_integers_with_antialias_is_refused() -> None:
+    constants = {"roi": None, "scales": np.array([0.6, 0.4], np.float32)}
+    pixels = np.arange(72, dtype=np.uint8).reshape(9, 8)
+    with pytest.raises(CompileError, match="interpolation of uint8 with antialias is not supported"):
+        check_import("Resize", pixels, constants, mode="linear", antialias=1)
+
+
 @pytest.mark.parametrize(("kind", "opset"), [("Upsample", 9), ("Resize", 10)])
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_older_forms_of_resize(kind: str, opset: int, mode: str) -> None:

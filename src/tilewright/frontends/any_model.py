@@ -24,6 +24,8 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
     options = ModelOptions(example_inputs=given, **said)
     if options.max_trips is not None and not 0 <= options.max_trips < 2**31:
         raise CompileError(f"--max-trips {options.max_trips}", "is not 0 to 2147483647", "for example --max-trips 100")
+    if options.random_seed is not None and options.random_seed < 0:
+        raise CompileError(f"--random-seed {options.random_seed}", "is below 0", "for example --random-seed 1")
     if is_tflite(model):
         from tilewright.frontends.tflite import importer
 
@@ -39,7 +41,7 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
         compare_with_framework(graph, found)
     if options.random_seed is None:
         return graph
-    drawn = f"random numbers are drawn once, with seed {options.random_seed}: every call computes with the same ones"
+    drawn = f"random numbers, if the model draws any, are those of seed {options.random_seed}, the same in every call"
     return replace(graph, notes=(*graph.notes, drawn))
 
 

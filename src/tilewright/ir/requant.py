@@ -37,6 +37,11 @@ class Requant:
         """Whether it is one of TensorFlow Lite's: `add` holds exponents."""
         return self.rounding in SCALED
 
+    @property
+    def clips_to_type(self) -> bool:
+        """Whether every number of its type is a result."""
+        return (self.low, self.high) == limits(self.dtype)
+
     def __call__(self, total: Array, mul: Array, add: Array | None = None) -> Array:
         if self.has_exponents:
             value = tflite_rounding.scaled(total, mul, add, self.rounding) + self.zero_point

@@ -51,6 +51,8 @@ def resample(node: OnnxNode, emit: Emit, how: Resampling, sizes: Shape, scales: 
     are interpolated and then cut off, as ONNX defines it."""
     x, (dtype, shape) = node.inputs[0], (node.type(0).dtype, node.type(0).shape)
     is_short = how.mode == "linear" and dtype in SHORT and (list(shape) != list(sizes) or any(s != 1 for s in scales))
+    if is_short and how.antialias:
+        raise Refusal(f"interpolation of {dtype} with antialias is not supported", "use a Cast to float32 before it")
     if is_short:
         (x,) = emit(Cast("float32"), [x])
     for axis in reversed(range(len(shape))):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import limits
 
 WORD = 32
 TIES = (Rounding.HALF_UP, Rounding.HALF_EVEN)
@@ -44,7 +43,7 @@ def odd(requant: Requant) -> int:
 
 def is_plain(requant: Requant) -> bool:
     """Whether ties and clips are such as the kernels have instructions for."""
-    is_clipped = (requant.low, requant.high) == limits(requant.dtype)
+    is_clipped = requant.clips_to_type
     return is_clipped and not requant.has_exponents and requant.rounding in TIES
 
 

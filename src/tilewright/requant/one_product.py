@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import Array, limits
+from tilewright.ir.types import Array
 from tilewright.requant.spec import BYTES8, RequantSpec
 
 FACTOR_BITS = 31
@@ -67,7 +67,7 @@ def one_product(
     would be others. Answers are kept: layers are mapped again and again until they fit."""
     spec = replace(given)  # what it works out on the way is not kept
     requant = spec.requant
-    if (requant.low, requant.high) != limits(requant.dtype) or requant.dtype not in BYTES8:
+    if not requant.clips_to_type or requant.dtype not in BYTES8:
         return None
     if requant.rounding == Rounding.FLOAT or spec.mul.min() <= 0:
         return None
@@ -90,8 +90,15 @@ def one_product(
             found = one if found is None else _chosen(is_done | ~(works & fits), found, one)
             is_done |= works & fits
             if is_done.all():
-                return found
+                return _read_only(found)
     return None
+
+
+def _read_only(found: OneProduct) -> OneProduct:
+    """All who ask for it share its arrays."""
+    for array in vars(found).values():
+        array.setflags(write=False)
+    return found
 
 
 def _has_bend(requant: Requant) -> bool:

@@ -22,7 +22,7 @@ g (float[40, 50] x) => (float[40, 50] y, float[2000] z, double[40, 50] u, float[
 
 def outputs(seed: int) -> dict[str, Array]:
     program = tw.compile(parser.parse_model(MODEL), target="generic", random_seed=seed)
-    assert any(f"drawn once, with seed {seed}" in note for note in program.graph.notes)
+    assert any(f"are those of seed {seed}, the same in every call" in note for note in program.graph.notes)
     return dict(program.run({"x": np.zeros((40, 50), np.float32)}).outputs)
 
 
@@ -43,3 +43,8 @@ def test_without_a_seed_they_are_refused() -> None:
     with pytest.raises(tw.CompileError, match=r"draws random numbers") as found:
         tw.compile(parser.parse_model(MODEL))
     assert "--random-seed N" in str(found.value)
+
+
+def test_a_seed_below_zero_is_refused() -> None:
+    with pytest.raises(tw.CompileError, match=r"--random-seed -1: is below 0"):
+        tw.compile(parser.parse_model(MODEL), random_seed=-1)

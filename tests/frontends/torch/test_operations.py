@@ -47,6 +47,7 @@ def slices_set(x: Any) -> Any:
     y[1:3, 2:] += x[:2, 1:4]
     y[:, -1:] = 0.25
     y[::2] *= 2.0
+    y[3:1] = 0.5
     return y
 
 

@@ -57,6 +57,7 @@ def put_slice(
     if step != 1 or not all(isinstance(number, int | None) for number in (size, start, end)):
         return NotImplemented
     first, last, _ = slice(start, end).indices(size)
+    last = max(first, last)  # nothing is written where the end comes before the start
     parts = (x.narrow(dim, 0, first), source, x.narrow(dim, last, size - last))
     return torch.cat([part for part in parts if part.shape[dim]], dim)
 

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
-from tilewright.ir.types import Array, limits
+from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearfunction import LOWEST, X_BITS, QLinearFunction, fraction_bits
@@ -129,7 +129,7 @@ def _short_factors(graph: Graph, node: Node, requant: Requant | None, values: Ar
 
 
 def _is_whole(requant: Requant) -> bool:
-    return requant.rounding in UP and (requant.dtype, requant.low, requant.high) == ("int16", *limits("int16"))
+    return requant.rounding in UP and requant.dtype == "int16" and requant.clips_to_type
 
 
 def _fit(spec: RequantSpec, factor: Array, shift: int) -> bool:

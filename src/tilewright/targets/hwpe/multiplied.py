@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
-from tilewright.ir.types import Array, limits, narrowest
+from tilewright.ir.types import Array, narrowest
 from tilewright.requant.lines import are_words
 from tilewright.targets.hwpe.requantising import MOST_SHIFT
 from tilewright.targets.hwpe.sums import Sums
@@ -29,9 +28,9 @@ class Multiplied:
 def multiplied(sums: Sums, biases: Sequence[Array], dtypes: Collection[str]) -> Multiplied | None:
     """None where results are others, or products do not fit 32 bits even without the zeros that factors end with."""
     requant = sums.requant
-    if requant is None or sums.mul is None or requant.dtype not in dtypes or not _is_whole(requant):
+    if requant is None or sums.mul is None or requant.dtype not in dtypes or requant.rounding not in UP:
         return None
-    if sums.mul.min() < 0:
+    if not requant.clips_to_type or sums.mul.min() < 0:
         return None
     add = np.zeros_like(sums.mul) if sums.add is None else sums.add.astype(np.int64)
     zeros = min(_trailing_zeros(np.concatenate([sums.mul, add])), requant.shift)
@@ -42,10 +41,6 @@ def multiplied(sums: Sums, biases: Sequence[Array], dtypes: Collection[str]) -> 
         return None
     dtype = narrowest(0, int(factor.max()), ("uint8", "uint16", "int32")) or "int32"
     return Multiplied(factor.astype(dtype), rows.astype(np.int32), shift)
-
-
-def _is_whole(requant: Requant) -> bool:
-    return requant.rounding in UP and (requant.low, requant.high) == limits(requant.dtype)
 
 
 def _trailing_zeros(mul: Array) -> int:

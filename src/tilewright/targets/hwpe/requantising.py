@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
-from tilewright.ir.types import Array, limits, narrowest
+from tilewright.ir.types import Array, narrowest
 from tilewright.requant.brackets import one_line
 from tilewright.requant.spec import INT32, RequantSpec
 
@@ -55,7 +55,7 @@ def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
         return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
     if requant.rounding not in UP and requant.shift:
         return f"halves are rounded {requant.rounding}"
-    if requant.dtype not in ("int8", "uint8") or (requant.low, requant.high) != limits(requant.dtype):
+    if requant.dtype not in ("int8", "uint8") or not requant.clips_to_type:
         return f"results are clipped to {requant.low} and {requant.high}"
     if mul.min() < 0:
         return f"a factor is {mul.min()}, negative"
