@@ -28,7 +28,7 @@ from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, Measured, check
 from tilewright.targets.hwpe.conv import NeurekaConv
 from tilewright.targets.hwpe.cycles import START, job_cycles
-from tilewright.targets.hwpe.finish import EXACT, HALVES, HIGH, NARROW, TIES, TOP
+from tilewright.targets.hwpe.finish import EXACT, HIGH, MULTIPLIED, NARROW, TIES, TOP
 from tilewright.targets.hwpe.gathered import NeurekaGathered
 from tilewright.targets.hwpe.linear import NeurekaLinear
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
@@ -130,8 +130,8 @@ def test_every_kind_of_layer_is_among_them() -> None:
     ops = [layer.offer.op for kind in KINDS for layer in layers(kind, 40)]
     neurekas = [op for op in ops if isinstance(op, Neureka)]
     assert {op.made for op in neurekas} == {BY_NPU, BY_CORES, THINNED}
-    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT, TIES, TOP, HALVES}
-    halves = [op for op in neurekas if op.finishing and op.finishing.mode == HALVES]
+    assert {op.finishing.mode for op in neurekas if op.finishing} == {HIGH, NARROW, EXACT, TIES, TOP, MULTIPLIED}
+    halves = [op for op in neurekas if op.finishing and op.finishing.mode == MULTIPLIED]
     assert {NeurekaLinear, NeurekaConv, NeurekaGathered, NeurekaParts} <= {type(op) for op in halves}
     assert {op.shift > 0 for op in halves} == {False, True}
     bare = [op for op in neurekas if op.bare]

@@ -10,7 +10,7 @@ less. N-EUREKA multiplies totals by 4, so that h is the high word of a product.
 TOP takes bytes from the top of 32-bit products: totals beyond a bound of their filter are clipped to it. It is as far
 out as a product can be without leaving 32 bits, and gives the last result.
 
-HALVES are results of 16 bits of which N-EUREKA has multiplied the totals: cores shift, if it has not, and clip them.
+MULTIPLIED are results of which N-EUREKA has multiplied the totals: cores shift, if it has not, and clip them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tilewright.requant.arithmetic import never_ties
 from tilewright.requant.spec import INT32
 from tilewright.target.structs.common import requant_fields
 
-COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES, HALVES = range(9)
+COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES, MULTIPLIED = range(9)
 """As in neureka_finished.h."""
 WORD = 32
 IDLE = 0.25
@@ -53,7 +53,7 @@ class Finish:
     requant: Requant
     """The layer's."""
     shift: int = 0
-    """Of TOP: by how much factors are too large. Of HALVES: what N-EUREKA has not shifted."""
+    """Of TOP: by how much factors are too large. Of MULTIPLIED: what N-EUREKA has not shifted."""
     summand: int = 0
     """The same for all filters: one half and the zero point, of HIGH and TIES."""
     bound: int = INT32[1]
@@ -64,7 +64,7 @@ class Finish:
 
     def __call__(self, totals: Array, mul: Array | None, add: Array | None) -> Array:
         mul = present(mul, "N-EUREKA", "totals have no factors")
-        if self.mode == HALVES:
+        if self.mode == MULTIPLIED:
             return np.clip(totals >> self.shift, self.requant.low, self.requant.high).astype(self.requant.dtype)
         if self.mode in (EXACT, TIES):
             return replace(self.requant, shift=self.requant.shift + self.lifted)(totals, mul, add)

@@ -9,7 +9,7 @@ from typing import cast
 from tilewright.target.kernel import Types
 from tilewright.targets.hwpe.bracketed import Bracketed
 from tilewright.targets.hwpe.columns import NeurekaColumns
-from tilewright.targets.hwpe.finish import COPY, EXACT, HALVES, HIGH, NARROW, PLAIN, SCALED, TIES, TOP, WORD
+from tilewright.targets.hwpe.finish import COPY, EXACT, HIGH, MULTIPLIED, NARROW, PLAIN, SCALED, TIES, TOP, WORD
 from tilewright.targets.hwpe.op import Neureka
 
 CALL = 365.0
@@ -34,8 +34,8 @@ FEW_PIXELS, PIXEL_RUN = 32, 70.0
 TURN, REST_PAIR = 45.0, 6.5
 """A run of them, where windows take turns; a filter's products with two words of the row."""
 PAIR_BYTES = 8
-MULTIPLIED, MULTIPLIED_SHIFT, MULTIPLIED_PIXEL = 3.2, 1.0, 50.0
-"""A result of HALVES, if cores shift it, and a pixel where they do not all lie one after the other."""
+SHORT, SHORT_SHIFT, SHORT_PIXEL = 3.2, 1.0, 50.0
+"""A result of MULTIPLIED, if cores shift it, and a pixel where they do not all lie one after the other."""
 COPIED, COPIED_BLOCK, COPIED_WORD, COPIED_BYTE = 25.0, 19.0, 9.0, 7.0
 """A pixel that is copied, 16 bytes of it, then its words and bytes."""
 COPIED_RUN, COPIED_NEXT = 60.0, 2.3
@@ -73,7 +73,7 @@ def finish_cycles(op: Neureka, types: Types, extents: Mapping[str, int], cores: 
     walk = cast("Mapping[str, int]", op.finish_params(local))
     if walk["mode"] == COPY:
         return CALL + _copies(walk, local["Y"].bytes // math.prod(local["Y"].shape[:-1]), cores)
-    if walk["mode"] == HALVES:
+    if walk["mode"] == MULTIPLIED:
         return CALL + _multiplied(walk, cores)
     exact = BY_WORDS if _is_by_words(op, local["Y"].dtype) else 1.0
     if walk["images"] * walk["rows"] * walk["columns"] == 1 and walk["mode"] in PIXEL:
@@ -94,10 +94,8 @@ def _multiplied(walk: Mapping[str, int], cores: int) -> float:
     pixels, filters = walk["images"] * walk["rows"] * walk["columns"], walk["filters"]
     is_edged = walk["over_right"] or walk["over_bottom"]
     is_dense = walk["columns"] == 1 and walk["source_row"] == filters and not is_edged
-    each = MULTIPLIED + MULTIPLIED_SHIFT * bool(walk["shift"])
-    return math.ceil(pixels * filters / cores) * each + (
-        0.0 if is_dense else MULTIPLIED_PIXEL * math.ceil(pixels / cores)
-    )
+    each = SHORT + SHORT_SHIFT * bool(walk["shift"])
+    return math.ceil(pixels * filters / cores) * each + (0.0 if is_dense else SHORT_PIXEL * math.ceil(pixels / cores))
 
 
 def _has_few_pixels(walk: Mapping[str, int]) -> bool:

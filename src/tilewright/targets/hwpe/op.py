@@ -12,7 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
-from tilewright.targets.hwpe.finish import HALVES, Finish, finish_params
+from tilewright.targets.hwpe.finish import MULTIPLIED, Finish, finish_params
 from tilewright.targets.hwpe.jobs import Job, Result, Weights
 
 BY_NPU, BY_CORES, THINNED = "by the NPU", "by the cores", "thinned"
@@ -86,7 +86,7 @@ class Neureka(Op):
     @property
     def is_multiplied(self) -> bool:
         """Whether cores get totals that are multiplied with `scale`."""
-        return self.finishing is not None and self.finishing.mode == HALVES
+        return self.finishing is not None and self.finishing.mode == MULTIPLIED
 
     def lifted(self, totals: Array, scale: Array | None) -> Array:
         """As N-EUREKA leaves totals for the cores, but for the bias and a shift."""

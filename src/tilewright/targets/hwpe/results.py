@@ -16,8 +16,8 @@ from tilewright.requant.spec import INT32
 from tilewright.target.target import Offer
 from tilewright.targets.hwpe.finish import (
     EXACT,
-    HALVES,
     HIGH,
+    MULTIPLIED,
     SCALED,
     TIES,
     Finish,
@@ -71,7 +71,7 @@ def _multiplied(
     op: AnyNeureka, requant: Requant, halves: Multiplied, is_shifted: bool
 ) -> tuple[AnyNeureka, dict[str, Array]]:
     """With what N-EUREKA multiplies and, where all results have one bias, shifts."""
-    finish = Finish(HALVES, requant, 0 if is_shifted else halves.shift)
+    finish = Finish(MULTIPLIED, requant, 0 if is_shifted else halves.shift)
     made = replace(op, made=BY_CORES, finishing=finish, shift=halves.shift if is_shifted else 0)
     return made, {"bias": halves.bias, "scale": halves.scale}
 

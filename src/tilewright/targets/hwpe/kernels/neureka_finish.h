@@ -6,7 +6,7 @@
 #define TW_NEUREKA_FINISH_H
 
 #include "cluster.h"
-#include "neureka_halves.h"
+#include "neureka_multiplied.h"
 #include "neureka_runs.h"
 #include "next_element.h"
 #include "requant_words.h"
@@ -463,7 +463,7 @@ static inline void tw_finish_all(const tw_neureka_finished_params *p, const int3
     tw_finish_copy(p, scratch, y);
     return;
   }
-  if (sizeof(TW_Y) == 2 && p->mode == TW_FINISH_HALVES) {
+  if (sizeof(TW_Y) == 2 && p->mode == TW_FINISH_MULTIPLIED) {
     tw_finish_multiplied(p, scratch, bias, y, 0, 0);
     return;
   }

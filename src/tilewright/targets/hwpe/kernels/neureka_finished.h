@@ -17,7 +17,7 @@
  * TW_FINISH_TOP: the top byte of total * (mul >> shift) + 2^23, with totals not farther from 0 than `add`; then `low` + 128
  *   is added. There is nothing to clip.
  * TW_FINISH_TIES: as TW_FINISH_HIGH; ties, of which the low word of total * mul is 0, go to the even neighbour.
- * TW_FINISH_HALVES: the total, which is multiplied already, >> shift, clipped to 16 bits; where windows are in parts, also to 8.
+ * TW_FINISH_MULTIPLIED: the total, which is multiplied already, >> shift, clipped to 16 bits; where windows are in parts, also to 8.
  * Where it is not exact, what comes out is clipped to 0 and `top`; then `low` is added. */
 enum {
   TW_FINISH_COPY,
@@ -28,7 +28,7 @@ enum {
   TW_FINISH_SCALED,
   TW_FINISH_TOP,
   TW_FINISH_TIES,
-  TW_FINISH_HALVES
+  TW_FINISH_MULTIPLIED
 };
 
 /* Never so in a network's kernels without such roundings. */
@@ -53,7 +53,7 @@ typedef struct {
 
 /* Whether N-EUREKA multiplies with the layer's scales, and not with those that are 1. */
 static inline int tw_neureka_multiplies(const tw_neureka_finished_params *p) {
-  return p->mode == TW_FINISH_COPY || p->mode == TW_FINISH_HALVES;
+  return p->mode == TW_FINISH_COPY || p->mode == TW_FINISH_MULTIPLIED;
 }
 
 /* Results or totals into the working memory; totals get their bias on the way. */

@@ -76,7 +76,7 @@ void TW_FINISH(const tw_neureka_parts_params *params, const TW_X *x, const uint8
                const int32_t *bias, const int32_t *add, TW_Y *y, void *scratch) {
   int32_t *const totals = (int32_t *)(void *)((uint8_t *)scratch + tw_gather_bytes(&params->gather));
   (void)x, (void)w;
-  if (sizeof(TW_Y) <= 2 && params->finished.mode == TW_FINISH_HALVES) {
+  if (sizeof(TW_Y) <= 2 && params->finished.mode == TW_FINISH_MULTIPLIED) {
     const int32_t others = params->parts.rows * params->parts.columns - 1;
     tw_finish_multiplied(&params->finished, totals, bias, y, params->parts.y_part, others);
     return;

@@ -1,7 +1,7 @@
 /* Results of 8 and 16 bits whose totals N-EUREKA has multiplied, and the sums of parts of such totals: 3 cycles for a result, 4 where
  * it is left to shift, 5 where there is a bias besides. */
-#ifndef TW_NEUREKA_HALVES_H
-#define TW_NEUREKA_HALVES_H
+#ifndef TW_NEUREKA_MULTIPLIED_H
+#define TW_NEUREKA_MULTIPLIED_H
 
 #include "dot.h"
 #include "neureka_finished.h"
