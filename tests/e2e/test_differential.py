@@ -38,6 +38,7 @@ def test_choices_can_be_made_again(family: str) -> None:
     assert all(np.array_equal(again.feeds[name], value) for name, value in case.feeds.items())
 
 
+@pytest.mark.thorough
 def test_the_smallest_network_with_an_operator_is_found() -> None:
     def has_softmax(case: Case) -> bool:
         return any(node.op_type == "Softmax" for node in case.proto.graph.node)

@@ -105,6 +105,7 @@ def test_forms_mean_what_they_stand_for() -> None:
         np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("processor", [*PROCESSORS_TESTED, MATRICES])
 def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All kinds in one program: a compiler takes longer than they do."""
@@ -118,6 +119,7 @@ def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPat
     assert run_on(cases, processor, monkeypatch) == {"conv_dot", "depthwise_dot"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("processor", [*PROCESSORS_TESTED, MATRICES])
 def test_products_of_what_is_computed(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needs(processor)
