@@ -346,6 +346,21 @@ def test_a_module_with_projections() -> None:
     assert module.memory.proj_size == 2
 
 
+@pytest.mark.parametrize("seed", [None, 0])
+def test_projections_of_packed_sequences_are_refused(seed: int | None) -> None:
+    class Packing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.memory = nn.LSTM(4, 6, proj_size=2)
+
+        def forward(self, x: Any) -> Any:
+            packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 3]))
+            return nn.utils.rnn.pad_packed_sequence(self.memory(packed)[0])[0]
+
+    with pytest.raises(tw.CompileError, match="LSTM with projections: is given a PackedSequence"):
+        tw.compile(Packing().eval(), (torch.randn(5, 2, 4),), random_seed=seed)
+
+
 class Pools(nn.Module):
     def __init__(self, *sizes: Any, **how: Any) -> None:
         super().__init__()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from tilewright.errors import CompileError
+
 
 def written_out(module: Any) -> Any:
     """A module whose LSTMs have no projections; itself where none has."""
@@ -42,6 +44,8 @@ def _projected(lstm: Any) -> Any:
             )
 
         def forward(self, x: Any, hx: Any = None) -> Any:
+            if not isinstance(x, torch.Tensor):
+                raise CompileError("LSTM with projections", f"is given a {type(x).__name__}", "pad and mask instead")
             is_batch = x.dim() == 3
             x = x if is_batch else x.unsqueeze(1)
             x = x.transpose(0, 1) if is_batch and lstm.batch_first else x
