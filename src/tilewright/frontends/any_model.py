@@ -39,6 +39,7 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
     graph = onnx.load(found.proto, options)
     if check_export:
         compare_with_framework(graph, found)
+    graph = replace(graph, notes=(*graph.notes, *found.notes))
     if options.random_seed is None:
         return graph
     drawn = f"random numbers, if the model draws any, are those of seed {options.random_seed}, the same in every call"

@@ -41,3 +41,5 @@ class Exported:
     title: str
     own: Callable[[], Own] | None = None
     """Runs the framework; None where there is nothing to run it with."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of the conversion."""

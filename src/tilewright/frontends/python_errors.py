@@ -34,8 +34,9 @@ def user_line(error: BaseException, *frameworks: ModuleType) -> str:
     inner = [*(str(Path(module.__file__ or "").parent) for module in frameworks), OURS]
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     ours = max((i for i, frame in enumerate(frames) if frame.filename.startswith(inner[-1])), default=-1)
-    own = [frame for frame in frames[ours + 1 :] if not any(map(frame.filename.startswith, inner))]
-    own = [frame for frame in own if "site-packages" not in frame.filename and "/lib/python3" not in frame.filename]
+    foreign = (*inner, "site-packages", "/lib/python3")
+    users = [at for at, frame in enumerate(frames) if not any(folder in frame.filename for folder in foreign)]
+    own = [frames[at] for at in users if at > ours] or [frames[at] for at in users]  # it may call what is ours
     return described(own[-1].filename, own[-1].lineno or 0, own[-1].line or "") if own else ""
 
 

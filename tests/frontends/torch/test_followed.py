@@ -93,14 +93,159 @@ def test_branches_that_the_input_decides_are_both_computed() -> None:
         same_as_torch(module, program, given)
 
 
-def refused(function: Callable[..., Any], *inputs: Any) -> str:
+def module_of(function: Callable[..., Any]) -> Any:
     class Module(nn.Module):
         def forward(self, *given: Any) -> Any:
             return function(*given)
 
+    return Module().eval()
+
+
+def refused(function: Callable[..., Any], *inputs: Any) -> str:
     with pytest.raises(Refusal) as found:
-        followed.by_running(Module().eval(), inputs, {})
+        followed.by_running(module_of(function), inputs, {})
     return str(found.value)
+
+
+def flag_written_later(x: Any, _: Any) -> Any:
+    y = x.clone()
+    flag = y[0]
+    found = x * 2 if flag else x * 3
+    y.fill_(1.0)
+    return found + y
+
+
+def flag_written_on_one_way(x: Any, _: Any) -> Any:
+    y = x.clone()
+    if y[0]:
+        y.mul_(0)
+        return y + 1
+    return y - 1
+
+
+def flag_is_an_input(x: Any, flag: Any) -> Any:
+    if flag:
+        flag.zero_()
+        return x + 1
+    return x - 1
+
+
+def result_written_on_the_other_way(x: Any, _: Any) -> Any:
+    y = x * 2
+    if y[0]:
+        return y
+    y.fill_(9.0)
+    return y + 1
+
+
+def branch_that_writes_inside_another(x: Any, flag: Any) -> Any:
+    y = x * 2
+    if flag:
+        return y + 1
+    if y[1] > 0:
+        y.mul_(3)
+        return y + 2
+    return y - 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        flag_written_later, flag_written_on_one_way, flag_is_an_input, result_written_on_the_other_way,
+        branch_that_writes_inside_another,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("example", [0.0, 1.0])
+def test_what_a_branch_reads_and_returns_is_what_it_was_there(function: Callable[..., Any], example: float) -> None:
+    program = followed.by_running(module_of(function), (torch.full((3,), example), torch.tensor(example)), {}).program
+    for x in ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [1.0, -1.0, 0.0]):
+        for flag in (0.0, 1.0):
+            found, wanted = (
+                one(torch.tensor(x), torch.tensor(flag)) for one in (program.module(check_guards=False), function)
+            )
+            assert torch.equal(found, wanted), (x, flag)
+
+
+def chosen_index(x: Any, i: Any) -> Any:
+    if (i < 100).all():
+        return x[i]
+    return x[i - 100] * 2
+
+
+def root_of_the_negative(x: Any) -> Any:
+    if x.sum() > 0:
+        return x * 2
+    return torch.linalg.cholesky(-x)
+
+
+def root_if_there_is_one(x: Any) -> Any:
+    try:
+        return torch.linalg.cholesky(x)
+    except RuntimeError:
+        return x
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "line"),
+    [
+        (chosen_index, (torch.arange(3.0), torch.tensor([0, 1, 2])), "`return x[i - 100] * 2` raises IndexError"),
+        (root_of_the_negative, (torch.eye(3),), "`return torch.linalg.cholesky(-x)` raises _LinAlgError"),
+    ],
+)
+def test_a_way_that_fails_on_these_numbers_alone_is_refused(
+    function: Callable[..., Any], inputs: tuple[Any, ...], line: str
+) -> None:
+    with pytest.raises(tw.CompileError) as found:
+        tw.compile(module_of(function), inputs, target="generic")
+    assert line in found.value.what
+    assert "every way of its branches" in found.value.hint
+
+
+def test_an_error_that_the_module_catches_is_refused() -> None:
+    assert "raises _LinAlgError" in refused(root_if_there_is_one, -torch.eye(3))
+
+
+def test_a_way_that_the_module_ends_with_an_error_is_noted() -> None:
+    def positive(x: Any) -> Any:
+        if x.sum() < 0:
+            raise ValueError("too little" if x[0] < 0 else "little")
+        torch._check_tensor_all(x[1] < 9)
+        return x * 2
+
+    program = tw.compile(module_of(positive), (torch.ones(3),), target="generic")
+    first, second = program.graph.notes
+    assert "raises ValueError (little) for some inputs: the program does not" in first
+    assert "torch._check_tensor_all(x[1] < 9)` raises RuntimeError" in second
+    same_as_torch(module_of(positive), program, torch.tensor([-1.0, 2.0, 3.0]))
+
+
+def test_a_refusal_that_the_module_catches_is_one() -> None:
+    def swallowing(x: Any) -> Any:
+        try:
+            factor = float(x.max())
+        except Exception:
+            factor = 1.0
+        return x * factor if x.sum() > 0 else -x
+
+    assert "Python reads a value" in refused(swallowing, torch.ones(3))
+
+
+def test_example_inputs_stay_as_they_are() -> None:
+    def doubled(x: Any) -> Any:
+        x.mul_(2)
+        return x + 1 if x.sum() > 0 else x - 1
+
+    x = np.ones(4, np.float32)
+    program = tw.compile(module_of(doubled), (torch.from_numpy(x),), target="generic")
+    np.testing.assert_array_equal(x, np.ones(4))
+    np.testing.assert_array_equal(program.run(-x)[0], np.full(4, -3.0))
+
+
+@pytest.mark.parametrize("function", [lambda x: x if x.sum() > 0 else -x, lambda x: x + torch.compiler.is_exporting()])
+def test_a_fault_of_ours_is_not_hidden(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed, "replaying", lambda: None)
+    with pytest.raises(TypeError, match="takes 0 positional arguments but 2 were given"):
+        tw.compile(module_of(function), (torch.ones(4),), target="generic")
 
 
 def by_numpy(x: Any) -> Any:
@@ -150,8 +295,8 @@ def test_random_numbers_that_nothing_reads_are_left_out() -> None:
             return y if not self.training or chance > 0.5 else x
 
     x = draw(3)
-    program = followed.by_running(Drawing().eval(), (x,), {})
-    assert torch.equal(program.module()(x), x)
+    found = followed.by_running(Drawing().eval(), (x,), {})
+    assert torch.equal(found.program.module()(x), x)
 
 
 class Noisy(nn.Module):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilewright.errors import Refusal
-from tilewright.frontends.torch.recording import Decision, recorded
+from tilewright.frontends.torch.recording import Decision, Raises, recorded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
 
 MOST_RUNS = 16
@@ -34,26 +34,36 @@ def tape_of(
     return explored(())
 
 
-def _tried(explored: Callable[[tuple[bool, ...]], Tape], taken: tuple[bool, ...]) -> Tape | None:
-    """None where the module itself raises an error on that way."""
+def _tried(explored: Callable[[tuple[bool, ...]], Tape], taken: tuple[bool, ...]) -> Tape | Raises:
     try:
         return explored(taken)
-    except Refusal:
-        raise
-    except Exception:
-        return None
+    except Raises as error:
+        return error
 
 
-def _joined(decision: Decision, then: Tape | None, other: Tape | None) -> Tape:
+def _joined(decision: Decision, then: Tape | Raises, other: Tape | Raises) -> Tape:
     """One tape for both ways of a branch; one that the module ends with an error is no way."""
-    if then is None or other is None or same(then, other):
-        tape = other if then is None else then
-        if tape is None:
-            raise Refusal("it fails on both ways of a branch")
-        return tape
+    if isinstance(then, Raises):
+        return _alone(other, then)
+    if isinstance(other, Raises):
+        return _alone(then, other)
+    if same(then, other):
+        return replace(then, notes=_notes(then, other))
     if decision.condition is None:
         raise Refusal("the inputs decide a branch by something other than a tensor")
     return _selected(then, other, decision)
+
+
+def _alone(tape: Tape | Raises, error: Raises) -> Tape:
+    """The only way of a branch."""
+    if isinstance(tape, Raises):
+        raise tape
+    said = f"{error.what} for some inputs: the program does not, and what it computes of them has no meaning"
+    return replace(tape, notes=(said, *tape.notes))
+
+
+def _notes(*tapes: Tape) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for tape in tapes for note in tape.notes))
 
 
 def same(one: Tape, other: Tape) -> bool:
@@ -74,23 +84,31 @@ def _results(tape: Tape) -> list[Any]:
 
 def _selected(then: Tape, other: Tape, decision: Decision) -> Tape:
     """Both ways, one behind the other, and of each pair of results the one that counts. What is done before the branch
-    is done once, unless the first way writes to it."""
+    is done once, unless the first way writes to it; what the first way returns is kept from the second."""
     import torch
 
-    is_shared = not any(call.writes for call in then.calls[decision.calls :])
+    ways = [tape.calls[decision.calls :] for tape in (then, other)]
+    is_shared = _before(then, decision) == _before(other, decision) and not any(call.writes for call in ways[0])
     numbers = _Numbers(then, decision.calls if is_shared else 0, is_shared)
     numbers.share(then.constants, other.constants)
     copies = [] if is_shared else [Call(torch.clone, (ref,), {}, (numbers.of(ref),)) for ref in other.inputs]
-    calls = [*copies, *then.calls, *map(numbers.moved, other.calls[decision.calls if is_shared else 0 :])]
-    pairs = list(zip(_results(then), _results(other), strict=False))
+    kept = {ref: numbers.new() for ref in leaves(_results(then), Ref)}
+    keeping = [Call(torch.clone, (ref,), {}, (copy,)) for ref, copy in kept.items()]
+    calls = [*copies, *then.calls, *keeping, *map(numbers.moved, ways[1] if is_shared else other.calls)]
+    pairs = list(zip(mapped(_results(then), kept.get, Ref), _results(other), strict=False))
     if len(_results(then)) != len(_results(other)):
         raise Refusal("the inputs decide how many results there are")
-    chosen = [numbers.of(Ref(-1 - at)) for at in range(len(pairs))]
+    chosen = [numbers.new() for _ in pairs]
     for ref, (one, two) in zip(chosen, pairs, strict=True):
         calls.append(Call(_chosen, (decision.condition, one, numbers.of(two)), {}, (ref,)))
     structure = torch.utils._pytree.tree_structure(then.results)
     constants = {**{numbers.of(ref): value for ref, value in other.constants.items()}, **then.constants}
-    return Tape(then.inputs, constants, tuple(calls), torch.utils._pytree.tree_unflatten(chosen, structure))
+    results = torch.utils._pytree.tree_unflatten(chosen, structure)
+    return Tape(then.inputs, constants, tuple(calls), results, _notes(then, other))
+
+
+def _before(tape: Tape, decision: Decision) -> tuple[Call, ...]:
+    return tape.calls[: decision.calls]
 
 
 class _Numbers:
@@ -115,9 +133,12 @@ class _Numbers:
         if not isinstance(value, Ref):
             return value
         if value not in self.found:
-            self.last += 1
-            self.found[value] = Ref(self.last)
+            self.found[value] = self.new()
         return self.found[value]
+
+    def new(self) -> Ref:
+        self.last += 1
+        return Ref(self.last)
 
     def moved(self, call: Call) -> Call:
         operands = mapped((call.positional, dict(call.named)), self.of, Ref)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
@@ -15,17 +16,26 @@ TOLERANCE = 0.01
 """Of a result's largest element: two runs of PyTorch on the same numbers are far closer, other computations far off."""
 
 
-def by_running(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any], seed: int | None = None) -> Any:
+@dataclass(frozen=True)
+class Followed:
+    program: Any
+    """Of torch.export."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of it."""
+
+
+def by_running(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any], seed: int | None = None) -> Followed:
     """The program of what a module does with inputs of these shapes; random numbers of a seed are constants of it.
     Raises `Refusal` where there is no such thing."""
     import torch
 
-    made = replaying(tape_of(lambda: copied(module), positional, named, seed), module)
+    tape = tape_of(lambda: copied(module), positional, named, seed)
+    made = replaying(tape, module)
     for given in ((positional, dict(named)), _shuffled(positional, named)):
         if agree(module, made, *given, seed) is False:
             raise Refusal("it computes something else for other inputs than when it was recorded")
     with torch.no_grad():
-        return torch.export.export(made, positional, dict(named))
+        return Followed(torch.export.export(made, positional, dict(named)), tape.notes)
 
 
 def agree(

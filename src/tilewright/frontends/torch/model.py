@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,11 @@ from tilewright.frontends.torch import names as torch_names
 from tilewright.frontends.torch import operations as torch_operations
 from tilewright.frontends.torch import own as torch_own
 from tilewright.frontends.torch import states as torch_states
+from tilewright.frontends.torch.followed import Followed
+from tilewright.frontends.torch.recording import Raises
 from tilewright.ir.arrays import Given, read_npz
 
+MUST_RUN = "the module must run on the example inputs: try module(*example_inputs)"
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
 
 
@@ -31,13 +33,15 @@ def exported(model: Any, example_inputs: Given | None, random_seed: int | None =
     require("torch", "torch", "onnxscript")
     model = Path(model) if isinstance(model, str) else model
     with silence():
-        traced = _exported(model, example_inputs, random_seed)
+        found = _exported(model, example_inputs, random_seed)
+        traced = found.program
         program = _converted(traced)
         buffers = torch_states.changed(program.exported_program)
         made = _with_states(model, traced, buffers) if buffers else _named(program, output_names(traced))
     title = model.stem if isinstance(model, Path) else type(model).__name__
     made.proto.graph.name = title
-    return Exported(made.proto, title, torch_own.of(model, traced, made.program, made.tensors, random_seed))
+    own = torch_own.of(model, traced, made.program, made.tensors, random_seed)
+    return Exported(made.proto, title, own, found.notes)
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,12 @@ def _with_states(model: Any, exported: Any, buffers: tuple[str, ...]) -> _Made:
     values = torch_states.values_of(module, buffers)
     whole = _traced_with(torch_states.opened(module, buffers), positional, {**named, **values})
     names = [*output_names(exported), *(f"{buffer}.next" for buffer in buffers)]
-    made = _named(_converted(whole), names, "module")
+    made = _named(_converted(whole.program), names, "module")
     proto = torch_states.declared(made.proto, dict(zip(buffers, *values.values(), strict=True)))
     return replace(made, proto=proto)
 
 
-def _exported(model: Any, example_inputs: Given | None, random_seed: int | None) -> Any:
+def _exported(model: Any, example_inputs: Given | None, random_seed: int | None) -> Followed:
     import torch
 
     if isinstance(model, Path):
@@ -95,30 +99,34 @@ def _exported(model: Any, example_inputs: Given | None, random_seed: int | None)
     return _as_it_runs(_traced(module, example_inputs), module)
 
 
-def _drawn_once(module: Any, example_inputs: Given, seed: int) -> Any:
+def _drawn_once(module: Any, example_inputs: Given, seed: int) -> Followed:
     """Whatever torch.export makes of random numbers, it does not keep those of a seed."""
     where = f"{type(module).__name__}, with random_seed={seed}"
     try:
         return followed.by_running(module, *arguments(example_inputs), seed)
+    except Raises as error:
+        raise CompileError(where, error.what, MUST_RUN) from None
     except Refusal as refusal:
         raise refusal.at(where) from None
     except Exception as error:
         if is_ours(error):
             raise
-        what = f"cannot be recorded: {reason_of(error)}"
-        raise CompileError(where, what, "the module must run on the example inputs") from None
+        raise CompileError(where, f"cannot be recorded: {reason_of(error)}", MUST_RUN) from None
 
 
-def _as_it_runs(program: Any, module: Any) -> Any:
+def _as_it_runs(found: Followed, module: Any) -> Followed:
     """Models ask whether they are being traced, and may then compute something else: such ones are run instead."""
+    program = found.program
     if torch_states.changed(program):
-        return program
+        return found
     try:
         if followed.agree(module, program.module(), *program.example_inputs) is not False:
-            return program
+            return found
         return followed.by_running(module, *program.example_inputs)
-    except Exception:
-        return program  # it is held to the module's results later, and refused
+    except Exception as error:
+        if is_ours(error) and not isinstance(error, Refusal):
+            raise
+        return found  # it is held to the module's results later, and refused
 
 
 def _loaded(path: Path) -> Any:
@@ -139,10 +147,10 @@ def _loaded(path: Path) -> Any:
         ) from None
 
 
-def _bound(program: Any, example_inputs: Given | None) -> Any:
+def _bound(program: Any, example_inputs: Given | None) -> Followed:
     """A program with fixed shapes: those of the example inputs, which may be the program's own."""
     if not program.range_constraints:
-        return program
+        return Followed(program)
     if example_inputs is not None:
         return _traced(program.module(), example_inputs)
     if program.example_inputs is None:
@@ -162,26 +170,41 @@ def _refuse_training(module: Any) -> None:
         raise CompileError(type(module).__name__, f"{part} is in training mode", EVAL_HINT)
 
 
-def _traced(module: Any, example_inputs: Given) -> Any:
+def _traced(module: Any, example_inputs: Given) -> Followed:
     positional, named = arguments(example_inputs)
     return _traced_with(module, positional, named)
 
 
-def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+def _traced_with(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Followed:
     import torch
 
     try:
         with torch.no_grad():  # some views of parameters that may learn cannot be exported
-            return torch.export.export(module, positional, dict(named))
+            return Followed(torch.export.export(module, positional, dict(named)))
     except Exception as error:
         if is_ours(error):
             raise
-        with suppress(Exception):  # what torch.export says is what the user can look up
-            return followed.by_running(module, positional, named)
+        found = _recorded(module, positional, named)
+        if found is not None:
+            return found
         line = user_line(error, torch)
         where = f"{type(module).__name__}{f', {line}' if line else ''}"
         hint = _hint(error, module, positional, named)
         raise CompileError(where, f"cannot be exported: {reason_of(error)}", hint) from None
+
+
+def _recorded(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Followed | None:
+    """None where the module cannot be recorded and there is nothing to try: what torch.export says is what the user can
+    look up."""
+    try:
+        return followed.by_running(module, positional, named)
+    except Refusal as refusal:
+        if refusal.hint:
+            raise refusal.at(type(module).__name__) from None
+    except Exception as error:
+        if is_ours(error):
+            raise
+    return None
 
 
 def _hint(error: Exception, module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> str:
@@ -192,7 +215,7 @@ def _hint(error: Exception, module: Any, positional: tuple[Any, ...], named: Map
             "the module runs, but torch.export cannot follow it there: sizes may not depend on values (those of packed "
             "sequences do: pad and mask instead)"
         )
-    return "the module must run on the example inputs: try module(*example_inputs)"
+    return MUST_RUN
 
 
 def _runs(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
@@ -201,7 +224,8 @@ def _runs(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) ->
 
     try:
         with torch.no_grad():
-            copy.deepcopy(module)(*positional, **named)
+            own = copy.deepcopy((module, positional, dict(named)))
+            own[0](*own[1], **own[2])
     except Exception:
         return False
     return True

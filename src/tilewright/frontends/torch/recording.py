@@ -4,24 +4,24 @@ Sizes and branches may come from tensors that no input has a part in: masks of o
 inputs have no part in is a constant of the tape. Two watchers see to it that nothing else becomes one: every operation
 of PyTorch passes on whether its operands depend on inputs, and where Python reads such a tensor, or one comes from
 something that was not recorded, the module is refused. A branch that the inputs decide is taken as it is told to.
+
+Python thus knows nothing of the inputs but the branches that were taken: an error that it raises is raised for all
+inputs that lead there. One of an operation on tensors that depend on inputs may be one of these numbers alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
+from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.torch.own import seeded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
-
-SHAPES_ALONE = (
-    "zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "new_zeros", "new_ones",
-    "new_full", "new_empty", "new_empty_strided",
-)  # fmt: skip
-"""Operations that read the shape and the type of a tensor, not its elements."""
+from tilewright.frontends.torch.watcher import DRAWN, inputs_watcher
 
 READ_BY_PYTHON = ("tolist", "numpy", "__array__", "data_ptr", "__dlpack__", "__reduce_ex__", "__deepcopy__", "__set__")
 """Functions of a tensor that give its elements to what is not PyTorch, or replace them unseen."""
@@ -33,7 +33,7 @@ MOST_DECISIONS = 64
 """Branches on one way through a module: a loop that the inputs should end must end."""
 
 READ = "Python reads a value that depends on the inputs"
-DRAWN = "it draws random numbers"
+BOTH_WAYS = "give example inputs with which every way of its branches runs, or choose by torch.where"
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,18 @@ class Decision:
     calls: int
     """How many are made before it."""
     condition: Ref | None
-    """One element that is not zero where the branch is taken; None where it is no tensor of the tape."""
+    """One element that is not zero where the branch is taken, which nothing writes to; None where it is no tensor of
+    the tape."""
 
 
 @dataclass(frozen=True)
 class Recording:
     tape: Tape
     decisions: tuple[Decision, ...]
+
+
+class Raises(Refusal):
+    """The module raises an error for all inputs that lead to where it does."""
 
 
 def recorded(
@@ -61,19 +66,45 @@ def recorded(
     branches."""
     import torch
 
-    watcher = _inputs_watcher(seed is not None)
+    positional, named = copy.deepcopy((positional, dict(named)))  # the module may write to them
+    watcher = inputs_watcher(seed is not None)
     recorder = _recorder(watcher, taken)
     held = {name: (value, value._version) for name, value in module.named_buffers()}
     inputs = [leaf for leaf in torch.utils._pytree.tree_leaves((positional, named)) if isinstance(leaf, torch.Tensor)]
     refs = tuple(recorder.follow(tensor) for tensor in inputs)
     with torch.no_grad(), seeded(seed), _called_parts(module, recorder.parts), watcher, recorder:
-        results = module(*positional, **named)
+        results = _run(recorder, bool(taken), lambda: module(*positional, **named))
     if _changed(held, module):
         raise Refusal("it changes its buffers, which a recorded module may not")
     if watcher.has_read:
         raise Refusal(READ)
     found = torch.utils._pytree.tree_map_only(torch.Tensor, recorder.ref, results)
     return Recording(Tape(refs, recorder.constants, tuple(recorder.calls), found), tuple(recorder.decisions))
+
+
+def _run(recorder: Any, is_told: bool, module: Callable[[], Any]) -> Any:
+    """The results of a module, unless an error was raised that the module may have caught."""
+    found, raised = None, None
+    try:
+        found = module()
+    except Exception as error:
+        raised = error
+    failed = recorder.failed
+    if isinstance(failed, Refusal):
+        raise failed from None
+    if failed is not None and (is_told or failed is not raised):
+        raise Refusal(f"{_described(failed)} with the numbers of the example inputs", BOTH_WAYS) from None
+    if raised is None:
+        return found
+    if is_ours(raised) and not any(raised is one for one in recorder.raised):
+        raise raised
+    raise Raises(_described(raised)) from None
+
+
+def _described(error: Exception) -> str:
+    import torch
+
+    return f"{user_line(error, torch) or 'it'} raises {type(error).__name__} ({reason_of(error)})"
 
 
 def _changed(held: Mapping[str, tuple[Any, int]], module: Any) -> bool:
@@ -105,81 +136,6 @@ def _called_parts(module: Any, parts: list[str]) -> Iterator[None]:
         behind.remove()
 
 
-# ---- what depends on inputs -----------------------------------------------------------------------------------------
-
-
-def _inputs_watcher(is_seeded: bool) -> Any:
-    """Knows the memory of all tensors that depend on inputs, or on random numbers without a seed."""
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    shapes_alone = {getattr(torch.ops.aten, name) for name in SHAPES_ALONE}
-
-    class Watcher(TorchDispatchMode):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.storages: dict[int, Any] = {}
-            """Kept, so that no other tensor gets their place."""
-            self.drawn: set[int] = set()
-            """Those of them that random numbers have a part in."""
-            self.has_read = False
-            """Whether an operation has given Python an element of such a tensor."""
-
-        def add(self, tensor: Any, is_drawn: bool = False) -> None:
-            storage = tensor.untyped_storage()
-            self.storages[storage._cdata] = storage
-            if is_drawn:
-                self.drawn.add(storage._cdata)
-
-        def depends(self, value: Any) -> bool:
-            return any(one.untyped_storage()._cdata in self.storages for one in leaves(value, torch.Tensor))
-
-        def is_drawn(self, value: Any) -> bool:
-            return any(one.untyped_storage()._cdata in self.drawn for one in leaves(value, torch.Tensor))
-
-        def __torch_dispatch__(self, function: Any, types: Any, positional: Any = (), named: Any = None) -> Any:
-            operands = (positional, named or {})
-            depends = self.depends(operands) and function.overloadpacket not in shapes_alone
-            is_drawn = self.is_drawn(operands)
-            if not is_seeded and not depends and torch.Tag.nondeterministic_seeded in function.tags:
-                depends = is_drawn = True
-            if depends and torch.Tag.data_dependent_output in function.tags:
-                if is_drawn:
-                    raise Refusal(DRAWN)
-                self.has_read = True
-            if depends and _has_open_size(function, positional):
-                raise Refusal("the size of a tensor depends on the inputs")
-            found = function(*positional, **(named or {}))
-            if depends:
-                for one in (*leaves(found, torch.Tensor), *_written(function, operands)):
-                    self.add(one, is_drawn)
-            return found
-
-    return Watcher()
-
-
-def _has_open_size(function: Any, positional: Any) -> bool:
-    """Whether elements of operands decide the size of the result: of indices those do that are masks."""
-    import torch
-
-    if torch.Tag.dynamic_output_shape not in function.tags:
-        return False
-    masks = (torch.bool, torch.uint8)
-    is_index = function is torch.ops.aten.index.Tensor
-    return not is_index or any(one.dtype in masks for one in leaves(positional[1], torch.Tensor))
-
-
-def _written(function: Any, operands: Any) -> Iterator[Any]:
-    """The operands that an operation writes to."""
-    import torch
-
-    positional, named = operands
-    for at, argument in enumerate(function._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = positional[at] if at < len(positional) else named.get(argument.name)
-            yield from leaves(value, torch.Tensor)
-
-
 # ---- calls ----------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +157,10 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             self.calls: list[Call] = []
             self.decisions: list[Decision] = []
             self.parts = [""]
+            self.raised: list[Exception] = []
+            """What PyTorch has raised."""
+            self.failed: Exception | None = None
+            """The first refusal, or error of PyTorch that may be one of these inputs' numbers alone."""
 
         def follow(self, tensor: Any) -> Ref:
             """The number of a tensor that depends on inputs."""
@@ -229,21 +189,37 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             return self.known[key]
 
         def __torch_function__(self, function: Any, types: Any, positional: Any = (), named: Any = None) -> Any:
-            named = named or {}
             if function is torch.Tensor.__iter__:
                 return iter(self.__torch_function__(torch.Tensor.unbind, types, positional))
-            if not watcher.depends((positional, named)):
+            try:
+                return self._recorded(function, positional, named or {})
+            except Refusal as refusal:
+                self.failed = self.failed or refusal
+                raise
+
+        def _called(self, function: Any, positional: Any, named: Any) -> Any:
+            """What PyTorch gives. Which types it takes does not depend on numbers."""
+            try:
                 return function(*positional, **named)
+            except Exception as error:
+                self.raised.append(error)
+                if not isinstance(error, TypeError) and watcher.depends((positional, named)):
+                    self.failed = self.failed or error
+                raise
+
+        def _recorded(self, function: Any, positional: Any, named: Any) -> Any:
+            if not watcher.depends((positional, named)):
+                return self._called(function, positional, named)
             name = getattr(function, "__name__", "")
             if name in READ_BY_PYTHON or watcher.has_read:
                 raise Refusal(READ)
             before = [(tensor, tensor._version) for tensor in leaves((positional, named), torch.Tensor)]
             if watcher.is_drawn((positional, named)):
-                return function(*positional, **named)
+                return self._called(function, positional, named)
             operands = mapped((positional[:1] + self._numbers(positional[1:]), named), self.ref, torch.Tensor)
-            found = function(*positional, **named)
+            found = self._called(function, positional, named)
             if watcher.has_read:
-                return self._decided(found, operands[0][0] if name in DECIDING else None)
+                return self._decided(found, positional[0] if name in DECIDING else None)
             self._note(function, operands, found, [tensor for tensor, version in before if tensor._version != version])
             return found
 
@@ -257,7 +233,7 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             kinds = (list, tuple, slice)
             return tuple(mapped(one, number, torch.Tensor) if isinstance(one, kinds) else one for one in positional)
 
-        def _decided(self, found: Any, condition: Ref | None) -> bool:
+        def _decided(self, found: Any, condition: Any) -> bool:
             """What a branch is told, or else as the example inputs have it."""
             watcher.has_read = False
             if not isinstance(found, bool):
@@ -265,8 +241,15 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             if len(self.decisions) == MOST_DECISIONS:
                 raise Refusal(f"the inputs decide more than {MOST_DECISIONS} branches")
             number = len(self.decisions)
-            self.decisions.append(Decision(len(self.calls), condition))
+            kept = None if condition is None else self._copied(condition)
+            self.decisions.append(Decision(len(self.calls), kept))
             return taken[number] if number < len(taken) else found
+
+        def _copied(self, tensor: Any) -> Ref:
+            """What a tensor is now: it may be written to later."""
+            held = self._next(tensor)
+            self.calls.append(Call(torch.clone, (self.ref(tensor),), {}, (held,), part=self.parts[-1]))
+            return held
 
         def _note(self, function: Any, operands: Any, found: Any, written: list[Any]) -> None:
             results = list(leaves(found, torch.Tensor))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
+from tilewright.frontends.python_errors import reason_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Tape:
     calls: tuple[Call, ...]
     results: Any
     """What the module returns, with a `Ref` for each tensor."""
+    notes: tuple[str, ...] = ()
+    """What the user should know."""
 
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type) -> Any:
@@ -127,8 +130,18 @@ def _make(calls: Sequence[Call], values: dict[Ref, Any]) -> None:
 
     for call in calls:
         positional, named = mapped((call.positional, dict(call.named)), values.__getitem__, Ref)
-        found = call.function(*positional, **named)
+        found = _again(call, positional, named)
         made = list(leaves(found, torch.Tensor))
         if call.shapes is not None and tuple(tuple(tensor.shape) for tensor in made) != call.shapes:
             raise Refusal("the size of a tensor depends on the inputs")
         values.update((ref, tensor) for ref, tensor in zip(call.results, made, strict=True) if ref is not None)
+
+
+def _again(call: Call, positional: Any, named: Any) -> Any:
+    try:
+        return call.function(*positional, **named)
+    except Refusal:
+        raise
+    except Exception as error:
+        name = getattr(call.function, "__name__", "a call")
+        raise Refusal(f"{name} fails where it is called again: {reason_of(error)}") from error
