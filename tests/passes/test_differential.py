@@ -95,6 +95,7 @@ def compile_all() -> None:
         compiled(iter(transformers), target, ON_ITA)
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
+    compiled(iter([groups_of_one_filter()]), "cpu")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
     compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")
@@ -113,6 +114,13 @@ def channels_last() -> Graph:
     small, filters = Small(), np.random.default_rng(1).normal(size=(16, 3, 3, 16)).astype(np.float32)
     x = small.input("x", 1, 8, 8, 16, dtype="float32")
     return small.graph(small.add(Conv(padding=(1, 1, 1, 1), channels_last=True), x, small.constant(filters)))
+
+
+def groups_of_one_filter() -> Graph:
+    """Each for two channels."""
+    small, filters = Small(), np.random.default_rng(2).normal(size=(16, 2, 3, 3)).astype(np.float32)
+    x = small.input("x", 1, 32, 6, 7, dtype="float32")
+    return small.graph(small.add(Conv(groups=16, padding=(1, 0, 1, 2)), x, small.constant(filters)))
 
 
 def apply_some() -> None:

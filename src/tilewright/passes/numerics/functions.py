@@ -36,7 +36,9 @@ MOVED = 1 / 8
 """How far a factor that is rounded may move a result, in the same units."""
 ELEMENTS = 1 / 2
 """For each byte of a table: for less, it is not worth its transfer."""
-NUMBERS = Numbers(steps_by_operator={"QLinearSteps": SPREAD / 2 + MOVED}, share=1 / 16)
+OTHER = 1 / 2
+"""Steps that the next integer is off, in the worst case: even a little that results move makes some of them another."""
+NUMBERS = Numbers(steps_by_operator={"QLinearSteps": max(SPREAD / 2 + MOVED, OTHER)}, share=1 / 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,8 @@ def _replaced(
     operands = node.operands()
     name = builder.constant(steps.mul, f"{node.name}_mul")
     inputs = [name if tensor == operands["mul"] else tensor for tensor in node.inputs]
-    builder.add(node.op, inputs, node.outputs, node.name)
-    return {node.key: node.key}
+    (moved,) = builder.add(node.op, inputs, name=node.name)  # other numbers have another name
+    return {node.key: moved}
 
 
 def _all_steps(graph: Graph) -> Iterator[tuple[str, Steps]]:
