@@ -45,7 +45,7 @@ def test_the_smallest_network_with_an_operator_is_found() -> None:
 
     seed = next(seed for seed in range(100) if has_softmax(draw("mixed", seed, ROOM)[0]))
     case, made = draw("mixed", seed, ROOM)
-    small = smallest("mixed", ROOM, Small(case, tuple(made)), has_softmax, seconds=60)
+    small = smallest("mixed", ROOM, Small(case, tuple(made)), has_softmax, seconds=600)
     nodes = [node.op_type for node in small.case.proto.graph.node]
     assert "Softmax" in nodes
     assert len(nodes) <= 2 < len(case.proto.graph.node)
