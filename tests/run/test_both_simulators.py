@@ -74,6 +74,7 @@ def touches_l1(start: int, end: int) -> bool:
     return start < L1_START + L1_BYTES and max(end, start + 1) > L1_START
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", [*CASES, *IN_L3])
 def test_programs_do_nothing_that_the_other_simulator_does_not_take(case: str) -> None:
     elf = built(case)

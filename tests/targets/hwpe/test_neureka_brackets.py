@@ -104,6 +104,7 @@ def test_the_same_whole_and_in_tiles(draw_layer: Callable[[Draw], Layer]) -> Non
 
 
 @any_kind
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cores", [CORES[0], CORES[-1]])
 def test_kernels(draw_layer: Callable[[Draw], Layer], cores: int) -> None:
     found = layers(draw_layer)
