@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.differential import families, judge, regression
-from benchmarks.differential.__main__ import batches
+from benchmarks.differential.batch import batches
 from benchmarks.differential.case import Case
 from benchmarks.differential.choices import Choices
 from benchmarks.differential.drawing import draw
