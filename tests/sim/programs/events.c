@@ -1,21 +1,10 @@
 /* Core 1 sleeps until core 0 lets it go: by a barrier (LINE 16), a mutex (17) or the dispatcher (18). With HEARS 0 its mask lacks
  * the line, and core 0 adds it later, through the view from outside. */
-#define REG(address) (*(volatile unsigned *)(address))
+#include "event_unit.h"
+
 enum { EVENTS = 0x10204000, CORE_1 = 0x10200840, BARRIER = EVENTS + 0x220, MUTEX = EVENTS + 0xc0, DISPATCH = EVENTS + 0x80 };
 enum { WAIT = LINE == 16 ? BARRIER + 0x1c : LINE == 17 ? MUTEX : DISPATCH, VALUE = 77 };
 volatile unsigned triggered, allowed, woke, value, left;
-
-static unsigned event_load(unsigned address) {
-    unsigned result;
-    __asm__ volatile(".insn i 0x03, 6, %0, %1, 0" : "=r"(result) : "r"(address) : "memory");
-    return result;
-}
-
-static unsigned now(void) {
-    unsigned cycle;
-    __asm__ volatile("csrr %0, 0xb00" : "=r"(cycle) : : "memory");
-    return cycle;
-}
 
 static void pause(void) {
     for (unsigned began = now(); now() - began < 1000;) {}

@@ -1,21 +1,10 @@
 /* Core 0 sleeps until the first timer, which was to ring after 3000 cycles, rings after 9000. The second one rings once in
  * between, right after the first was set anew; a timer elsewhere is to ring much later. */
-#define REG(address) (*(volatile unsigned *)(address))
+#include "event_unit.h"
+
 enum { EVENTS = 0x10204000, TIMER = 0x10200400, COMPARE = TIMER + 0x10, FC_TIMER = 0x1a10b000, LINE = 10 };
 enum { ENABLE = 1, CLEAR = 2, IRQ = 4, ONE_SHOT = 32 };
 volatile unsigned began, woke;
-
-static unsigned event_load(unsigned address) {
-    unsigned result;
-    __asm__ volatile(".insn i 0x03, 6, %0, %1, 0" : "=r"(result) : "r"(address) : "memory");
-    return result;
-}
-
-static unsigned now(void) {
-    unsigned cycle;
-    __asm__ volatile("csrr %0, 0xb00" : "=r"(cycle) : : "memory");
-    return cycle;
-}
 
 int cluster_main(unsigned core) {
     if (core) return 0;
