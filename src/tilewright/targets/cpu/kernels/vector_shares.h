@@ -57,7 +57,7 @@ static inline void tw_vector_shares(const float *x, float scale, int32_t count, 
     tw_store_first(y + i, made, left);
   }
   const float unit = 1.0f / tw_lane_sum(total[0] + total[1]);
-  for (i = 0; i < count; i++) y[i] *= unit;
+  for (int32_t i = 0; i < count; i++) y[i] *= unit;
 }
 
 #endif
