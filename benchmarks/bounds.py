@@ -18,7 +18,7 @@ import tilewright as tw
 from tilewright.errors import CompileError
 
 USUAL = [*models("peer/**/network.onnx"), *models("qdq/*/int8.onnx")]
-TARGETS = "siracusa,quad,snitch,mempool,itapool,rv32,cortex-m4"
+TARGETS = "siracusa,quad,snitch,mempool,minpool,itapool,rv32,cortex-m4"
 
 
 def row(target: str, path: Path, predicted_only: bool) -> str:

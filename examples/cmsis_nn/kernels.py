@@ -265,5 +265,5 @@ def kernels(path: str) -> OwnKernels:
         ),
         forms=forms, refused=REFUSED, layout="channels_last",
         library=Library(path, sources=("Source/**/*.c",), includes=("Include",)),
-        flags=FASTEST,
+        flags=FASTEST, every_product=True,
     )  # fmt: skip

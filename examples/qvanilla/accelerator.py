@@ -31,5 +31,6 @@ ACCELERATOR = Accelerator(
     start="control",
     done=Poll("status"),
     cycles="cycles_per_mac * macs",
+    least_cycles_per_mac="cycles_per_mac",
     parameters={"cycles_per_mac": 2},
 )

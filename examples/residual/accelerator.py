@@ -46,6 +46,7 @@ ACCELERATOR = Accelerator(
     start="start",
     done=Poll("done"),
     cycles="ceil(macs / lanes) + elements",
+    least_cycles_per_mac="1 / lanes",
     parameters={"lanes": 16},
     area="lanes",
 )

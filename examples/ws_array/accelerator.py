@@ -37,6 +37,7 @@ ACCELERATOR = Accelerator(
     # Weights of a block are loaded row by row, then every result of the job passes through it once.
     cycles="ceil_div(f, size) * ceil_div(c, size) * r * s * (y * x + size)"
     " + ceil((bytes_X + bytes_W + bytes_B + bytes_Y) / 8)",
+    least_cycles_per_mac="1 / (size * size)",
     parameters={"size": 16},
     area="size * size",  # multipliers
 )

@@ -9,8 +9,8 @@ import pytest
 
 from tests.accelerator.folders import ARRAY, QVANILLA, changed
 from tilewright.accelerator import Accelerator, Condition, Event, Pattern, Poll, Register, registers
-from tilewright.accelerator.area import area_of
 from tilewright.accelerator.check_declaration import check_declaration
+from tilewright.accelerator.figures import area_of
 from tilewright.accelerator.folder import read_folder
 from tilewright.errors import CompileError
 
@@ -73,6 +73,7 @@ def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
         (with_pattern(chain=("bias",)), "'bias' cannot be part of a chain"),
         (with_pattern(layout="NCHW"), "layout 'NCHW' is unknown\n  hint: 'channels first' or 'channels last'"),
         (with_pattern(required=("X",)), "'X' is always there"),
+        (replace(GOOD, least_cycles_per_mac="1 / siez"), "least_cycles_per_mac: there is no parameter 'siez'"),
         (replace(GOOD, area="siez * 2"), "area: there is no parameter 'siez'"),
         (replace(GOOD, start="go"), "start: there is no register 'go'"),
         (replace(GOOD, done=Poll("start")), "done: register 'start' has access 'w'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -87,12 +88,26 @@ def test_without_peak_rates_there_is_no_bound() -> None:
     assert (least, str(least)) == (NO_BOUND, "no bound of this machine: stated peak rates say nothing of its layers")
 
 
-def test_engines_that_state_no_peak_are_said_to_count_as_nothing() -> None:
+def test_engines_that_state_no_peak_are_said_to_count_as_nothing(tmp_path: Path) -> None:
     """A user's accelerator: a run with it may be as quick as its model."""
-    alone, beside = (program(branches(), "rv32", *units).analysis.least for units in ((), (REQUANT,)))
-    assert "without" not in alone.limit
+    silent = Path(shutil.copytree(REQUANT, tmp_path / "silent"))
+    declared = silent / "accelerator.py"
+    declared.write_text(declared.read_text().replace('    least_cycles_per_mac="cycles_per_mac",\n', ""))
+    alone, beside, stated = (
+        program(branches(), "rv32", *units).analysis.least for units in ((), (silent,), (REQUANT,))
+    )
     assert beside.limit.endswith(", without layers that qvanilla_requant could compute")
-    assert beside.cycles <= alone.cycles
+    assert not any("without" in least.limit for least in (alone, stated))
+    assert beside.cycles < stated.cycles <= alone.cycles
+
+
+def test_a_run_below_what_a_user_declared_is_no_fault_of_ours(tmp_path: Path) -> None:
+    slow = Path(shutil.copytree(REQUANT, tmp_path / "slow"))
+    declared = slow / "accelerator.py"
+    declared.write_text(declared.read_text().replace('per_mac="cycles_per_mac"', 'per_mac="1000 * cycles_per_mac"'))
+    least = program(branches(), "rv32", slow).analysis.least
+    with pytest.raises(CompileError, match="accelerator qvanilla_requant: least_cycles_per_mac: a run took"):
+        least.hold(least.cycles - 1)
 
 
 @fast
@@ -112,7 +127,7 @@ def test_every_simulated_target_states_its_peaks(name: str) -> None:
 NETWORKS = [
     *models("peer/Models/MLPerf/*/network.onnx"), *models("qdq/*/int8.onnx"), *models("peer/Models/**/network.onnx"),
 ]  # fmt: skip
-TARGETS = ("siracusa", "quad", "snitch", "mempool")
+TARGETS = ("siracusa", "quad", "snitch", "mempool", "minpool", "itapool")
 CASES = [(target, path) for path in dict.fromkeys(NETWORKS) for target in TARGETS]
 LARGEST = 50_000_000
 """Cycles of all cores together that are simulated here; benchmarks/bounds.py has no limit."""

@@ -21,6 +21,7 @@ from tilewright.accelerator.driver import (
     unit_table,
     users_file,
 )
+from tilewright.accelerator.figures import peak_of
 from tilewright.accelerator.folder import C_MODEL, AcceleratorFolder, make_device, read_folder
 from tilewright.accelerator.joining import joining_passes, weighing
 from tilewright.accelerator.kernels import Driver
@@ -192,7 +193,8 @@ def _replaced(path: Path, text: str) -> None:
 
 
 def _engine(unit: Unit, units: Sequence[Unit], drivers: Sequence[Driver]) -> Engine:
-    return Engine(unit.name, tuple(driver.kernel() for driver in drivers), _taking_turns(unit, units))
+    kernels, peak = tuple(driver.kernel() for driver in drivers), peak_of(unit.accelerator)
+    return Engine(unit.name, kernels, _taking_turns(unit, units), peak=peak)
 
 
 def _taking_turns(unit: Unit, units: Sequence[Unit], weigh: Weigh | None = None) -> Callable[[Graph, Node], Offer]:

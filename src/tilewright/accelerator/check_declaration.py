@@ -38,7 +38,7 @@ LINES = range(8)
 
 def check_declaration(accelerator: Accelerator, where: str) -> None:
     raise_all([CompileError(where, what, hint) for what, hint in wrong_fields(accelerator)])
-    looks = (_names, _registers, _ends, _patterns, _numbers, _area)
+    looks = (_names, _registers, _ends, _patterns, _numbers, _figures)
     raise_all([CompileError(where, what, hint) for look in looks for what, hint in look(accelerator)])
 
 
@@ -56,16 +56,21 @@ def _numbers(accelerator: Accelerator) -> Iterator[Fault]:
                     yield f"pattern '{pattern.name}': {what} of loop '{loop}' is {value}", "a whole number from 1 on"
 
 
-def _area(accelerator: Accelerator) -> Iterator[Fault]:
+def _figures(accelerator: Accelerator) -> Iterator[Fault]:
+    yield from _figure(accelerator, "area", accelerator.area)
+    yield from _figure(accelerator, "least_cycles_per_mac", accelerator.least_cycles_per_mac)
+
+
+def _figure(accelerator: Accelerator, field: str, text: str) -> Iterator[Fault]:
     known = ["scratchpad_bytes", *accelerator.parameters]
     try:
-        names = Expression(accelerator.area).names if accelerator.area else ()
+        names = Expression(text).names if text else ()
     except Refusal as refusal:
-        yield f"area: {refusal.what}", refusal.hint
+        yield f"{field}: {refusal.what}", refusal.hint
         return
     for name in names:
         if name not in known:
-            yield f"area: there is no parameter '{name}'", _close(name, known)
+            yield f"{field}: there is no parameter '{name}'", _close(name, known)
 
 
 def _names(accelerator: Accelerator) -> Iterator[Fault]:

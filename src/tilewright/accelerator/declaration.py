@@ -140,6 +140,9 @@ class Accelerator:
     """What may be changed from outside (`--accelerator FOLDER:name=value`): names for expressions and the model."""
     area: str = ""
     """A proxy of its area in any unit, an expression over its parameters and `scratchpad_bytes`: a column of sweeps."""
+    least_cycles_per_mac: str = ""
+    """Cycles of a multiply-accumulate that is no padding, at best, an expression as `area` is: what no run of a network
+    can be below follows from it. Where it is empty, layers that the device could compute count as nothing there."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of the lowered graph, after those of the target: for what patterns cannot say."""
 

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 
-from tilewright.accelerator.area import area_of
+from tilewright.accelerator.figures import area_of
 from tilewright.analysis.costs import Analysis
 from tilewright.program import Program
 from tilewright.run.result import Check

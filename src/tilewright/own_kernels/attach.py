@@ -26,7 +26,7 @@ def with_own_kernels(target: Target, folders: Sequence[str]) -> Target:
     found = [read_folder(words) for words in folders]
     _check_names(target, found)
     return replace(
-        target, engines=(*map(_engine, found), *target.engines), passes=_passes(target, found),
+        target, engines=(*(_engine(target, one) for one in found), *target.engines), passes=_passes(target, found),
         external_kernels=(*target.external_kernels, *map(_external, found)),
     )  # fmt: skip
 
@@ -48,8 +48,10 @@ def _check_names(target: Target, found: Sequence[KernelFolder]) -> None:
             files[name] = str(one.folder)
 
 
-def _engine(found: KernelFolder) -> Engine:
-    return Engine(found.own.name, tuple(found.own.kernels), forms=found.own.forms)
+def _engine(target: Target, found: KernelFolder) -> Engine:
+    own = found.own
+    peak = target.engines[0].peak if own.every_product else None
+    return Engine(own.name, tuple(own.kernels), forms=own.forms, peak=peak)
 
 
 def _passes(target: Target, found: Sequence[KernelFolder]) -> tuple[Pass, ...]:

@@ -41,3 +41,6 @@ class OwnKernels:
     library: Library | None = None
     flags: tuple[str, ...] = ()
     """For the compiler, when it compiles these kernels and the library."""
+    every_product: bool = False
+    """Kernels compute each product of an operator, by instructions of the target's core: its peak rate bounds them. Not
+    those that leave out zeros or compute products of sums; without it, what they could compute counts as nothing."""

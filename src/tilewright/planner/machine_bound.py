@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilewright.errors import InternalError
+from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
 from tilewright.target.memory import Link
 from tilewright.target.target import Engine
@@ -23,6 +23,8 @@ class MachineBound:
     """0 where nothing is known."""
     limit: str
     """What takes so long: the work of engines, one after the other, or the bytes of a link."""
+    declared: str = ""
+    """Where users state peaks that it follows from."""
 
     def __str__(self) -> str:
         if not self.cycles:
@@ -30,9 +32,13 @@ class MachineBound:
         return f"at least {self.cycles:,} cycles on this machine ({self.limit})"
 
     def hold(self, cycles: int) -> None:
-        """Raise `InternalError` where a run has taken less."""
-        if cycles < self.cycles:
-            raise InternalError("bound", f"a run took {cycles:,} cycles, which was said to take {self}")
+        """Raise `InternalError` where a run has taken less, or `CompileError` where a user's statement may be why."""
+        if cycles >= self.cycles:
+            return
+        what = f"a run took {cycles:,} cycles, which was said to take {self}"
+        if self.declared:
+            raise CompileError(self.declared, what, "state what the device can do at best, or nothing")
+        raise InternalError("bound", what)
 
     def as_dict(self) -> dict[str, int | str]:
         return {"least_cycles": self.cycles, "least_cycles_by": self.limit}
@@ -78,7 +84,9 @@ class Work:
     def bound(self) -> MachineBound:
         found = [self._in_order(), self._by_engines(), *self._over_links()]
         best = max(found, key=lambda one: one.cycles)
-        return replace(best, limit=best.limit + self._uncounted) if best.cycles else NO_BOUND
+        if not best.cycles:
+            return NO_BOUND
+        return replace(best, limit=best.limit + self._uncounted, declared=self._declared)
 
     @property
     def _uncounted(self) -> str:
@@ -86,6 +94,11 @@ class Work:
         engines = (way.engine for ways in self.layers.values() for way in ways if way.engine.peak is None)
         names = " or ".join(dict.fromkeys(engine.name for engine in engines))
         return f", without layers that {names} could compute" if names else ""
+
+    @property
+    def _declared(self) -> str:
+        peaks = (way.engine.peak for ways in self.layers.values() for way in ways)
+        return ", ".join(dict.fromkeys(peak.source for peak in peaks if peak and peak.declared))
 
     # ---- engines --------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,18 @@ class Peak:
     """That a core loads and stores in a cycle."""
     outside: float = math.inf
     """That a core reads in a cycle from memories other than the one that tiles are computed in."""
+    declared: bool = False
+    """By a user: a run below what follows is a fault of the declaration, not ours."""
+
+
+@dataclass(frozen=True)
+class SameMacs:
+    """Multiply-accumulates of a device in a cycle, whatever it computes."""
+
+    rate: float
+
+    def __call__(self, op: Op, types: Mapping[str, TensorType], cores: int) -> float:
+        return self.rate
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,13 @@ def _parts(grid: TileGrid) -> Iterator[TileGrid]:
 
 
 def machine_bound(mapped: Mapped, nodes: Iterable[Node]) -> MachineBound:
-    """Without a planner that weighs engines: of those that layers are for."""
-    ways = {node.key: (Way(mapped.choice(node).engine, node),) for node in nodes}
-    return Work(mapped.graph, ways, cores=1).bound()
+    """Whatever engine takes a layer of those that could."""
+    return Work(mapped.graph, {node.key: _ways(mapped, node) for node in nodes}, cores=1).bound()
+
+
+def _ways(mapped: Mapped, node: Node) -> tuple[Way, ...]:
+    names = {mapped.choice(node).engine.name, *(one.engine for one in mapped.estimates.get(node.key, ()))}
+    return tuple(Way(engine, node) for engine in mapped.target.engines if engine.name in names)
 
 
 def mapped_cycles(mapped: Mapped) -> int:
