@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 
 SMALL_COMPILERS = frozenset({"near", "far", "huge", "interrupt"})
 """Words that compilers for small processors have besides."""
@@ -106,19 +107,20 @@ def is_known_to_compilers(word: str) -> bool:
 
 def unique(wanted: Mapping[str, str], taken: Iterable[str] = (), reserved: Reserved = NOTHING) -> dict[str, str]:
     """For each key an identifier of its own, near the text that it stands for and none of those that are reserved."""
-    used = {*taken, *reserved.words}
-    chosen = {}
+    used, chosen = {*taken, *reserved.words}, {}
+    numbers: defaultdict[str, Iterator[str]] = defaultdict(lambda: map(str, count(2)))  # behind each word, in turn
     for name, text in wanted.items():
-        chosen[name] = _free(identifier(text), used, reserved)
+        chosen[name] = _free(identifier(text), used, numbers, reserved)
         used.add(chosen[name])
     return chosen
 
 
-def _free(base: str, used: set[str], reserved: Reserved) -> str:
+def _free(base: str, used: set[str], numbers: Mapping[str, Iterator[str]], reserved: Reserved) -> str:
     """The word itself, or the first with a number behind it that nothing is called."""
-    numbered = (f"{base}_{number}" for number in count(2))
-    word = next(word for word in chain([base], numbered) if word not in used)
-    return _free(f"tensor_{base}", used, reserved) if reserved.has_family(word) else word
+    word = base
+    while word in used:
+        word = f"{base}_{next(numbers[base])}"
+    return _free(f"tensor_{base}", used, numbers, reserved) if reserved.has_family(word) else word
 
 
 def comment(text: str) -> str:

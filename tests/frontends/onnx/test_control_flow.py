@@ -17,6 +17,7 @@ from tilewright.frontends.onnx import importer as frontend
 from tilewright.frontends.onnx import unrolling
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops._control_flow import Loop
 
 
 def model(text: str, opset: int = 17) -> onnx.ModelProto:
@@ -250,6 +251,37 @@ def test_scans_of_opsets_with_axes_as_attributes(opset: int) -> None:
 def test_a_loop_of_many_iterations_stays_one() -> None:
     graph = check(looped(100))
     assert kinds(graph) == {"Loop"}
+
+
+COUNTING = """
+g (float[2, 3] x, float[3] s) => (float[2, 3] y, float[n, 2, 3] stack, int32 k, float[3] same) {
+  zero = Constant <value = int32 {0}> ()
+  last = Constant <value = int32 {90}> ()
+  go = Constant <value = bool {1}> ()
+  y, stack, k, limit, same = Loop ("", go, x, zero, last, s) <
+    body = b (int64 i, bool c, float[2, 3] v, int32 n, int32 m, float[3] t)
+      => (bool d, float[2, 3] w, int32 o, int32 m2, float[3] t2, float[2, 3] z) {
+      one = Constant <value = int32 {1}> ()
+      o = Add(n, one)
+      f = Cast <to = 1> (n)
+      a = Add(v, f)
+      e = Sin(a)
+      w = Mul(e, t)
+      z = Neg(w)
+      m2 = Identity(m)
+      t2 = Identity(t)
+      d = Less(o, m)
+    }
+  >
+}""".replace('""', "").replace("y, stack, k, limit, same =", "y, k, limit, same, stack =")
+
+
+def test_a_condition_on_counters_alone_is_counted_and_what_never_changes_is_not_carried() -> None:
+    random = np.random.default_rng(5)
+    graph = check(COUNTING, x=random.normal(size=(2, 3)).astype("f"), s=random.normal(size=3).astype("f"))
+    (loop,) = (node.op for node in graph.nodes if node.op.kind == "Loop")
+    assert isinstance(loop, Loop)
+    assert (loop.trips, loop.carried, loop.is_static) == (90, 2, True)
 
 
 def test_a_scan_of_many_steps_stays_a_loop() -> None:

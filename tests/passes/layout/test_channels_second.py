@@ -13,6 +13,8 @@ from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 
@@ -49,6 +51,15 @@ def test_small_convolutions_are_not_worth_it() -> None:
     point = images.conv(images.input("x", 1, 6, 6, 4), 4, replace(SAME, padding=(0, 0, 0, 0)), 1)
     graph = images.graph(point)
     assert seconds(changed_by(graph, CHANNELS_SECOND)) == [False]
+
+
+@pytest.mark.fast
+def test_tensors_of_one_axis_beside_images() -> None:
+    images = LastImages()
+    x = images.conv(images.conv(images.input("x", 1, 6, 6, 8), 8), 8)
+    row = images.add(Relu(), images.input("row", 8, dtype="float32"))
+    changed = changed_by(images.graph(x, row, images.add(Reshape(()), images.input("one", 1))), CHANNELS_SECOND)
+    assert seconds(changed) == [True, True]
 
 
 @pytest.mark.fast

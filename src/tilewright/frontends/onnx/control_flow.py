@@ -89,6 +89,15 @@ class ControlFlow:
             self.scope.convert(inner)
         return inlined.outputs
 
+    def counters(self, body: Body, turn: int) -> list[str]:
+        """A turn's number and a condition that is true, of the ranks that the body of a Loop says."""
+        names = self.named(f"{turn}/iteration", f"{turn}/condition")
+        inputs = {value.name: value for value in body.graph.input}
+        for name, value, own in zip(names, (np.int64(turn), np.bool_(True)), body.inputs, strict=False):
+            rank = len(inputs[own].type.tensor_type.shape.dim)
+            self.scope.constants[name] = np.full((1,) * min(rank, 1), value)
+        return names
+
     def give(self, names: Sequence[str]) -> None:
         """The node's outputs are these tensors."""
         for name, output in zip(names, self.node.output, strict=False):

@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.frontends.onnx.bodies import Body
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
+from tilewright.frontends.onnx.counted_loops import counted_turns, unchanged
 from tilewright.frontends.onnx.own_graphs import OwnGraph, captured_names
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import Branch, Loop
@@ -83,32 +84,55 @@ class Turns:
     """The tensor that says whether at all, if data does."""
     is_said: bool = False
     """Whether the bound is the user's."""
+    is_counted: bool = False
+    """Whether there are exactly so many, and the body's condition need not be asked."""
 
 
 def loop(flow: ControlFlow) -> None:
     """A Loop as a loop: its body is a graph of its own, and what is carried on keeps its types."""
-    carried = list(flow.node.input[2:])
-    stacked = [at for at in flow.wanted if at >= len(carried)]
-    turns = _turns(flow)
-    wanted = (0, *range(1, 1 + len(carried)), *(1 + at for at in stacked))
-    body = flow.body("body", 1 + len(flow.node.output), wanted)
-    if len(body.inputs) != 2 + len(carried):
-        raise Refusal(f"the body has {len(body.inputs)} inputs, but {2 + len(carried)} values are given")
+    given = list(flow.node.input[2:])
+    body = flow.body("body", 1 + len(flow.node.output))
+    if len(body.inputs) != 2 + len(given):
+        raise Refusal(f"the body has {len(body.inputs)} inputs, but {2 + len(given)} values are given")
+    turns, kept = _turns(flow), unchanged(body, given)
+    if not (turns.count or turns.condition) and (counted := counted_turns(flow, given, turns.trips)) is not None:
+        turns = Turns(counted, is_counted=True)
+    _hand_on(flow, [(name, flow.node.output[at]) for at, name in enumerate(given) if kept[at]])
+    _loop(flow, turns, [at for at in range(len(given)) if not kept[at]])
+
+
+def _hand_on(flow: ControlFlow, pairs: Sequence[tuple[str, str]]) -> None:
+    """Values that no turn changes, by their names before and behind the loop."""
+    for name, result in pairs:
+        if result and result not in flow.unread:
+            flow.add("Identity", [name], [result])
+
+
+def _loop(flow: ControlFlow, turns: Turns, changing: Sequence[int]) -> None:
+    """With these of the carried values; turns have the others from around the loop."""
+    given, names_of = list(flow.node.input[2:]), flow.node.output
+    carried = [given[at] for at in changing]
+    stacked = [at for at in flow.wanted if at >= len(given)]
+    wanted = (0, *(1 + at for at in (*changing, *stacked)))
+    body = flow.body("body", 1 + len(names_of), wanted[turns.is_counted :])
     number, *states = flow.named("iteration", *("carried" for _ in carried))
     (goes,) = flow.named("goes_on")
     flow.scope.constants[goes] = np.full(_counter_shape(body, 1), True)
     inputs = [(number, TensorType("int64", _counter_shape(body, 0)))]
     inputs += [(name, _type(flow, outer)) for name, outer in zip(states, carried, strict=True)]
-    said: list[Array | None] = []
+    own_names = [*given]
+    for at, state in zip(changing, states, strict=True):
+        own_names[at] = state
+    said: list[Array | None] = [np.array(True)] if turns.is_counted else []
 
     def insert() -> list[str]:
-        made = flow.insert(body, dict(zip(body.inputs, [number, goes, *states], strict=True)), "turn")
+        made = flow.insert(body, dict(zip(body.inputs, [number, goes, *own_names], strict=True)), "turn")
         said.append(flow.scope.constants.get(made[0]))
         return [made[at] for at in wanted[said[0] is not None :]]
 
     own = flow.scope.read_body(f"{flow.name}/body", inputs, insert)
     if own is None:
-        flow.scope.poisoned.update(flow.node.output)
+        flow.scope.poisoned.update(names_of)
         return
     known = said[0]
     turns = _ended(turns, known)
@@ -119,8 +143,7 @@ def loop(flow: ControlFlow) -> None:
         bool(turns.count), bool(turns.condition), known is None, turns.is_said, (), (False,) * len(stacked),
     )  # fmt: skip
     operands = [*filter(None, [turns.count, turns.condition]), *carried, *names]
-    results = [*(flow.node.output[at] for at in range(len(carried))), *(flow.node.output[at] for at in stacked)]
-    named = [name or flow.named("unread")[0] for name in results]
+    named = [names_of[at] or flow.named("unread")[0] for at in (*changing, *stacked)]
     if not op.is_static:
         says = f"has {op.trips} rows, of which those behind the last iteration of '{flow.name}' are 0"
         flow.scope.open_lengths |= dict.fromkeys(named[len(carried) :], says)

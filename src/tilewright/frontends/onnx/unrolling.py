@@ -80,7 +80,7 @@ def _unrolled_loop(flow: ControlFlow, limit: int) -> None:
     turn, goes_on = 0, _condition(flow, flow.node.input[1] if len(flow.node.input) > 1 else "", "to begin with")
     while goes_on and (trips is None or turn < trips):
         _count(flow, body, turn, trips, limit, is_sure=not _may_end_early(body))
-        values = [*_counters(flow, body, turn), *carried]
+        values = [*flow.counters(body, turn), *carried]
         condition, *made = flow.insert(body, dict(zip(body.inputs, values, strict=True)), str(turn))
         if _is_poisoned(flow, [condition, *made]):
             return
@@ -111,16 +111,6 @@ def _known(flow: ControlFlow, name: str, what: str) -> np.generic:
     if value.size != 1:
         raise Refusal(f"{what} has {value.size} elements, one expected")
     return value.reshape(-1)[0]
-
-
-def _counters(flow: ControlFlow, body: Body, turn: int) -> list[str]:
-    """The iteration's number and a condition that is true, of the ranks that the body says."""
-    names = flow.named(f"{turn}/iteration", f"{turn}/condition")
-    inputs = {value.name: value for value in body.graph.input}
-    for name, value, own in zip(names, (np.int64(turn), np.bool_(True)), body.inputs, strict=False):
-        rank = len(inputs[own].type.tensor_type.shape.dim)
-        flow.scope.constants[name] = np.full((1,) * min(rank, 1), value)
-    return names
 
 
 def _count(flow: ControlFlow, body: Body, turn: int, trips: int | None, limit: int, is_sure: bool = True) -> None:

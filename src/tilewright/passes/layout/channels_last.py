@@ -45,7 +45,9 @@ class ChannelPosition:
     """Tensors -> what is lost where the one that makes them and the one that reads them have different layouts."""
 
     def perm(self, rank: int) -> Perm:
-        """From the other layout to this one."""
+        """From the other layout to this one; tensors without channels have but one."""
+        if rank < 2:
+            return tuple(range(rank))
         return (0, *range(2, rank), 1) if self.channels_last else (0, rank - 1, *range(1, rank - 1))
 
     def lacks(self, node: Node) -> bool:

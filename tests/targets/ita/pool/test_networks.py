@@ -7,12 +7,14 @@ import re
 import numpy as np
 import pytest
 
+from tests.passes.small import Small
 from tests.targets.ita.transformers import Net, attention_model
 from tilewright import targets
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.ops.matmul import MatMul
 from tilewright.pipeline import import_model, stage
 from tilewright.program import compile_model
 from tilewright.run.kernel_bench import Case, check
@@ -24,6 +26,7 @@ from tilewright.targets.ita.arithmetic import RELU, Activation, Head, Scale
 from tilewright.targets.ita.pool.block import packed
 from tilewright.targets.ita.pool.op import PoolHeads
 from tilewright.targets.ita.pool.product_op import PoolProduct
+from tilewright.targets.ita.pool.products import pool_product
 
 ITAPOOL = targets.find("itapool")
 RNG = np.random.default_rng(8)
@@ -91,6 +94,15 @@ def test_products_that_are_the_cores(sizes: tuple[int, int, int], reason: str) -
 
 
 # ---- on the virtual SoC ----
+
+
+@pytest.mark.parametrize("shape", [(), (64, 64)])
+def test_products_with_a_vector_are_the_cores(shape: tuple[int, ...]) -> None:
+    net = Small()
+    rows = net.input("x", *shape[:-1], 64)
+    graph = net.graph(net.add(MatMul(), rows, net.constant(integers("int8", 64))))
+    with pytest.raises(Refusal, match="it multiplies by a vector"):
+        pool_product(graph, graph.nodes[0])
 
 
 def test_heads_and_products_agree_and_break_no_rule() -> None:

@@ -39,6 +39,8 @@ def pool_product(graph: Graph, node: Node) -> tuple[PoolProduct, Array, Array]:
     """The operator, weights and biases; a `Refusal` says why ITA does not take a node."""
     if not isinstance(node.op, MatMul):
         raise Refusal("ITAPool's ITAs compute attention heads and matrix products only")
+    if len(graph.types[node.inputs[1]].shape) < 2:
+        raise Refusal("it multiplies by a vector: ITAPool's ITAs take matrices")
     *rows, inner = graph.types[node.inputs[0]].shape
     columns = graph.types[node.key].shape[-1]
     check_sizes(math.prod(rows), inner, columns)
