@@ -27,8 +27,11 @@ def once(requant: Requant, mul: Array, shifts: Array) -> Array:
     [
         (full_range(36, "int8", 3, Rounding.HALF_UP), MUL, None, Arithmetic.ONCE),
         (full_range(36, "int8", 3, Rounding.HALF_EVEN), MUL | 1, None, Arithmetic.ONCE),
-        (full_range(36, "int8", 3, Rounding.HALF_EVEN), MUL & ~((1 << 28) - 1), None, Arithmetic.WIDE),
-        (full_range(36, "int8", 3, Rounding.HALF_UP), MUL, np.array([0, 5, 0]), Arithmetic.WIDE),
+        (full_range(36, "int8", 3, Rounding.HALF_EVEN), MUL & ~((1 << 28) - 1), None, Arithmetic.EVEN),
+        (full_range(36, "int8", 3, Rounding.HALF_AWAY), MUL & ~((1 << 28) - 1), None, Arithmetic.WIDE),
+        (full_range(36, "int8", 3, Rounding.HALF_EVEN), MUL, np.array([0, 5, 0]), Arithmetic.WIDE),
+        (full_range(36, "int8", 3, Rounding.HALF_UP), MUL, np.array([0, 5, 0]), Arithmetic.SUMMED),
+        (full_range(0, "int8", 3, Rounding.HALF_EVEN), MUL, None, Arithmetic.ONCE),
         (full_range(0, "int8", 3, Rounding.SINGLE), MUL, np.array([-5, -6, -4]), Arithmetic.ONCE),
         (full_range(0, "int8", 3, Rounding.DOUBLE), MUL, np.array([-5, -6, -4]), Arithmetic.TWICE),
         (full_range(0, "int8", -128, Rounding.DOUBLE), MUL, np.array([-5, -6, -4]), Arithmetic.TWICE_UP),
@@ -51,4 +54,4 @@ def test_ties_are_found_where_they_can_be() -> None:
     even = full_range(36, "int8", 0, Rounding.HALF_EVEN)
     mul = np.array([1 << 28])
     assert least_arithmetic(even, mul, None, np.array([127])) == Arithmetic.ONCE
-    assert least_arithmetic(even, mul, None, np.array([128])) == Arithmetic.WIDE
+    assert least_arithmetic(even, mul, None, np.array([128])) == Arithmetic.EVEN

@@ -15,6 +15,7 @@ from tilewright.ir.requant import full_range
 from tilewright.ir.rounding import SCALED, Rounding
 from tilewright.ir.tflite_rounding import factors
 from tilewright.ir.types import Array, limits
+from tilewright.ops._scaling import Scaling
 from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 from tilewright.requant.brackets import one_line
 from tilewright.requant.one_product import one_product
@@ -24,6 +25,9 @@ from tilewright.requant.spec import RequantSpec
 from tilewright.targets.cortex_m.ways import Filters
 from tilewright.targets.hwpe.finish import chosen_finish
 from tilewright.targets.hwpe.requantising import Totals, scaling
+from tilewright.targets.ita.arithmetic import IDENTITY
+from tilewright.targets.ita.requantising import fitted
+from tilewright.targets.pulp.attention import upper_half
 
 pytestmark = pytest.mark.fast
 
@@ -134,13 +138,31 @@ def by_npu(spec: RequantSpec) -> Iterator[Computation]:
         yield lambda totals: clipped(spec, ((totals - bias[:, None]) * scale + summand) >> found.shift)
 
 
+def by_ita(spec: RequantSpec) -> Iterator[Computation]:
+    found = fitted(spec.requant, spec.mul, spec.add, np.zeros(len(spec.mul), np.int64))
+    if not isinstance(found, str) and found.activation.kind == IDENTITY:
+        scale, bias = found.scale, found.bias[:, None]
+        mul, half, shift = scale.multiplier, 1 << scale.shift >> 1, scale.shift
+        yield lambda totals: clipped(spec, (((totals + bias) * mul + half) >> shift) + scale.add)
+
+
+def by_upper_halves(spec: RequantSpec) -> Iterator[Computation]:
+    """Scores and mixtures of attention on XpulpV2."""
+    mul, add = int(spec.mul[0]), 0 if spec.add is None else int(spec.add[0])
+    found = upper_half(Scaling(mul, add, spec.requant), int(spec.largest.max()))
+    if found is not None and len(set(spec.mul.tolist())) == 1:
+        yield lambda totals: clipped(spec, (((totals * mul >> 32) + found["half"]) >> found["shift"]) + found["zero"])
+
+
 def in_32_bits(spec: RequantSpec) -> Iterator[Computation]:
     found = requant32(spec.requant, int(spec.mul[0]), 0, int(spec.low.min()), int(spec.high.max()))
     if found is not None and not found.even and len(set(spec.mul.tolist())) == 1:
         yield lambda totals: narrowed(found, totals) + found.low
 
 
-SEARCHES: tuple[Search, ...] = (arithmetic, pairs, products, lines, finishes, by_npu, in_32_bits)
+SEARCHES: tuple[Search, ...] = (
+    arithmetic, pairs, products, lines, finishes, by_npu, by_ita, by_upper_halves, in_32_bits,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))

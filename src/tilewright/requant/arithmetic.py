@@ -19,6 +19,8 @@ class Arithmetic(Enum):
     TWICE = "the product rounded to 32 bits, then a shift to the right, ties away from zero"
     TWICE_UP = "the same, ties up both times"
     FLOAT = "a product of floats"
+    SUMMED = "one product and its summand, one shift to the right, ties up"
+    EVEN = "one product, one shift to the right, ties to even"
     WIDE = "all of the product, its summand and its own ties"
 
 
@@ -34,10 +36,12 @@ def least_arithmetic(requant: Requant, mul: Array, add: Array | None, largest: A
         # Where negative results are cut off, it does not matter how their ties are rounded.
         is_up = requant.rounding == Rounding.DOUBLE_UP or requant.low >= requant.zero_point
         return Arithmetic.TWICE_UP if is_up else Arithmetic.TWICE
+    is_up = requant.rounding in UP or requant.shift == 0
     if add is not None and add.any():
-        return Arithmetic.WIDE
-    is_once = requant.rounding in UP or never_ties(mul, largest, requant.shift)
-    return Arithmetic.ONCE if is_once else Arithmetic.WIDE
+        return Arithmetic.SUMMED if is_up else Arithmetic.WIDE
+    if is_up or never_ties(mul, largest, requant.shift):
+        return Arithmetic.ONCE
+    return Arithmetic.EVEN if requant.rounding == Rounding.HALF_EVEN else Arithmetic.WIDE
 
 
 def right_shifts(requant: Requant, mul: Array, add: Array | None) -> Array:

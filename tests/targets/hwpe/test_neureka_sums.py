@@ -160,7 +160,7 @@ REFUSED = {
     "N-EUREKA adds two int8 or two uint8 tensors": summed(NATIVE, ONES, ONES.astype(np.uint8)),
     "one of them negative": summed(replace(NATIVE, mul_a=-3), ONES, ONES),
     "which are not 8-bit factors times a common one": summed(replace(NATIVE, mul_a=1001), ONES, ONES),
-    "halves are rounded half_even": summed(
+    "rounded half_even, it takes all of the product": summed(
         replace(NATIVE, requant=Requant(9, "int8", -128, 127, 3, "half_even")), ONES, ONES
     ),
     "results are clipped to 0 and 100": summed(

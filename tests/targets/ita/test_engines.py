@@ -72,7 +72,7 @@ def test_a_network_without_a_part_for_ita() -> None:
 
 @pytest.mark.fast
 def test_reasons_of_ita_are_said() -> None:
-    with pytest.raises(CompileError, match="its rounding is half_even, ITA rounds halves up"):
+    with pytest.raises(CompileError, match="its rounding is half_even, only half_up, native is possible"):
         mapped(linear_model(), "ita", numerics="exact")
 
 

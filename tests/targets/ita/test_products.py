@@ -79,11 +79,11 @@ def test_results_that_are_clipped_at_the_zero_point_are_a_relu(zero: int) -> Non
 @pytest.mark.parametrize(
     ("requant", "mul", "add", "bias", "reason"),
     [
-        (full_range(20, "int8"), [257], None, [0], "its factor 257 has the odd part 257, above 255"),
-        (full_range(20, "int8"), [3, 5], None, [0, 0], "its columns have different factors"),
+        (full_range(20, "int8"), [257], None, [0], "its factor 257 is above 255"),
+        (full_range(20, "int8"), [3, 5], None, [0, 0], "its channels have different factors"),
         (full_range(20, "uint8"), [3], None, [0], "results are uint8"),
         (full_range(20, "int8", 0, "half_even"), [3], None, [0], "its rounding is half_even"),
-        (full_range(20, "int8"), [-3], None, [0], "its factor -3 is negative"),
+        (full_range(20, "int8"), [-3], None, [0], "a factor is -3"),
         (full_range(20, "int8"), [3], [1, 2], [0, 0], "what is added to its products is no multiple"),
         (full_range(20, "int8"), [3], None, [1 << 23], "its biases reach 8388608, and ITA's have 24 bits"),
         (Requant(9, "int8", -100, 100), [3], None, [0], "results are clipped to -100 and 100"),

@@ -10,6 +10,7 @@ shift that is the same for all filters, as `one_product` finds them. totals: eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array
 from tilewright.requant.arithmetic import Arithmetic
-from tilewright.requant.solver import Form, shortest, whole, whole_addend
+from tilewright.requant.solver import Form, shortest, whole
 from tilewright.requant.spec import RequantSpec
 
 ROOM = 1 << 29
@@ -41,22 +42,24 @@ DOUBLED = ("up", "twice")
 SHORT = whole("int8", "uint8", "int16", "uint16")
 """Results that instructions clamp to."""
 ONCE, TWICE, TWICE_UP = (frozenset({one}) for one in (Arithmetic.ONCE, Arithmetic.TWICE, Arithmetic.TWICE_UP))
-WITH_SUMMAND = frozenset({Arithmetic.ONCE, Arithmetic.WIDE})
+WITH_SUMMAND = frozenset({Arithmetic.ONCE, Arithmetic.SUMMED})
+POSITIVE = 1, math.inf
+LOW = Form("low", WITH_SUMMAND, SHORT, UP, shifts=(0, 30), product=1 << 31)
 FORMS = (
     Form("positive", ONCE, {"int16": (0, 32767)}, shifts=(33, 61), left_out=32, addend=ROOM),
     Form(
         "up", TWICE_UP, SHORT, shifts=(32, 60), left_out=31, addend=ROOM, total=LARGEST_DOUBLED,
-        has_positive_factors=True,  # the sign of a total is taken for that of its product
+        factors=POSITIVE,  # the sign of a total is taken for that of its product
     ),
     Form(
         "twice", TWICE, SHORT, shifts=(32, 60), left_out=31, addend=ROOM, total=LARGEST_DOUBLED,
-        has_positive_factors=True,
+        factors=POSITIVE,
     ),
     Form("high", ONCE, SHORT, shifts=(33, 61), left_out=32, addend=ROOM),
     Form(
         SHIFTED_LEFT, ONCE, whole("int16", "uint16"), shifts=(33 - SECOND, 32), total=1 << 23, result=1 << 22
     ),
-    Form("low", WITH_SUMMAND, SHORT, UP, shifts=(0, 30), product=1 << 31),
+    LOW,
 )  # fmt: skip
 """The shortest first."""
 
@@ -102,7 +105,7 @@ class Filters:
             return self.mul, np.zeros_like(self.mul), added
         if way == "low":
             shifts = np.full_like(self.mul, requant.shift)
-            return self.mul, shifts, whole_addend(self.spec(requant), shifts)
+            return self.mul, shifts, LOW.summand(self.spec(requant), shifts)
         shift = -added if way in DOUBLED else -1 - added if requant.has_exponents else added * 0 + requant.shift - 32
         if way == SHIFTED_LEFT:
             return self.mul, LAST_SHIFT - shift, added * 0 + 2 * requant.zero_point + 1

@@ -15,6 +15,7 @@ MULTIPLIED are results of which N-EUREKA has multiplied the totals: cores shift,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,10 +23,13 @@ import numpy as np
 from tilewright.errors import Refusal, present
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import PLAIN as PLAIN_ROUNDINGS
+from tilewright.ir.rounding import SCALED as SCALED_ROUNDINGS
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import Array, limits
-from tilewright.requant.arithmetic import never_ties
-from tilewright.requant.spec import INT32
+from tilewright.ir.types import Array
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import ClippedTotals, Clips, Form, Zero, shortest_form, whole
+from tilewright.requant.spec import INT32, RequantSpec
 from tilewright.target.structs.common import requant_fields
 
 COPY, PLAIN, HIGH, NARROW, EXACT, SCALED, TOP, TIES, MULTIPLIED = range(9)
@@ -99,25 +103,69 @@ class Finish:
         return LIFT if self.mode == SCALED else self.lifted
 
 
+BYTES: Clips = {"int8": None, "uint8": None}
+SHORT: Clips = {**BYTES, "int16": None, "uint16": None}
+ONCE, EVEN = frozenset({Arithmetic.ONCE}), frozenset({Arithmetic.EVEN})
+HIGH_WORD = Form(
+    HIGH, ONCE, SHORT, PLAIN_ROUNDINGS, (WORD + 1, 2 * WORD - 1), WORD, Zero.FROM_LOW, upper=INT32[1] - 1
+)  # fmt: skip
+"""The low word of a product plus one half never carries into a result that is shifted by more than a word."""
+FORMS = (
+    Form(
+        SCALED, frozenset({Arithmetic.ONCE, Arithmetic.TWICE, Arithmetic.TWICE_UP}), BYTES,
+        SCALED_ROUNDINGS - {Rounding.FLOAT}, (WORD, 62), WORD - LIFT, Zero.FROM_LOW, upper=INT32[1] - 2,
+        total=1 << (31 - LIFT), factors=(0, math.inf),
+    ),
+    Form(
+        TOP, ONCE, whole("int8", "uint8"), frozenset({Rounding.HALF_UP}), (TOP_SHIFT, TOP_SHIFT), zero=Zero.LAST,
+        clipped_totals=ClippedTotals.EACH, reduced=TOP_SHIFT,
+    ),
+    HIGH_WORD,
+    Form(
+        NARROW, ONCE | {Arithmetic.SUMMED}, BYTES, PLAIN_ROUNDINGS, (0, WORD - 1), zero=Zero.FROM_LOW,
+        clipped_totals=ClippedTotals.ALIKE,
+    ),
+    replace(HIGH_WORD, lift=MOST_LIFT),
+    replace(HIGH_WORD, name=TIES, computes=EVEN, lift=MOST_LIFT, spare=SPARE),
+)  # fmt: skip
+"""That cores have, the shortest first."""
+
+
 def chosen_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> tuple[Finish, Array | None]:
     """The fastest way that is exact for totals up to `limit`, and its summands."""
     if requant.rounding == Rounding.HALF_AWAY:
         raise Refusal(f"the cores do not round {requant.rounding} behind it")
-    exact = Finish(EXACT, requant), add
-    if requant.dtype == "int32":
-        return exact
-    is_narrow = requant.dtype in ("int8", "uint8")
-    if requant.has_exponents:
-        return ((scaled_finish(requant, mul, add, limit) if is_narrow else None) or exact[0]), add
-    factor = mul.astype(np.int64)
-    if add is None and is_narrow and (top := _top(requant, factor)):
-        return top
-    if add is None and (found := _high(requant, factor, limit, 0)) and found.mode == HIGH:
-        return found, None
-    if is_narrow and (narrow := _narrow(requant, factor, add, limit)):
-        return narrow
-    lifted = _high(requant, factor, limit, MOST_LIFT) if add is None else None
-    return (lifted, None) if lifted else exact
+    spec = _spec(requant, mul, add, limit)
+    form = shortest_form(spec, FORMS)
+    if form is None:
+        return Finish(EXACT, requant), add
+    small, lost = form.without_zeros(spec)
+    if form.name == SCALED:
+        return _scaled_finish(requant), add
+    if form.name == TOP:
+        return Finish(TOP, requant, lost), form.bounds(small)
+    if form.name == NARROW:
+        shifts = np.full_like(spec.mul, requant.shift)
+        return Finish(NARROW, requant, requant.shift, 0, int(form.bounds(spec)[0])), form.summand(spec, shifts)
+    lifted = form.lifted(spec)
+    shift = requant.shift + lifted - WORD
+    return Finish(form.name, requant, shift, _rounding(requant, shift), lifted=lifted), None
+
+
+def scaled_finish(requant: Requant, mul: Array, add: Array, limit: int) -> Finish | None:
+    """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
+    return _scaled_finish(requant) if FORMS[0].takes(_spec(requant, mul, add, limit)) else None
+
+
+def _scaled_finish(requant: Requant) -> Finish:
+    halves = 1 + 2 * (requant.zero_point - requant.low)
+    twice = 2 if requant.rounding == Rounding.DOUBLE and requant.zero_point > requant.low else 0
+    return Finish(SCALED, requant, halves, int(requant.rounding != Rounding.SINGLE), twice)
+
+
+def _spec(requant: Requant, mul: Array, add: Array | None, limit: int) -> RequantSpec:
+    ends = np.full(len(mul), limit, np.int64)
+    return RequantSpec(requant, mul.astype(np.int64), None if add is None else add.astype(np.int64), -ends, ends)
 
 
 def _rounding(requant: Requant, shift: int) -> int:
@@ -131,68 +179,6 @@ def without_idle(mul: Array, add: Array, reach: Array) -> tuple[Array, Array]:
     share = reach * mul.astype(np.float64) * 2.0 ** (add.astype(np.float64) - 31)
     idle = (mul == 0) | ((share < IDLE) & (add < -1))
     return np.where(idle, 0, mul), np.where(idle, -1, add)
-
-
-def scaled_finish(requant: Requant, mul: Array, add: Array | None, limit: int) -> Finish | None:
-    """Both roundings of TensorFlow Lite as one, where every filter is shifted to the right."""
-    if requant.rounding == Rounding.FLOAT or add is None or limit >= 1 << (31 - LIFT) or mul.min() < 0:
-        return None
-    halves = 1 + 2 * (requant.zero_point - requant.low)
-    if add.max() > -1 or (abs(halves) << -int(add.min())) + 2 * limit + 3 > INT32[1]:
-        return None
-    twice = 2 if requant.rounding == Rounding.DOUBLE and requant.zero_point > requant.low else 0
-    return Finish(SCALED, requant, halves, int(requant.rounding != Rounding.SINGLE), twice)
-
-
-def _high(requant: Requant, factor: Array, limit: int, most_lift: int) -> Finish | None:
-    """The low word of a product plus one half never carries into a result that is shifted by more than a word. Where it
-    may be a tie, it is larger by as much as it can be: fewer results look like one."""
-    ties = requant.rounding == Rounding.HALF_EVEN and not never_ties(factor, np.full(len(factor), limit), requant.shift)
-    room = min(most_lift, INT32[1].bit_length() - limit.bit_length())
-    lifted = max(0, WORD + 1 - requant.shift, min(room, WORD + SPARE - requant.shift) if ties else 0)
-    shift = requant.shift + lifted - WORD
-    if lifted > most_lift or shift >= WORD or limit << lifted > INT32[1]:
-        return None
-    summand = _rounding(requant, shift)
-    if abs(summand) + ((limit << lifted) * int(np.abs(factor).max()) >> WORD) + 1 > INT32[1]:
-        return None
-    return Finish(TIES if ties else HIGH, requant, shift, summand, lifted=lifted)
-
-
-def _top(requant: Requant, factor: Array) -> tuple[Finish, Array] | None:
-    """With the bounds of totals, where the results of products of 32 bits are all bytes."""
-    low, high = limits(requant.dtype)
-    more = requant.shift - TOP_SHIFT
-    is_whole = (requant.low, requant.high, requant.zero_point) == (low, high, (low + high + 1) // 2)
-    if requant.rounding != Rounding.HALF_UP or not is_whole or more < 0:
-        return None
-    if np.any(factor <= 0) or np.any(factor % (1 << more)):
-        return None
-    mul = factor >> more
-    bound = (INT32[1] - TOP_HALF) // mul
-    ends = bound * mul, (-bound - 1) * mul
-    results = [(end + TOP_HALF) >> TOP_SHIFT for end in ends]
-    if ends[1].min() < INT32[0] or np.any(results[0] != high - requant.zero_point):
-        return None
-    return None if np.any(results[1] != low - requant.zero_point) else (Finish(TOP, requant, more), bound)
-
-
-def _narrow(requant: Requant, factor: Array, add: Array | None, limit: int) -> tuple[Finish, Array] | None:
-    if requant.shift >= WORD or (requant.rounding == Rounding.HALF_EVEN and requant.shift):
-        return None
-    summand = _rounding(requant, requant.shift) + (np.zeros(len(factor), np.int64) if add is None else add)
-    room = INT32[1] - int(np.abs(summand).max())
-    bound = min(room // max(1, int(np.abs(factor).max())) - 1, INT32[1])
-    if bound < 1 or (bound < limit and not _saturates(requant, factor, summand, bound)):
-        return None
-    return Finish(NARROW, requant, requant.shift, 0, bound), summand
-
-
-def _saturates(requant: Requant, factor: Array, summand: Array, bound: int) -> bool:
-    """Whether all totals from the bound on give the largest or the smallest result."""
-    top = requant.high - requant.low
-    largest, smallest = (bound * factor + summand) >> requant.shift, ((-bound - 1) * factor + summand) >> requant.shift
-    return bool((factor > 0).all() and (largest >= top).all() and (smallest <= 0).all())
 
 
 def finish_params(finish: Finish | None, has_totals: bool) -> Params:

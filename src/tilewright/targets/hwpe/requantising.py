@@ -8,17 +8,24 @@ nothing leaves 32 bits.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import UP
+from tilewright.ir.rounding import PLAIN
 from tilewright.ir.types import Array, narrowest
+from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.brackets import one_line
-from tilewright.requant.spec import INT32, RequantSpec
+from tilewright.requant.solver import Form, whole
+from tilewright.requant.spec import RequantSpec
 
 MOST_SHIFT = 31
+FORM = Form(
+    "neureka", frozenset({Arithmetic.ONCE, Arithmetic.SUMMED}), whole("int8", "uint8"), PLAIN, (0, MOST_SHIFT),
+    product=1 << 31, product_wraps=True, factors=(0, math.inf),
+)  # fmt: skip
 SAMPLE = 4
 """Filters that are looked at first: mostly they have no such line already."""
 
@@ -51,21 +58,14 @@ def scaling(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
     """`mul` and `add` have a value for each filter; a text says why N-EUREKA cannot."""
     if requant.has_exponents:
         return _proven(requant, totals, mul, add)
-    if requant.shift > MOST_SHIFT:
-        return f"it is shifted by {requant.shift} bits, N-EUREKA shifts by at most {MOST_SHIFT}"
-    if requant.rounding not in UP and requant.shift:
-        return f"halves are rounded {requant.rounding}"
-    if requant.dtype not in ("int8", "uint8") or not requant.clips_to_type:
-        return f"results are clipped to {requant.low} and {requant.high}"
-    if mul.min() < 0:
-        return f"a factor is {mul.min()}, negative"
-    factor = mul.astype(np.int64)
-    half = (1 << requant.shift) >> 1
-    summand = totals.bias * factor + half + (requant.zero_point << requant.shift)
-    summand = summand if add is None else summand + add.astype(np.int64)
-    reach = max(_largest(totals.low * factor + summand), _largest(totals.high * factor + summand), _largest(summand))
-    if reach > INT32[1]:
-        return f"products of up to 2^{reach.bit_length() - 1} do not fit its 32 bits"
+    factor, more = mul.astype(np.int64), None if add is None else add.astype(np.int64)
+    # What sums begin with counts too, if they should be on one side of it.
+    low, high = (end(ends, 0) + totals.bias for end, ends in ((np.minimum, totals.low), (np.maximum, totals.high)))
+    spec = RequantSpec(requant, factor, more, low, high)
+    unsupported_reason = FORM.unsupported_reason(spec)
+    if unsupported_reason:
+        return unsupported_reason
+    summand = totals.bias * factor + FORM.summand(spec, np.full_like(factor, requant.shift))
     dtype = narrowest(0, int(factor.max()), ("uint8", "uint16", "int32")) or "int32"
     return Scaling(factor.astype(dtype), summand.astype(np.int32), requant.shift)
 
@@ -78,7 +78,3 @@ def _proven(requant: Requant, totals: Totals, mul: Array, add: Array | None) -> 
         return f"no scale with one shift gives all results of the rounding {requant.rounding}"
     scale, summand, shift = found
     return Scaling(scale.astype(np.uint16), (summand + totals.bias * scale).astype(np.int32), shift)
-
-
-def _largest(values: Array) -> int:
-    return int(np.abs(values).max())

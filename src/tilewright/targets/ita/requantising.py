@@ -16,13 +16,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.requant import Requant
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Form
+from tilewright.requant.spec import RequantSpec
 from tilewright.targets.ita.arithmetic import RELU, Activation, Scale
 
 MOST_FACTOR = 255
 BIAS = (-(1 << 23), (1 << 23) - 1)
 BYTE = (-128, 127)
+FORM = Form(
+    "ita", frozenset({Arithmetic.ONCE, Arithmetic.SUMMED}), {"int8": None}, UP, factors=(0, MOST_FACTOR),
+    one_factor=True, reduced=0,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,33 +44,16 @@ class Fitted:
 
 def fitted(requant: Requant, mul: Array, add: Array | None, bias: Array) -> Fitted | str:
     """`mul` and `add` have one value, or one for each column; `bias` has one for each. A text says why ITA cannot."""
-    unsupported_reason = _unsupported_reason(requant, mul)
+    factors, adds = mul.astype(np.int64).reshape(-1), None if add is None else add.astype(np.int64).reshape(-1)
+    wide = np.zeros(np.broadcast(factors, 0 if adds is None else adds).shape, np.int64)
+    # Whatever totals are: the form has no limit that depends on them.
+    spec = RequantSpec(requant, wide + factors, None if adds is None else wide + adds, wide, wide)
+    unsupported_reason = FORM.unsupported_reason(spec)
     if unsupported_reason:
         return unsupported_reason
-    factor, shift, lost = _reduced(int(mul.flat[0]), requant.shift)
-    if factor > MOST_FACTOR:
-        return f"its factor {int(mul.flat[0])} has the odd part {factor}, above {MOST_FACTOR}"
-    half = (1 << requant.shift) >> 1 if shift == 0 else 0  # where no shift is left, summands are rounded here
-    rest = np.zeros(1, np.int64) if add is None else (add.astype(np.int64).reshape(-1) + half) >> lost
-    return _with_rest(requant, Scale(factor, shift), rest, bias.astype(np.int64))
-
-
-def _unsupported_reason(requant: Requant, mul: Array) -> str | None:
-    if requant.has_exponents:
-        return f"it is requantised with the rounding {requant.rounding}"
-    if requant.rounding not in (Rounding.HALF_UP, Rounding.NATIVE) and requant.shift:
-        return f"its rounding is {requant.rounding}, ITA rounds halves up"
-    if requant.dtype != "int8":
-        return f"results are {requant.dtype}, ITA writes int8"
-    if len(np.unique(mul)) != 1:
-        return "its columns have different factors, ITA has one for all"
-    return None if mul.flat[0] >= 0 else f"its factor {int(mul.flat[0])} is negative"
-
-
-def _reduced(factor: int, shift: int) -> tuple[int, int, int]:
-    """The same scale with an odd factor or without a shift, and the powers of two that both have lost."""
-    lost = min(shift, (factor & -factor).bit_length() - 1) if factor else 0
-    return factor >> lost, shift - lost, lost
+    small, _ = FORM.without_zeros(spec)
+    rest = np.zeros(1, np.int64) if small.add is None else small.add
+    return _with_rest(requant, Scale(int(small.mul[0]), small.requant.shift), rest, bias.astype(np.int64))
 
 
 def _with_rest(requant: Requant, scale: Scale, rest: Array, bias: Array) -> Fitted | str:

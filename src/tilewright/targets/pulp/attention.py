@@ -5,16 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+import numpy as np
+
 from tilewright.ir.op import Op, Params
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN, Rounding
 from tilewright.ops._linear import NARROW
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.qlinearattention import QLinearAttention
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Form
+from tilewright.requant.spec import RequantSpec
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.sizes import by_cores
 
+UPPER_HALF = Form(
+    "upper_half", frozenset({Arithmetic.ONCE}), dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32")),
+    UP_OR_EVEN, (33, 62),
+)  # fmt: skip
 NOT_UPPER: Params = dict.fromkeys(("mul", "half", "shift", "zero", "low", "high"), 0)
 
 
@@ -43,16 +52,11 @@ def largest_product(types: Types) -> int:
 
 def upper_half(scaling: Scaling, largest: int) -> dict[str, int] | None:
     """Where only the upper half of a product with the factor matters, and no total up to the largest can be a tie."""
-    r, mul = scaling.requant, scaling.mul
-    if r.rounding not in (Rounding.HALF_UP, Rounding.HALF_EVEN) or not 33 <= r.shift <= 62 or scaling.add or not mul:
-        return None
-    zeros = (mul & -mul).bit_length() - 1
-    if r.rounding == Rounding.HALF_EVEN and zeros + largest.bit_length() > r.shift - 1:
-        return None
-    if r.shift - 33 > 30:
+    r, ends = scaling.requant, np.array([largest])
+    if not UPPER_HALF.takes(RequantSpec(r, np.array([scaling.mul]), np.array([scaling.add]), -ends, ends)):
         return None
     return {
-        "mul": mul, "half": 1 << (r.shift - 33), "shift": r.shift - 32, "zero": r.zero_point, "low": r.low,
+        "mul": scaling.mul, "half": 1 << (r.shift - 33), "shift": r.shift - 32, "zero": r.zero_point, "low": r.low,
         "high": r.high,
     }  # fmt: skip
 

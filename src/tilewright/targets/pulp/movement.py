@@ -18,6 +18,8 @@ from tilewright.ops.qlineargather import QLinearGather
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.writerows import WriteRows
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Form
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.movement import ALL, INDICES, MOVED, copy_features, written_features
 
@@ -50,7 +52,10 @@ def small_table(op: Op, types: Types) -> str | None:
     return None if types["X"].bytes >= LARGE_TABLE else f"a table of {types['X'].bytes} bytes is too small"
 
 
-WORD = 32
+UPPER_WORD = Form(
+    "upper_word", frozenset({Arithmetic.ONCE}), dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32")),
+    frozenset({Rounding.HALF_UP}), (33, 62),
+)  # fmt: skip
 
 
 def looked_up_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -60,9 +65,7 @@ def looked_up_features(op: Op, types: Types, extents: Mapping[str, int], cores: 
 
 
 def upper_word(op: Op, types: Types) -> str | None:
-    requant = cast(QLinearGather, op).requant
-    is_one = requant.rounding == Rounding.HALF_UP and WORD < requant.shift < 2 * WORD - 1
-    return None if is_one else f"a shift of {requant.shift}, {requant.rounding}: not by an upper word alone"
+    return UPPER_WORD.reason_of(cast(QLinearGather, op).requant)
 
 
 def small_rows(op: Op, types: Types) -> str | None:

@@ -10,20 +10,24 @@ from tilewright.ir.op import Op
 from tilewright.ir.rounding import UP_OR_EVEN
 from tilewright.ops._linear import NARROW
 from tilewright.ops.requantshift import RequantShift
+from tilewright.requant.arithmetic import Arithmetic
+from tilewright.requant.solver import Form
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.snitch.sizes import by_cores
 
 RUN = 128
 """TW_DOUBLES_RUN in C."""
-LEAST_SHIFT = 9
-"""Products of bytes and factors of 31 bits stay within a word after it."""
+DOUBLES = Form(
+    "doubles", frozenset({Arithmetic.ONCE, Arithmetic.SUMMED, Arithmetic.EVEN, Arithmetic.WIDE}),
+    {"int8": None, "uint8": None}, UP_OR_EVEN, (9, 62),
+)  # fmt: skip
+"""Products of bytes and factors of 31 bits stay within a word after the least shift."""
 CALL, CHANNEL, START, ELEMENT = 600, 5, 110, 10
 """Cycles: of a call, of each channel of its tables, of each run of neighbours, of elements on one core."""
 
 
 def unsupported_reason(op: Op, types: Types) -> str | None:
-    is_small = instance(op, RequantShift).requant.shift < LEAST_SHIFT
-    return f"shifts by less than {LEAST_SHIFT} bits" if is_small else None
+    return DOUBLES.reason_of(instance(op, RequantShift).requant)
 
 
 def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
@@ -45,7 +49,7 @@ KERNELS = (
     Kernel(
         RequantShift, "requantshift_doubles.c", "X mul:int32 add:int32 -> Y", {"X": NARROW, "Y": NARROW},
         scratch=by_cores("tw_requantshift_doubles_scratch"), unsupported_reason=unsupported_reason,
-        roundings=UP_OR_EVEN, cooperative=True,
+        roundings=DOUBLES.roundings, cooperative=True,
         header="requantshift.h", cycles=cycles, planning_key=axis_of,
     ),
 )  # fmt: skip
