@@ -190,7 +190,10 @@ pick: {
         goto pick;
     }
     c = s->by_rank[actor];
-    if (UNLIKELY(c->t != s->queue.now || c->status != CORE_RUNNING)) goto pick;
+    if (UNLIKELY(c->t != s->queue.now || c->status != CORE_RUNNING)) {
+        if (c->status == CORE_RUNNING) ask_again(s, (u32)actor, c->t);
+        goto pick;
+    }
     if (UNLIKELY(s->is_locked) && c->id != s->only_core) {
         queue_push(&s->queue, (u32)actor, c->t = s->queue.now + 1);
         goto pick;

@@ -1,8 +1,9 @@
 /* Who acts next: actors (cores by rank, then devices) ordered by (cycle, number).
  *
  * A wheel of 64 cycles holds a bit per actor; those of the present cycle are in `ready`; what lies further ahead
- * waits in `far`. Up to 64 actors a cycle is one word and everything is inline; with more, each cycle has several words
- * and a summary word that tells which of them are not empty. */
+ * waits in `far`, for each actor its first appointment alone: who has a turn and wants a later one says so again.
+ * Up to 64 actors a cycle is one word and everything is inline; with more, each cycle has several words and a summary
+ * word that tells which of them are not empty. */
 #ifndef TW_QUEUE_H
 #define TW_QUEUE_H
 #include "engine/base.h"

@@ -87,10 +87,19 @@ static inline int next_actor(sim *s) {
     return actor;
 }
 
+/* An actor has a turn that it no longer wants. Beyond its wheel the queue keeps the first appointment of an actor alone,
+ * so that a later one, which it does want, has to be made again. */
+static inline void ask_again(sim *s, u32 actor, u64 when) {
+    if (when != NEVER && when > s->queue.now) queue_push(&s->queue, actor, when);
+}
+
 /* A device has its turn, if it still wants this one; 0 if that ends the run. */
 static inline int device_turn(sim *s, u32 actor, u64 now) {
     device *d = &s->device[actor - s->cores];
-    if (d->next != now) return 1;
+    if (UNLIKELY(d->next != now)) {
+        ask_again(s, actor, d->next);
+        return 1;
+    }
     d->next = NEVER;
     sim_schedule(s, actor, d->type->tick(s, d, now));
     return LIKELY(!s->fault.reason);

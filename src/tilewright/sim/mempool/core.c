@@ -182,7 +182,10 @@ static core *next_core(sim *s) {
         }
         if (now - pool_of(s)->turn >= TURN) book_turn(pool_of(s), now - now % TURN);
         core *c = &s->core[actor];
-        if (UNLIKELY(c->status != CORE_RUNNING || c->t - pool_of(s)->turn >= TURN)) continue;
+        if (UNLIKELY(c->status != CORE_RUNNING || c->t - pool_of(s)->turn >= TURN)) {
+            if (c->status == CORE_RUNNING) ask_again(s, actor, c->t - c->t % TURN);
+            continue;
+        }
         if (LIKELY(!s->is_locked) || c->id == s->only_core) return c;
         c->t += TURN;
         await_turn(s, c);
