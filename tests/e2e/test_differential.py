@@ -16,6 +16,7 @@ from benchmarks.differential.judge import RIGHT, WRONG, Place, verdicts
 from benchmarks.differential.limited import Ended, limited
 from benchmarks.differential.machines import machines
 from benchmarks.differential.shrink import Small, smallest
+from benchmarks.in_double import outputs_in_double
 from onnx import parser
 
 from tilewright.target.settings import Settings
@@ -66,6 +67,25 @@ def test_the_one_that_is_wrong_is_found_among_others() -> None:
     found = verdicts([right, right, wrong, right], Place("generic"))
     assert [verdict.status for verdict in found] == [RIGHT, RIGHT, WRONG, RIGHT]
     assert found[2].reason == "y: 1 from the other runtime, 7e-06 allowed"
+
+
+CLOSE = """<ir_version: 10, opset_import: ["": 21]>
+g (float[1, 4, 8] x, float[4] s, float[4] b) => (float[1, 4, 8] y) {
+  y = GroupNormalization <epsilon = 0.01, num_groups = 2> (x, s, b)
+}"""
+
+
+def test_where_another_runtime_is_off_the_model_in_double_decides() -> None:
+    rng = np.random.default_rng(4)
+    feeds = {"x": rng.normal(-3000, 1, (1, 4, 8)), "s": np.ones(4), "b": np.zeros(4)}
+    single = {name: value.astype(np.float32) for name, value in feeds.items()}
+    proto = parser.parse_model(CLOSE)
+    exact = outputs_in_double(proto, single)
+    assert exact is not None
+    off = {"y": (exact["y"] * 1.01).astype(np.float32)}
+    (found,) = verdicts([Case(proto.SerializeToString(), single, off)], Place("generic"))
+    assert found.status == RIGHT
+    assert not judge.Arbiter(Case(proto.SerializeToString(), single, off)).confirms("y", off["y"], 1e-3)
 
 
 def test_a_fault_of_the_compiler_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

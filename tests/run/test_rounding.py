@@ -17,6 +17,7 @@ from tilewright.codegen import binary_data
 from tilewright.codegen.network import Writer
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
+from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.run.compare import compare
 from tilewright.run.rounding import EPSILON, Floors
 
@@ -123,6 +124,29 @@ def test_cancellation_has_a_floor() -> None:
     graph, x = program.compiled.quantised, np.float32([1000.25, 1000.5, 1000])
     floor = Floors(graph, lambda: evaluate(graph, {"x": x}), False)("y")
     assert floor == pytest.approx(EPSILON * 2000.5, rel=1e-3)
+
+
+def normalised(bias: float = 0.0) -> ModelProto:
+    """Rows that lie close together around -3000, behind a batch normalisation that rounds them."""
+    ones, zeros = np.ones(8, np.float32), np.zeros(8, np.float32)
+    shift = zeros + np.float32([0, 0, 0, bias, 0, 0, 0, 0])
+    nodes = [node("BatchNormalization", "x s z m v", "n"), node("LayerNormalization", "n s b", "y", axis=-1)]
+    given = {"s": ones, "z": zeros, "m": np.full(8, 3000, "f"), "v": ones, "b": shift}
+    return model(nodes, {"x": (4, 8)}, ["y"], given)
+
+
+def test_normalisations_of_close_numbers_have_a_floor() -> None:
+    x = RNG.normal(0, 0.01, (4, 8)).astype(np.float32)
+    program = tw.compile(normalised())
+    wanted, graph = program.reference([x])["y"], program.compiled.quantised
+    ends = np.where(RNG.random(x.shape) < 0.5, np.float32(-np.inf), np.float32(np.inf))
+    other_bits = np.nextafter(x - np.float32(3000), ends)
+    nudged = LayerNormalization().numpy(other_bits)[0]
+    floor = Floors(graph, lambda: evaluate(graph, {"x": x}), False)
+    assert not compare("y", nudged, wanted).agrees, "nothing is shown: the relative rule is enough"
+    assert compare("y", nudged, wanted, floor=floor).agrees
+    fault = tw.compile(normalised(bias=0.3)).reference([x])["y"]
+    assert not compare("y", fault, wanted, floor=floor).agrees
 
 
 def test_a_long_chain_of_sums_is_walked_once() -> None:

@@ -34,6 +34,9 @@ MOVES = frozenset({
 SUMS = frozenset({"ReduceSum"})
 """Sums besides those that multiply; the walk ends at them."""
 
+NORMALISATIONS = frozenset({"BatchNormalization", "GroupNormalization", "LayerNormalization", "RMSNormalization"})
+"""Operators that subtract a mean and divide by a spread, which may be far smaller than what it is computed from."""
+
 Slope = Callable[[Array, Array], float]
 
 SLOPES: Mapping[str, Slope] = {
@@ -87,6 +90,8 @@ class Floors:
 
     def _followed(self, node: Node) -> list[str]:
         kind = node.op.kind
+        if kind in NORMALISATIONS:
+            return [node.inputs[0]]
         if kind in SLOPES or kind in ("Add", "Sub", "Mul") or self._moves(node):
             return [name for name in node.inputs if name]
         return []
@@ -106,7 +111,22 @@ class Floors:
             return sum(before) + EPSILON * sum(map(self._largest, inputs))
         if kind == "Mul":
             return self._largest(inputs[0]) * before[1] + self._largest(inputs[1]) * before[0]
+        if kind in NORMALISATIONS:
+            moved = self._normalised(node, before[0] + EPSILON / 2 * self._largest(inputs[0]))
+            return moved + EPSILON / 2 * self._largest(name)
         return EPSILON * self._largest_sum(node) if node.op.multiplies or kind in SUMS else 0.0
+
+    def _normalised(self, node: Node, reach: float) -> float:
+        """How far a first result moves where elements of the first operand move so far up or down, at random; twice
+        that, as means move with what moves one way."""
+        x, *others = (self.values[name] if name else None for name in node.inputs)
+        if x is None or not x.size:
+            return 0.0
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), x.shape)
+        with np.errstate(all="ignore"):
+            made = [node.op.numpy(x.astype(np.float64) + move, *others) for move in (0.0, reach * signs)]
+        before, behind = (one[0] if isinstance(one, tuple) else one for one in made)
+        return 2 * float(np.abs(behind - before).max())
 
     def _own(self, kind: str, operand: str) -> float:
         """What a function adds: sigmoids of others, and functions that subtract numbers of a size of their own."""
