@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 
 from tests.run.order_seen import ASK, BARRIER, BEGIN, JOB, MOVE, WAIT
 from tilewright.planner.program.program import CORES, DMA
-from tilewright.planner.schedule.events import Begin, Epoch, Event, Region, TileCall, Transfer, Wait, WaitJob, core
+from tilewright.planner.schedule.events import (
+    AwaitGroup,
+    AwaitJob,
+    Begin,
+    Epoch,
+    Region,
+    TileCall,
+    TileEvent,
+    Transfer,
+    core,
+)
 from tilewright.target.agents import BY_ALL_CORES
 from tilewright.target.target import Target
 
@@ -46,19 +56,19 @@ class SaidSteps:
     def _copies(self) -> bool:
         return self.target.agents.transfers == BY_ALL_CORES
 
-    def _step(self, event: Event, around: list[Event]) -> Iterator[Said]:
+    def _step(self, event: TileEvent, around: list[TileEvent]) -> Iterator[Said]:
         if isinstance(event, Begin):
             yield from self._begun(event, around)
         elif isinstance(event, Transfer) and event.group not in self.asked:
             yield Said(MOVE, event.layer, regions=(event.target, event.source))
-        elif isinstance(event, Wait) and event.group in self.groups:
+        elif isinstance(event, AwaitGroup) and event.group in self.groups:
             yield Said(WAIT, group=self.groups[event.group])
         elif isinstance(event, TileCall):
             yield Said(event.kind, event.layer, regions=(*event.reads, *event.writes))
-        elif isinstance(event, WaitJob):
+        elif isinstance(event, AwaitJob):
             yield Said(JOB, group=event.job)
 
-    def _begun(self, begun: Begin, around: list[Event]) -> Iterator[Said]:
+    def _begun(self, begun: Begin, around: list[TileEvent]) -> Iterator[Said]:
         """Where all copy, one of them has the groups, and cores that copy alone have none."""
         if self._copies and (begun.agent != CORES or self.number != self.target.agents.dma_core):
             return

@@ -24,7 +24,7 @@ BEGIN, MOVE, WAIT, ASK, ASKED, JOB, BARRIER = "begin", "move", "wait", "ask", "w
 START, RETURN, KERNEL = "start", "return", "kernel"
 MOVES, CALLS = ("load", "renew", "store"), ("run", "gather", "finish")
 NAMED = {
-    "tw_dma_begin": BEGIN, "tw_request": ASK, "tw_request_wait": ASKED, "tw_npu_wait": JOB, "tw_dma_wait": WAIT,
+    "tw_dma_begin": BEGIN, "tw_request": ASK, "tw_request_wait": ASKED, "tw_accelerator_wait": JOB, "tw_dma_wait": WAIT,
 }  # fmt: skip
 BEGINNERS = ("tw_prefetch_begin", "tw_submit_meanwhile", "begin")
 """Functions of the runtime that begin groups or submit."""

@@ -16,7 +16,7 @@ from tilewright.ir.arrays import random_inputs
 from tilewright.pipeline import Compiled, stages
 from tilewright.planner.program import program as trees
 from tilewright.planner.program.program import CORES
-from tilewright.planner.schedule.events import TileCall, WaitJob
+from tilewright.planner.schedule.events import AwaitJob, TileCall
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import Program
@@ -35,7 +35,7 @@ def said(schedule: Schedule) -> Iterator[str]:
             if isinstance(event, TileCall):
                 jobs[event.job] = event.layer
                 yield functions[event.layer].function
-            elif isinstance(event, WaitJob):
+            elif isinstance(event, AwaitJob):
                 yield functions[jobs[event.job]].finish
 
 

@@ -19,7 +19,7 @@ from tests.run.order_seen import Seen, seen
 from tests.targets.ita.transformers import Net, encoder_model
 from tilewright.errors import InternalError
 from tilewright.planner.program import program
-from tilewright.planner.schedule.events import Begin, Event, TileCall, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import AwaitGroup, AwaitJob, Begin, TileCall, TileEvent, Transfer
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
 from tilewright.program import compile_model
@@ -63,8 +63,9 @@ C_FAULTS = {
     "another tile": ("siracusa, N-EUREKA", "    run(tile + 1, tile + 1);", "    run(tile, tile);"),
     "another tile is moved": ("quad", "tw_begin(layer_1_load, core, 0)", "tw_begin(layer_1_load, 0, 0)"),
     "two events in turn": (
-        "siracusa, N-EUREKA", "    storing = tw_begin(store, tile, tile);\n  }\n  tw_npu_wait(job[tw_odd(tiles - 1)]);",
-        "  }\n  tw_npu_wait(job[tw_odd(tiles - 1)]);\n  storing = tw_begin(store, tiles - 2, tiles - 2);",
+        "siracusa, N-EUREKA",
+        "    storing = tw_begin(store, tile, tile);\n  }\n  tw_accelerator_wait(job[tw_odd(tiles - 1)]);",
+        "  }\n  tw_accelerator_wait(job[tw_odd(tiles - 1)]);\n  storing = tw_begin(store, tiles - 2, tiles - 2);",
     ),
     "computed before it is there": (
         "minpool", "    load(tile, turn);\n    run(tile, turn);", "    run(tile, turn);\n    load(tile, turn);",
@@ -145,16 +146,16 @@ def meaning(run: Recorded, tiles: Schedule) -> list[list[tuple[object, ...]]] | 
     return [[step for event in epoch if (step := in_bytes(event, groups, is_queued))] for epoch in epochs]
 
 
-def in_bytes(event: Event, groups: Mapping[int, int], is_queued: bool) -> tuple[object, ...]:
+def in_bytes(event: TileEvent, groups: Mapping[int, int], is_queued: bool) -> tuple[object, ...]:
     if isinstance(event, Transfer):
         touched = [(region.memory, region.start) for region in (event.source, event.target)]
         return event.agent, groups[event.group], *touched
     if isinstance(event, TileCall):
         touched = [(region.memory, region.start) for region in (*event.reads, *event.writes)]
         return event.agent, event.kind, event.layer, *touched
-    if isinstance(event, Begin | Wait):
+    if isinstance(event, Begin | AwaitGroup):
         return (type(event), event.agent, groups[event.group]) if event.group in groups else ()
-    return () if is_queued and isinstance(event, WaitJob) else (event,)
+    return () if is_queued and isinstance(event, AwaitJob) else (event,)
 
 
 @pytest.mark.parametrize("what", C_FAULTS)

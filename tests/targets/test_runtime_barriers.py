@@ -26,7 +26,7 @@ static const tw_unit tw_unit_table[TW_UNITS + 1] = {{0, 0, 0}, {0x1b000000u, 1u,
 WAITS = {
     "siracusa": {
         "dma.c": ["tw_dma_wait(0)", "tw_barrier_all()", "tw_barrier()", "tw_event_pop()"],
-        "npu.c": ["tw_npu_wait(2)"],
+        "accelerator.c": ["tw_accelerator_wait(2)"],
         "l3_tiles.c": ["tw_l3_wait(2)"],
         "l3.c": ["tw_l3_stage_wait()"],
         "units.c": ["tw_unit_wait(1u << TW_UNIT_SHIFT)"],
@@ -34,7 +34,7 @@ WAITS = {
     "quad": {"dma.c": ["tw_dma_wait(0)", "tw_barrier_all()", "tw_barrier()", "tw_event_pop()"]},
     "snitch": {
         "dma.c": ["tw_dma_wait(0)", "tw_barrier_all()", "tw_barrier()", "tw_event_pop()"],
-        "npu.c": ["tw_npu_wait(2)", "if (!tw_npu_has_ended(2)) return 0"],
+        "accelerator.c": ["tw_accelerator_wait(2)", "if (!tw_accelerator_has_ended(2)) return 0"],
         "requests.c": ["tw_request_wait(2)"],
         "units.c": ["tw_unit_wait(1u << TW_UNIT_SHIFT)"],
         "ita.h": ["tw_ita_wait(&(tw_ita){0}, 2)"],
@@ -50,7 +50,7 @@ STARTS = {
             "tw_dma_out(l2, data, 8)", "tw_dma_out_rows(l2, data, 2, 8, 16)",
             "tw_dma_in_strided(data, 8, l2, 8, 2, 4)", "tw_event_push(1)", "tw_barrier_all()", "tw_barrier()",
         ],
-        "npu.c": ["tw_npu_commit()"],
+        "accelerator.c": ["tw_accelerator_commit()"],
         "l3.c": ["tw_l3_write(0, data, 8)"],
         "l3_tiles.c": ["tw_l3_store(0, data, 1, 8, 8)"],
         "units.c": ["tw_unit_commit(1)"],
@@ -61,7 +61,7 @@ STARTS = {
             "tw_dma_out(l2, data, 8)", "tw_dma_out_rows(l2, data, 2, 8, 16)",
             "tw_dma_in_strided(data, 8, l2, 8, 2, 4)", "tw_event_push(1)", "tw_barrier_all()", "tw_barrier()",
         ],
-        "npu.c": ["tw_npu_commit()"],
+        "accelerator.c": ["tw_accelerator_commit()"],
         "requests.c": ["tw_request(transfers, 0, 0)"],
         "units.c": ["tw_unit_commit(1)"],
         "ita.h": ["tw_ita_give(&(tw_ita){0}, 0, 0)"],
@@ -130,7 +130,7 @@ BARRIER = ("\n  TW_COMPILER_BARRIER();\n}", '\n  __asm__ volatile("" ::: "memory
     [
         (name, source, wait.split("(")[0])
         for name, source, wait in cases(WAITS)
-        if wait.startswith(("tw_dma", "tw_l3", "tw_ita")) or (name, source) == ("siracusa", "npu.c")
+        if wait.startswith(("tw_dma", "tw_l3", "tw_ita")) or (name, source) == ("siracusa", "accelerator.c")
     ],
 )
 def test_every_wait_ends_with_a_barrier(name: str, source: str, function: str) -> None:

@@ -82,7 +82,7 @@ class EventText:
             wait = "tw_request_wait" if event.by == REQUEST else "tw_finish"
             return f"{event.tag} = {wait}({event.tag});"
         if isinstance(event, WaitJob):
-            return f"tw_npu_wait({self._job(event)});"
+            return f"tw_accelerator_wait({self._job(event)});"
         if isinstance(event, WaitStaged):
             return " ".join(f"tw_{memory.lower()}_stage_wait();" for memory in event.memories)
         found = {
@@ -147,13 +147,13 @@ class EventText:
 
     def _submit(self, event: Submit) -> Iterator[str]:
         if event.meets:
-            yield "tw_npu_barrier_first();"
+            yield "tw_accelerator_barrier_first();"
         tile = self.indices.text(event.tile)
         if event.meanwhile:
             yield from self._submit_meanwhile(event)
             return
         yield f"{self.names[RUN]}({tile}, {tile});"
-        yield f"{self._job(event)} = tw_npu_mark();" if event.tag else f"tw_keep_job({self.names[LAYER]});"
+        yield f"{self._job(event)} = tw_accelerator_mark();" if event.tag else f"tw_keep_job({self.names[LAYER]});"
 
     def _submit_meanwhile(self, event: Submit) -> Iterator[str]:
         wait, *begun = event.meanwhile

@@ -19,9 +19,9 @@ FETCH = "tw_prefetch_begin"
 """What a layer's constants are fetched with; the functions that call it may be parts of others."""
 TRANSFER_WAIT = "tw_dma_wait"
 """Where a core waits for transfers, whatever links do them."""
-ENGINE_WAIT = "tw_npu_wait"
+ENGINE_WAIT = "tw_accelerator_wait"
 """Where a core waits for an accelerator."""
-COMMIT = "tw_npu_commit"
+COMMIT = "tw_accelerator_commit"
 """Where it submits a job."""
 CALLERS = (
     "tw_fork", "tw_serve", "tw_wait_prefetch", "tw_wait_layer", "tw_submit_meanwhile",

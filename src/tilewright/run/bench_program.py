@@ -19,7 +19,7 @@ CALLS = Path(__file__).parent / "c" / "bench_calls.h"
 """Calls the case that was asked for, twice."""
 CORES, ANY_CORES = (Path(__file__).parent / "c" / name for name in ("cores.S", "cores.h"))
 """Say the number of cores to kernels that are compiled for any: to the linker, and where the linker says it."""
-OFFLOADING = ("npu.c", "units.c", "dma.c")
+OFFLOADING = ("accelerator.c", "units.c", "dma.c")
 """Of a cluster's runtime, where it waits for accelerators."""
 
 

@@ -12,18 +12,18 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
+    AwaitGroup,
+    AwaitJob,
     Begin,
     Epoch,
-    Event,
     Region,
     TileCall,
+    TileEvent,
     Transfer,
-    Wait,
-    WaitJob,
     core,
 )
 
-Epochs = list[list[Event]]
+Epochs = list[list[TileEvent]]
 Place = tuple[int, int]
 """An epoch, and a position in it."""
 
@@ -41,7 +41,7 @@ def places(epochs: Epochs, kind: type | tuple[type, ...]) -> list[Place]:
 
 def missing_wait(epochs: Epochs, rng: random.Random) -> str | None:
     """A group that nobody waits for."""
-    return _dropped(epochs, rng, places(epochs, Wait))
+    return _dropped(epochs, rng, places(epochs, AwaitGroup))
 
 
 def missing_transfer(epochs: Epochs, rng: random.Random) -> str | None:
@@ -127,7 +127,7 @@ def slot(epochs: Epochs, rng: random.Random) -> str | None:
     return f"{name} of {event} at {start}"
 
 
-def _ends(event: Event) -> Iterator[Region]:
+def _ends(event: TileEvent) -> Iterator[Region]:
     if isinstance(event, Transfer):
         yield from (event.source, event.target)
 
@@ -147,7 +147,7 @@ def order_of_tiles(epochs: Epochs, rng: random.Random) -> str | None:
     return f"{epochs[k][m]} before {epochs[i][j]}"
 
 
-def _same_layer(one: Event, other: Event) -> bool:
+def _same_layer(one: TileEvent, other: TileEvent) -> bool:
     assert isinstance(one, TileCall)
     assert isinstance(other, TileCall)
     return (one.layer, one.kind, one.agent) == (other.layer, other.kind, other.agent) and one.tile != other.tile
@@ -160,7 +160,7 @@ def order_of_waiting(epochs: Epochs, rng: random.Random) -> str | None:
         call = epochs[i][j]
         assert isinstance(call, TileCall)
         read = {(region.memory, region.start, region.tensor) for region in call.reads if not region.owner}
-        for k, m in reversed([place for place in places(epochs, Wait) if place < (i, j)]):
+        for k, m in reversed([place for place in places(epochs, AwaitGroup) if place < (i, j)]):
             if _fills(epochs, epochs[k][m], read):
                 found.append(((i, j), (k, m)))
                 break
@@ -172,8 +172,8 @@ def order_of_waiting(epochs: Epochs, rng: random.Random) -> str | None:
     return f"{call} before {epochs[k][m + 1]}"
 
 
-def _fills(epochs: Epochs, wait: Event, read: set[tuple[str, int, str]]) -> bool:
-    assert isinstance(wait, Wait)
+def _fills(epochs: Epochs, wait: TileEvent, read: set[tuple[str, int, str]]) -> bool:
+    assert isinstance(wait, AwaitGroup)
     moved = (epochs[i][j] for i, j in places(epochs, Transfer))
     targets = [e.target for e in moved if isinstance(e, Transfer) and e.group == wait.group]
     return any((one.memory, one.start, one.tensor) in read for one in targets)
@@ -189,7 +189,7 @@ def order_of_group(epochs: Epochs, rng: random.Random) -> str | None:
 
 def missing_job_wait(epochs: Epochs, rng: random.Random) -> str | None:
     """The last job of all is not waited for: waiting for a later one is waiting for those before."""
-    found = places(epochs, WaitJob)
+    found = places(epochs, AwaitJob)
     if not found:
         return None
     last = max(epochs[i][j].job for i, j in found)  # type: ignore[union-attr]
@@ -211,12 +211,12 @@ def other_caller(epochs: Epochs, rng: random.Random) -> str | None:
 
 def other_waiter(epochs: Epochs, rng: random.Random) -> str | None:
     """A core waits for a job that the DMA core has submitted, which goes on."""
-    found = places(epochs, WaitJob)
+    found = places(epochs, AwaitJob)
     if not found:
         return None
     i, j = rng.choice(found)
     event = epochs[i][j]
-    assert isinstance(event, WaitJob)
+    assert isinstance(event, AwaitJob)
     epochs[i][j] = replace(event, agent=core(0))
     return f"{event} by core 0"
 

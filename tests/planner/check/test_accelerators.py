@@ -20,7 +20,7 @@ from tilewright.planner.check.events import check_events
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.keys import SCRATCH
 from tilewright.planner.program.program import DMA
-from tilewright.planner.schedule.events import Region, TileCall, WaitJob
+from tilewright.planner.schedule.events import AwaitJob, Region, TileCall
 from tilewright.planner.schedule.interpret import Machine, interpret
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -58,7 +58,7 @@ def test_two_are_in_flight_at_once() -> None:
     check(scheduled(), epochs)
     first, second = submitted(epochs)
     flat = [event for epoch in epochs for event in epoch]
-    assert flat.index(second) < flat.index(WaitJob(DMA, first.job))
+    assert flat.index(second) < flat.index(AwaitJob(DMA, first.job))
 
 
 @pytest.mark.parametrize("waited", [0, 1])
@@ -66,9 +66,9 @@ def test_a_wait_for_one_is_none_for_the_other(waited: int) -> None:
     """Both waits are for the same accelerator: what the other one makes may not be there."""
     epochs = events(scheduled())
     jobs = [call.job for call in submitted(epochs)]
-    for i, j in places(epochs, WaitJob):
-        if epochs[i][j] == WaitJob(DMA, jobs[1 - waited]):
-            epochs[i][j] = WaitJob(DMA, jobs[waited])
+    for i, j in places(epochs, AwaitJob):
+        if epochs[i][j] == AwaitJob(DMA, jobs[1 - waited]):
+            epochs[i][j] = AwaitJob(DMA, jobs[waited])
     with pytest.raises(InternalError, match=r"elements of .* are in|does not hold"):
         check(scheduled(), epochs)
     feeds = random_inputs({name: scheduled().graph.types[name] for name in scheduled().graph.inputs}, 0, {})

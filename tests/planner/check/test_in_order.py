@@ -23,7 +23,7 @@ from tilewright.planner.check.events import check_events
 from tilewright.planner.check.order import Done
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.home import ARENA, Home
-from tilewright.planner.schedule.events import Event, TileCall, Transfer, Wait, WaitJob
+from tilewright.planner.schedule.events import AwaitGroup, AwaitJob, TileCall, TileEvent, Transfer
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -90,7 +90,7 @@ def renewals(name: str, epochs: Epochs) -> Iterator[tuple[Place, Place]]:
     for i, j in places(epochs, Transfer):
         event = epochs[i][j]
         if isinstance(event, Transfer) and event.source.tensor == held.tensor and event.kind == "load" and event.tile:
-            yield (i, j), max(place for place in places(epochs, WaitJob) if place < (i, j))
+            yield (i, j), max(place for place in places(epochs, AwaitJob) if place < (i, j))
 
 
 @pytest.mark.parametrize("name", ["rows_held", "weights_held"])
@@ -118,8 +118,8 @@ def test_a_held_part_is_there_before_jobs_read_it(name: str) -> None:
         refused(name, broken, "does not hold|while")
 
 
-def _waits_for(event: Event, group: int) -> bool:
-    return isinstance(event, Wait) and event.group == group
+def _waits_for(event: TileEvent, group: int) -> bool:
+    return isinstance(event, AwaitGroup) and event.group == group
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))

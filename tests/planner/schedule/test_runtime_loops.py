@@ -17,7 +17,7 @@ from tilewright.codegen.slots import guarded
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORES, DMA
-from tilewright.planner.schedule.events import Begin, TileCall, Transfer, Wait, WaitJob, core
+from tilewright.planner.schedule.events import AwaitGroup, AwaitJob, Begin, TileCall, Transfer, core
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.lower_tiles import lower_tiles
 from tilewright.planner.schedule.schedule import Schedule
@@ -26,7 +26,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, find_compiler
 
 SIRACUSA = targets.find("siracusa")
-SOURCES = ("pipeline.c", "pipeline.h", "turns.h", "each.h", "dma.h", "offload.c", "offload.h", "npu.h")
+SOURCES = ("pipeline.c", "pipeline.h", "turns.h", "each.h", "dma.h", "offload.c", "offload.h", "accelerator.h")
 DMA_BOUND = Settings(8, 16_000, buffering="double", time_limit=1.0, weight_memory=False)
 """Weights come from L2 more slowly than the NPU takes them."""
 CASES = (
@@ -62,7 +62,7 @@ DEVICES = """\
 #include <stdlib.h>
 #include "runtime/dma.h"
 #include "runtime/events.h"
-#include "runtime/npu.h"
+#include "runtime/accelerator.h"
 #include "runtime/each.h"
 #include "runtime/offload.h"
 #include "runtime/turns.h"
@@ -74,10 +74,10 @@ static int barrier_first;
 
 uint32_t tw_dma_begin(void) { printf("begin %u\\n", (unsigned)++groups); return groups; }
 void tw_dma_wait(uint32_t id) { if (id != TW_DMA_NONE) printf("wait %u\\n", (unsigned)id); }
-void tw_npu_init(void) {}
-void tw_npu_barrier_first(void) { barrier_first = 1; }
-uint32_t tw_npu_mark(void) { return jobs; }
-void tw_npu_wait(uint32_t mark) { printf("job %u\\n", (unsigned)mark); }
+void tw_accelerator_init(void) {}
+void tw_accelerator_barrier_first(void) { barrier_first = 1; }
+uint32_t tw_accelerator_mark(void) { return jobs; }
+void tw_accelerator_wait(uint32_t mark) { printf("job %u\\n", (unsigned)mark); }
 static void submit(int layer, int tile) {
   if (barrier_first) puts("barrier");
   barrier_first = 0;
@@ -120,9 +120,9 @@ def line(event: object, groups: dict[int, int]) -> str:
     if isinstance(event, Begin):
         groups[event.group] = len(groups) + 1
         return f"begin {groups[event.group]}"
-    if isinstance(event, Wait):
+    if isinstance(event, AwaitGroup):
         return f"wait {groups[event.group]}"
-    if isinstance(event, WaitJob):
+    if isinstance(event, AwaitJob):
         return f"job {event.job}"
     if isinstance(event, Transfer):
         return f"move {event.layer} {event.tile}"

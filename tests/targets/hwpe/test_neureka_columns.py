@@ -95,6 +95,6 @@ def test_tiles_are_submitted_before_the_constants_of_the_cores_are_there() -> No
     made = Compiled(*pipeline.stages(one.graph, "siracusa", "model", Settings()))
     (tiles,) = made.schedule.layers
     assert tiles.submits_early
-    assert re.search(r"layer_0_run\(tile \+ 1, .*\n.*\n +tw_npu_wait", made.files["network.c"])
+    assert re.search(r"layer_0_run\(tile \+ 1, .*\n.*\n +tw_accelerator_wait", made.files["network.c"])
     (found,) = Program(made, "model", None, 0.0).run({"x": x}).outputs.values()
     np.testing.assert_array_equal(found, one.expected)

@@ -51,15 +51,15 @@ RUNTIME = """
 #define TW_CLEAR tw_ita_clear
 #define TW_WAIT() while (TW_ITA_REGISTER(0x0c) != 0) continue
 static uint32_t is_open;
-void tw_npu_begin(void) {
+void tw_accelerator_begin(void) {
   if (!is_open) return;
   TW_WAIT();
   tw_ita_clear();
   is_open = 0;
 }
-void tw_npu_room(void) { while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; }
-void tw_npu_commit(void) { TW_ITA_REGISTER(0x00) = 0; }
-void tw_npu_leave_open(void) { is_open = 1; }
+void tw_accelerator_room(void) { while ((int32_t)TW_ITA_REGISTER(0x04) < 0) continue; }
+void tw_accelerator_commit(void) { TW_ITA_REGISTER(0x00) = 0; }
+void tw_accelerator_leave_open(void) { is_open = 1; }
 """
 """What ITA's kernels find in a network's runtime."""
 NO_RUNTIME = "#define TW_CLEAR()\n#define TW_WAIT()"

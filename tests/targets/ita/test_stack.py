@@ -15,7 +15,7 @@ from tilewright.target.settings import Settings
 
 PAINT = 0xA5
 CALLERS = ("tw_serve", "all_layers", "dma_core", "layer_0_dma_core", "tw_submit_meanwhile", "layer_0_run")
-HOOK = ("tw_npu_room", "meanwhile", "begin", "layer_0_load")
+HOOK = ("tw_accelerator_room", "meanwhile", "begin", "layer_0_load")
 
 
 def product() -> Program:
@@ -50,7 +50,13 @@ def test_there_is_room_for_what_begins_meanwhile() -> None:
         ]
         program.compiler.run([*flags, "-o", "out.s"], program.folder)
         known |= frames(Path(program.folder, "out.s").read_text())
-    assert {"tw_submit_meanwhile", "meanwhile", "tw_npu_room", "layer_0_load", "layer_0_dma_core"} <= known.keys()
+    assert {
+        "tw_submit_meanwhile",
+        "meanwhile",
+        "tw_accelerator_room",
+        "layer_0_load",
+        "layer_0_dma_core",
+    } <= known.keys()
     agents = targets.find("snitch").agents
     assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= agents.stack + agents.waiting_stack
 

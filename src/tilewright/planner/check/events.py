@@ -21,15 +21,15 @@ from tilewright.planner.home import ARENA
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import CORES, DMA
 from tilewright.planner.schedule.events import (
+    AwaitGroup,
+    AwaitJob,
     Begin,
     Copy,
     Epoch,
-    Event,
     Region,
     TileCall,
+    TileEvent,
     Transfer,
-    Wait,
-    WaitJob,
     core,
 )
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
@@ -123,16 +123,16 @@ class _Checker:
         for state in self.graph.states:
             self.held.check_whole(state.after, state.before, f"state '{state.name}'")
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: TileEvent) -> None:
         if isinstance(event, Begin):
             self._begin(event)
         elif isinstance(event, Transfer):
             self._transfer(event)
-        elif isinstance(event, Wait):
+        elif isinstance(event, AwaitGroup):
             self._wait(event)
         elif isinstance(event, TileCall):
             self._call(event)
-        elif isinstance(event, WaitJob):
+        elif isinstance(event, AwaitJob):
             self._wait_job(event)
         elif isinstance(event, Copy):
             self._copy(event)
@@ -236,7 +236,7 @@ class _Checker:
             self._access(region, writes, event.agent, self._now, where)
         self.held.hold(target, where)
 
-    def _wait(self, event: Wait) -> None:
+    def _wait(self, event: AwaitGroup) -> None:
         if event.group not in self.groups:
             raise _fault("schedule", f"{event.agent} waits for group {event.group}, which is not open")
         agent, _, accesses = self.groups.pop(event.group)
@@ -361,7 +361,7 @@ class _Checker:
     def _alignment(self, memory: str) -> int:
         return next((m.alignment for m in self.target.memories if m.name == memory), 1)
 
-    def _wait_job(self, event: WaitJob) -> None:
+    def _wait_job(self, event: AwaitJob) -> None:
         """An accelerator does its jobs in order; those of another one go on. Whoever waits knows till the next barrier
         alone that they have ended: it is the one that submits the next."""
         if event.agent != self.driver:

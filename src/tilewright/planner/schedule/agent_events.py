@@ -11,7 +11,17 @@ from tilewright.planner.home import ARENA, Home
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.program import program as p
 from tilewright.planner.program.program import CORE, PERIOD, TEAM, TILES, Body, value
-from tilewright.planner.schedule.events import Begin, Region, Serve, Spans, Transfer, Wait, WaitJob, core, window_region
+from tilewright.planner.schedule.events import (
+    AwaitGroup,
+    AwaitJob,
+    Begin,
+    Region,
+    ServeOthers,
+    Spans,
+    Transfer,
+    core,
+    window_region,
+)
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.regions import own_buffer
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
@@ -59,16 +69,16 @@ class AgentEvents:
         elif isinstance(event, p.Stage):
             yield from self._stage(event.layer)
         elif isinstance(event, p.WaitStaged):
-            yield from (Wait(agent, group) for memory, group in self.staging if memory in event.memories)
+            yield from (AwaitGroup(agent, group) for memory, group in self.staging if memory in event.memories)
             self.staging = [one for one in self.staging if one[0] not in event.memories]
         elif isinstance(event, p.Prefetch):
             yield from self._prefetches(event, known)
         elif isinstance(event, p.WaitLayer):
-            yield WaitJob(agent, _job(self.submitted.pop(event.layer, None), f"layer {event.layer}"))
+            yield AwaitJob(agent, _job(self.submitted.pop(event.layer, None), f"layer {event.layer}"))
         elif isinstance(event, p.FinishLayer):
             yield self.moves.regions.call(self.moves.schedule.layers[event.layer], agent, p.FINISH, 0, 0, 0)
         elif isinstance(event, p.Serve):
-            yield Serve(agent)
+            yield ServeOthers(agent)
         elif layer is None:
             raise InternalError("schedule", f"{event} is in no layer")
         else:
@@ -84,10 +94,10 @@ class AgentEvents:
             yield from self._group(event, layer, known, agent)
         elif isinstance(event, p.Wait):
             if (group := self.tags.pop((agent, event.tag), None)) is not None:
-                yield Wait(agent, group)
+                yield AwaitGroup(agent, group)
         elif isinstance(event, p.WaitPrefetch):
             if layer.number in self.fetched:
-                yield Wait(agent, self.fetched.pop(layer.number))
+                yield AwaitGroup(agent, self.fetched.pop(layer.number))
         elif isinstance(event, p.Call):
             tile, turn = self._index(event.tile, known), self._index(event.turn, known)
             if 0 <= tile < layer.tiles:
@@ -96,7 +106,7 @@ class AgentEvents:
             yield from self._submit(event, layer, known, agent)
         elif isinstance(event, p.WaitJob):
             tile = self._index(event.tile, known)
-            yield WaitJob(agent, _job(self.given.get((event.tag, tile % 2)), f"layer {layer.number} tile {tile}"))
+            yield AwaitJob(agent, _job(self.given.get((event.tag, tile % 2)), f"layer {layer.number} tile {tile}"))
 
     def _loop(self, event: p.For, layer: LayerSchedule, known: Values, agent: str) -> Stream:
         first, stop, step = (self._index(one, known) for one in (event.first, event.stop, event.step))
@@ -124,7 +134,7 @@ class AgentEvents:
             moved = _moved(layer, what)
             yield from self.moves.into(group, layer, moved, agent, tile, turn, known.get(CORE, 0))
         if event.by == p.COPY:
-            yield Wait(agent, group)
+            yield AwaitGroup(agent, group)
         else:
             self.tags[agent, event.tag] = group
 
@@ -163,7 +173,7 @@ class AgentEvents:
                 yield Begin(self.agent, group, link.name)
                 yield Transfer(self.agent, link.name, group, number, 0, source, target)
                 if left:
-                    yield Wait(self.agent, group)
+                    yield AwaitGroup(self.agent, group)
                 else:
                     self.staging.append((link.outer, group))
 

@@ -65,7 +65,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class AwaitGroup:
     """For all transfers of a group."""
 
     agent: str
@@ -88,7 +88,7 @@ class TileCall:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitJob:
+class AwaitJob:
     """For an accelerator to end a job and all before it."""
 
     agent: str
@@ -107,7 +107,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Serve:
+class ServeOthers:
     """Starts transfers for those that ask, until the next barrier."""
 
     agent: str
@@ -122,8 +122,8 @@ class Copy:
     target: Region
 
 
-Event = Begin | Transfer | Wait | TileCall | WaitJob | Serve | Copy
-Epoch = tuple[Event, ...]
+TileEvent = Begin | Transfer | AwaitGroup | TileCall | AwaitJob | ServeOthers | Copy
+Epoch = tuple[TileEvent, ...]
 """What happens between two barriers; in program order for each agent."""
 
 
@@ -155,15 +155,15 @@ def _bytes(box: Spans, frame: Shape, element: int) -> Span:
     return start, stop + element
 
 
-def text(event: Event, kernel: str = "") -> str:
+def text(event: TileEvent, kernel: str = "") -> str:
     """One line; `kernel` is what a call calls."""
     if isinstance(event, Begin):
         return f"{event.agent:<8} begin   {event.link} group {event.group}"
-    if isinstance(event, Wait):
+    if isinstance(event, AwaitGroup):
         return f"{event.agent:<8} wait    group {event.group}"
-    if isinstance(event, WaitJob):
+    if isinstance(event, AwaitJob):
         return f"{event.agent:<8} wait    job {event.job}"
-    if isinstance(event, Serve):
+    if isinstance(event, ServeOthers):
         return f"{event.agent:<8} serve   transfers that others ask for"
     if isinstance(event, Copy):
         return f"{event.agent:<8} copy    {_shown(event.source)} -> {_shown(event.target)}"

@@ -21,16 +21,16 @@ from tilewright.planner.home import ARENA, COPY
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.program.program import DMA
 from tilewright.planner.schedule.events import (
+    AwaitGroup,
+    AwaitJob,
     Begin,
     Copy,
     Epoch,
-    Event,
     Region,
-    Serve,
+    ServeOthers,
     TileCall,
+    TileEvent,
     Transfer,
-    Wait,
-    WaitJob,
 )
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
@@ -96,22 +96,22 @@ class Machine:
         else:
             self.memory[f"{home.kind} {name}"] = data
 
-    def run(self, epoch: Epoch | list[Event]) -> None:
+    def run(self, epoch: Epoch | list[TileEvent]) -> None:
         for event in epoch:
             if isinstance(event, Transfer):
                 self._transfer(event)
-            elif isinstance(event, Wait):
+            elif isinstance(event, AwaitGroup):
                 for transfer in self.late.pop(event.group, []):
                     self._move(transfer)
             elif isinstance(event, TileCall):
                 self._call(event)
-            elif isinstance(event, WaitJob):
+            elif isinstance(event, AwaitJob):
                 self._work_until(event.job)
             elif isinstance(event, Copy):
                 source, target = event.source, event.target
                 found = self.memory[source.memory][source.start : source.stop]
                 self.memory[target.memory][target.start : target.stop] = found
-            elif not isinstance(event, Begin | Serve):
+            elif not isinstance(event, Begin | ServeOthers):
                 raise InternalError("schedule", f"{event} is no event")
 
     def _transfer(self, event: Transfer) -> None:

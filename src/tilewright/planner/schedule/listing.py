@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.errors import printable
-from tilewright.planner.schedule.events import Event, TileCall, text
+from tilewright.planner.schedule.events import TileCall, TileEvent, text
 from tilewright.planner.schedule.planned_flow import Planned
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
@@ -31,14 +31,14 @@ def _event_lines(schedule: Schedule) -> Iterator[str]:
             yield from _body_lines(schedule, event)
 
 
-def _body_lines(schedule: Schedule, event: Event) -> Iterator[str]:
+def _body_lines(schedule: Schedule, event: TileEvent) -> Iterator[str]:
     """What control flow runs, inside of its call."""
     op = schedule.layers[event.layer].node.op if isinstance(event, TileCall) else None
     for body in op.schedules if isinstance(op, Planned) else ():
         yield from (f"    {line}" for line in listing(body).splitlines())
 
 
-def _kernel(schedule: Schedule, event: Event) -> str:
+def _kernel(schedule: Schedule, event: TileEvent) -> str:
     """What an event calls; nothing where it is no call."""
     if not isinstance(event, TileCall):
         return ""

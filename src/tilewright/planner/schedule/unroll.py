@@ -9,7 +9,7 @@ from tilewright.errors import InternalError
 from tilewright.planner.home import CONSTANT, COPY, Home
 from tilewright.planner.program.program import CORES, DMA, Load
 from tilewright.planner.schedule.agent_events import AgentEvents
-from tilewright.planner.schedule.events import Copy, Epoch, Event, window_region
+from tilewright.planner.schedule.events import Copy, Epoch, TileEvent, window_region
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
 
@@ -47,8 +47,8 @@ def _epochs(streams: Mapping[str, Stream]) -> Iterator[Epoch]:
             raise InternalError("schedule", f"{sorted(streams)} meet at a barrier of {sorted(group)}")
 
 
-def _until_barrier(stream: Stream) -> tuple[list[Event], Barrier | None]:
-    found: list[Event] = []
+def _until_barrier(stream: Stream) -> tuple[list[TileEvent], Barrier | None]:
+    found: list[TileEvent] = []
     for event in stream:
         if isinstance(event, Barrier):
             return found, event

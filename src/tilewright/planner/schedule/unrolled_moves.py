@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import InternalError
-from tilewright.planner.schedule.events import Begin, Event, Region, Transfer, Wait
+from tilewright.planner.schedule.events import AwaitGroup, Begin, Region, TileEvent, Transfer
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move, Slots
 from tilewright.planner.schedule.regions import Regions
 from tilewright.planner.schedule.schedule import Schedule
@@ -20,7 +20,7 @@ class Barrier:
     group: frozenset[str]
 
 
-Stream = Iterator[Event | Barrier]
+Stream = Iterator[TileEvent | Barrier]
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Moves:
         buffer = self.regions.operand_buffer(layer, move.operand, move.buffer, tile, turn, number)
         yield Begin(agent, group, link)
         yield Transfer(agent, link, group, layer.number, tile, buffer, self._staged(layer, move, tile, turn, number))
-        yield Wait(agent, group)
+        yield AwaitGroup(agent, group)
         yield from self._pass(layer, move, agent, tile, turn, number)
         if tile + (self.schedule.cores if layer.is_per_core else 1) >= layer.tiles:
             yield from self._wait_for_mark(layer, move, agent, turn, number)
@@ -115,7 +115,7 @@ class Moves:
         """Transfers of that link are done in order: all before are done too."""
         mark = self.marks.get(self._mark(layer, move, turn, number), 0)
         pending = self.behind.get(agent, [])
-        yield from (Wait(agent, group) for group in pending if group <= mark)
+        yield from (AwaitGroup(agent, group) for group in pending if group <= mark)
         self.behind[agent] = [group for group in pending if group > mark]
 
     def _mark(self, layer: LayerSchedule, move: Move, turn: int, number: int) -> tuple[int, str, int]:

@@ -18,11 +18,11 @@ static void tw_barrier(void) {}
 #endif
 
 #if TW_BENCH_OFFLOADS
-void tw_npu_init(void);
-uint32_t tw_npu_mark(void);
-void tw_npu_wait(uint32_t mark);
-static void before_all(void) { tw_npu_init(); }
-static void wait_for_jobs(void) { tw_npu_wait(tw_npu_mark()); }
+void tw_accelerator_init(void);
+uint32_t tw_accelerator_mark(void);
+void tw_accelerator_wait(uint32_t mark);
+static void before_all(void) { tw_accelerator_init(); }
+static void wait_for_jobs(void) { tw_accelerator_wait(tw_accelerator_mark()); }
 #else
 static void before_all(void) {}
 static void wait_for_jobs(void) {}

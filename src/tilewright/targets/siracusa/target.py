@@ -73,7 +73,7 @@ def siracusa(platform: Platform) -> Target:
         ),
         agents=Agents(
             cores=cores, dma_core=cores, state=64, stack=224, prefetch_slots=8, offload_slots=4,
-            every_layer=("pipeline.c", "dma.c", "offload.c", "npu.c"), transfers=BY_PORTS,
+            every_layer=("pipeline.c", "dma.c", "offload.c", "accelerator.c"), transfers=BY_PORTS,
         ),
         runner=VirtualSoc(platform),
         costs=Costs.read(FOLDER / "costs.json"),

@@ -1,8 +1,8 @@
-/* Layers that an accelerator computes, which the DMA core drives. `run` submits a tile; npu.h waits for it. */
+/* Layers that an accelerator computes, which the DMA core drives. `run` submits a tile; accelerator.h waits for it. */
 #ifndef TW_OFFLOAD_H
 #define TW_OFFLOAD_H
 
-#include "npu.h"
+#include "accelerator.h"
 #include "pipeline.h"
 
 /* Before the first layer of a run. */

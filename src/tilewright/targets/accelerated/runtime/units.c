@@ -4,7 +4,7 @@
 #include "../kernels/unit_jobs.h"
 #include "events.h"
 #include "limits.h"
-#include "npu.h"
+#include "accelerator.h"
 
 #define COUNT_MASK ((1u << TW_UNIT_SHIFT) - 1)
 
@@ -51,7 +51,7 @@ void tw_unit_begin(uint32_t unit) {
 }
 
 void tw_unit_commit(uint32_t unit) {
-  tw_npu_meet();
+  tw_accelerator_meet();
   TW_COMPILER_BARRIER();
   state.committed[unit]++;
   state.last = unit << TW_UNIT_SHIFT | (state.committed[unit] & COUNT_MASK);

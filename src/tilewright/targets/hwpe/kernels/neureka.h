@@ -16,7 +16,7 @@ typedef struct {
 static inline void tw_neureka_job(const int32_t *job, uint32_t x, uint32_t w, uint32_t scale, uint32_t shifts,
                                   uint32_t bias, uint32_t y) {
   volatile uint32_t *const to = TW_NPU_REGISTERS;
-  tw_npu_begin();
+  tw_accelerator_begin();
   to[0] = w;
   to[1] = x + (uint32_t)job[1];
   to[2] = y + (uint32_t)job[2];
@@ -32,7 +32,7 @@ static inline void tw_neureka_job(const int32_t *job, uint32_t x, uint32_t w, ui
     to[i + 4] = (uint32_t)e;
     to[i + 5] = (uint32_t)f;
   }
-  tw_npu_commit();
+  tw_accelerator_commit();
 }
 
 /* Hands all jobs to N-EUREKA. Weights count from the start of their memory; of L1 it looks at the low bits only, which

@@ -9,9 +9,9 @@
 #define TW_NPU_REGISTERS ((volatile uint32_t *)(uintptr_t)(TW_NPU + 0x20))
 
 /* Reserves a set of registers; sleeps while N-EUREKA has two jobs already. */
-void tw_npu_begin(void);
+void tw_accelerator_begin(void);
 
 /* The job is complete: it runs when those before it have ended. */
-void tw_npu_commit(void);
+void tw_accelerator_commit(void);
 
 #endif

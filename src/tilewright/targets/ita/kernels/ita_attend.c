@@ -12,7 +12,7 @@
  * same place. */
 static void attend(tw_ita *ita, const tw_ita_attend_params *p, const int8_t *q, const int8_t *k, const int8_t *v, int8_t *y, int8_t *scores) {
   const uint32_t keys = (uint32_t)p->keys, width = (uint32_t)p->width, step = (uint32_t)p->heads * width;
-  tw_npu_begin();
+  tw_accelerator_begin();
   tw_ita_begin(ita, (const tw_ita_layer *)p->layer);
   for (int32_t row = 0; row < p->queries; row++) {
     const tw_ita_matrices score = {1, keys, width, q, k, 0, scores, 0, step}, mixed = {1, width, keys, scores, v, 0, y, 0, 0};
@@ -22,7 +22,7 @@ static void attend(tw_ita *ita, const tw_ita_attend_params *p, const int8_t *q, 
   }
   tw_ita_end(ita);
   /* ITA expects as many rows of queries as of keys. */
-  if (p->queries != p->keys) tw_npu_leave_open();
+  if (p->queries != p->keys) tw_accelerator_leave_open();
 }
 
 void TW_NAME(const tw_ita_attend_params *params, const int8_t *q, const int8_t *k, const int8_t *v, int8_t *y, void *scratch) {

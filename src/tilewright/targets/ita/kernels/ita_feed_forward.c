@@ -13,7 +13,7 @@ void TW_NAME(const tw_ita_feed_forward_params *params, const int8_t *x, const in
   tw_ita ita = tw_ita_idle();
   for (int32_t i = 0; i < params->batch; i++) {
     const tw_ita_matrices first = {rows, hidden, inner, x, v, b, scratch, 0, 0}, second = {rows, inner, hidden, scratch, w, c, y, 0, 0};
-    tw_npu_begin();
+    tw_accelerator_begin();
     tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
     tw_ita_product(&ita, &first);
     tw_ita_product(&ita, &second);

@@ -14,7 +14,7 @@ void TW_NAME(const tw_ita_head_params *params, const int8_t *x, const int8_t *y,
   const tw_ita_matrices queries = {s, p, e, x, wq, bq, q, 0, 0}, keys = {s, p, e, y, wk, bk, k, 0, 0}, values = {p, s, e, wv, y, bv, v, 1, 0};
   const tw_ita_matrices out = {s, e, p, o, wo, bo, z, 0, 0};
   tw_ita ita = tw_ita_idle();
-  tw_npu_begin();
+  tw_accelerator_begin();
   tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
   tw_ita_product(&ita, &queries);
   tw_ita_product(&ita, &keys);

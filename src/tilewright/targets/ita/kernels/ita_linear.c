@@ -22,7 +22,7 @@ void TW_NAME(const tw_ita_linear_params *params, const int8_t *x, const int8_t *
     if (turned) m.weights = x;
     else m.input = x;
     m.output = y;
-    tw_npu_begin();
+    tw_accelerator_begin();
     tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
     tw_ita_product(&ita, &m);
     tw_ita_end(&ita);

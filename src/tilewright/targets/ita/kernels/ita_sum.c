@@ -12,7 +12,7 @@ void TW_NAME(const tw_ita_sum_params *params, const int8_t *a, const int8_t *b, 
   tw_ita_job first = {tw_ita_offset(a), tw_ita_offset(w), 0, tw_ita_offset(y), TW_ITA_NO_OUTPUT | TW_ITA_NO_BIAS};
   tw_ita_job second = {tw_ita_offset(b), tw_ita_offset(w) + TW_ITA_TILE, tw_ita_offset(bias), tw_ita_offset(y), 0};
   for (int32_t i = 0; i < params->batch; i++) {
-    tw_npu_begin();
+    tw_accelerator_begin();
     tw_ita_begin(&ita, (const tw_ita_layer *)params->layer);
     for (int32_t tile = 0; tile < params->tiles; tile++) {
       tw_ita_put(&ita, &first);

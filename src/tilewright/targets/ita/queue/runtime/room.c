@@ -4,7 +4,7 @@
 
 #include "dma.h"
 #include "limits.h"
-#include "npu.h"
+#include "accelerator.h"
 #include "turns.h"
 
 tw_meanwhile tw_due TW_STATE;
@@ -22,20 +22,20 @@ static void begin(void) {
 }
 
 static void meanwhile(void) {
-  if (!tw_due.has_begun && tw_npu_has_ended(tw_due.job)) begin();
+  if (!tw_due.has_begun && tw_accelerator_has_ended(tw_due.job)) begin();
   if (tw_due.has_begun) fetch_next();
 }
 
 uint32_t tw_submit_meanwhile(tw_tile *run, int tile, uint32_t job, tw_tile *load, int load_tile, tw_tile *store, int store_tile,
                              tw_fetch *next) {
   tw_due = (tw_meanwhile){job, load, store, load_tile, store_tile, next, TW_DMA_NONE, TW_DMA_NONE, 0};
-  tw_npu_meanwhile(meanwhile);
+  tw_accelerator_meanwhile(meanwhile);
   run(tile, tile);
-  tw_npu_meanwhile(NULL);
-  const uint32_t last = tw_npu_mark();
+  tw_accelerator_meanwhile(NULL);
+  const uint32_t last = tw_accelerator_mark();
   fetch_next();
   if (!tw_due.has_begun) {
-    tw_npu_wait(tw_due.job);
+    tw_accelerator_wait(tw_due.job);
     begin();
   }
   return last;

@@ -25,9 +25,9 @@ uint32_t tw_submit_meanwhile(tw_tile *run, int tile, uint32_t job, tw_tile *load
                              tw_fetch *next);
 
 /* What a kernel calls once whenever it has to wait for room; NULL where there is nothing to do. */
-void tw_npu_meanwhile(tw_fetch *what);
+void tw_accelerator_meanwhile(tw_fetch *what);
 
 /* Whether the job of a mark and all before it have ended. */
-int tw_npu_has_ended(uint32_t mark);
+int tw_accelerator_has_ended(uint32_t mark);
 
 #endif

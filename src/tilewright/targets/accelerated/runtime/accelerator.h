@@ -2,31 +2,31 @@
  * in the order in which they were committed; kernels commit them. One core does all of it.
  *
  *   tw_some_kernel(...);                      commits jobs and returns
- *   uint32_t mark = tw_npu_mark();
+ *   uint32_t mark = tw_accelerator_mark();
  *   ...                                       the core does something else meanwhile
- *   tw_npu_wait(mark);
+ *   tw_accelerator_wait(mark);
  */
-#ifndef TW_NPU_H
-#define TW_NPU_H
+#ifndef TW_ACCELERATOR_H
+#define TW_ACCELERATOR_H
 
 #include <stdint.h>
 
 /* No job. */
-#define TW_NPU_NONE 0u
+#define TW_ACCELERATOR_NONE 0u
 
 /* Before the first job of a program. */
-void tw_npu_init(void);
+void tw_accelerator_init(void);
 
 /* The next job is committed at the barrier of all cores: it can be described while they still make what it reads. */
-void tw_npu_barrier_first(void);
+void tw_accelerator_barrier_first(void);
 
 /* Kernels call this before they commit a job. */
-void tw_npu_meet(void);
+void tw_accelerator_meet(void);
 
 /* The last job that was committed. */
-uint32_t tw_npu_mark(void);
+uint32_t tw_accelerator_mark(void);
 
-/* Returns when that job and all before it of the same accelerator have ended; at once for TW_NPU_NONE. */
-void tw_npu_wait(uint32_t mark);
+/* Returns when that job and all before it of the same accelerator have ended; at once for TW_ACCELERATOR_NONE. */
+void tw_accelerator_wait(uint32_t mark);
 
 #endif

@@ -1,4 +1,4 @@
-#include "npu.h"
+#include "accelerator.h"
 
 #include "../kernels/npu_jobs.h"
 #include "events.h"
@@ -16,21 +16,21 @@ static struct {
   uint32_t barrier_first;
 } state TW_STATE;
 
-void tw_npu_init(void) {
-  state.committed = TW_NPU_NONE;
+void tw_accelerator_init(void) {
+  state.committed = TW_ACCELERATOR_NONE;
   state.barrier_first = 0;
   tw_units_init();
 }
 
-void tw_npu_barrier_first(void) { state.barrier_first = 1; }
+void tw_accelerator_barrier_first(void) { state.barrier_first = 1; }
 
-void tw_npu_meet(void) {
+void tw_accelerator_meet(void) {
   if (!state.barrier_first) return;
   state.barrier_first = 0;
   tw_barrier_all();
 }
 
-uint32_t tw_npu_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
+uint32_t tw_accelerator_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
 
 /* Sleeps until some job has ended, or wakes at once if one has since the last time: callers look again. */
 static void one_job(void) {
@@ -39,12 +39,12 @@ static void one_job(void) {
   tw_event_mask_clear(EVENT_NPU);
 }
 
-void tw_npu_begin(void) {
+void tw_accelerator_begin(void) {
   while (ACQUIRE < 0) one_job();
 }
 
-void tw_npu_commit(void) {
-  tw_npu_meet();
+void tw_accelerator_commit(void) {
+  tw_accelerator_meet();
   tw_unit_forget_last();
   TW_COMPILER_BARRIER();
   COMMIT = 0;
@@ -57,7 +57,7 @@ static inline int has_ended(uint32_t mark) {
   return (int32_t)(state.committed - (status & 1) - (status >> 8 & 1) - mark) >= 0;
 }
 
-void tw_npu_wait(uint32_t mark) {
+void tw_accelerator_wait(uint32_t mark) {
   if (tw_is_unit(mark)) {
     tw_unit_wait(mark);
     return;
