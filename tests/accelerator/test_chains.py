@@ -9,6 +9,7 @@ import pytest
 
 from tests.accelerator.folders import RESIDUAL, changed
 from tests.accelerator.test_networks import conv, engines, explained, program
+from tests.support.tiled import evaluate_tiled
 from tilewright.accelerator.chains import Chained
 from tilewright.accelerator.declaration import Pattern
 from tilewright.accelerator.folder import read_folder
@@ -25,7 +26,6 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.target.params import params_of
-from tilewright.tiling.windows import evaluate_tiled
 
 SUM = QLinearAdd(2**19, 3 * 2**18, 77, full_range(20, "int8", 0, "half_even"))
 CHAINS = [

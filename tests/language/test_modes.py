@@ -40,7 +40,7 @@ def test_weights_exist_once(prepared: Prepared, target: str) -> None:
     modes = compile_modes(prepared.decode, prepared.prefill, target, "tiny", settings)
     # What counts the tokens of a block is all that only the other network needs.
     assert modes.prefilling.constants == ["offsets"]
-    assert modes.second_bytes == 4 * BLOCK
+    assert modes.prefill.schedule.graph.constants["offsets"].nbytes == 4 * BLOCK
     declared = c_data.header(modes.prefilling)
     assert all(f"{symbol}[" in declared for symbol in modes.shared_constants.values())
     assert "tiny_decode_" in next(iter(modes.shared_constants.values()))

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.support.quickly import quickly
+from tests.support.tiled import evaluate_tiled
 from tilewright import pipeline
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.frontends.onnx import importer as frontend
@@ -21,7 +22,6 @@ from tilewright.ir.types import STORED, Array, as_computed, type_of
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.run.compare import LAST_BIT
 from tilewright.run.host import HostProgram
-from tilewright.tiling.windows import evaluate_tiled
 
 Case = tuple[Op, Sequence[Array | None]]
 

@@ -37,7 +37,3 @@ def _indices(grid: TileGrid) -> list[str]:
 
 def mentions(text: str, word: str) -> bool:
     return re.search(rf"\b{word}\b", text) is not None
-
-
-def indented(line: str) -> str:
-    return f"  {line}"

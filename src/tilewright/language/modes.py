@@ -71,12 +71,6 @@ class Modes:
         return max(1, -(-block // max(one, 1)))
 
     @property
-    def second_bytes(self) -> int:
-        """Bytes of constants that only the prefill network has."""
-        constants = self.prefill.schedule.graph.constants
-        return sum(constants[name].nbytes for name in self.prefilling.constants)
-
-    @property
     def second_packings(self) -> int:
         """Bytes of those that are multiplied: weights, which decoding has in another form."""
         graph = self.prefill.schedule.graph

@@ -83,10 +83,6 @@ class LinearLayer:
         axis = 1 if isinstance(self.node.op, Filters) else result.ndim - 1
         return np.asarray(result.mean(axis=tuple(a for a in range(result.ndim) if a != axis), dtype=np.float64))
 
-    def like_result(self, values: Array, rank: int) -> Array:
-        """Values of channels, to be broadcast with the result."""
-        return values.reshape(-1, *(1,) * (rank - 2)) if isinstance(self.node.op, Filters) else values
-
 
 def linear_layer(graph: Graph, node: Node) -> LinearLayer | None:
     """The layer that a node is, if it has float operands and constant weights."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.sim.assembling import PROGRAMS, TARGET, _programs
+from tests.sim.ita.jobs import ItaJob, Product, attended_jobs, job_registers, product_jobs
 from tilewright.sim.platforms.ita_bench import ita_bench
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.watching.probes import EngineJob
@@ -33,12 +34,7 @@ from tilewright.targets.ita.jobs import (
     FEED_FORWARD,
     LINEAR,
     SINGLE_ATTENTION,
-    ItaJob,
     ItaLayer,
-    Product,
-    attended_jobs,
-    job_registers,
-    product_jobs,
 )
 from tilewright.targets.ita.layout import SIDE, as_tiles, packed_bias
 from tilewright.toolchain.compiler import BARE, find_compiler

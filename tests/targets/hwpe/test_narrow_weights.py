@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.tiled import evaluate_tiled
 from tests.targets.hwpe.narrow_layers import cases, forms_of, narrow_pixels, narrow_product
 from tests.targets.hwpe.neureka_layers import Layer, offered, operands
 from tests.targets.hwpe.test_neureka import check_cycles
@@ -14,7 +15,6 @@ from tilewright.calibration.measuring import case_features
 from tilewright.run.kernel_bench import check
 from tilewright.target.cost_model import predict
 from tilewright.targets.hwpe.row import NeurekaRow
-from tilewright.tiling.windows import evaluate_tiled
 
 BITS = (2, 3, 4, 5, 6, 7)
 PACKED = (2, 3, 4)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.support.tiled import evaluate_tiled
 from tests.targets.hwpe.neureka_layers import (
     Layer,
     conv_layer,
@@ -33,7 +34,6 @@ from tilewright.targets.hwpe.gathered import NeurekaGathered
 from tilewright.targets.hwpe.linear import NeurekaLinear
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.hwpe.parts import NeurekaParts
-from tilewright.tiling.windows import evaluate_tiled
 
 
 def depthwise_layer(seed: int) -> Layer:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.support.tiled import evaluate_tiled
 from tests.targets.hwpe.neureka_layers import Layer, layer, operands
 from tests.targets.pulp.machine import SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw
@@ -18,7 +19,6 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import check
 from tilewright.targets.hwpe import taken
 from tilewright.targets.hwpe.bracketed import Bracketed, BracketedConv, BracketedGathered, BracketedLinear
-from tilewright.tiling.windows import evaluate_tiled
 
 COUNT = 24
 

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from tests.support.tiled import evaluate_tiled
 from tests.targets.hwpe.narrow_layers import cases, forms_of
 from tests.targets.hwpe.neureka_layers import Layer, layer, operands
 from tests.targets.hwpe.test_neureka import check_cycles
@@ -24,7 +25,6 @@ from tilewright.targets.hwpe.columns import NeurekaColumns
 from tilewright.targets.hwpe.cycles import job_cycles
 from tilewright.targets.hwpe.linear import NeurekaLinear
 from tilewright.targets.hwpe.row import NeurekaRow
-from tilewright.tiling.windows import evaluate_tiled
 
 CHANNELS = (20, 28, 60, 64, 68, 83, 84, 128, 150, 252, 256, 500)
 """Rows that are one, three or nine pixels in the shortest job, some of them with a rest for the cores."""

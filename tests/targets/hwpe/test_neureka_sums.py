@@ -10,6 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.networks import ROOT, needs_networks
+from tests.support.tiled import evaluate_tiled
 from tests.targets.pulp.machine import NEUREKA, SIRACUSA
 from tests.targets.pulp.random_cases import Draw
 from tilewright.errors import Refusal
@@ -24,7 +25,6 @@ from tilewright.target.target import Offer, Target
 from tilewright.targets.hwpe.cycles import job_cycles
 from tilewright.targets.hwpe.encoding import WIDE
 from tilewright.targets.hwpe.sum import NeurekaSum
-from tilewright.tiling.windows import evaluate_tiled
 
 SHAPES = [(1, 16, 16, 32), (1, 9, 7, 5), (3,), (28,), (56,), (2, 337), (1, 32, 32, 16), (5, 5, 5, 1)]
 

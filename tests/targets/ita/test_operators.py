@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.sim.ita.layers import random_case
+from tests.support.tiled import evaluate_tiled
 from tilewright.errors import Refusal
 from tilewright.ir.types import TensorType, type_of
 from tilewright.target.params import params_of
@@ -13,7 +14,6 @@ from tilewright.targets.ita.attention import ItaAttend, ItaHead
 from tilewright.targets.ita.layout import as_matrix, as_tiles, packed_bias, unpacked_bias
 from tilewright.targets.ita.linear import ItaFeedForward, ItaLinear
 from tilewright.targets.ita.tiling import ItaRows, ItaTiles
-from tilewright.tiling.windows import evaluate_tiled
 
 RNG = np.random.default_rng(4)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.tiled import evaluate_tiled
 from tilewright.errors import Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -16,7 +17,6 @@ from tilewright.targets.ita.arithmetic import Scale
 from tilewright.targets.ita.layout import packed_bias
 from tilewright.targets.ita.sums import SUMS_ON_ITA, ItaSum, summed
 from tilewright.targets.ita.tiling import ItaRows
-from tilewright.tiling.windows import evaluate_tiled
 
 pytestmark = pytest.mark.fast
 RNG = np.random.default_rng(7)

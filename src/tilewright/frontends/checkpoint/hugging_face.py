@@ -45,10 +45,6 @@ def holds_weights(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (WHOLE, INDEX))
 
 
-def read_config(folder: Path) -> Config:
-    return _config(folder)[0]
-
-
 def _config(folder: Path) -> tuple[Config, Family]:
     path = folder / CONFIG
     options = Options(str(path), read_json(path))

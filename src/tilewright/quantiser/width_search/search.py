@@ -95,10 +95,6 @@ class FrontPoint:
             return 1 - report.agreement
         return report.metric_float - report.metric
 
-    @property
-    def average_bits(self) -> float:
-        return sum(self.bits.values()) / max(len(self.bits), 1)
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "cycles": self.cost.cycles, "bytes": self.cost.bytes, "snr_db": self.snr_db, "loss": self.loss,

@@ -16,7 +16,7 @@ from tilewright.report.page.words import in_html, shortened
 WIDTH, HEIGHT, ACROSS, DOWN, EDGE = 196, 40, 212, 68, 10
 """Of a box; from one to the next; around everything."""
 LETTERS = 28
-VIEW, BORDER = "no work", "input, output"
+VIEW = "no work"
 
 
 @dataclass(frozen=True)

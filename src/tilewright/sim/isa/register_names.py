@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tilewright.errors import CompileError
 
-PC = 32
 ABI_NAMES = (
     ["zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"]
     + [f"a{i}" for i in range(8)]

@@ -110,10 +110,6 @@ def mask_words(types: Types) -> int:
 
 QUAD_ROWS = 4
 """Rows that are taken together, and bytes of a row that is one word."""
-QUADS = 6
-"""TW_QUADS: quads of rows that a core has at a time."""
-QUAD_MASK, OWN_QUADS = 60, 964
-"""Bytes of quad_mask, and of a core's own_memory, in masked_quads.c."""
 
 
 def quads_unsupported(op: Op, types: Types) -> str | None:
@@ -134,10 +130,6 @@ def score_factor(shares: MaskedSoftmax, mask: str) -> int:
     found = present(score_requant(shares.score, QUAD_ROWS), shares.kind, "its scores have no requantisation in 32 bits")
     clipped = clipped_scores(found, QUAD_ROWS, unmasked_scores(shares, found, mask))
     return clipped.factor if clipped else 0
-
-
-SHORT_ROW = 255
-"""TW_SHORT_ROW: products of such rows need no clipping, but a table for all that they become."""
 
 
 MOST_FACTOR = 4096
