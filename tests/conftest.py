@@ -1,7 +1,7 @@
 """The fast subset, `pytest -m fast`, tries fewer examples of each property and one case of each test, and reads only
 files that have some of it. The thorough one, `pytest -m thorough`, tries cases that are left out otherwise, and more
-examples of each property. Without either, a tenth of the thorough one is run besides: the number in `turn.py`, which
-every change advances, says which.
+examples of each property. Without either, a tenth of the thorough one is run besides, and tests that take turns are run
+in theirs: the number in `turn.py`, which every change advances, says which.
 The colours, width and compiler of whoever runs the tests are forgotten first."""
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = config.option.markexpr
     items[:] = [item for item in items if _is_own(item.path, config) and not (wanted == FAST and _asks_c(item))]
     mark_thorough(items, wanted)
+    if wanted != FAST and "TILEWRIGHT_UPDATE_GOLDEN" not in os.environ:
+        wait_for_turn([item for item in items if not _is_named(item, config)], TURN)
     if wanted not in (FAST, THOROUGH):
         take_turn(items, TURN)
 
@@ -89,6 +91,19 @@ def mark_thorough(items: list[pytest.Item], wanted: str) -> None:
         seen[name] += 1
 
 
+def wait_for_turn(items: list[pytest.Item], turn: int) -> None:
+    """Marks as thorough what is run in one of so many changes, and not in this one."""
+    for item in items:
+        mark = item.get_closest_marker("in_turns")
+        if mark is not None and not _has_turn(item.nodeid, turn, mark.args[0]):
+            item.add_marker(THOROUGH)
+
+
+def _is_named(item: pytest.Item, config: pytest.Config) -> bool:
+    """Whether the command line names its file."""
+    return any(Path(argument.partition("::")[0]).name == item.path.name for argument in config.args)
+
+
 def take_turn(items: list[pytest.Item], turn: int) -> None:
     """Marks the thorough cases whose turn it is; properties have more examples then."""
     for item in items:
@@ -97,13 +112,13 @@ def take_turn(items: list[pytest.Item], turn: int) -> None:
     properties = {item.nodeid.partition("[")[0]: item.function for item in items if _is_property(item)}
     for name, function in properties.items():
         if _has_turn(name, turn):
-            from tests.support.examples import try_thoroughly
+            from tests.support.examples import try_more
 
-            try_thoroughly(function)
+            try_more(function)
 
 
-def _has_turn(name: str, turn: int) -> bool:
-    return zlib.crc32(name.encode()) % TURNS == turn % TURNS
+def _has_turn(name: str, turn: int, turns: int = TURNS) -> bool:
+    return zlib.crc32(name.encode()) % turns == turn % turns
 
 
 def _is_property(item: pytest.Item) -> bool:

@@ -37,6 +37,7 @@ class Case:
 
     nodeid: str
     one_in: pytest.Mark | None = None
+    in_turns: pytest.Mark | None = None
     is_property: bool = False
     marks: list[str] = field(default_factory=list)
 
@@ -81,6 +82,18 @@ def test_every_thorough_case_has_a_turn_within_ten_changes() -> None:
     assert sorted(had) == sorted(missing)
 
 
+def test_cases_that_take_turns_are_each_run_once_in_so_many_changes() -> None:
+    third = pytest.mark.in_turns(3).mark
+    had: list[str] = []
+    for turn in range(7, 10):
+        cases = [Case(f"a[{n}]", in_turns=third) for n in range(90)]
+        conftest.wait_for_turn(cast("list[pytest.Item]", cases), turn)
+        now = [case.nodeid for case in cases if conftest.THOROUGH not in case.marks]
+        assert 15 < len(now) < 45
+        had += now
+    assert sorted(had) == sorted(case.nodeid for case in cases)
+
+
 def test_properties_have_more_examples_in_their_turn() -> None:
     @given(integers())
     @settings(max_examples=3)
@@ -91,7 +104,7 @@ def test_properties_have_more_examples_in_their_turn() -> None:
         case = SimpleNamespace(nodeid="holds", function=copy_of(holds), get_closest_marker=lambda name: None)
         conftest.take_turn([cast(pytest.Item, case)], turn)
         counts.append(case.function._hypothesis_internal_use_settings.max_examples)
-    assert sorted(counts) == [3] * 9 + [24]
+    assert sorted(counts) == [3] * 9 + [9]
 
 
 def copy_of(test: Any) -> Any:

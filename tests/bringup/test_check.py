@@ -22,7 +22,7 @@ from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.in_turns(12)
 @pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
 @pytest.mark.parametrize(("target", "jobs"), [("quad", 8), ("rv32", 3), ("siracusa", 3)])
 def test_examples(folder: Path, target: str, jobs: int) -> None:

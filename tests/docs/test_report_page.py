@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import ROOT, sections
 from tests.support.reported import page, study
 from tilewright.report.page.study_page import study_page
@@ -11,6 +13,7 @@ from tilewright.report.page.study_page import study_page
 PAGE = ROOT / "docs" / "report.md"
 
 
+@pytest.mark.in_turns(3)
 def test_the_page_prints_what_it_says(tmp_path: Path) -> None:
     (section,) = sections(PAGE)
     assert section.run(tmp_path) == section.text

@@ -43,6 +43,7 @@ def imported(model: onnx.ModelProto) -> Graph:
     return pipeline.import_model(model, max_trips=MOST)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_references_and_schedules_of_random_networks(seed: int) -> None:
     model, feeds = control_flow.network(seed)
@@ -60,6 +61,7 @@ def test_references_and_schedules_of_random_networks(seed: int) -> None:
             agree(found[name], one)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("target", "seed"),
     [("generic", 3), ("cpu", 4), ("cortex-m4", 5), ("rv32", 6),

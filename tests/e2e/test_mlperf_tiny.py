@@ -34,13 +34,13 @@ LARGEST = {("vww_96_int8", runtime, "siracusa") for runtime in ("ref", "opt")}
 """Takes as long as two others, which have all of its kinds of layers."""
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("name", "runtime", "target"), [case for case in CASES if case not in LARGEST])
 def test_integers_equal_the_runtime(name: str, runtime: str, target: str) -> None:
     check(name, target, runtime, INPUTS[target])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", FLOAT_INPUTS)
 @pytest.mark.parametrize("name", FLOATS)
 def test_floats_agree(name: str, target: str) -> None:

@@ -43,7 +43,7 @@ def test_reference(path: Path) -> None:
         np.testing.assert_array_equal(found[tensor].astype(np.float64), wanted)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_compiled(path: Path) -> None:
     graph, feeds, _ = load(path)

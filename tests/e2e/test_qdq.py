@@ -46,6 +46,7 @@ def one_layer_at_a_time(graph: Graph, found: Mapping[str, Array], wanted: Mappin
     return {node.key: evaluate_node(graph, node, given)[0] for node in graph.nodes}
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
     model, feeds = load(path)
@@ -61,7 +62,7 @@ def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
         assert np.abs(found[tensor] - wanted[name]).max() <= 1.01 * step, name
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_every_layer_of_the_hardware_agrees_with_onnxruntime(path: Path) -> None:
     """Given the same inputs, with requantisations in 32 bits."""
@@ -85,6 +86,7 @@ def test_no_float_is_computed_between_quantised_layers(path: Path) -> None:
     assert all(graph.types[name].elements == 1 for name in graph.constants if graph.types[name].dtype == "float32")
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_c_agrees_with_the_integers(path: Path) -> None:
     model, feeds = load(path)

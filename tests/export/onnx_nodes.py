@@ -16,8 +16,9 @@ from tilewright.export import model_of
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 
-RUN_AT_LEAST, OPERATORS_AT_LEAST, REFUSED_AT_MOST = 0.65, 75, 0.006
-"""Tests that ONNX Runtime runs with our result and what is not written, as parts of all; operators in every part."""
+RUN_AT_LEAST, OPERATORS_AT_LEAST, REFUSED_AT_MOST = 0.65, 0.33, 0.006
+"""Tests that ONNX Runtime runs with our result, operators among them, and what is not written, as parts of all: some
+parts of the package's tests are shorter."""
 
 NO_KERNEL = (
     "NOT_IMPLEMENTED",
@@ -42,7 +43,7 @@ def check_all(cases: Sequence[TestCase]) -> None:
         operators |= {node.op.kind for node in graph.nodes} if status == "ran" else set()
     assert not wrong, "\n".join(wrong)
     assert statuses["ran"] >= RUN_AT_LEAST * len(cases)
-    assert len(operators) >= OPERATORS_AT_LEAST
+    assert len(operators) >= OPERATORS_AT_LEAST * len(cases)
     assert statuses["refused"] <= REFUSED_AT_MOST * len(cases)
 
 

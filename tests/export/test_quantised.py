@@ -28,7 +28,7 @@ NETWORKS = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @needs_networks
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_each_layer_is_within_a_step_of_onnxruntime(path: Path) -> None:

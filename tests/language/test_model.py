@@ -72,7 +72,7 @@ def reference(lm: LanguageModel, prompt: str, sampling: Sampling) -> tuple[int, 
     return tuple(event.token for event in events if isinstance(event, Said))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageModel, sampling: Sampling) -> None:
     for prompt in PROMPTS:
@@ -81,7 +81,7 @@ def test_all_give_the_same_tokens(model: LanguageModel, on_siracusa: LanguageMod
         assert tokens(on_siracusa, prompt, sampling) == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(("target", "engines"), [("generic", ()), ("siracusa", ()), ("siracusa", ("cluster",))])
 def test_a_greedy_program_gives_the_same_tokens_without_scores(
     folder: Path, model: LanguageModel, target: str, engines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -138,6 +138,7 @@ def test_integers_only_means_no_float_instruction(on_siracusa: LanguageModel, fo
     assert list(float_instructions(session.elf.read_bytes())) == []
 
 
+@pytest.mark.in_turns(2)
 def test_float_instructions_are_found_where_there_are_some(folder: Path) -> None:
     session = LanguageModel.load(folder).compile("siracusa", **SIZES).build()
     assert isinstance(session, SocSession)
@@ -179,6 +180,7 @@ def test_who_stops_listening_still_learns_what_was_said(model: LanguageModel) ->
     assert 0 < model.last.tokens < 20
 
 
+@pytest.mark.in_turns(3)
 def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> None:
     files = model.save(tmp_path / "c")
     assert {"CMakeLists.txt", "main.c", "fox.h", "decode/network.c", "prefill/network.c"} <= {*files}
@@ -236,6 +238,7 @@ def test_sampling_holds_without_a_reset_before_it(model: LanguageModel, tmp_path
     assert first == again != greedy
 
 
+@pytest.mark.in_turns(2)
 def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: LanguageModel, tmp_path: Path) -> None:
     files = set(on_siracusa.save(tmp_path / "c"))
     assert {"cluster_program.c", "program_prepare.h", "runtime/crt0.S", "fox.h"} <= files
@@ -352,6 +355,7 @@ def test_names_that_files_have_already(folder: Path) -> None:
     assert model_name("Math") == "model_math"
 
 
+@pytest.mark.in_turns(2)
 def test_a_vocabulary_that_was_rounded_up(tmp_path: Path) -> None:
     """Models have rows for tokens that their tokenizer does not know."""
     lm = LanguageModel.load(talkers.save(tmp_path / "fox", vocab_size=264)).compile(**SIZES)

@@ -129,12 +129,12 @@ NETWORKS = [
 ]  # fmt: skip
 TARGETS = ("siracusa", "quad", "snitch", "mempool", "minpool", "itapool")
 CASES = [(target, path) for path in dict.fromkeys(NETWORKS) for target in TARGETS]
-LARGEST = 50_000_000
+LARGEST = 20_000_000
 """Cycles of all cores together that are simulated here; benchmarks/bounds.py has no limit."""
 
 
 @needs_networks
-@pytest.mark.one_in(61)
+@pytest.mark.in_turns(40)
 @pytest.mark.parametrize(("target", "path"), CASES, ids=lambda case: case if isinstance(case, str) else label(case))
 def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
     inputs, _ = stored(path)

@@ -78,6 +78,7 @@ def test_the_report_says_what_the_network_does(name: str) -> None:
     assert {"name", "width", "snr_db", "hint"} <= {*text["layers"][0]}
 
 
+@pytest.mark.in_turns(3)
 def test_several_processes_find_the_same() -> None:
     data = images(48)
     alone, both = (quantise(classifier(), data, Options(processes=count)) for count in (1, 2))

@@ -163,6 +163,7 @@ FEW = (MADE, MOST)
 MANY = pytest.param((10 * MADE, 8 * MOST), marks=pytest.mark.thorough)
 
 
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("counts", [FEW, MANY], ids=["few", "many"])
 @pytest.mark.parametrize("roundings", [PLAIN, SCALED], ids=["plain", "scaled"])
 @pytest.mark.parametrize("name", [*HOSTS, *SIMULATED, pytest.param(VECTORS, marks=needs_qemu)])

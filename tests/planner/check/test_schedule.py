@@ -54,7 +54,7 @@ def scheduled(name: str, number: int) -> tuple[Schedule, tuple[Epoch, ...]]:
     return schedule, unroll(schedule)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("name", "number"),
     [(name, at) for n, name in enumerate(sorted(NETWORKS)) for at in range(n % 2, len(SETTINGS), 2)],
@@ -63,6 +63,7 @@ def test_valid_schedules_pass(name: str, number: int) -> None:
     check_schedule(scheduled(name, number)[0])
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_faults_in_schedules_are_found(seed: int) -> None:
     rng = random.Random(seed)
@@ -137,6 +138,7 @@ def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:
     return all(np.array_equal(found[name], wanted[name], equal_nan=True) for name in wanted)
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     """Every one that generated C would show."""

@@ -88,7 +88,7 @@ def planned(case: str) -> Plan:
     return compiled(case).plan
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.in_turns(12)
 @pytest.mark.parametrize("case", CASES)
 def test_networks_agree(case: str) -> None:
     """On the virtual SoC, where nothing touches what is in flight."""

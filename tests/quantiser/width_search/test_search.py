@@ -57,6 +57,7 @@ def found() -> Search:
     return searched("min_snr", 20.0)
 
 
+@pytest.mark.in_turns(3)
 def test_a_ratio_is_reached_at_the_least_cost(found: Search) -> None:
     assert found.chosen.snr_db >= 20.0
     better = [point for point in found.points if point.snr_db >= 20.0]
@@ -103,6 +104,7 @@ def test_points_say_what_they_are(found: Search) -> None:
     assert [point["cycles"] for point in said["front"]] == sorted(point["cycles"] for point in said["front"])
 
 
+@pytest.mark.in_turns(3)
 def test_16_bits_bring_no_floats() -> None:
     """GELU has an integer form for bytes alone."""
     net = Net(1, 6, 16)

@@ -124,6 +124,7 @@ def attention(random: Generator, far: bool) -> Case:
     return op, [q, k, v, *rest]
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("target", "kernel"),
     [

@@ -54,6 +54,7 @@ def depthwise(random: Generator, kind: str, kernel: tuple[int, int]) -> Case:
     return replace(op, requant=scaling), [x, w, bias, mul, add]
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m7"])
 def test_windows_of_any_size(target: str) -> None:
     random = default_rng(31)

@@ -40,7 +40,7 @@ def cases(dtype: str) -> list[Case]:
     return [(op, elementwise.operands(op, dtype, SHAPES[len(op.operands)], random)) for op in found]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_operator(dtype: str) -> None:
     check_kernels(cases(dtype))

@@ -51,6 +51,7 @@ def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
 RANDOM = linear_cases.CASES | {"MatMul": linear_cases.matmuls(columns=50)}
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_random_cases(kind: str) -> None:
     check_kernels(collect(RANDOM[kind], 60))

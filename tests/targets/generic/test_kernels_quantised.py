@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests.ops.test_quantised import integers
 from tests.support.checks import Case, check_kernels
@@ -155,6 +156,7 @@ def functions() -> list[Case]:
     ] + [(QLinearSteps(), [x, integers(RANDOM, to, (2**size,))]) for to in ("int8", "uint8") for size in (1, 7, 12, 16)]
 
 
+@pytest.mark.in_turns(2)
 def test_kernels() -> None:
     check_kernels(
         [

@@ -71,7 +71,7 @@ def check(words: Sequence[str], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(
     "target", [target for target in TARGETS if own_sources(target)], ids=lambda target: target.name
 )

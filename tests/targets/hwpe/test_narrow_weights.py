@@ -47,6 +47,7 @@ def test_tiles_of_forms_are_parts_of_the_whole(bits: int) -> None:
             np.testing.assert_array_equal(made, one.expected, f"{offer.op} {tile}")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels_of_the_npu(cores: int) -> None:
     found = [

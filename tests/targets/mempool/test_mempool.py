@@ -48,6 +48,7 @@ def scales(columns: int) -> list[Array]:
 # ---- networks ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -82,6 +83,7 @@ NARROW = Requant(12, "int8", -128, 127, 3)
 EVEN = Requant(33, "int8", -100, 127, -3, "half_even")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("cores", [1, 7, 16])
 def test_products(cores: int) -> None:
     """Of all signs, with and without zeros, rows and columns that fill no panel, cut sums, several matrices."""

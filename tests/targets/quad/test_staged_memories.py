@@ -81,7 +81,7 @@ SPILLING, KEEPING = 110 * KIB, 130 * KIB
 """Bytes of RAM for the network: too few for its activations, and enough."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("far", "ram", "asked", "used"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
@@ -96,6 +97,7 @@ def product(random: Generator, kind: str) -> Case:
     return replace(op, requant=scaling), [a, b, bias, mul, add]
 
 
+@pytest.mark.in_turns(2)
 def test_convolutions() -> None:
     random = default_rng(1)
     compiled, _ = run_on_board([conv(random, kind) for kind in KINDS * 5])

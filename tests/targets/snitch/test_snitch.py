@@ -32,7 +32,7 @@ def compiled(name: str, settings: Settings) -> Program:
 # ---- networks ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
