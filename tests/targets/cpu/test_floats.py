@@ -21,16 +21,20 @@ from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops.clip import Clip
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
+from tilewright.ops.elu import Elu
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.gridsample import GridSample
 from tilewright.ops.hardswish import HardSwish
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
+from tilewright.ops.mish import Mish
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.selu import Selu
 from tilewright.ops.slice import Slice
 from tilewright.ops.softmax import Softmax
+from tilewright.ops.softplus import Softplus
 from tilewright.ops.transpose import Transpose
 from tilewright.run.host import HostProgram
 from tilewright.target.processors import NATIVE, Dot, Vectors, vectors_of
@@ -229,12 +233,30 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
         for align in (False, True)
         for size in ((4, 6), (1, 3))
     ]
-    found += [
-        (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, width))
-        for causal, queries, keys, groups, repeat, width in (
-            (False, 17, 21, 2, 1, 16), (True, 9, 9, 1, 2, 5), (True, 1, 40, 2, 2, 35), (False, 3, 1, 1, 1, 8),
+    check_all(found)
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+def test_attention_and_curves(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More keys than are met at a time, with scores that grow; heads longer than a chunk; values of less than a vector;
+    functions from where they are 0 to where they overflow."""
+    vectors, random = Vectors(width, Dot.NONE), default_rng(4)
+    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    found: list[Case] = [
+        (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, columns, length))
+        for causal, queries, keys, groups, repeat, columns, length in (
+            (False, 17, 21, 2, 1, 16, 12), (True, 9, 9, 1, 2, 5, 12), (True, 1, 40, 2, 2, 35, 12),
+            (False, 3, 1, 1, 1, 8, 12), (True, 300, 300, 1, 1, 33, 4), (False, 29, 530, 1, 2, 70, 16),
+            (False, 15, 258, 1, 1, 9, 300),
         )
     ]  # fmt: skip
+    ramp = np.concatenate([np.linspace(-110, 110, 333), np.linspace(-1e-3, 1e-3, 33)]).astype(np.float32)
+    found += [(op, [ramp]) for op in (Elu(0.7), Selu(), Mish(), Softplus())]
+    check_all(found)
+
+
+def check_all(found: Sequence[Case]) -> None:
+    """In one program; nothing is constant."""
     builder, feeds = Builder("layers"), dict[str, Array]()
     for number, (op, arrays) in enumerate(found):
         given = {f"x{number}_{n}": array for n, array in enumerate(arrays) if array is not None}
@@ -263,10 +285,13 @@ def computed_product(random: Generator, n: int) -> tuple[Array, Array, Array]:
     return some(random, 2, 3, rows, inner), some(random, 2, 3, *shape), some(random, columns)
 
 
-def attention(random: Generator, queries: int, keys: int, groups: int, repeat: int, width: int) -> list[Array | None]:
-    heads = groups * repeat
-    shapes = ((2, queries, heads, 12), (2, keys, groups, 12), (2, keys, groups, width))
-    return [some(random, *shape) for shape in shapes]
+def attention(
+    random: Generator, queries: int, keys: int, groups: int, repeat: int, width: int, length: int
+) -> list[Array | None]:
+    """Later keys are larger."""
+    shapes = ((2, queries, groups * repeat, length), (2, keys, groups, length), (2, keys, groups, width))
+    q, k, v = (some(random, *shape) for shape in shapes)
+    return [q, k * np.linspace(0.1, 3, keys, dtype=np.float32)[:, None, None], v]
 
 
 def check(graph: Graph, feeds: dict[str, Array], is_quick: bool = False) -> None:

@@ -1,9 +1,10 @@
-/* y = softmax(scale * q k') v of floats, over the keys that each query sees. The scores of a few queries are all that is
- * ever stored. Keys and values are copied as panels: where they are, those of a head lie so far apart that they take each
- * other's place in the nearest cache. A few queries read them where they are. */
-#include "panels_sizes.h"
+/* y = softmax(scale * q k') v of floats, over the keys that each query sees. Some queries meet some keys at a time: their
+ * scores stay in the nearest cache, and sums go on with the next keys, made smaller where a larger score is found. Keys
+ * and values are copied as panels: where they are, those of a head lie so far apart that they take each other's place in
+ * the nearest cache. A few queries read them where they are. */
+#include <math.h>
 
-#include "panels.h"
+#include "packed_rows.h"
 #include "row_dots.h"
 #include "turned_rows.h"
 #include "vector_shares.h"
@@ -12,15 +13,23 @@
 #define TW_NAME tw_attention_panels
 #endif
 
-/* Working memory: zeros that sums start with, scores of TW_TILE queries, keys and values as panels. */
+/* Queries at a time. */
+#if defined(__aarch64__)
+#define QUERIES TW_TILE
+#else
+#define QUERIES TW_PACKED_TILE
+#endif
+
+/* Working memory: zeros that sums start with, a chunk of QUERIES queries, their scores with TW_CHUNK keys, keys and
+ * values as panels. Or the scores of one query with all keys, then nothing else. */
 typedef struct {
-  float *zeros, *scores, *keys, *values;
-  int32_t pitch; /* of scores */
-  int32_t rows;  /* of values */
+  float *zeros, *queries, *scores, *keys, *values;
+  int32_t rows; /* of values */
 } memory;
 
-enum { FEW_QUERIES = 4, WIDE = 8 };
+enum { FEW_QUERIES = 4, WIDE = 8, TOGETHER = 4 /* rows whose powers are taken */ };
 
+static const float LOG2_E = 1.44269504f;
 static const tw_bounds unbounded = {0, 0, 0.0f, 0.0f};
 
 /* Rows of some length that are `step` apart, as panels of TW_PANEL rows each. */
@@ -30,62 +39,150 @@ static void load_keys(const float *k, int64_t step, int32_t keys, int32_t length
   }
 }
 
-/* Columns of rows that are `step` apart, as panels of TW_PANEL columns each. */
+/* Elements from row to row of a panel of values: no more than vectors have that are read. */
+static int32_t panel_row(int32_t columns) { return columns > TW_LANES ? TW_PANEL : TW_LANES; }
+
+/* Columns of rows that are `step` apart, as panels of TW_PANEL columns each, the last one perhaps of one vector. */
 static void load_values(const float *v, int64_t step, int32_t rows, int32_t width, float *panel) {
   for (int32_t first = 0; first < width; first += TW_PANEL) {
-    const int32_t columns = tw_min(TW_PANEL, width - first);
-    for (int32_t s = 0; s < rows; s++, panel += TW_PANEL) {
+    const int32_t columns = tw_min(TW_PANEL, width - first), row = panel_row(columns);
+    for (int32_t s = 0; s < rows; s++, panel += row) {
       const float *const from = v + s * step + first;
-      if (columns == TW_PANEL) {
-        memcpy(panel, from, TW_PANEL * sizeof *panel);
-      } else {
-        for (int32_t j = 0; j < TW_PANEL; j++) panel[j] = j < columns ? from[j] : 0.0f;
+      for (int32_t j = 0; j < row; j += TW_LANES) {
+        const int32_t some = tw_min(TW_LANES, columns - j);
+        tw_store(panel + j, some == TW_LANES ? tw_load(from + j) : tw_load_first(from + j, some));
       }
     }
   }
 }
 
-/* Scores of some queries with the keys that the last one sees. */
-static void score(const memory *m, const float *const *q, int32_t rows, int32_t length, int32_t seen) {
+/* Rows that are TW_PACKED_PITCH apart times a part of a panel, whose rows are `row` apart. */
+static void multiply(int32_t rows, const float *x, const float *panel, int32_t length, int32_t row, tw_tile_end *end) {
+#if defined(__aarch64__)
   const int32_t at = 0;
   const tw_parts parts = {1, length, &at};
-  for (int32_t first = 0; first < seen; first += TW_PANEL) {
-    tw_tile_end end = {m->zeros, unbounded, m->scores + first, m->pitch, TW_PANEL};
-    tw_multiply_all(rows, q, &parts, m->keys + (int64_t)first * length, TW_PANEL, &end);
+  const float *from[QUERIES];
+  for (int32_t i = 0; i < rows; i++) from[i] = x + i * TW_PACKED_PITCH;
+  tw_multiply(rows, 1, from, &parts, panel, row, end);
+#else
+  tw_panel_part part = {panel, panel, length, row, 0};
+  tw_multiply_packed(rows, 1, x, &part, end);
+#endif
+}
+
+/* Some elements of some queries, scaled so that powers of 2 are those of e that are wanted. */
+static void load_queries(const float *q, int64_t step, float scale, int32_t rows, int32_t length, float *to) {
+  for (int32_t i = 0; i < rows; i++, q += step, to += TW_PACKED_PITCH) {
+    for (int32_t d = 0; d < length; d++) to[d] = scale * q[d];
   }
 }
 
-/* Powers of scores of some queries times the values. */
-static void mix(const tw_attention_rows *r, const memory *m, int32_t rows, int32_t seen, float *y) {
-  const int32_t at = 0;
+/* Scores of some queries with `keys` keys from `first` on. Queries of one chunk are there after the first keys. */
+static void score(const tw_fusedattention_params *p, const memory *m, const float *q, int32_t rows, int32_t first,
+                  int32_t keys) {
+  const int32_t length = p->rows.length;
+  const int64_t step = (int64_t)p->rows.groups * p->rows.repeat * length;
+  for (int32_t done = 0; done < length; done += TW_CHUNK) {
+    const int32_t chunk = tw_min(TW_CHUNK, length - done);
+    if (first == 0 || length > TW_CHUNK) load_queries(q + done, step, LOG2_E * p->scale, rows, chunk, m->queries);
+    for (int32_t key = 0; key < keys; key += TW_PANEL) {
+      tw_tile_end end = {done ? 0 : m->zeros, unbounded, m->scores + key, TW_PACKED_PITCH, TW_PANEL};
+      multiply(rows, m->queries, m->keys + (int64_t)(first + key) * length + done * TW_PANEL, chunk, TW_PANEL, &end);
+    }
+  }
+}
+
+/* Powers of scores of some queries times their keys' values, added to what is there unless these are the first. */
+static void mix(const tw_attention_rows *r, const memory *m, int32_t rows, int32_t first, int32_t keys, float *y) {
   const int64_t y_row = (int64_t)r->groups * r->repeat * r->width;
-  const tw_parts parts = {1, seen, &at};
-  const float *row[TW_TILE];
-  for (int32_t i = 0; i < rows; i++) row[i] = m->scores + i * m->pitch;
-  for (int32_t first = 0; first < r->width; first += TW_PANEL) {
-    tw_tile_end end = {m->zeros, unbounded, y + first, y_row, tw_min(TW_PANEL, r->width - first)};
-    tw_multiply_all(rows, row, &parts, m->values + (int64_t)first * m->rows, TW_PANEL, &end);
+  for (int32_t column = 0; column < r->width; column += TW_PANEL) {
+    const int32_t columns = tw_min(TW_PANEL, r->width - column), row = panel_row(columns);
+    const float *const panel = m->values + (int64_t)column * m->rows + first * row;
+    tw_tile_end end = {first ? 0 : m->zeros, unbounded, y + column, y_row, columns};
+    multiply(rows, m->scores, panel, keys, row, &end);
   }
 }
 
-/* Up to TW_TILE queries of a head. */
+/* What is known of a query's scores so far: the largest, and the sum of powers of what they are below it. */
+typedef struct {
+  float largest, total;
+} sofar;
+
+/* Scores that a query does not see, from `seen` to the end of a panel. */
+static void hide(float *x, int32_t seen, int32_t columns) {
+  for (int32_t s = tw_max(seen, 0); s < columns; s++) x[s] = -INFINITY;
+}
+
+/* The largest score of each row, `rows` at a time, a constant. */
+TW_INLINE void find_largest(const int rows, const float *x, int32_t columns, float *largest) {
+  tw_vector found[TOGETHER];
+  TW_UNROLL for (int r = 0; r < rows; r++) found[r] = tw_load(x + r * TW_PACKED_PITCH);
+  for (int32_t i = TW_LANES; i < columns; i += TW_LANES) {
+    TW_UNROLL for (int r = 0; r < rows; r++) found[r] = tw_at_least(tw_load(x + r * TW_PACKED_PITCH + i), found[r]);
+  }
+  TW_UNROLL for (int r = 0; r < rows; r++) largest[r] = tw_lane_most(found[r]);
+}
+
+/* Each score becomes 2^(x - largest); the sums of rows are added to what is there. */
+TW_INLINE void take_powers(const int rows, float *x, int32_t columns, sofar *found) {
+  tw_vector total[TOGETHER], most[TOGETHER], power[TOGETHER];
+  TW_UNROLL for (int r = 0; r < rows; r++) total[r] = tw_all(0.0f), most[r] = tw_all(found[r].largest);
+  for (int32_t i = 0; i < columns; i += TW_LANES) {
+    TW_UNROLL for (int r = 0; r < rows; r++) power[r] = tw_load(x + r * TW_PACKED_PITCH + i) - most[r];
+    tw_vectors_exp2(rows, power);
+    TW_UNROLL for (int r = 0; r < rows; r++) total[r] += power[r];
+    TW_UNROLL for (int r = 0; r < rows; r++) tw_store(x + r * TW_PACKED_PITCH + i, power[r]);
+  }
+  TW_UNROLL for (int r = 0; r < rows; r++) found[r].total += tw_lane_sum(total[r]);
+}
+
+/* A larger score is found: results so far become smaller. */
+static void lessen(sofar *found, float largest, float *y, int32_t width) {
+  const float smaller = exp2f(found->largest - largest);
+  found->largest = largest;
+  found->total *= smaller;
+  for (int32_t j = 0; j < width; j++) y[j] *= smaller;
+}
+
+/* Scores of some rows become powers. */
+TW_INLINE void soften(const int rows, float *x, int32_t columns, sofar *found, float *y, int64_t y_row, int32_t width) {
+  float largest[TOGETHER];
+  find_largest(rows, x, columns, largest);
+  for (int32_t r = 0; r < rows; r++) {
+    if (found[r].total == 0.0f) found[r].largest = largest[r];
+    else if (!(largest[r] <= found[r].largest)) lessen(&found[r], largest[r], y + r * y_row, width);
+  }
+  take_powers(rows, x, columns, found);
+}
+
+/* Scores of all rows of a tile. */
+static void soften_all(int32_t rows, float *x, int32_t columns, sofar *found, float *y, int64_t y_row, int32_t width) {
+  int32_t r = 0;
+  for (; r + TOGETHER <= rows; r += TOGETHER) {
+    soften(TOGETHER, x + r * TW_PACKED_PITCH, columns, found + r, y + r * y_row, y_row, width);
+  }
+  for (; r < rows; r++) soften(1, x + r * TW_PACKED_PITCH, columns, found + r, y + r * y_row, y_row, width);
+}
+
+/* Up to QUERIES queries of a head. */
 static void block(const tw_fusedattention_params *p, const memory *m, const float *q, const int32_t *position,
                   int32_t query, int32_t rows, float *y) {
-  const int64_t q_row = (int64_t)p->rows.groups * p->rows.repeat * p->rows.length;
+  const int64_t y_row = (int64_t)p->rows.groups * p->rows.repeat * p->rows.width;
   const int32_t most = tw_keys_seen(&p->rows, query + rows - 1, position);
-  const float *row[TW_TILE];
-  float unit[TW_TILE];
-  for (int32_t i = 0; i < rows; i++) row[i] = q + i * q_row;
-  score(m, row, rows, p->rows.length, most);
-  for (int32_t i = 0; i < rows; i++) {
-    const int32_t seen = tw_keys_seen(&p->rows, query + i, position);
-    float *const row_of_scores = m->scores + i * m->pitch;
-    unit[i] = tw_vector_powers(row_of_scores, p->scale, seen);
-    for (int32_t s = seen; s < most; s++) row_of_scores[s] = 0.0f;
+  sofar found[QUERIES];
+  for (int32_t i = 0; i < rows; i++) found[i].largest = found[i].total = 0.0f;
+  for (int32_t first = 0; first < most; first += TW_CHUNK) {
+    const int32_t keys = tw_min(TW_CHUNK, most - first), columns = tw_in_panels(keys, TW_PANEL);
+    score(p, m, q, rows, first, keys);
+    for (int32_t i = 0; i < rows; i++) {
+      hide(m->scores + i * TW_PACKED_PITCH, tw_keys_seen(&p->rows, query + i, position) - first, columns);
+    }
+    soften_all(rows, m->scores, columns, found, y, y_row, p->rows.width);
+    mix(&p->rows, m, rows, first, keys, y);
   }
-  mix(&p->rows, m, rows, most, y);
-  for (int32_t i = 0; i < rows; i++, y += (int64_t)p->rows.groups * p->rows.repeat * p->rows.width) {
-    for (int32_t j = 0; j < p->rows.width; j++) y[j] *= unit[i];
+  for (int32_t i = 0; i < rows; i++, y += y_row) {
+    const float unit = 1.0f / found[i].total;
+    for (int32_t j = 0; j < p->rows.width; j++) y[j] *= unit;
   }
 }
 
@@ -118,27 +215,31 @@ static void few(const tw_fusedattention_params *p, const memory *m, const float 
   for (int32_t t = 0; t < r->queries; t++, q += heads * r->length, y += heads * r->width) {
     const int32_t seen = tw_keys_seen(r, t, position);
     tw_row_dots(q, keys, (int64_t)r->groups * r->length, r->length, seen, m->scores);
-    tw_vector_shares(m->scores, p->scale, seen, m->scores);
+    for (int32_t s = 0; s < seen; s++) m->scores[s] *= p->scale;
+    tw_vector_shares(m->scores, seen, m->scores);
     mix_rows(m->scores, values, (int64_t)r->groups * r->width, seen, r->width, y);
   }
 }
 
-/* All queries of a head. */
+/* All queries of a head: as few tiles as possible, which have as many each, or one more. */
 static void many(const tw_fusedattention_params *p, const memory *m, const float *q, const int32_t *position, float *y) {
   const tw_attention_rows *const r = &p->rows;
   const int64_t heads = (int64_t)r->groups * r->repeat;
-  for (int32_t t = 0; t < r->queries; t += TW_TILE) {
-    block(p, m, q + t * heads * r->length, position, t, tw_min(TW_TILE, r->queries - t), y + t * heads * r->width);
+  const int32_t tiles = (r->queries + QUERIES - 1) / QUERIES, least = r->queries / tiles, more = r->queries % tiles;
+  for (int32_t tile = 0, t = 0, rows; tile < tiles; tile++, t += rows) {
+    rows = least + (tile < more);
+    block(p, m, q + t * heads * r->length, position, t, rows, y + t * heads * r->width);
   }
 }
 
 void TW_NAME(const tw_fusedattention_params *params, const float *q, const float *k, const float *v,
              const int32_t *position, float *y, void *scratch) {
   const tw_attention_rows r = params->rows;
-  const int32_t heads = r.groups * r.repeat, pitch = tw_in_panels(r.keys, TW_PANEL);
-  memory m = {scratch, (float *)scratch + TW_PANEL, 0, 0, pitch, 0};
-  m.keys = m.scores + TW_TILE * pitch;
-  m.values = m.keys + (int64_t)pitch * r.length;
+  const int32_t heads = r.groups * r.repeat;
+  memory m = {scratch, (float *)scratch + TW_PANEL, 0, 0, 0, 0};
+  m.scores = r.queries < FEW_QUERIES ? m.queries : m.queries + QUERIES * TW_PACKED_PITCH;
+  m.keys = m.scores + QUERIES * TW_PACKED_PITCH;
+  m.values = m.keys + (int64_t)tw_in_panels(r.keys, TW_PANEL) * r.length;
   memset(m.zeros, 0, TW_PANEL * sizeof *m.zeros);
   for (int32_t pair = 0; pair < r.batch * r.groups; pair++) {
     const int32_t b = pair / r.groups, g = pair % r.groups;

@@ -26,11 +26,11 @@ typedef struct {
   tw_parts parts;
 } tw_rows;
 
-/* A part of a panel, `length` rows of it, and where the next one begins: `step` of its elements are asked for with each
- * row of this one. */
+/* A part of a panel, `length` rows of it that are `row` apart, and where the next one begins: `step` of its elements are
+ * asked for with each row of this one. */
 typedef struct {
   const float *at, *next;
-  int32_t length, step;
+  int32_t length, row, step;
 } tw_panel_part;
 
 /* `length` elements of all rows from `first` on. */
@@ -45,33 +45,15 @@ static inline void tw_pack_rows(const tw_rows *x, int32_t first, int32_t length,
   }
 }
 
-/* Sums begin with the bias, or go on with what is stored. */
-TW_INLINE void tw_begin_tile(const int rows, const int vectors, tw_vector sum[][2], const tw_tile_end *end) {
-  if (end->bias) {
-    TW_UNROLL for (int v = 0; v < vectors; v++) {
-      const tw_vector bias = tw_load(end->bias + v * TW_LANES);
-      TW_UNROLL for (int r = 0; r < rows; r++) sum[r][v] = bias;
-    }
-    return;
-  }
-  const int32_t last = end->columns - (vectors - 1) * TW_LANES;
-  TW_UNROLL for (int r = 0; r < rows; r++) {
-    const float *const y = end->y + r * end->y_row;
-    TW_UNROLL for (int v = 0; v < vectors - 1; v++) sum[r][v] = tw_load(y + v * TW_LANES);
-    sum[r][vectors - 1] = last == TW_LANES ? tw_load(y + (vectors - 1) * TW_LANES)
-                                           : tw_load_first(y + (vectors - 1) * TW_LANES, last);
-  }
-}
-
 /* `rows` and `vectors` are constants. */
 TW_INLINE void tw_packed_tile(const int rows, const int vectors, const float *x, const tw_panel_part *part,
                               const tw_tile_end *end) {
   tw_vector sum[TW_PACKED_TILE][2];
   const float *panel = part->at, *next = part->next;
   const int32_t length = part->length;
-  const int64_t step = part->step;
+  const int64_t row = part->row, step = part->step;
   tw_begin_tile(rows, vectors, sum, end);
-  for (int32_t k = 0; k < length; k++, panel += TW_PANEL, next += step) {
+  for (int32_t k = 0; k < length; k++, panel += row, next += step) {
     tw_vector w[2];
     __builtin_prefetch(next, 0, TW_SECOND_CACHE);
     TW_UNROLL for (int v = 0; v < vectors; v++) w[v] = tw_load(panel + v * TW_LANES);
@@ -136,7 +118,7 @@ static inline void tw_packed_chunk(const tw_rows *x, const float *packed, const 
   float *const y = end.y;
   const int64_t panel_size = (int64_t)x->inner * TW_PANEL;
   for (int32_t first = 0; first < columns; first += TW_PANEL, panel += panel_size) {
-    tw_panel_part part = {panel, first + TW_PANEL < columns ? panel + panel_size : panel, length, 0};
+    tw_panel_part part = {panel, first + TW_PANEL < columns ? panel + panel_size : panel, length, TW_PANEL, 0};
     end.y = y + first;
     end.columns = tw_min(TW_PANEL, columns - first);
     tw_multiply_all_packed(x->rows, packed, &part, &end);

@@ -52,12 +52,30 @@ TW_INLINE tw_vector tw_bounded(tw_vector x, const tw_bounds *bounds) {
 
 /* Results of a tile: y_row from row to row, of which `columns` are stored. */
 typedef struct {
-  const float *bias; /* whole vectors */
+  const float *bias; /* whole vectors; 0: sums go on with what is stored */
   tw_bounds bounds;
   float *y;
   int64_t y_row;
   int32_t columns;
 } tw_tile_end;
+
+/* Sums begin with the bias, or go on with what is stored. */
+TW_INLINE void tw_begin_tile(const int rows, const int vectors, tw_vector sum[][2], const tw_tile_end *end) {
+  if (end->bias) {
+    TW_UNROLL for (int v = 0; v < vectors; v++) {
+      const tw_vector bias = tw_load(end->bias + v * TW_LANES);
+      TW_UNROLL for (int r = 0; r < rows; r++) sum[r][v] = bias;
+    }
+    return;
+  }
+  const int32_t last = end->columns - (vectors - 1) * TW_LANES;
+  TW_UNROLL for (int r = 0; r < rows; r++) {
+    const float *const y = end->y + r * end->y_row;
+    TW_UNROLL for (int v = 0; v < vectors - 1; v++) sum[r][v] = tw_load(y + v * TW_LANES);
+    sum[r][vectors - 1] = last == TW_LANES ? tw_load(y + (vectors - 1) * TW_LANES)
+                                           : tw_load_first(y + (vectors - 1) * TW_LANES, last);
+  }
+}
 
 /* `rows` and `vectors` are constants. Each question is asked once for all sums. */
 TW_INLINE void tw_end_tile(const int rows, const int vectors, tw_vector sum[][2], const tw_tile_end *end) {
@@ -96,10 +114,8 @@ TW_INLINE void tw_tile(const int rows, const int vectors, const float *const *ro
                        const float *panel, int64_t step, const tw_tile_end *end) {
   tw_vector sum[TW_TILE][2];
   const float *from[TW_TILE];
-  TW_UNROLL for (int r = 0; r < rows; r++) {
-    from[r] = row[r];
-    TW_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = tw_load(end->bias + v * TW_LANES);
-  }
+  TW_UNROLL for (int r = 0; r < rows; r++) from[r] = row[r];
+  tw_begin_tile(rows, vectors, sum, end);
   for (int32_t part = 0; part < parts->count; part++) {
     int64_t k = parts->at[part];
     const int64_t stop = k + parts->length;
@@ -151,8 +167,10 @@ TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *part
       TW_UNROLL for (int v = 0; v < vectors; v++) sum[0][v] += tw_load(panel + v * TW_LANES) * x[k];
     }
   }
+  tw_vector start[1][2];
+  tw_begin_tile(1, vectors, start, end);
   TW_UNROLL for (int v = 0; v < vectors; v++) {
-    sum[0][v] = tw_load(end->bias + v * TW_LANES) + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]));
+    sum[0][v] = start[0][v] + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]));
   }
   tw_end_tile(1, vectors, sum, end);
 }

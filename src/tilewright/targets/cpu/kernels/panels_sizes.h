@@ -10,7 +10,7 @@
 
 #define TW_POINTER_BYTES 8
 #define TW_MOST_PANEL 32 /* columns of a panel at the most */
-#define TW_MOST_TILE 10  /* rows of a tile at the most */
+#define TW_MOST_TILE 14  /* rows of a tile at the most */
 #define TW_CHUNK 256     /* elements of a row that are copied at a time */
 #define TW_PACKED_PITCH (TW_CHUNK + 16) /* from a copied row to the next, which must not fall into one set of a cache */
 #define TW_BAND_LANES 8  /* of vectors for which some channels of an image are copied before windows other than 3 x 3 */
@@ -77,10 +77,12 @@ static inline int64_t tw_matmul_computed_scratch(const tw_matmul_params *p, int3
   return 4 * (int64_t)panel * (1 + p->inner);
 }
 
-/* Zeros, scores of some queries, keys and values as panels. */
+/* Zeros, some queries, their scores with some keys, keys and values as panels: of a few queries the scores of one with all
+ * keys take no more. */
 static inline int64_t tw_attention_panels_scratch(const tw_fusedattention_params *p, int32_t panel) {
-  const int64_t keys = tw_in_panels(p->rows.keys, panel) * (int64_t)(TW_MOST_TILE + p->rows.length);
-  return 4 * (panel + keys + (int64_t)p->rows.keys * tw_in_panels(p->rows.width, panel));
+  const int64_t keys = tw_in_panels(p->rows.keys, panel) * (int64_t)tw_max(p->rows.length, 1);
+  const int64_t values = (int64_t)p->rows.keys * tw_in_panels(p->rows.width, panel);
+  return 4 * (panel + 2 * TW_MOST_TILE * TW_PACKED_PITCH + keys + values);
 }
 
 #endif

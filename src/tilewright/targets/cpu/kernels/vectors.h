@@ -12,6 +12,10 @@
 #if defined(__aarch64__) && TW_VECTOR_BYTES == 16
 #include <arm_neon.h>
 #endif
+#if defined(__AVX512F__) && TW_VECTOR_BYTES == 64
+#include <immintrin.h>
+#define TW_HAS_MASKS 1 /* of the lanes that an instruction reads or writes */
+#endif
 
 #define TW_LANES (TW_VECTOR_BYTES / 4)
 #define TW_INLINE static inline __attribute__((always_inline))
@@ -48,12 +52,22 @@ TW_INLINE void tw_store(float *y, tw_vector v) { memcpy(y, &v, sizeof v); }
 
 /* The first `count` lanes; the others are 0. */
 TW_INLINE tw_vector tw_load_first(const float *x, int32_t count) {
+#ifdef TW_HAS_MASKS
+  return (tw_vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), x);
+#else
   tw_vector v = {0};
   memcpy(&v, x, (size_t)count * sizeof *x);
   return v;
+#endif
 }
 
-TW_INLINE void tw_store_first(float *y, tw_vector v, int32_t count) { memcpy(y, &v, (size_t)count * sizeof *y); }
+TW_INLINE void tw_store_first(float *y, tw_vector v, int32_t count) {
+#ifdef TW_HAS_MASKS
+  _mm512_mask_storeu_ps(y, (__mmask16)((1u << count) - 1), (__m512)v);
+#else
+  memcpy(y, &v, (size_t)count * sizeof *y);
+#endif
+}
 
 TW_INLINE tw_vector tw_all(float x) { return x - (tw_vector){0}; }
 
