@@ -152,7 +152,7 @@ def cases(random: Generator) -> list[Case]:
     found += [window_of_three(random, 33, 1, stride, (1,) * 4, height) for height in (1, 2, 4) for stride in (1, 2)]
     found.append(window_of_three(random, 49, 180, 1, (1,) * 4))  # of which a cache holds some channels
     found += [product(random, rows, number(random, 1, 40), number(random, 1, 70)) for rows in (1, 2, 3, 9, 13, 26)]
-    found += [wide_window(random, 16, 48, (6, 11)), wide_window(random, 32, 16, (21, 19))]
+    found += [wide_window(random, 16, 50, (6, 11)), wide_window(random, 37, 16, (21, 19))]
     found += [wide_window(random, 272, 80, (9, 7)), *copied_windows(random), *large_taps(random)]
     return [*found, beside_the_image(random), product(random, 1, 300, 33), product(random, 150, 260, 72)]
 

@@ -35,8 +35,8 @@ PLACES_TO_TAPS = np.linalg.pinv(TAPS_TO_PLACES)
 def is_worth_it(op: Conv, kernel: Shape, channels: int, filters: int, results: Shape, lanes: int) -> bool:
     """Whether a convolution has this form, which also must have enough to do."""
     plain = op.groups == 1 and kernel == (3, 3) and set(op.strides) == set(op.dilations) == {1}
-    whole = channels % lanes == 0 and filters % lanes == 0 and min(channels, filters) >= max(FEWEST_CHANNELS, lanes)
-    if not plain or not whole or min(results) < FEWEST_RESULTS:
+    fills = all(size == lanes or size >= 2 * lanes for size in (channels, filters))
+    if not plain or not fills or min(channels, filters) < FEWEST_CHANNELS or min(results) < FEWEST_RESULTS:
         return False
     tiles = math.prod(-(-size // RESULTS) for size in results)
     return tiles >= FEWEST_TILES or 4 * PLACES * channels * filters <= CACHED_BYTES

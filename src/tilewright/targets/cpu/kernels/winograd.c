@@ -51,9 +51,11 @@ TW_INLINE void transform_out(const tw_vector x[IN], tw_vector y[OUT]) {
   y[3] = 0.5f * difference_a + 2.0f * difference_b + x[5];
 }
 
-/* A tile of pixels, whose places are `step` apart when they are transformed. */
+/* A tile of pixels, whose places are `step` apart when they are transformed. The last vector of channels may hold some of
+ * the one before it once more. */
 static void load_tile(const float *const *pixel, int32_t channels, int64_t step, float *to) {
-  for (int32_t c = 0; c < channels; c += TW_LANES) {
+  for (int32_t first = 0; first < channels; first += TW_LANES) {
+    const int32_t c = tw_min(first, channels - TW_LANES);
     tw_vector rows[IN][IN];
     for (int i = 0; i < IN; i++) {
       tw_vector column[IN], made[IN];
@@ -72,7 +74,8 @@ static void load_tile(const float *const *pixel, int32_t channels, int64_t step,
 static void store_tile(const float *from, int64_t step, int32_t filters, const float *bias, const tw_bounds *bounds,
                        float *const *result) {
   const tw_bounds limits = *bounds;
-  for (int32_t f = 0; f < filters; f += TW_LANES) {
+  for (int32_t first = 0; first < filters; first += TW_LANES) {
+    const int32_t f = tw_min(first, filters - TW_LANES);
     const tw_vector start = tw_load(bias + f);
     tw_vector rows[OUT][IN];
     for (int i = 0; i < IN; i++) {

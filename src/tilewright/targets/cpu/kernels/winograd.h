@@ -9,7 +9,7 @@ typedef struct {
   int32_t batch;
   int32_t in_h, in_w, out_h, out_w;
   int32_t pad_top, pad_left;
-  int32_t in_channels, out_channels; /* whole vectors */
+  int32_t in_channels, out_channels; /* a vector of them at the least */
   int32_t tiles;                     /* of 4 x 4 results that are computed at a time */
   int32_t packs;                     /* whether their pixels are copied before they are multiplied */
   tw_activation activation;
