@@ -105,9 +105,11 @@ def _is_named(item: pytest.Item, config: pytest.Config) -> bool:
 
 
 def take_turn(items: list[pytest.Item], turn: int) -> None:
-    """Marks the thorough cases whose turn it is; properties have more examples then."""
+    """Marks the thorough cases whose turn it is, but for those with turns of their own; properties have more examples
+    then."""
     for item in items:
-        if item.get_closest_marker(THOROUGH) is not None and _has_turn(item.nodeid, turn):
+        is_thorough, has_turns = (item.get_closest_marker(name) is not None for name in (THOROUGH, "in_turns"))
+        if is_thorough and not has_turns and _has_turn(item.nodeid, turn):
             item.add_marker(IN_TURN)
     properties = {item.nodeid.partition("[")[0]: item.function for item in items if _is_property(item)}
     for name, function in properties.items():
