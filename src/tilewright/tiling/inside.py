@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from tilewright.ir.affine import Affine
 from tilewright.ir.op import Op
-from tilewright.ir.types import Shapes
+from tilewright.ir.types import Shape, Shapes
 
 LARGEST = 1 << 24
 """Combinations of loop values that are looked at one by one; of more, no work is taken to be inside."""
@@ -22,8 +23,13 @@ def macs_inside(op: Op, shapes: Shapes) -> int:
 
 def inside_share(op: Op, shapes: Shapes) -> float:
     """At most the part of the loop nest in which all indices lie in their tensors."""
-    if not op.has_loops:
-        return 1.0
+    return _inside_share(op, tuple(shapes.items())) if op.has_loops else 1.0
+
+
+@lru_cache(maxsize=1024)
+def _inside_share(op: Op, given: tuple[tuple[str, Shape], ...]) -> float:
+    """Networks have many layers that are alike, and each is asked for several engines."""
+    shapes = dict(given)
     index, extents = op.index(shapes), op.extents(shapes)
     sizes = {**shapes, **dict(zip(op.results, op.result_shapes(shapes), strict=False))}
     found = [

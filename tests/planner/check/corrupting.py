@@ -286,7 +286,7 @@ def plan_size(plan: Plan, rng: random.Random) -> tuple[Plan, str] | None:
     operand = step.option.operands[chosen]
     fields = {"bytes": operand.bytes // 2} if operand.buffers == 1 or rng.random() < 0.5 else {"buffers": 1}
     operands = list(step.option.operands)
-    operands[chosen] = replace(operand, **fields)  # type: ignore[arg-type]
+    operands[chosen] = operand._replace(**fields)  # type: ignore[arg-type]
     option = replace(step.option, operands=tuple(operands))
     return changed_step(plan, number, option=option), f"step {number}: {operand.name} with {fields}"
 

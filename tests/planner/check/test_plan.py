@@ -49,7 +49,7 @@ def with_way(plan: Plan, number: int, change: Callable[[TilingOption], TilingOpt
 
 def with_operand(plan: Plan, number: int, name: str, **changes: object) -> Plan:
     def change(option: TilingOption) -> TilingOption:
-        found = (replace(o, **changes) if o.name == name else o for o in option.operands)  # type: ignore[arg-type]
+        found = (o._replace(**changes) if o.name == name else o for o in option.operands)  # type: ignore[arg-type]
         return replace(option, operands=tuple(found))
 
     return with_way(plan, number, change)

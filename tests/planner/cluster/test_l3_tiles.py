@@ -173,7 +173,7 @@ def changed(plan: Plan, number: int, change: Callable[[Step], Step]) -> Plan:
 
 def with_operand(plan: Plan, number: int, name: str, **changes: object) -> Plan:
     def change(step: Step) -> Step:
-        found = (replace(o, **changes) if o.name == name else o for o in step.option.operands)  # type: ignore[arg-type]
+        found = (o._replace(**changes) if o.name == name else o for o in step.option.operands)  # type: ignore[arg-type]
         return replace(step, option=replace(step.option, operands=tuple(found)))
 
     return changed(plan, number, change)

@@ -199,7 +199,7 @@ class _Renaming:
         """Options have many of their operands in common, and keep them while they are renamed."""
         found = self.operands.get(id(operand))
         if found is None:
-            self.operands[id(operand)] = found = replace(operand, tensor=self.tensors[operand.name])
+            self.operands[id(operand)] = found = operand._replace(tensor=self.tensors[operand.name])
         return found
 
 

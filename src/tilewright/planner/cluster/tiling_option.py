@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from tilewright.ir.graph import Node
 from tilewright.ir.types import TensorType
@@ -15,8 +16,7 @@ from tilewright.tiling.dma_shapes import apart, cost
 from tilewright.tiling.tiles import Inside, TileGrid
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """An operand or result as the tiles of a layer see it."""
 
     name: str
