@@ -68,7 +68,7 @@ def test_a_sweep_from_the_file_to_the_table(command: Command, folder: Path) -> N
 
 @pytest.mark.in_turns(3)
 def test_what_is_refused_or_disagrees_is_a_row_with_its_reason(command: Command, folder: Path) -> None:
-    onnx.save(model([node("NonZero", "x", "y")], {"x": (2, 3)}, ["y"]), folder / "refused.onnx")
+    onnx.save(model([node("Multinomial", "x", "y")], {"x": (2, 3)}, ["y"]), folder / "refused.onnx")
     study = written(
         folder,
         """
@@ -82,7 +82,7 @@ def test_what_is_refused_or_disagrees_is_a_row_with_its_reason(command: Command,
     )
     ran = command("explore", study, "-o", folder / "out", "--jobs", "1")
     assert ran.code == 1
-    assert "NonZero" in ran.out
+    assert "Multinomial" in ran.out
     rows = json.loads((folder / "out" / "results.json").read_text())["rows"]
     assert [row["status"] for row in rows] == ["refused", "disagrees", "refused"]
     assert rows[1]["metrics"]["mismatches"] == 6

@@ -64,7 +64,7 @@ def test_what_is_accepted_by_decomposition() -> None:
     assert "Div" in found["DynamicQuantizeLinear"]
     assert "HannWindow" in found
     assert "SoftmaxCrossEntropyLoss" not in only_folded()
-    assert {"Shape", "NonZero", "Constant"} <= set(only_folded())
+    assert {"Shape", "Size", "Constant"} <= set(only_folded())
     assert not set(found) & set(only_folded())
 
 

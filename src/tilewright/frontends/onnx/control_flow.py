@@ -12,6 +12,7 @@ from onnx import helper
 from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import Body, wanted_positions
+from tilewright.frontends.onnx.open_lengths import OpenLength
 from tilewright.frontends.onnx.own_graphs import OwnGraph
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import ControlFlow as ControlFlowOp
@@ -47,8 +48,8 @@ class Scope:
     """Turns of loops whose number depends on data, at most, as the user says."""
     unrolled: int = 0
     """Nodes that loops have become so far."""
-    open_lengths: dict[str, str] = field(default_factory=dict)
-    """Tensors of which data decides how many rows there are, and what to say of them."""
+    open_lengths: dict[str, OpenLength] = field(default_factory=dict)
+    """Tensors of which data decides how many rows there are."""
 
 
 class ControlFlow:

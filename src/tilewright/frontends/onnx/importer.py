@@ -13,7 +13,7 @@ import onnx
 from tilewright import ops
 from tilewright.errors import CompileError, Refusal, own_faults, raise_all
 from tilewright.frontends.model_options import ModelOptions
-from tilewright.frontends.onnx import binding, declared_shapes, random_numbers, states, subgraphs
+from tilewright.frontends.onnx import binding, declared_shapes, open_lengths, random_numbers, states, subgraphs
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx.bodies import all_names, all_nodes
 from tilewright.frontends.onnx.control_flow import ControlFlow, Scope
@@ -21,6 +21,7 @@ from tilewright.frontends.onnx.folding import FOLDABLE, fold, known_operands
 from tilewright.frontends.onnx.functions import definition
 from tilewright.frontends.onnx.input_types import InputTypes, integers_of
 from tilewright.frontends.onnx.integers import MOVEMENT, as_integers
+from tilewright.frontends.onnx.open_lengths import OpenLength
 from tilewright.frontends.onnx.own_graphs import Frame, OwnGraph, copied, own_graph
 from tilewright.frontends.onnx.problems import grouped
 from tilewright.frontends.onnx.schemas import fewest_inputs, is_defined_by_others
@@ -136,8 +137,6 @@ class _Import:
         for value in self.graph.output:
             if value.name in self.poisoned:
                 continue
-            if value.name in self.scope.open_lengths:
-                self.builder.notes.append(f"output '{value.name}': {self.scope.open_lengths[value.name]}")
             if value.name not in self.constants and self._type(value.name) is None:
                 where = f"output '{value.name}'"
                 hint = "take it out of the graph's outputs, or export the model again"
@@ -146,6 +145,27 @@ class _Import:
             declared = onnx_file.declared_dtype(value)
             declare_output(self.builder, self._tensor(value.name), value.name, declared)
             self._refuse_other_size(value)
+        self._declare_counts()
+
+    def _declare_counts(self) -> None:
+        """Behind the model's outputs: how many rows there are of those that data decides it for."""
+        lengths, counts = self.scope.open_lengths, dict[str, str]()
+        for name in [value.name for value in self.graph.output if value.name in lengths]:
+            says, count, axis = lengths[name].says, lengths[name].count, lengths[name].axis
+            if count and count not in counts:
+                counts[count] = self._output_name(f"{name}_count")
+                self.builder.output(count, counts[count])
+            if count:
+                room = self.builder.types[self._tensor(name)].shape[axis]
+                says = (
+                    f"has room for {room} along axis {axis}, of which output '{counts[count]}' says how many there are"
+                )
+            self.builder.notes.append(f"output '{name}': {says}")
+
+    def _output_name(self, wanted: str) -> str:
+        while wanted in self.builder.output_names:
+            wanted += "_"
+        return wanted
 
     def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
         """A declared output of another size means that the file's operators are not what they are called."""
@@ -171,7 +191,7 @@ class _Import:
             self._refuse_unknown(node)
             if any(name in self.poisoned for name in node.input):
                 raise _Poisoned
-            self._refuse_open_lengths(node)
+            length = self._behind_open_lengths(node)
             self._capture(node.input)
             node = self._with_declared_operand(with_whole_bytes(node, self.constants, self.builder))
             if node.op_type in subgraphs.KINDS:
@@ -180,6 +200,7 @@ class _Import:
                 self._draw(node)
             elif not self._fold(node) and not self._emit(node):
                 self._convert_definition(node)
+            self._note_open_lengths(node, length)
         except _Poisoned:
             self.poisoned.update(node.output)
             self._refuse_unsupported((node, *all_nodes(node)))
@@ -305,16 +326,17 @@ class _Import:
             self.poisoned.update(poisoned)
         return found
 
-    def _refuse_open_lengths(self, node: onnx.NodeProto) -> None:
-        for name in node.input:
-            if name not in self.scope.open_lengths:
-                continue
-            if node.op_type != "Identity":
-                raise Refusal(
-                    f"reads '{name}', of which only the data knows how many rows there are",
-                    "such tensors may only be outputs of the model: export the model up to there",
-                )
-            self.scope.open_lengths[node.output[0]] = self.scope.open_lengths[name]
+    def _behind_open_lengths(self, node: onnx.NodeProto) -> OpenLength | None:
+        """Of the results of a node that reads a tensor of open length; a `Refusal` where it may not."""
+        for at, name in enumerate(node.input):
+            length, kind = self.scope.open_lengths.get(name), self._operand_type(name)
+            if length is not None and kind is not None:
+                return open_lengths.behind(node, at, length, len(kind.shape), self.constants)
+        return None
+
+    def _note_open_lengths(self, node: onnx.NodeProto, length: OpenLength | None) -> None:
+        if length is not None:
+            self.scope.open_lengths |= {name: length for name in node.output if name}
 
     def _refuse_unknown(self, node: onnx.NodeProto) -> None:
         if node.domain not in DOMAINS:
@@ -363,7 +385,20 @@ class _Import:
         if unused := view.unused_attributes():
             raise Refusal(f"attribute {', '.join(unused)} is not supported")
         self.current.update(zip(node.output, made, strict=False))
+        if node.op_type in open_lengths.DATA_SIZED and len(made) > len(node.output):
+            self._note_data_sized(node, made)
         return True
+
+    def _note_data_sized(self, node: onnx.NodeProto, made: Sequence[str]) -> None:
+        """A declared size says how many rows there are; otherwise a count does."""
+        *results, count = made
+        if self.declared_shapes.get(node.output[0]) is not None:
+            name = onnx_file.name_of(node)
+            note = f"node '{name}': how many there are is taken from the declared shape of its result"
+            self.builder.notes.append(note)
+            return
+        ranks = [len(self.builder.types[name].shape) if name else 0 for name in results]
+        self.scope.open_lengths |= open_lengths.made_by(node, ranks, count)
 
     def _convert_definition(self, node: onnx.NodeProto) -> None:
         """Put ONNX's own definition in the place of an operator that we do not have."""

@@ -11,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.frontends.onnx.bodies import Body
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.frontends.onnx.counted_loops import counted_turns, unchanged
+from tilewright.frontends.onnx.open_lengths import OpenLength
 from tilewright.frontends.onnx.own_graphs import OwnGraph, captured_names
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import Branch, Loop
@@ -146,7 +147,7 @@ def _loop(flow: ControlFlow, turns: Turns, changing: Sequence[int]) -> None:
     named = [names_of[at] or flow.named("unread")[0] for at in (*changing, *stacked)]
     if not op.is_static:
         says = f"has {op.trips} rows, of which those behind the last iteration of '{flow.name}' are 0"
-        flow.scope.open_lengths |= dict.fromkeys(named[len(carried) :], says)
+        flow.scope.open_lengths |= dict.fromkeys(named[len(carried) :], OpenLength(0, says))
     flow.scope.add_flow(flow.node, op, operands, named)
 
 

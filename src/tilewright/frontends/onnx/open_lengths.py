@@ -1,0 +1,86 @@
+"""Tensors of which only the data knows how many rows there are: they have room for the most, and rows of 0 or of no
+meaning behind. What works row by row may read them; the model's caller is told how many rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import onnx
+
+from tilewright.errors import Refusal
+from tilewright.frontends.onnx import file as onnx_file
+from tilewright.ir.types import Array
+
+DATA_SIZED = {"NonZero": {0: 1}, "Compress": {0: 0}, "Unique": {0: 0, 1: 0, 3: 0}}
+"""Operators of which data says how many rows they give: results -> the axis of rows, unless an attribute says it. The
+number of rows comes behind their results."""
+
+ELEMENTWISE = frozenset({
+    "Abs", "Cast", "Ceil", "Clip", "Cos", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity",
+    "LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus",
+    "Sqrt", "Tan", "Tanh",
+})  # fmt: skip
+"""Of one operand: every row of the result is one of the operand."""
+
+HINT = "such tensors may only be outputs of the model, or go through what works row by row: export it up to there"
+
+
+@dataclass(frozen=True)
+class OpenLength:
+    axis: int
+    """Along which the rows lie."""
+    says: str = ""
+    """What to say of an output, where there is no count."""
+    count: str = ""
+    """The graph's tensor that says how many rows there are."""
+
+
+def made_by(node: onnx.NodeProto, ranks: Sequence[int], count: str) -> dict[str, OpenLength]:
+    """Of the results of an operator that data gives its size, which have these numbers of axes."""
+    said = [item.i for item in node.attribute if item.name == "axis"]
+    results = [(at, axis) for at, axis in DATA_SIZED[node.op_type].items() if at < len(ranks) and node.output[at]]
+    return {node.output[at]: OpenLength((said or [axis])[0] % ranks[at], count=count) for at, axis in results}
+
+
+def behind(
+    node: onnx.NodeProto, position: int, length: OpenLength, rank: int, constants: Mapping[str, Array]
+) -> OpenLength:
+    """Of the results of a node that reads such a tensor; a `Refusal` where it does not work row by row."""
+    # Without a count only zeros tell rows that are not there from others: nothing may change them.
+    is_told = bool(length.count) or node.op_type == "Identity"
+    axis = _axis_behind(node, position, length.axis, rank, constants) if is_told else None
+    if axis is None:
+        name = node.input[position]
+        raise Refusal(f"reads '{name}', of which only the data knows how many rows there are", HINT)
+    return replace(length, axis=axis)
+
+
+def _axis_behind(
+    node: onnx.NodeProto, position: int, axis: int, rank: int, constants: Mapping[str, Array]
+) -> int | None:
+    """Where the rows lie behind a node; None where it mixes them."""
+    kind, found = node.op_type, onnx_file.attributes(node)
+    if kind in ELEMENTWISE:
+        return axis
+    if kind == "Transpose":
+        return list(found.get("perm", range(rank)[::-1])).index(axis)
+    if kind == "Gather" and position == 1:
+        return None if found.get("axis", 0) < 0 else found.get("axis", 0) + axis
+    if kind == "GatherND" and position == 1 and not found.get("batch_dims", 0):
+        return axis if axis < rank - 1 else None
+    if kind == "Split" and position == 0:
+        return axis if found.get("axis", 0) % rank != axis else None
+    if kind in ("Squeeze", "Unsqueeze") and position == 0:
+        axes = found.get("axes", constants.get(node.input[1]) if len(node.input) > 1 else None)
+        return None if axes is None else _renumbered(kind, axis, rank, [int(one) for one in axes])
+    return None
+
+
+def _renumbered(kind: str, axis: int, rank: int, axes: list[int]) -> int | None:
+    if kind == "Squeeze":
+        gone = {one % rank for one in axes}
+        return None if axis in gone else axis - sum(one < axis for one in gone)
+    whole = rank + len(axes)
+    added = {one % whole for one in axes}
+    return [one for one in range(whole) if one not in added][axis]

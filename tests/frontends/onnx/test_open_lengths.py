@@ -1,0 +1,77 @@
+"""Results of which only the data knows how long they are have room for the most, and an output that says how many."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from tests.frontends.onnx.test_control_flow import model
+from tests.support.checks import imported
+from tilewright.errors import CompileError
+from tilewright.frontends.onnx import importer as frontend
+from tilewright.ir.types import Array
+
+X = np.array([[0, 1, -2], [3, 0, 5]], np.float32)
+CHOSEN = np.array([True, False, True])
+
+TEXTS = {
+    "nonzero": "g (float[2, 3] x) => (int64[2, n] y) { y = NonZero(x) }",
+    "columns": "g (float[2, 3] x, bool[3] c) => (float[2, n] y) { y = Compress <axis = -1> (x, c) }",
+    "elements": "g (float[2, 3] x, bool[3] c) => (float[n] y) { y = Compress(x, c) }",
+    "masked": """g (float[2, 3] x) => (float[n] y) {
+      half = Constant <value = float {0.5}> () m = Greater(x, half) p = NonZero(m) q = Transpose <perm = [1, 0]> (p)
+      z = GatherND(x, q) y = Neg(z) }""",
+    "by_axis": """g (float[2, 3] x) => (int64[n] y, int64[n, 1] z) {
+      p = NonZero(x) y0, z0 = Split <axis = 0> (p) a = Constant <value = int64[1] {0}> () y = Squeeze(y0, a)
+      z = Transpose(z0) }""",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("x", [X, np.zeros_like(X), np.ones_like(X)], ids=["some", "none", "all"])
+def test_as_many_as_there_are_equal_onnx_runtime(name: str, x: Array) -> None:
+    made = model(TEXTS[name])
+    feeds = {"x": x, "c": CHOSEN} if "bool[3] c" in TEXTS[name] else {"x": x}
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted, graph = session.run(None, feeds), frontend.load(made)
+    *found, count = imported(made, feeds)
+    assert graph.output_names == (*(value.name for value in made.graph.output), "y_count")
+    for ours, theirs in zip(found, wanted, strict=True):
+        axis = next(at for at, sizes in enumerate(zip(ours.shape, theirs.shape, strict=True)) if sizes[0] >= 3)
+        assert count.tolist() == [theirs.shape[axis]]
+        np.testing.assert_array_equal(np.take(ours, range(int(count[0])), axis), theirs)
+
+
+def test_different_elements() -> None:
+    text = "g (float[7] x) => (float[n] y, int64[n] i, int64[7] j, int64[n] k) { y, i, j, k = Unique(x) }"
+    x = np.array([2, 1, 1, 3, 4, 3, 1], np.float32)
+    y, first, which, often, count = imported(model(text), {"x": x})
+    wanted = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    assert count.tolist() == [4]
+    for ours, theirs in zip((y[:4], first[:4], which, often[:4]), wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert [*y[4:], *first[4:], *often[4:]] == [0] * 9
+
+
+def test_a_declared_size_is_the_size() -> None:
+    graph = frontend.load(model("g (float[2, 3] x) => (int64[2, 4] y) { y = NonZero(x) }"))
+    assert graph.types[graph.outputs[0]].shape == (2, 4)
+    assert graph.output_names == ("y",)
+    assert graph.notes == ("node 'y': how many there are is taken from the declared shape of its result",)
+
+
+@pytest.mark.parametrize("behind", ["ReduceSum <keepdims = 0> (p)", "Shape(p)", "Concat <axis = 1> (p, p)"])
+def test_what_mixes_rows_is_refused(behind: str) -> None:
+    text = f"g (float[2, 3] x) => (int64[n] y) {{ p = NonZero(x) y = {behind} }}"
+    with pytest.raises(CompileError, match="reads 'p', of which only the data knows how many rows there are"):
+        frontend.load(model(text))
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 7])
+def test_determinants(size: int) -> None:
+    matrices = np.random.default_rng(size).normal(size=(3, size, size)).astype(np.float32)
+    matrices[1] = 0
+    matrices[2, :, 0] = matrices[2, :, -1] * np.float32(size > 1)
+    (found,) = imported(model(f"g (float[3, {size}, {size}] x) => (float[3] y) {{ y = Det(x) }}"), {"x": matrices})
+    np.testing.assert_allclose(found, np.linalg.det(matrices.astype(np.float64)), atol=2e-6)
