@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.ir.op import Op
@@ -20,24 +18,19 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
-from tilewright.target.kernel import Kernel, Types
+from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.elementwise import variant
+from tilewright.targets.pulp.sizes import in_c
 
 
 def function(op: type[Op], source: str) -> Kernel:
     return Kernel(op, source, "X -> Y", dict.fromkeys("XY", FLOATS), cooperative=True, header="unary.h")
 
 
-def quotient_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; elements of one core; elements of all, because there is one divider."""
-    elements = float(math.prod(extents.values()))
-    return 1.0, elements / cores, elements
-
-
 def quotient(source: str) -> Kernel:
     return Kernel(
-        Div, source, "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, features=quotient_features,
-        header="binary.h",
+        Div, source, "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True,
+        work=in_c.work("tw_quotient_work"), header="binary.h",
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.solver import Form
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic.movement import ALL, INDICES, MOVED, copy_features, written_features
+from tilewright.targets.pulp.sizes import in_c
 
 
 def shared_copy_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
@@ -58,12 +59,6 @@ UPPER_WORD = Form(
 )  # fmt: skip
 
 
-def looked_up_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; rows, and their elements, of one core."""
-    elements = math.prod(extents.values()) / cores
-    return 1.0, elements / extents["c"], elements
-
-
 def upper_word(op: Op, types: Types) -> str | None:
     return UPPER_WORD.reason_of(cast(QLinearGather, op).requant)
 
@@ -78,7 +73,7 @@ def look_up(
     return Kernel(
         QLinearGather, source, "X indices rows:int32 columns:int32 -> Y",
         {"X": NARROW, "indices": INDICES, "Y": NARROW | {"int16"}}, unsupported_reason=unsupported_reason,
-        cooperative=True, features=looked_up_features, header="qlineargather.h", resident=resident,
+        cooperative=True, work=in_c.work("tw_qlineargather_work"), header="qlineargather.h", resident=resident,
     )  # fmt: skip
 
 

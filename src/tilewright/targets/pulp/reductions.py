@@ -26,7 +26,7 @@ from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import channels_last
-from tilewright.targets.pulp.sizes import by_cores
+from tilewright.targets.pulp.sizes import by_cores, in_c
 
 BYTE = 255
 """How far from its zero point a byte may be."""
@@ -104,18 +104,13 @@ def one_row(op: Op, types: Types) -> str | None:
     return None if types["X"].elements == shape[op.axis] else "it looks along several rows"
 
 
-def row_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call, and the elements that one core looks at."""
-    return 1.0, math.prod(extents.values()) / cores
-
-
 def kernels(cores: int) -> tuple[Kernel, ...]:
     """For a cluster of so many."""
     return (
         Kernel(
             ArgMax, "argmax_row.c", "X -> Y:int64", {"X": frozenset({"int8", "uint8", "int16", "int32"})},
             scratch=by_cores("tw_argmax_row_scratch", cores), unsupported_reason=one_row, cooperative=True,
-            features=row_features, header="extreme.h",
+            work=in_c.work("tw_argmax_row_work"), header="extreme.h",
         ),
         columns(ReduceMax, "reducemax_columns.c"),
         columns(ReduceMean, "reducemean_columns.c"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -15,6 +14,7 @@ from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.pulp.sizes import in_c
 
 FLIPPED = 128
 """Signed bytes are so much more as unsigned ones."""
@@ -72,15 +72,9 @@ def dots_unsupported(op: Op, types: Types) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def dots_features(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """The call; elements of one core, and four of them at a time."""
-    elements = -(-math.prod(extents.values()) // cores)
-    return 1.0, float(-(-elements // 4))
-
-
 KERNELS = (
     Kernel(
         QLinearAdd, "qlinearadd_dots.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, dots_params,
-        unsupported_reason=dots_unsupported, cooperative=True, features=dots_features,
+        unsupported_reason=dots_unsupported, cooperative=True, work=in_c.work("tw_qlinearadd_dots_work"),
     ),
 )  # fmt: skip

@@ -17,7 +17,6 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.qlinearsteps import QLinearSteps
 from tilewright.requant.high_word import LARGEST_SUMMAND, TIES, WORD, HighWord, high_word, is_plain, odd
-from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.pulp.elementwise_features import binary_features
@@ -109,17 +108,6 @@ def rotation_unsupported(op: Op, types: Types) -> str | None:
     return None if rotated_word(op, types) else TOO_WIDE
 
 
-def rotation_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows that a core has a part of, and pairs that are its own."""
-    *outer, length = extents.values()
-    rows = 1
-    for extent in outer:
-        rows *= extent
-    if rows < cores:
-        return 1.0, float(rows), float(rows * up(length // 2, cores))
-    return 1.0, float(up(rows, cores)), float(up(rows, cores) * (length // 2))
-
-
 # ---- norms ----------------------------------------------------------------------------------------------------------
 
 
@@ -160,8 +148,8 @@ KERNELS = (
     ),
     Kernel(
         QLinearRotate, "qlinearrotate_rows.c", "X cosine:int16 sine:int16 -> Y", {"X": HALVES, "Y": HALVES},
-        rotation_params, unsupported_reason=rotation_unsupported, cooperative=True, features=rotation_features,
-        planning_key=only_types,
+        rotation_params, unsupported_reason=rotation_unsupported, cooperative=True,
+        work=in_c.work("tw_qlinearrotate_rows_work"), planning_key=only_types,
     ),
     Kernel(
         QLinearRowNorm, "qlinearrownorm_rows.c", "X mul:int32 add:int32 -> Y", {"X": HALVES, "Y": HALVES},
