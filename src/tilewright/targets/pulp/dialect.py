@@ -21,7 +21,6 @@ from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.elementwise_features import softmax_features
 from tilewright.targets.pulp.sizes import in_c
 
 EXPONENTIALS = 256
@@ -103,7 +102,7 @@ KERNELS = (
     ),
     Kernel(
         iSoftmax, "isoftmax_bytes.c", "X -> Y", {"X": NARROW, "Y": NARROW}, softmax_params,
-        unsupported_reason=softmax_unsupported, cooperative=True, features=softmax_features,
+        unsupported_reason=softmax_unsupported, cooperative=True, work=in_c.work("tw_isoftmax_bytes_work"),
     ),
     Kernel(
         iRMSNorm, "irmsnorm_bytes.c", "X W:int32 -> Y:int8", {"X": NARROW}, unsupported_reason=long_rows,

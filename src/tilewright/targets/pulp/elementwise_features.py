@@ -51,16 +51,6 @@ def repeated_features(op: Op, types: Types, extents: Extents, cores: int) -> tup
     return 1.0, float(own), float(up(own, 64) * pairs), float(own * pairs)
 
 
-def softmax_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and what is left of
-    words."""
-    softmax = cast(iSoftmax, op)
-    *rows, length = extents.values()
-    own = up(prod(rows), cores)
-    elements = float(own * length)
-    return 1.0, float(own), elements, elements * is_high(softmax), float(own * (length % 4))
-
-
 def is_high(softmax: iSoftmax) -> bool:
     """Whether products of its exponentials with a reciprocal need more than 32 bits: TW_SHORT_BITS in C."""
     return softmax.a * softmax.b**2 + softmax.c >= 2**11

@@ -3,6 +3,9 @@
 
 #include <stdint.h>
 
+/* Products of exponentials below two to this power with a reciprocal fit 32 bits. */
+#define TW_SHORT_BITS 11
+
 /* Of a softmax of bytes, whose shares are from 0 to top. */
 typedef struct {
   int32_t top;

@@ -4,6 +4,7 @@
 
 #include "binary.h"
 #include "extreme.h"
+#include "isoftmax_bytes.h"
 #include "qlinearadd_dots.h"
 #include "qlineargather.h"
 #include "qlinearrotate_rows.h"
@@ -38,6 +39,12 @@ static inline int64_t tw_argmax_row_work(const tw_extreme_params *p, const tw_al
 static inline int64_t tw_qlineargather_work(const tw_qlineargather_params *p, const tw_row_loops *tile, int32_t cores, double *units) {
   (void)p;
   TW_UNITS(1, (double)tile->rest / cores, (double)(tile->rest * tile->c) / cores);
+}
+
+/* The call, rows, their elements, those whose products with a reciprocal do not fit 32 bits, and what is left of words. */
+static inline int64_t tw_isoftmax_bytes_work(const tw_isoftmax_bytes_params *p, const tw_all_loops *tile, int32_t cores, double *units) {
+  const int64_t own = tw_up(tile->rest / p->length, cores), elements = own * p->length;
+  TW_UNITS(1, own, elements, p->tables.exponentials[255] >= 1u << TW_SHORT_BITS ? elements : 0, own * (p->length % 4));
 }
 
 /* The call, rows that a core has a part of, and pairs that are its own. */

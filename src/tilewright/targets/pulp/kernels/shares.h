@@ -8,8 +8,6 @@
 
 #define TW_X_SIGNED ((TW_X)-1 < 0)
 #define TW_X_BYTE(word, lane) (TW_X_SIGNED ? tw_x_byte(word, lane) : tw_x_ubyte(word, lane))
-/* Products of exponentials below two to this power with a reciprocal fit 32 bits. */
-#define TW_SHORT_BITS 11
 /* Those below two to this power can be multiplied by halves of a reciprocal. */
 #define TW_HALF_BITS 16
 
