@@ -16,6 +16,7 @@ from tests.passes import test_convolve
 from tests.passes.differential import Applied, differences, is_covered, pass_names, watched
 from tests.passes.quantise.test_random import quantised_network
 from tests.passes.small import Small, integers
+from tests.passes.test_rejoin_slices import added_to_a_part
 from tests.planner import networks
 from tests.quantiser.prepare import test_conditions as preparing
 from tests.support import control_flow, models, states
@@ -95,7 +96,7 @@ def compile_all() -> None:
         compiled(iter(transformers), target, ON_ITA)
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
-    compiled(iter([groups_of_one_filter()]), "cpu")
+    compiled(iter([groups_of_one_filter(), added_to_a_part()]), "cpu")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
     compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")

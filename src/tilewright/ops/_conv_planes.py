@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
-from tilewright.ir.op import Emit
+from tilewright.ir.op import Emit, Op
 from tilewright.ops._compose import Compose
 from tilewright.ops._linear import bias_operand
 from tilewright.ops._windows import reach
@@ -58,6 +58,44 @@ def planes_as_channels(make: Compose, x: str, depth: Depth, groups: int, fill: i
         part = make.part(padded, 1, first, first + (results - 1) * depth.stride + 1, depth.stride)
         seen.append(make.reshape(part, (n * results, groups, channels // groups, height, width)))
     return make.reshape(make.join(2, *seen), (n * results, depth.taps * channels, height, width))
+
+
+def sees_every_plane(depth: Depth, planes: int) -> bool:
+    """Whether one tap of a window that takes every step has a plane for every result."""
+    results = depth.results(planes)
+    return depth.stride == 1 and results >= 1 and any(0 <= shift <= planes - results for shift in _shifts(depth))
+
+
+def _shifts(depth: Depth) -> list[int]:
+    """How far behind a result's number the plane is that each tap sees."""
+    return [tap * depth.dilation - depth.before for tap in range(depth.taps)]
+
+
+def tap_by_tap(make: Compose, x: str, w: str, bias: str, depth: Depth, over_two: Op) -> str:
+    """A convolution with a filter for each channel as a sum of those over two axes, one for each tap along the first:
+    planes are images where they are, and only results are padded."""
+    n, channels, planes, height, width = make.shape(x)
+    filters, _, _, *kernel = make.shape(w)
+    results, images = depth.results(planes), make.transpose(x, (0, 2, 1, 3, 4))
+    total = ""
+    for tap, shift in sorted(enumerate(_shifts(depth)), key=lambda one: not 0 <= one[1] <= planes - results):
+        first, end = max(shift, 0), min(planes, results + shift)
+        if first >= end:
+            continue
+        seen = make.reshape(make.part(images, 1, first, end), (n * (end - first), channels, height, width))
+        made = make(
+            over_two, seen, make.reshape(make.part(w, 2, tap, tap + 1), (filters, 1, *kernel)), *_once(bias, total)
+        )
+        some = make.reshape(made, (n, end - first, *make.shape(made)[1:]))
+        pads = (0, first - shift, 0, 0, 0, 0, results - (end - shift), 0, 0, 0)
+        shown = make(Pad(pads), some) if any(pads) else some
+        total = make.add(total, shown) if total else shown
+    return make.transpose(total, (0, 2, 1, 3, 4))
+
+
+def _once(bias: str, total: str) -> tuple[str, ...]:
+    """The bias of the first sum."""
+    return (bias,) if bias and not total else ()
 
 
 def _padded(make: Compose, planes: str, depth: Depth, fill: int) -> str:

@@ -15,7 +15,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._compose import Compose
-from tilewright.ops._conv_planes import Depth, expanded, planes_as_channels, planes_back
+from tilewright.ops._conv_planes import Depth, expanded, planes_as_channels, planes_back, sees_every_plane, tap_by_tap
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_window
@@ -115,8 +115,11 @@ class Conv(Filters, Windowed):
         self._check_channels(make.shape(x), make.shape(w))
         filters, channels, taps, *kernel = make.shape(w)
         depth = Depth(taps, self.strides[0], self.dilations[0], self.padding[0], self.padding[3])
-        planes = planes_as_channels(make, x, depth, self.groups, self.x_zero)
-        flat = make.reshape(make.transpose(w, (0, 2, 1, 3, 4)), (filters, taps * channels, *kernel))
         padding = (*self.padding[1:3], *self.padding[4:])
         flatter = replace(self, strides=self.strides[1:], dilations=self.dilations[1:], padding=padding)
+        is_float = make.kind(x).dtype == make.kind(w).dtype == "float32" and make.node.constants[1] is not None
+        if is_float and channels == 1 and filters == self.groups > 1 and sees_every_plane(depth, make.shape(x)[2]):
+            return tap_by_tap(make, x, w, bias, depth, flatter)
+        planes = planes_as_channels(make, x, depth, self.groups, self.x_zero)
+        flat = make.reshape(make.transpose(w, (0, 2, 1, 3, 4)), (filters, taps * channels, *kernel))
         return planes_back(make, make(flatter, planes, flat, bias), make.shape(x)[0])

@@ -216,6 +216,7 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for n in range(12)
     ]
+    found += [(MatMul(trans_b=True), [some(random, 98, 1100), some(random, 150, 1100)])]  # in several runs of panels
     parts = ConcatSlices(1, (15, 0), ((2, 3, 5), (2, 1, 5)))
     found += [(parts, [some(random, 60), some(random, 2, 1, 5)])]
     found += [(Softmax(-1), [some(random, 3, length) * 20]) for length in (1, 5, 16, 33)]

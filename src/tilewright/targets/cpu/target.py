@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.passes.rejoin_slices import REJOIN_SLICES
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
 from tilewright.target.agents import Agents
 from tilewright.target.caches import caches_of
@@ -39,7 +40,7 @@ def for_processor(name: str) -> Target:
         name="cpu",
         summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
         engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
-        passes=(CHANNELS_SECOND, SHORTEN_TABLES, *floats.LAYOUTS, *integers.passes(vectors)),
+        passes=(REJOIN_SLICES, CHANNELS_SECOND, SHORTEN_TABLES, *floats.LAYOUTS, *integers.passes(vectors)),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),

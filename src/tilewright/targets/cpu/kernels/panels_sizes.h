@@ -16,6 +16,8 @@
 #define TW_BAND_LANES 8  /* of vectors for which some channels of an image are copied before windows other than 3 x 3 */
 #define TW_BAND_BYTES 32768 /* of such a copy */
 #define TW_BAND_ROWS 8   /* of results that share it at the least */
+#define TW_COPIED_BYTES 262144 /* of copied panels of a matrix that is computed */
+#define TW_MOST_COPIED 64 /* such panels */
 #define TW_PLACES 36     /* of a tile of 6 x 6 pixels that is transformed */
 
 /* The copy of an image's rows with padding. */
@@ -72,9 +74,15 @@ static inline int64_t tw_winograd_scratch(const tw_winograd_params *p) {
   return 4 * (tw_winograd_zeros(p) + p->out_channels + places + packed);
 }
 
-/* Zeros, and a panel of so many columns. */
+/* Panels of so many columns that all rows meet before the next ones. */
+static inline int32_t tw_matmul_computed_panels(const tw_matmul_params *p, int32_t panel) {
+  const int32_t all = (p->columns + panel - 1) / panel, fit = TW_COPIED_BYTES / (4 * panel * tw_max(p->inner, 1));
+  return tw_max(1, tw_min(tw_min(all, TW_MOST_COPIED), fit));
+}
+
+/* Zeros, and such panels. */
 static inline int64_t tw_matmul_computed_scratch(const tw_matmul_params *p, int32_t panel) {
-  return 4 * (int64_t)panel * (1 + p->inner);
+  return 4 * (int64_t)panel * (1 + (int64_t)tw_matmul_computed_panels(p, panel) * p->inner);
 }
 
 /* Zeros, some queries, their scores with some keys, keys and values as panels: of a few queries the scores of one with all
