@@ -22,6 +22,10 @@ TEXTS = {
     "masked": """g (float[2, 3] x) => (float[n] y) {
       half = Constant <value = float {0.5}> () m = Greater(x, half) p = NonZero(m) q = Transpose <perm = [1, 0]> (p)
       z = GatherND(x, q) y = Neg(z) }""",
+    "parts": """g (float[2, 3] x) => (int64[n, 3] y) {
+      p = NonZero(x) q = Transpose(p) i = Constant <value = int64[2] {1, 0}> () r = Gather <axis = 1> (q, i)
+      a = Constant <value = int64[1] {1}> () b = Constant <value = int64[1] {9}> () s = Slice(q, a, b, a)
+      y = Concat <axis = 1> (r, s) }""",
     "by_axis": """g (float[2, 3] x) => (int64[n] y, int64[n, 1] z) {
       p = NonZero(x) y0, z0 = Split <axis = 0> (p) a = Constant <value = int64[1] {0}> () y = Squeeze(y0, a)
       z = Transpose(z0) }""",
@@ -61,9 +65,19 @@ def test_a_declared_size_is_the_size() -> None:
     assert graph.notes == ("node 'y': how many there are is taken from the declared shape of its result",)
 
 
-@pytest.mark.parametrize("behind", ["ReduceSum <keepdims = 0> (p)", "Shape(p)", "Concat <axis = 1> (p, p)"])
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "ReduceSum <keepdims = 0> (p)",
+        "Shape(p)",
+        "Concat <axis = 1> (p, p)",
+        "Concat <axis = 0> (p, c)",
+        "Gather(p, p)",
+    ],
+)
 def test_what_mixes_rows_is_refused(behind: str) -> None:
-    text = f"g (float[2, 3] x) => (int64[n] y) {{ p = NonZero(x) y = {behind} }}"
+    known = "c = Constant <value = int64[1, 6] {1, 2, 3, 4, 5, 6}> ()"
+    text = f"g (float[2, 3] x) => (int64[n] y) {{ p = NonZero(x) {known} y = {behind} }}"
     with pytest.raises(CompileError, match="reads 'p', of which only the data knows how many rows there are"):
         frontend.load(model(text))
 

@@ -74,6 +74,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (torch.tensor([1, 2, 0, 3, 3]), X, torch.tensor([0, 2, 2])),
     ),
     "det": (torch.linalg.det, (SQUARE,)),
+    "det of singular matrices": (torch.linalg.det, (torch.stack([torch.zeros(3, 3), torch.ones(3, 3)]),)),
     "inverse": (torch.linalg.inv, (SQUARE,)),
     "solve": (torch.linalg.solve, (SQUARE, draw(2, 4, 3))),
     "solve for a vector": (torch.linalg.solve, (SQUARE[0], draw(4))),
@@ -91,6 +92,21 @@ def test_operations(name: str) -> None:
     found = program.run(inputs).outputs.values()
     for array, value in zip(found, wanted, strict=True):
         same(np.asarray(array), value.numpy(), 1e-4)
+
+
+CHOICES = {
+    "masked_select": (lambda x: torch.masked_select(x, x > 0.3), X),
+    "a mask as an index": (lambda x: x[x > 0.3], X),
+    "nonzero": (lambda x: torch.nonzero(x > 0.3), X),
+    "unique": (torch.unique, torch.tensor([3, 1, 1, 4, 0, 3])),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_as_many_as_data_says(name: str) -> None:
+    function, x = CHOICES[name]
+    found, count = tw.compile(Function(function).eval(), (x,), target="generic").run(x).outputs.values()
+    same(np.asarray(found)[: int(count[0])], function(x).numpy(), 1e-6)
 
 
 @pytest.mark.parametrize("ends", [[2, 2, 7], [0, 3, 3], [7, 7, 7], [1, 2, 3]])

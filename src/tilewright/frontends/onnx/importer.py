@@ -328,11 +328,12 @@ class _Import:
 
     def _behind_open_lengths(self, node: onnx.NodeProto) -> OpenLength | None:
         """Of the results of a node that reads a tensor of open length; a `Refusal` where it may not."""
-        for at, name in enumerate(node.input):
-            length, kind = self.scope.open_lengths.get(name), self._operand_type(name)
-            if length is not None and kind is not None:
-                return open_lengths.behind(node, at, length, len(kind.shape), self.constants)
-        return None
+        lengths, found = self.scope.open_lengths, [name for name in node.input if name in self.scope.open_lengths]
+        kind = self._operand_type(found[0]) if found else None
+        if kind is None:
+            return None
+        given = open_lengths.Operands(tuple(lengths.get(name) for name in node.input), len(kind.shape), self.constants)
+        return open_lengths.behind(node, given)
 
     def _note_open_lengths(self, node: onnx.NodeProto, length: OpenLength | None) -> None:
         if length is not None:

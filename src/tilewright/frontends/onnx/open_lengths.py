@@ -43,38 +43,61 @@ def made_by(node: onnx.NodeProto, ranks: Sequence[int], count: str) -> dict[str,
     return {node.output[at]: OpenLength((said or [axis])[0] % ranks[at], count=count) for at, axis in results}
 
 
-def behind(
-    node: onnx.NodeProto, position: int, length: OpenLength, rank: int, constants: Mapping[str, Array]
-) -> OpenLength:
-    """Of the results of a node that reads such a tensor; a `Refusal` where it does not work row by row."""
+@dataclass(frozen=True)
+class Operands:
+    """What a node reads, of which at least one has an open length."""
+
+    lengths: tuple[OpenLength | None, ...]
+    rank: int
+    """Of the first that has one."""
+    constants: Mapping[str, Array]
+
+
+def behind(node: onnx.NodeProto, given: Operands) -> OpenLength:
+    """Of the results of a node that reads such tensors; a `Refusal` where it does not work row by row."""
+    position = next(at for at, length in enumerate(given.lengths) if length is not None)
+    length, others = given.lengths[position], given.lengths[position + 1 :]
+    assert length is not None
+    is_alone = set(given.lengths) == {length} if node.op_type == "Concat" else not any(others)
     # Without a count only zeros tell rows that are not there from others: nothing may change them.
     is_told = bool(length.count) or node.op_type == "Identity"
-    axis = _axis_behind(node, position, length.axis, rank, constants) if is_told else None
+    axis = _axis_behind(node, position, length.axis, given) if is_alone and is_told else None
     if axis is None:
         name = node.input[position]
         raise Refusal(f"reads '{name}', of which only the data knows how many rows there are", HINT)
     return replace(length, axis=axis)
 
 
-def _axis_behind(
-    node: onnx.NodeProto, position: int, axis: int, rank: int, constants: Mapping[str, Array]
-) -> int | None:
+def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands) -> int | None:
     """Where the rows lie behind a node; None where it mixes them."""
-    kind, found = node.op_type, onnx_file.attributes(node)
+    kind, found, rank = node.op_type, onnx_file.attributes(node), given.rank
     if kind in ELEMENTWISE:
         return axis
     if kind == "Transpose":
         return list(found.get("perm", range(rank)[::-1])).index(axis)
-    if kind == "Gather" and position == 1:
-        return None if found.get("axis", 0) < 0 else found.get("axis", 0) + axis
+    if kind == "Gather":
+        return _gathered(node, position, axis, found.get("axis", 0), given)
     if kind == "GatherND" and position == 1 and not found.get("batch_dims", 0):
         return axis if axis < rank - 1 else None
-    if kind == "Split" and position == 0:
+    if kind in ("Split", "Concat") and position == 0:
         return axis if found.get("axis", 0) % rank != axis else None
+    if kind == "Slice" and position == 0:
+        axes = given.constants.get(node.input[3]) if len(node.input) > 3 else None
+        return None if axes is None or axis in {int(one) % rank for one in axes} else axis
     if kind in ("Squeeze", "Unsqueeze") and position == 0:
-        axes = found.get("axes", constants.get(node.input[1]) if len(node.input) > 1 else None)
+        axes = found.get("axes", given.constants.get(node.input[1]) if len(node.input) > 1 else None)
         return None if axes is None else _renumbered(kind, axis, rank, [int(one) for one in axes])
     return None
+
+
+def _gathered(node: onnx.NodeProto, position: int, axis: int, along: int, given: Operands) -> int | None:
+    """Behind a Gather: of rows that indices name, or of known parts of every row."""
+    if position == 1:
+        return None if along < 0 else along + axis
+    indices = given.constants.get(node.input[1])
+    if indices is None or along % given.rank == axis:
+        return None
+    return axis if axis < along % given.rank else axis + indices.ndim - 1
 
 
 def _renumbered(kind: str, axis: int, rank: int, axes: list[int]) -> int | None:

@@ -15,6 +15,7 @@ def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
     size, outer = a.shape[-1], torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     both = torch.cat([a.expand(*outer, *a.shape[-2:]), b.expand(*outer, *b.shape[-2:])], -1)
     rows, determinant = torch.arange(size), torch.ones(outer, dtype=a.dtype)
+    is_singular = torch.zeros(outer, dtype=torch.bool)
     for step in range(size):
         below = torch.where(rows < step, -1.0, both[..., step].abs())
         pivot = below.argmax(-1, keepdim=True)
@@ -23,11 +24,13 @@ def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
         chosen = both[..., step : step + 1, :]
         value = chosen[..., step : step + 1]
         is_swapped = pivot.squeeze(-1) != step
-        determinant = determinant * torch.where(is_swapped, -1.0, 1.0) * value.squeeze(-1).squeeze(-1)
+        pivots = value.squeeze(-1).squeeze(-1)
+        determinant = determinant * torch.where(is_swapped, -1.0, 1.0) * pivots
+        is_singular = is_singular | (pivots == 0)
         scaled = chosen / value
         is_chosen = (rows == step).unsqueeze(-1)
         both = torch.where(is_chosen, scaled, both - both[..., step : step + 1] * scaled)
-    return both[..., size:], determinant
+    return both[..., size:], determinant.masked_fill(is_singular, 0)  # behind a pivot of 0 nothing is a number
 
 
 def _is_small(a: Any) -> bool:

@@ -81,7 +81,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.avg_pool2d.default: _divided_sums,
         aten.scaled_dot_product_attention.default: _attention,
         aten.index_put.default: selections.put_where, aten.index_put_.default: selections.put_where,
-        aten.slice_scatter.default: selections.put_slice,
+        aten.slice_scatter.default: selections.put_slice, aten.masked_select.default: selections.masked,
         aten.cummax.default: selections.largest_so_far, aten.cummin.default: selections.least_so_far,
         aten.kthvalue.default: selections.kth_value, aten.mode.default: selections.most_frequent,
         aten._embedding_bag.default: selections.bags, aten._embedding_bag_forward_only.default: selections.bags,

@@ -47,6 +47,14 @@ def most_frequent(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return found if keepdim else tuple(value.squeeze(dim) for value in found)
 
 
+def masked(x: Any, mask: Any) -> Any:
+    """Elements where a mask says so, one behind the other."""
+    import torch
+
+    x, mask = torch.broadcast_tensors(x, mask)
+    return x[mask]
+
+
 def put_slice(
     x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
