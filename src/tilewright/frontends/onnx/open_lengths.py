@@ -55,9 +55,8 @@ class Operands:
 
 def behind(node: onnx.NodeProto, given: Operands) -> OpenLength:
     """Of the results of a node that reads such tensors; a `Refusal` where it does not work row by row."""
-    position = next(at for at, length in enumerate(given.lengths) if length is not None)
-    length, others = given.lengths[position], given.lengths[position + 1 :]
-    assert length is not None
+    position, length = next((at, length) for at, length in enumerate(given.lengths) if length is not None)
+    others = given.lengths[position + 1 :]
     is_alone = set(given.lengths) == {length} if node.op_type == "Concat" else not any(others)
     # Without a count only zeros tell rows that are not there from others: nothing may change them.
     is_told = bool(length.count) or node.op_type == "Identity"
