@@ -10,16 +10,17 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels, threads
+from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels
+from tilewright.codegen import gpu_files, threads
 from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
-from tilewright.codegen.network import Writer, symbol_prefix
+from tilewright.codegen.network import Writer, runtime_functions, symbol_prefix
 from tilewright.codegen.text_of import text_of
 from tilewright.codegen.texts import Text, Texts
 from tilewright.errors import CompileError
 from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.runner import HostProcess, Runner, VirtualSoc
+from tilewright.target.runner import GpuProcess, HostProcess, Runner, VirtualSoc
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
@@ -42,7 +43,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
         "network.c": text.source(),
         "network_data.h": c_data.header(writer),
         "kernels/kernels.h": prototypes(used),
-        f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix, threads.functions(schedule)),
+        f"kernels/{PREFIX_FILE}": prefixes(used, writer.kernel_prefix, runtime_functions(schedule)),
     }
     # Of millions of weights, the text takes longer than all else: it is made when it is read.
     texts |= (
@@ -59,6 +60,7 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
     if planned_layers(schedule):
         texts[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
     texts |= {**external_kernels.library_files(target, used), **threads.files(schedule)}
+    texts |= gpu_files.files(schedule, used, texts)
     return Texts(texts | AROUND[writer.has_runtime, type(target.runner)](writer, texts))
 
 
@@ -79,6 +81,7 @@ def _many_cores(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
 
 AROUND: Mapping[tuple[bool, type[Runner]], Callable[[Writer, Mapping[str, Text]], dict[str, str]]] = {
     (False, HostProcess): _example,
+    (False, GpuProcess): _example,
     (False, VirtualSoc): _one_core,
     (True, VirtualSoc): _many_cores,
 }

@@ -104,7 +104,8 @@ class Instance:
     @property
     def includes(self) -> tuple[str, ...]:
         """Headers of the target's before the source; what applies a curve comes after the curve."""
-        return (CURVES_FILE, self.kernel.params_header) if self.curve else (self.kernel.params_header,)
+        first = filter(None, [CURVES_FILE if self.curve else "", self.kernel.params_header, self.kernel.around])
+        return tuple(first)
 
     def text(self, read: Read, numbered: bool = False) -> str:
         """The kernel's source with its types fixed at the top; compilers count its own lines if it is `numbered`."""

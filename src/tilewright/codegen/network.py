@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.codegen import threads
+from tilewright.codegen import gpu_files, threads
 from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
@@ -134,7 +134,7 @@ class Writer:
     def kernel_functions(self) -> list[str]:
         """As the linker knows them."""
         used = (function for kernel in self.kernels for function in kernel.functions.values())
-        return [prefixed(function, self.kernel_prefix) for function in (*used, *threads.functions(self.schedule))]
+        return [prefixed(function, self.kernel_prefix) for function in (*used, *runtime_functions(self.schedule))]
 
     @cached_property
     def identifiers(self) -> dict[str, str]:
@@ -176,6 +176,11 @@ class Writer:
         """Whether some constant holds what only <math.h> has a name for."""
         arrays = (self.schedule.graph.constants[name] for name in self.constants)
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in arrays)
+
+
+def runtime_functions(schedule: Schedule) -> list[str]:
+    """Of what is around kernels, which every network has its own of."""
+    return [*threads.functions(schedule), *gpu_files.functions(schedule)]
 
 
 def math_header(body: str) -> str:

@@ -10,6 +10,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.ops._control_flow import Body, ControlFlow
 from tilewright.planner.arena.allocation import allocate
+from tilewright.planner.arena.transfers import with_transfers
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_allocation
 from tilewright.planner.schedule.lower_arena import lower_arena
@@ -21,9 +22,9 @@ from tilewright.target.target import Target
 
 
 def with_control_flow(target: Target) -> Target:
-    """The target with what runs bodies, on its first engine that takes nodes as they are."""
+    """The target with what runs bodies, on its first engine that takes nodes as they are, where they are."""
     engines = list(target.engines)
-    core = next((at for at, engine in enumerate(engines) if engine.offer is None), None)
+    core = next((at for at, one in enumerate(engines) if one.offer is None and one.transfers is None), None)
     if core is None or KERNEL in engines[core].kernels:
         return target
     engines[core] = replace(engines[core], kernels=(*engines[core].kernels, KERNEL))
@@ -97,7 +98,7 @@ def body_target(target: Target) -> Target:
 
 def _mapped(graph: Graph, target: Target) -> Mapped:
     planned = plan_bodies(graph, target)
-    return as_chosen(fastest_first(map_nodes(planned, target)))
+    return with_transfers(as_chosen(fastest_first(map_nodes(planned, target))))
 
 
 def _read(graph: Graph) -> dict[str, Array]:

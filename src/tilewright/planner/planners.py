@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.allocation import Allocation, allocate
+from tilewright.planner.arena.transfers import with_transfers
 from tilewright.planner.board.copied_weights import copy_weights
 from tilewright.planner.board.memory import check_board_memory
 from tilewright.planner.check.plan import check_plan
@@ -96,7 +97,7 @@ class ArenaPlanner(Planner[Allocation]):
         return fastest_first(mapped)
 
     def place(self, mapped: Mapped, settings: Settings) -> Allocation:
-        return check_allocation(allocate(as_chosen(mapped)))
+        return check_allocation(allocate(with_transfers(as_chosen(mapped))))
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
         made = copy_weights(lower_arena(placed), settings)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen import binary_data
+from tilewright.codegen import binary_data, gpu_files
 from tilewright.codegen.external_kernels import blaming, responsible, with_flags
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
 from tilewright.codegen.network import Writer
@@ -21,7 +21,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
-from tilewright.target.runner import host_process
+from tilewright.target.runner import ON_HOST, host_process
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -113,7 +113,8 @@ class HostPrograms:
     ) -> list[Path]:
         """Of the networks, their kernels and what is around them; `more` are further options of the compiler."""
         chosen = processor_flags(processor_of(target), compiler.is_zig)
-        flags = [*STRICT, *target.flags, *chosen, "-g0", "-I.", *LOADABLE, *more]
+        here = host_process(target.runner).definitions
+        flags = [*STRICT, *target.flags, *chosen, *here, "-g0", "-I.", *LOADABLE, *more]
         probed = [*flags, f"-DTILEWRIGHT_PROBE={self.probe}"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
         used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))
@@ -173,7 +174,13 @@ def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
     texts = {name: target.host_file(name).read_text() for name in HARNESS}
-    texts |= {name: network.files[name] for network in networks for name in network.files if name.startswith(KERNELS)}
+    unread = gpu_files.CODE if ON_HOST in host_process(target.runner).definitions else None
+    texts |= {
+        name: network.files[name]
+        for network in networks
+        for name in network.files
+        if name.startswith(KERNELS) and not (unread and name.endswith(unread))
+    }
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
     texts |= {f"{KERNELS}{PREFIX_FILE}": "", f"{KERNELS}kernels.h": prototypes(used)}

@@ -21,7 +21,7 @@ from tilewright.run.result import OnComputer, Result
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import stacked
-from tilewright.target.runner import HostProcess, Runner, VirtualSoc
+from tilewright.target.runner import GpuProcess, HostProcess, Runner, VirtualSoc
 
 Feeds = Mapping[str, Array]
 
@@ -156,7 +156,7 @@ class SocRuns(Runs):
         return self.builds.soc()
 
 
-RUNS: Mapping[type[Runner], type[Runs]] = {HostProcess: HostRuns, VirtualSoc: SocRuns}
+RUNS: Mapping[type[Runner], type[Runs]] = {HostProcess: HostRuns, GpuProcess: HostRuns, VirtualSoc: SocRuns}
 
 
 def runs_of(schedule: Schedule, builds: Builds) -> Runs:

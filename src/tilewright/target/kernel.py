@@ -102,6 +102,8 @@ class Kernel:
     """Those that it applies to its results where the operator has one."""
     header: str = ""
     """The header with the parameter struct; by default the source's name with `.h`."""
+    around: str = ""
+    """A header that comes before all of the source and makes another kernel of it, which has both names."""
     offloaded: bool = False
     """One core calls it, which only submits the work to an accelerator and returns; the runtime waits for the end."""
     can_preprogram: bool = False
@@ -138,11 +140,11 @@ class Kernel:
 
     @cached_property
     def stem(self) -> str:
-        return Path(self.source).stem
+        return "_".join(Path(name).stem for name in (self.around, self.source) if name)
 
     @property
     def params_header(self) -> str:
-        return self.header or f"{self.stem}.h"
+        return self.header or f"{Path(self.source).stem}.h"
 
     @property
     def params_type(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +25,20 @@ CYCLES, NANOSECONDS = "cycles", "nanoseconds"
 UNICORN, QEMU = "unicorn", "qemu"
 EMULATORS = (UNICORN, QEMU)
 """What runs programs of cores that the virtual SoC does not have."""
+
+
+ON_HOST = "-DTW_GPU_HOST"
+"""Kernels for a GPU are functions of this machine."""
+
+
+@cache
+def has_driver() -> bool:
+    """Whether the driver of an NVIDIA GPU is installed here."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -72,6 +88,25 @@ class HostProcess(Runner):
     @property
     def unit(self) -> str:
         return NANOSECONDS if self.cpu else ""
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """What the compiler is told besides where a program is built for this machine."""
+        return ()
+
+
+@dataclass(frozen=True)
+class GpuProcess(HostProcess):
+    """The same, which launches some of its kernels on a GPU, or calls them where there is no driver of one."""
+
+    capability: int = 70
+    """The oldest of NVIDIA's GPUs that the code is for, as they number them: 7.0 is Volta."""
+    feature: str = ""
+    """Instructions of that one alone, which later ones do not have."""
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        return () if has_driver() else (ON_HOST,)
 
 
 @dataclass(frozen=True)

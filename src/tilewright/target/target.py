@@ -36,6 +36,14 @@ class Offer:
 
 
 @dataclass(frozen=True)
+class Transfers:
+    """Kernels that copy a tensor from where the cores work to the memory of an engine, and back."""
+
+    into: Kernel
+    out_of: Kernel
+
+
+@dataclass(frozen=True)
 class Engine:
     """Something that runs kernels: a core, a cluster, an accelerator."""
 
@@ -56,6 +64,8 @@ class Engine:
     """What the places of all tensors and buffers are multiples of, in memories that it reaches."""
     peak: Peak | None = None
     """What it does in a cycle at best; None where that is not known."""
+    transfers: Transfers | None = None
+    """Of an engine that works in a memory of its own; without them it works where the cores do."""
 
     def kernels_of(self, op: Op) -> Sequence[Kernel]:
         """Those for an operator, in order of preference."""

@@ -38,6 +38,10 @@ static TW_Y reduce_one(const tw_reduce_params *params, const TW_X *x) {
   return finish(total, params);
 }
 
+#ifdef TW_REDUCTION
+TW_REDUCTION /* somebody else has the loop over y */
+#else
+
 /* Neighbours in y that are neighbours in x as well, at most COLUMNS of them. */
 static void reduce_columns(const tw_reduce_params *params, const TW_X *x, int32_t columns, TW_Y *y) {
   const int32_t positions = tw_walk_length(params->rank, params->size);
@@ -67,5 +71,7 @@ void TW_NAME(const tw_reduce_params *params, const TW_X *x, TW_Y *y) {
     tw_walk(last, params->kept_size, params->kept_stride, at, &offset);
   }
 }
+
+#endif
 
 #endif

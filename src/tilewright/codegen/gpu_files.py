@@ -1,0 +1,90 @@
+"""What a network has besides where some of its kernels run on a GPU: the runtime, and the code of these kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
+
+from tilewright.codegen.kernels import PREFIX_FILE, Instance
+from tilewright.codegen.texts import Text
+from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.runner import GpuProcess
+from tilewright.toolchain.ptx import ptx
+
+HEADER = "gpu_runtime.h"
+SOURCES = ("gpu_cuda.c", "gpu_on_host.c")
+"""Of the runtime: of the one that is asked for, the other file is empty."""
+FUNCTIONS = (
+    "tw_gpu_begin", "tw_gpu_end", "tw_gpu_error", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch", "tw_gpu_seen",
+)  # fmt: skip
+KERNEL = "gpu.h"
+"""What sources include that are kernels of a GPU."""
+CODE = "_code.c"
+"""How files end that have the code of such a kernel."""
+
+
+def functions(schedule: Schedule) -> Sequence[str]:
+    return FUNCTIONS if isinstance(schedule.target.runner, GpuProcess) else ()
+
+
+def files(schedule: Schedule, used: Sequence[Instance], texts: Mapping[str, Text]) -> dict[str, Text]:
+    """The runtime and the code of kernels, beside the kernels; nothing where no GPU is part of the machine."""
+    target = schedule.target
+    if not isinstance(target.runner, GpuProcess):
+        return {}
+    runtime = {name: target.runtime_file(name).read_text(encoding="utf-8") for name in SOURCES}
+    found: dict[str, Text] = {f"kernels/{name}": text for name, text in runtime.items()}
+    found[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
+    kernels = [instance for instance in used if _is_gpu_kernel(instance, target.kernel_text(instance.kernel.source))]
+    codes = _Codes(schedule, kernels, texts)
+    return found | {f"kernels/{kernel.stem}{CODE}": partial(codes.text, kernel) for kernel in kernels}
+
+
+def _is_gpu_kernel(instance: Instance, source: str) -> bool:
+    return bool(instance.kernel.around) or "TW_GPU_KERNEL(" in source or "TW_GPU_PART(" in source
+
+
+class _Codes:
+    """Of all kernels of a network, which are compiled together when one of them is read."""
+
+    def __init__(self, schedule: Schedule, kernels: Sequence[Instance], texts: Mapping[str, Text]) -> None:
+        self.schedule, self.kernels, self.texts = schedule, list(kernels), texts
+
+    def text(self, kernel: Instance) -> str:
+        return _as_c(kernel, self._all[self.kernels.index(kernel)])
+
+    @cached_property
+    def _all(self) -> list[str]:
+        runner = self.schedule.target.runner
+        assert isinstance(runner, GpuProcess)
+        known = {name.removeprefix("kernels/"): text for name, text in self.texts.items() if name.startswith("kernels/")}
+        sources = {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
+        names = [kernel.file for kernel in self.kernels]
+        headers = self.schedule.target.folder / "device"
+        return ptx(names, sources, headers, runner.capability, runner.feature)
+
+
+def _as_c(kernel: Instance, code: str) -> str:
+    """Code as lines of C: texts are short, as compilers have limits for long ones."""
+    lines = "\n".join(f'    "{line}\\n",' for line in _escaped(code.splitlines()))
+    return f"""\
+/* The code of kernel {kernel.stem} for GPUs, which their driver compiles: PTX, made from {kernel.file}. */
+#include "{PREFIX_FILE}"
+
+#include "{HEADER}"
+
+static const char *const lines[] = {{
+{lines}
+}};
+
+#define NAME(FUNCTION) FUNCTION##_code
+#define CODE_OF(FUNCTION) NAME(FUNCTION)
+
+extern tw_gpu_code CODE_OF({kernel.function});
+tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, 0}};
+"""
+
+
+def _escaped(lines: Iterable[str]) -> Iterable[str]:
+    told = (line.split("//")[0].rstrip() for line in lines)
+    return (line.replace("\\", "\\\\").replace('"', '\\"').replace("\t", " ") for line in told if line)

@@ -1,0 +1,117 @@
+"""Copies between the memory that cores work in and those of engines that have one of their own, as layers.
+
+The caller's inputs and outputs, and states, are where the cores are; constants are in both. Everything else is where it
+is made, and is copied once for those who read it elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import TensorType
+from tilewright.passes.aliasing import Owners, home_of, view_owners
+from tilewright.target.kernel import Kernel
+from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.target import Engine
+
+Place = str
+"""The name of an engine with a memory of its own; empty for that of the cores."""
+
+
+def with_transfers(mapped: Mapped) -> Mapped:
+    """The graph with a layer for every copy; where all engines work in one memory it stays as it is."""
+    if all(engine.transfers is None for engine in mapped.target.engines):
+        return mapped
+    made = _Transfers(mapped, view_owners(mapped.graph))
+    for node in mapped.graph.nodes:
+        made.add(node)
+    graph = replace(mapped.graph, nodes=tuple(made.nodes), types={**mapped.graph.types, **made.types})
+    return replace(mapped, graph=graph, choices=made.choices, refusals=made.refusals(), alternatives={})
+
+
+@dataclass
+class _Transfers:
+    mapped: Mapped
+    owners: Owners
+    nodes: list[Node] = field(default_factory=list)
+    types: dict[str, TensorType] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
+    copies: dict[tuple[str, Place], str] = field(default_factory=dict)
+    """Tensor and place -> what it is called there."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Of nodes whose results are made elsewhere: the key that they have -> the one that they had."""
+
+    @property
+    def graph(self) -> Graph:
+        return self.mapped.graph
+
+    def add(self, node: Node) -> None:
+        if node.op.view:
+            self.nodes.append(node)
+            return
+        choice = self.mapped.choice(node)
+        place = _place(choice.engine)
+        inputs = tuple(self._brought(name, node, place) for name in node.inputs)
+        outputs = tuple(self._made(name, place) for name in node.outputs)
+        changed = replace(node, inputs=inputs, outputs=outputs)
+        self._append(changed, replace(choice, node=changed))
+        self.keys[changed.key] = node.key
+        for name, own in zip(node.outputs, outputs, strict=True):
+            if name != own:
+                self._copy(own, name, node, place, into=False)
+
+    def refusals(self):  # type: ignore[no-untyped-def]
+        found = self.mapped.refusals
+        return {key: found[old] for key, old in self.keys.items() if old in found}
+
+    def _append(self, node: Node, choice: Choice) -> None:
+        self.nodes.append(node)
+        self.choices[node.key] = choice
+
+    def _brought(self, name: str, reader: Node, place: Place) -> str:
+        """What a tensor is called where a node reads it."""
+        lies = self._lies(name)
+        if not name or name in self.graph.constants or self.owners[name] in self.graph.constants or lies == place:
+            return name
+        if (name, place) not in self.copies:
+            other = place or lies
+            self._copy(name, self._fresh(name, place), reader, other, into=bool(place))
+        return self.copies[name, place]
+
+    def _made(self, name: str, place: Place) -> str:
+        """What a result is called where a node makes it: another tensor, where its own is the caller's."""
+        if not name or not place or self._lies(name) == place:
+            return name
+        own = self._fresh(name, place)
+        self.copies[name, place] = own
+        return own
+
+    def _copy(self, source: str, result: str, near: Node, place: Place, into: bool) -> None:
+        engine = next(one for one in self.mapped.target.engines if one.name == place)
+        assert engine.transfers is not None
+        kernel: Kernel = engine.transfers.into if into else engine.transfers.out_of
+        node = Node(near.name, kernel.op(), (source,), (result,))
+        if result not in self.graph.types:
+            self.copies[source, place if into else ""] = result
+        self._append(node, Choice(engine, kernel, node))
+
+    def _fresh(self, name: str, place: Place) -> str:
+        found = f"{name}/{place or 'cores'}"
+        while found in self.graph.types or found in self.types:
+            found += "_"
+        self.types[found] = self.graph.types[name]
+        return found
+
+    def _lies(self, name: str) -> Place:
+        """Where a tensor of the graph lies."""
+        if not name or home_of(self.graph, self.owners[name]) != "arena":
+            return ""
+        while (maker := self.graph.producers[name]).op.view:
+            name = maker.inputs[0]
+            if name not in self.graph.producers:
+                return ""
+        return _place(self.mapped.choice(maker).engine)
+
+
+def _place(engine: Engine) -> Place:
+    return engine.name if engine.transfers is not None else ""

@@ -1,0 +1,104 @@
+/* How a kernel for a GPU is written, once for three builds:
+ *   TW_GPU_DEVICE  code for the GPU: an entry that its driver launches
+ *   TW_GPU_HOST    a C function of this machine: groups and their items are loops
+ *   neither        the C function that launches that code
+ *
+ * A kernel has three parts: `grid`, how many groups its parameters ask for; `group`, what one group of TW_GROUP_SIZE items
+ * does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
+ * Inside of `group`, TW_ITEMS(t) { ... } is done by every item once; all meet at TW_MEET(), which stands between such
+ * blocks. What a group shares is TW_GROUP_SHARED at file scope, what an item keeps from block to block is TW_ITEM_OWN. */
+#ifndef TW_GPU_H
+#define TW_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef TW_GROUP_SIZE
+#define TW_GROUP_SIZE 256
+#endif
+
+/* How many groups there are. */
+typedef struct {
+  int32_t x, y, z;
+} tw_grid;
+
+/* So many groups that there is an item for each of `count`. */
+static inline tw_grid tw_items(int64_t count) {
+  const tw_grid grid = {(int32_t)((count + TW_GROUP_SIZE - 1) / TW_GROUP_SIZE), 1, 1};
+  return grid;
+}
+
+#define TW_SPREAD(...) __VA_ARGS__
+#define TW_GPU static inline __attribute__((unused, always_inline))
+
+#ifdef TW_GPU_DEVICE
+
+#define TW_LOCAL __attribute__((address_space(3)))
+#define TW_GROUP_X ((int32_t)__nvvm_read_ptx_sreg_ctaid_x())
+#define TW_GROUP_Y ((int32_t)__nvvm_read_ptx_sreg_ctaid_y())
+#define TW_GROUP_Z ((int32_t)__nvvm_read_ptx_sreg_ctaid_z())
+#define TW_GROUPS_X ((int32_t)__nvvm_read_ptx_sreg_nctaid_x())
+#define TW_ITEMS(t) for (int32_t t = (int32_t)__nvvm_read_ptx_sreg_tid_x(), once_##t = 1; once_##t; once_##t = 0)
+#define TW_MEET() __syncthreads()
+#define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TW_LOCAL TYPE NAME SIZES
+#define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[1] SIZES
+#define TW_OWN(t) 0
+#define TW_GPU_PART(PARAMS, DECLARED, NAMES)                                              \
+  __attribute__((nvptx_kernel)) void tw_kernel(const PARAMS params, TW_SPREAD DECLARED) { \
+    group(&params, TW_SPREAD NAMES);                                                      \
+  }
+#define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_PART(PARAMS, DECLARED, NAMES)
+
+#else
+
+static tw_grid tw_group_at, tw_groups;
+#define TW_LOCAL
+#define TW_GROUP_X tw_group_at.x
+#define TW_GROUP_Y tw_group_at.y
+#define TW_GROUP_Z tw_group_at.z
+#define TW_GROUPS_X tw_groups.x
+#define TW_ITEMS(t) for (int32_t t = 0; t < TW_GROUP_SIZE; t++)
+#define TW_MEET() ((void)0)
+#define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TYPE NAME SIZES
+#define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[TW_GROUP_SIZE] SIZES
+#define TW_OWN(t) (t)
+
+#ifdef TW_GPU_HOST
+
+#define TW_GPU_CALLED(LINKAGE, NAME, PARAMS, DECLARED, NAMES)                        \
+  LINKAGE void NAME(const PARAMS *params, TW_SPREAD DECLARED) {                      \
+    tw_groups = grid(params);                                                        \
+    for (tw_group_at.z = 0; tw_group_at.z < tw_groups.z; tw_group_at.z++) {          \
+      for (tw_group_at.y = 0; tw_group_at.y < tw_groups.y; tw_group_at.y++) {        \
+        for (tw_group_at.x = 0; tw_group_at.x < tw_groups.x; tw_group_at.x++) {      \
+          group(params, TW_SPREAD NAMES);                                            \
+        }                                                                            \
+      }                                                                              \
+    }                                                                                \
+  }
+
+#else
+
+#include "gpu_runtime.h"
+
+#define TW_JOINED(A, B) A##B
+#define TW_CODE_OF(NAME) TW_JOINED(NAME, _code)
+#define TW_GPU_CALLED(LINKAGE, NAME, PARAMS, DECLARED, NAMES)                                          \
+  extern tw_gpu_code TW_CODE_OF(TW_NAME);                                                              \
+  LINKAGE void NAME(const PARAMS *params, TW_SPREAD DECLARED) {                                        \
+    const void *const pointers[] = {TW_SPREAD NAMES};                                                  \
+    const tw_grid groups = grid(params);                                                               \
+    (void)tw_group_at, (void)tw_groups;                                                                \
+    tw_gpu_launch(&TW_CODE_OF(TW_NAME), (const int32_t[]){groups.x, groups.y, groups.z}, TW_GROUP_SIZE, \
+                  params, sizeof *params, pointers, (int32_t)(sizeof pointers / sizeof *pointers));    \
+  }
+
+#endif
+
+/* The function of the kernel; or `launch`, of which a function makes several calls. */
+#define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_CALLED(, TW_NAME, PARAMS, DECLARED, NAMES)
+#define TW_GPU_PART(PARAMS, DECLARED, NAMES) TW_GPU_CALLED(static, launch, PARAMS, DECLARED, NAMES)
+
+#endif
+
+#endif

@@ -1,0 +1,80 @@
+/* What all items of a group make together of a row. */
+#ifndef TW_GPU_ROWS_H
+#define TW_GPU_ROWS_H
+
+#include "gpu.h"
+
+/* What each item has found; then what all have. */
+TW_GROUP_SHARED(float, tw_found, [TW_GROUP_SIZE]);
+
+/* The sum of all that is in tw_found, for every item. */
+TW_GPU float tw_group_sum(void) {
+  TW_MEET();
+  for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {
+    TW_ITEMS(t) {
+      if (t < half) tw_found[t] += tw_found[t + half];
+    }
+    TW_MEET();
+  }
+  const float sum = tw_found[0];
+  TW_MEET();
+  return sum;
+}
+
+/* The largest. */
+TW_GPU float tw_group_largest(void) {
+  TW_MEET();
+  for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {
+    TW_ITEMS(t) {
+      if (t < half && tw_found[t + half] > tw_found[t]) tw_found[t] = tw_found[t + half];
+    }
+    TW_MEET();
+  }
+  const float largest = tw_found[0];
+  TW_MEET();
+  return largest;
+}
+
+/* The sum of a row whose elements are `step` apart. */
+TW_GPU float tw_row_sum(const float *x, int32_t length, int32_t step) {
+  TW_ITEMS(t) {
+    float sum = 0.0f;
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += x[i * step];
+    tw_found[t] = sum;
+  }
+  return tw_group_sum();
+}
+
+/* The sums of differences from a centre, and of their squares. */
+TW_GPU float tw_row_rest(const float *x, int32_t length, float centre) {
+  TW_ITEMS(t) {
+    float sum = 0.0f;
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += x[i] - centre;
+    tw_found[t] = sum;
+  }
+  return tw_group_sum();
+}
+
+TW_GPU float tw_row_squares(const float *x, int32_t length, float centre) {
+  TW_ITEMS(t) {
+    float sum = 0.0f;
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += (x[i] - centre) * (x[i] - centre);
+    tw_found[t] = sum;
+  }
+  return tw_group_sum();
+}
+
+/* Mean and variance of a row: what the rounded mean lacks is found from the differences, as these are small. */
+typedef struct {
+  float mean, rest, variance;
+} tw_statistics;
+
+TW_GPU tw_statistics tw_row_statistics(const float *x, int32_t length) {
+  tw_statistics found;
+  found.mean = tw_row_sum(x, length, 1) / (float)length;
+  found.rest = tw_row_rest(x, length, found.mean) / (float)length;
+  found.variance = tw_row_squares(x, length, found.mean) / (float)length - found.rest * found.rest;
+  return found;
+}
+
+#endif

@@ -1,0 +1,5 @@
+#include "prefix.h"
+
+#include "gpu_runtime.h"
+
+typedef int tw_gpu_nothing;

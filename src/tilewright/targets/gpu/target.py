@@ -1,0 +1,34 @@
+"""A GPU beside the processor of a computer: an engine with a memory of its own, whose kernels are launched by its driver.
+
+Layers that it has no kernel for run on the processor, and copies between the two are layers of the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilewright.passes.layout.channels_second import CHANNELS_SECOND
+from tilewright.passes.shorten_constants import SHORTEN_TABLES
+from tilewright.target.memory import Memory
+from tilewright.target.runner import GpuProcess
+from tilewright.target.target import Engine, Target
+from tilewright.targets.generic import target as generic
+from tilewright.targets.gpu import plain
+from tilewright.targets.gpu.transfers import TRANSFERS
+
+ALIGNMENT = 64
+"""Of tensors in the arena: what several items read at once begins at such an address."""
+
+GPU = Engine("gpu", (TRANSFERS.into, TRANSFERS.out_of, *plain.KERNELS), transfers=TRANSFERS)
+
+TARGET = Target(
+    name="gpu",
+    summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
+    engines=(GPU, Engine("cpu", generic.KERNELS)),
+    memories=(Memory("arena", None, ALIGNMENT),),
+    passes=(CHANNELS_SECOND, SHORTEN_TABLES),
+    folder=Path(__file__).parent,
+    bases=(generic.TARGET.folder,),
+    runner=GpuProcess(),
+    flags=("-O3",),
+    libraries=("m", "dl", "pthread"),
+)

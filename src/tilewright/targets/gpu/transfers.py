@@ -1,0 +1,37 @@
+"""Copies between the memory of the computer and that of the GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import BYTES
+from tilewright.ops.identity import Identity
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.target import Transfers
+
+
+@dataclass(frozen=True)
+class Upload(Identity):
+    """The same tensor in the memory of the GPU."""
+
+    copy: bool = True
+
+
+@dataclass(frozen=True)
+class Download(Identity):
+    """The same tensor in the memory of the computer."""
+
+    copy: bool = True
+
+
+def copied_bytes(op: Op, types: Types) -> Params:
+    return {"bytes": types["X"].bytes}
+
+
+def transfer(op: type[Op], source: str) -> Kernel:
+    anything = frozenset(BYTES)
+    return Kernel(op, source, "X -> Y", {"X": anything, "Y": anything}, copied_bytes, header="gpu_copy.h")
+
+
+TRANSFERS = Transfers(transfer(Upload, "gpu_upload.c"), transfer(Download, "gpu_download.c"))
