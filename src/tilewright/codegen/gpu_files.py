@@ -15,7 +15,8 @@ HEADER = "gpu_runtime.h"
 SOURCES = ("gpu_cuda.c", "gpu_on_host.c")
 """Of the runtime: of the one that is asked for, the other file is empty."""
 FUNCTIONS = (
-    "tw_gpu_begin", "tw_gpu_end", "tw_gpu_error", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch", "tw_gpu_seen",
+    "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch", "tw_gpu_measured",
+    "tw_gpu_seen",
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
@@ -81,7 +82,7 @@ static const char *const lines[] = {{
 #define CODE_OF(FUNCTION) NAME(FUNCTION)
 
 extern tw_gpu_code CODE_OF({kernel.function});
-tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, 0}};
+tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", 0}};
 """
 
 

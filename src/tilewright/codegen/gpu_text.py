@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.codegen.arena_text import ArenaText
 from tilewright.codegen.gpu_files import HEADER
 from tilewright.planner.schedule.planned_flow import planned_layers
+from tilewright.target.runner import GpuProcess
 
 
 class GpuText(ArenaText):
@@ -38,7 +39,26 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 static const tw_gpu_constant {self.name}_constants[] = {{
 {rows}
 }};
-static tw_gpu_network {self.name}_on_gpu = {{{self.name}_constants, {len(names)}, {in_order}, {self.macro}_ARENA_BYTES, NULL}};
+static tw_gpu_network {self.name}_on_gpu = {{
+    {self.name}_constants, {len(names)}, {in_order}, {self._capability}, {self.macro}_ARENA_BYTES, NULL}};
+"""
+
+    @property
+    def _capability(self) -> int:
+        runner = self.schedule.target.runner
+        return runner.capability if isinstance(runner, GpuProcess) else 0
+
+    def _about(self) -> str:
+        return super()._about().replace("Returns 0, or 1 if", f"Returns 0, 3 if the GPU fails ({self.name}_gpu_error() says why), or 1 if", 1)
+
+    def _reset_declaration(self) -> str:
+        return f"""{super()._reset_declaration()}
+/* What failed last on the GPU, and on a line of its own what to do about it. */
+const char *{self.name}_gpu_error(void);
+
+/* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of what the second
+ * call has recorded. Negative before the third one, and where kernels do not run on a GPU. */
+double {self.name}_gpu_microseconds(int repeats);
 """
 
     def _function(self, body: str) -> str:
@@ -59,4 +79,8 @@ static tw_gpu_network {self.name}_on_gpu = {{{self.name}_constants, {len(names)}
   const int gpu = tw_gpu_end();
   return layers != 0 ? layers : gpu;
 }}
+
+const char *{self.name}_gpu_error(void) {{ return tw_gpu_failure(); }}
+
+double {self.name}_gpu_microseconds(int repeats) {{ return tw_gpu_measured(&{self.name}_on_gpu, repeats); }}
 """

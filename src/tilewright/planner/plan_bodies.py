@@ -98,7 +98,7 @@ def body_target(target: Target) -> Target:
 
 def _mapped(graph: Graph, target: Target) -> Mapped:
     planned = plan_bodies(graph, target)
-    return with_transfers(as_chosen(fastest_first(map_nodes(planned, target))))
+    return as_chosen(with_transfers(fastest_first(map_nodes(planned, target))))
 
 
 def _read(graph: Graph) -> dict[str, Array]:

@@ -94,10 +94,10 @@ class ArenaPlanner(Planner[Allocation]):
         return refit_arena(plan_bodies(graph, target), target, settings)
 
     def prefer(self, mapped: Mapped) -> Mapped:
-        return fastest_first(mapped)
+        return with_transfers(fastest_first(mapped))
 
     def place(self, mapped: Mapped, settings: Settings) -> Allocation:
-        return check_allocation(allocate(with_transfers(as_chosen(mapped))))
+        return check_allocation(allocate(as_chosen(mapped)))
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
         made = copy_weights(lower_arena(placed), settings)

@@ -48,6 +48,8 @@ NO_MEMORY = 4
 """The harness's exit code where this machine has not enough of it."""
 TOO_MANY_TURNS = 5
 """The same where a loop needs more iterations than --max-trips."""
+GPU_FAILED = 6
+"""The same where a GPU or its driver fails, which it says why."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,8 @@ static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
     tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
-    {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.agents.threads > 1 else "0, 0"}}};
+    {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.agents.threads > 1 else "0, 0"},
+    {f"{writer.name}_gpu_error, {writer.name}_gpu_microseconds" if gpu_files.functions(writer.schedule) else "0, 0"}}};
 """
 
 
@@ -257,11 +260,19 @@ def _execute(command: list[str], folder: Path) -> str:
         )
     if done.returncode == TOO_MANY_TURNS:
         raise too_many_turns()
+    if done.returncode == GPU_FAILED:
+        raise gpu_failed(done.stderr)
     if done.returncode < 0:
         raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:
         raise InternalError("run", done.stderr.strip() or f"exit code {done.returncode}")
     return done.stdout
+
+
+def gpu_failed(said: str) -> CompileError:
+    """The error of a network: what has failed, and on another line what to do about it."""
+    what, _, hint = said.strip().partition("\n")
+    return CompileError("gpu", what, hint)
 
 
 def _split(data: bytes, graph: Graph, names: list[str]) -> dict[str, Array]:

@@ -28,16 +28,19 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.run.host import HostNetwork, HostPrograms, check_machine
+from tilewright.run.host import HostNetwork, HostPrograms, check_machine, gpu_failed
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
+SAID, MEASURE = ctypes.CFUNCTYPE(ctypes.c_char_p), ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int)
 START, STOP = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(None)
 SMALL = ("-s", "-Wl,--gc-sections") if sys.platform == "linux" else ()
 """A library has nothing that only debuggers want, or that nobody calls."""
+GPU_ERROR = 3
+"""What a network returns where a GPU or its driver fails."""
 ARENA_ALIGNMENT = 64
 """A line of a cache; networks ask for no more."""
 
@@ -48,7 +51,7 @@ class CNetwork(ctypes.Structure):
     _fields_ = [
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
-        ("start_threads", START), ("stop_threads", STOP),
+        ("start_threads", START), ("stop_threads", STOP), ("gpu_error", SAID), ("gpu_microseconds", MEASURE),
     ]  # fmt: skip
 
 
@@ -130,7 +133,7 @@ class LoadedNetwork:
     def reset(self) -> None:
         """Forget what was kept between calls."""
         if self._library.network.reset:
-            _check_done(self._library.network.reset(self._address))
+            self._check_done(self._library.network.reset(self._address))
 
     def __call__(self, *inputs: Array, out: Array | Sequence[Array] | None = None, **named: Array) -> Any:
         """The outputs, one array or a tuple of them; those of `out`, where it is given, are written. A network with an
@@ -140,9 +143,25 @@ class LoadedNetwork:
         given = self._inputs(inputs, named)
         made = self._new_outputs() if out is None else self._checked_outputs(out, given)
         with self._lock:
-            _check_done(self._call(_pointers(given), _pointers(made), self._address))
+            self._check_done(self._call(_pointers(given), _pointers(made), self._address))
         results = [made[at] for at in self._order]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def gpu_microseconds(self, repeats: int = 100) -> float | None:
+        """What a GPU takes for its part of a call, without copies: the mean of so many, from the third call on. None
+        where kernels do not run on one."""
+        measure = self._library.network.gpu_microseconds
+        with self._lock:
+            found = float(measure(repeats)) if measure else -1.0
+        return found if found >= 0.0 else None
+
+    def _check_done(self, code: int) -> None:
+        if code == TOO_MANY_TURNS:
+            raise too_many_turns()
+        if code == GPU_ERROR:
+            raise gpu_failed(self._library.network.gpu_error().decode())
+        if code:
+            raise InternalError("call", f"the network reports error {code}")
 
     def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[Array]:
         names = list(self._names)
@@ -215,10 +234,3 @@ def _aligned(size: int) -> Array:
     memory = np.zeros(size + ARENA_ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ARENA_ALIGNMENT
     return memory[start : start + size]
-
-
-def _check_done(code: int) -> None:
-    if code == TOO_MANY_TURNS:
-        raise too_many_turns()
-    if code:
-        raise InternalError("call", f"the network reports error {code}")

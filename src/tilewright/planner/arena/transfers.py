@@ -5,15 +5,18 @@ is made, and is copied once for those who read it elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.passes.aliasing import Owners, home_of, view_owners
 from tilewright.target.kernel import Kernel
-from tilewright.target.mapping import Choice, Mapped
+from tilewright.target.mapping import Choice, Mapped, as_chosen
 from tilewright.target.target import Engine
 
+Found = TypeVar("Found")
 Place = str
 """The name of an engine with a memory of its own; empty for that of the cores."""
 
@@ -22,11 +25,20 @@ def with_transfers(mapped: Mapped) -> Mapped:
     """The graph with a layer for every copy; where all engines work in one memory it stays as it is."""
     if all(engine.transfers is None for engine in mapped.target.engines):
         return mapped
-    made = _Transfers(mapped, view_owners(mapped.graph))
-    for node in mapped.graph.nodes:
+    chosen = as_chosen(mapped)
+    made = _Transfers(chosen, view_owners(chosen.graph))
+    for node in chosen.graph.nodes:
         made.add(node)
-    graph = replace(mapped.graph, nodes=tuple(made.nodes), types={**mapped.graph.types, **made.types})
-    return replace(mapped, graph=graph, choices=made.choices, refusals=made.refusals(), alternatives={})
+    graph = replace(chosen.graph, nodes=tuple(made.nodes), types={**chosen.graph.types, **made.types})
+    return replace(
+        chosen, graph=graph, choices=made.choices, refusals=made.renamed(mapped.refusals),
+        alternatives={key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()},
+    )  # fmt: skip
+
+
+def _elsewhere(alternatives: tuple[Choice, ...], chosen: Choice) -> tuple[Choice, ...]:
+    """Those of other engines."""
+    return tuple(choice for choice in alternatives if choice.engine is not chosen.engine)
 
 
 @dataclass
@@ -60,8 +72,8 @@ class _Transfers:
             if name != own:
                 self._copy(own, name, node, place, into=False)
 
-    def refusals(self):  # type: ignore[no-untyped-def]
-        found = self.mapped.refusals
+    def renamed(self, found: Mapping[str, Found]) -> dict[str, Found]:
+        """What is known of nodes, by the keys that they have now."""
         return {key: found[old] for key, old in self.keys.items() if old in found}
 
     def _append(self, node: Node, choice: Choice) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilewright.ir.graph import Graph, Node
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
 from tilewright.target.memory import Memory
@@ -18,7 +19,11 @@ from tilewright.targets.gpu.transfers import TRANSFERS
 ALIGNMENT = 64
 """Of tensors in the arena: what several items read at once begins at such an address."""
 
-GPU = Engine("gpu", (TRANSFERS.into, TRANSFERS.out_of, *plain.KERNELS), transfers=TRANSFERS)
+def no_kernel(graph: Graph, node: Node) -> str:
+    return f"it has no kernel for {node.op.kind}"
+
+
+GPU = Engine("gpu", (TRANSFERS.into, TRANSFERS.out_of, *plain.KERNELS), explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
     name="gpu",

@@ -25,9 +25,9 @@ void tw_probe(int layer, int result, const void *data, unsigned long bytes) {
   fwrite(data, 1, bytes, probe_file);
 }
 
-enum { FAULT = 3, NO_MEMORY = 4, TOO_MANY_TURNS = 5 };
-/* What a network returns for the last. */
-enum { NETWORK_TOO_MANY_TURNS = 2 };
+enum { FAULT = 3, NO_MEMORY = 4, TOO_MANY_TURNS = 5, GPU_FAILED = 6 };
+/* What a network returns for the last two. */
+enum { NETWORK_TOO_MANY_TURNS = 2, NETWORK_GPU_FAILED = 3 };
 
 static void end(int code, const char *what) {
   fprintf(stderr, "%s\n", what);
@@ -76,6 +76,7 @@ static double timed_call(const tw_harness_network *network, void **inputs, void 
   const double start = tw_now();
   const int code = network->call(inputs, outputs, arena);
   if (code == NETWORK_TOO_MANY_TURNS) end(TOO_MANY_TURNS, "a loop has too many turns");
+  if (code == NETWORK_GPU_FAILED) end(GPU_FAILED, network->gpu_error());
   if (code != 0) fail("the network reports an error");
   const double end_of_call = tw_now();
   tw_times_of_call(start);

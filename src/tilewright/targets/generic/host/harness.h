@@ -17,6 +17,8 @@ typedef struct {
   int (*reset)(void *arena);  /* NULL where nothing is kept between calls */
   int (*start_threads)(void); /* NULL where one thread computes all */
   void (*stop_threads)(void);
+  const char *(*gpu_error)(void); /* NULL where no GPU is used */
+  double (*gpu_microseconds)(int repeats);
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

@@ -18,11 +18,16 @@ int tw_gpu_begin(tw_gpu_network *network, const unsigned char *arena) {
 
 int tw_gpu_end(void) { return pthread_mutex_unlock(&busy) ? TW_GPU_FAILED : 0; }
 
-const char *tw_gpu_error(void) { return "a lock of the system fails"; }
+const char *tw_gpu_failure(void) { return "a lock of the system fails"; }
 
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes) { memcpy(to, from, bytes); }
 
 void tw_gpu_download(const void *from, void *to, unsigned long bytes) { memcpy(to, from, bytes); }
+
+double tw_gpu_measured(tw_gpu_network *network, int repeats) {
+  (void)network, (void)repeats;
+  return -1.0;
+}
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   (void)bytes;
