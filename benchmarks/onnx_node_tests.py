@@ -21,7 +21,7 @@ from tests.e2e.onnx_nodes import Outcome, node_tests, run_all
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--target", default="generic", choices=["generic", "cpu"])
+    parser.add_argument("--target", default="generic", choices=["generic", "cpu", "gpu"])
     target = parser.parse_args().target
     outcomes = list(run_all(os.cpu_count() or 1, node_tests(), target))
     console = Console()

@@ -57,7 +57,7 @@ class Made:
 
 
 def run_all(workers: int, cases: Sequence[TestCase], target: str = "generic") -> Iterator[Outcome]:
-    """Targets whose C runs on this machine: generic and cpu."""
+    """Targets whose C runs on this machine: generic, cpu and gpu."""
     run = partial(run_group, target=target)
     groups = [cases[first : first + TOGETHER] for first in range(0, len(cases), TOGETHER)]
     if IN_WORKER in os.environ:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.texts import Text
+from tilewright.errors import present
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import GpuProcess
 from tilewright.toolchain.ptx import ptx
@@ -62,7 +64,19 @@ class _Codes:
         sources = {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
         names = [kernel.file for kernel in self.kernels]
         headers = self.schedule.target.folder / "device"
-        return ptx(names, sources, headers, runner.capability, runner.feature)
+        made = ptx(names, sources, headers, runner.capability, runner.feature)
+        return [_bounded(code, _group_size(sources, name)) for name, code in zip(names, made, strict=True)]
+
+
+def _group_size(sources: Mapping[str, str], name: str) -> int:
+    """How many items a group of a kernel has: its own text says that, or the header that it comes with."""
+    found = re.search(r"^#define TW_GROUP_SIZE (\d+)$", f"{sources[name]}\n{sources[KERNEL]}", re.MULTILINE)
+    return int(present(found, name, "does not say how many items a group has")[1])
+
+
+def _bounded(code: str, items: int) -> str:
+    """With the most items of a group: without them a compiler has to save registers for a larger one."""
+    return re.sub(r"(\.entry tw_kernel\([^)]*\))", rf"\1\n.maxntid {items}, 1, 1", code, count=1)
 
 
 def _as_c(kernel: Instance, code: str) -> str:
