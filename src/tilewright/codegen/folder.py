@@ -10,8 +10,16 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
-from tilewright.codegen import binary_data, board_program, c_data, cluster_program, example, external_kernels
-from tilewright.codegen import gpu_files, threads
+from tilewright.codegen import (
+    binary_data,
+    board_program,
+    c_data,
+    cluster_program,
+    example,
+    external_kernels,
+    gpu_files,
+    threads,
+)
 from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.kernels import PREFIX_FILE, headers, prefixes, prototypes
 from tilewright.codegen.network import Writer, runtime_functions, symbol_prefix

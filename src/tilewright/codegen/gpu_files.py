@@ -17,8 +17,8 @@ HEADER = "gpu_runtime.h"
 SOURCES = ("gpu_cuda.c", "gpu_on_host.c")
 """Of the runtime: of the one that is asked for, the other file is empty."""
 FUNCTIONS = (
-    "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch", "tw_gpu_measured",
-    "tw_gpu_seen",
+    "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch",
+    "tw_gpu_measured", "tw_gpu_seen",
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
@@ -60,7 +60,9 @@ class _Codes:
     def _all(self) -> list[str]:
         runner = self.schedule.target.runner
         assert isinstance(runner, GpuProcess)
-        known = {name.removeprefix("kernels/"): text for name, text in self.texts.items() if name.startswith("kernels/")}
+        known = {
+            name.removeprefix("kernels/"): text for name, text in self.texts.items() if name.startswith("kernels/")
+        }
         sources = {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
         names = [kernel.file for kernel in self.kernels]
         headers = self.schedule.target.folder / "device"

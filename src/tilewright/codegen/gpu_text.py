@@ -48,16 +48,16 @@ static tw_gpu_network {self.name}_on_gpu = {{
         runner = self.schedule.target.runner
         return runner.capability if isinstance(runner, GpuProcess) else 0
 
-    def _about(self) -> str:
-        return super()._about().replace("Returns 0, or 1 if", f"Returns 0, 3 if the GPU fails ({self.name}_gpu_error() says why), or 1 if", 1)
+    def _stops(self) -> str:
+        return f"{super()._stops()},\n * or 3 if the GPU or its driver fails: {self.name}_gpu_error() says why"
 
     def _reset_declaration(self) -> str:
         return f"""{super()._reset_declaration()}
 /* What failed last on the GPU, and on a line of its own what to do about it. */
 const char *{self.name}_gpu_error(void);
 
-/* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of what the second
- * call has recorded. Negative before the third one, and where kernels do not run on a GPU. */
+/* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of what the
+ * second call has recorded. Negative before the third one, and where kernels do not run on a GPU. */
 double {self.name}_gpu_microseconds(int repeats);
 """
 

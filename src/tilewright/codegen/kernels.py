@@ -104,8 +104,12 @@ class Instance:
     @property
     def includes(self) -> tuple[str, ...]:
         """Headers of the target's before the source; what applies a curve comes after the curve."""
-        first = filter(None, [CURVES_FILE if self.curve else "", self.kernel.params_header, self.kernel.around])
-        return tuple(first)
+        return (CURVES_FILE, self.kernel.params_header) if self.curve else (self.kernel.params_header,)
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        """The header that makes another kernel of the source, if there is one."""
+        return (self.kernel.around,) if self.kernel.around else ()
 
     def text(self, read: Read, numbered: bool = False) -> str:
         """The kernel's source with its types fixed at the top; compilers count its own lines if it is `numbered`."""
@@ -122,7 +126,8 @@ class Instance:
         if not self.has_native and any(HAS_NATIVE in text for text in headers([self], read).values()):
             defines.append(f"#define {HAS_NATIVE} 0")
         # With the prototype before it, the compiler checks the source against the signature.
-        includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in (*self.includes, PREFIX_FILE))]
+        names = (*self.includes, PREFIX_FILE, *self.around)
+        includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in names)]
         known = [*includes, self.prototype(), *([f'#line 1 "{self.kernel.source}"'] if numbered else [])]
         return "\n".join([*defines, *known]) + ("\n" if numbered else "\n\n") + source
 
@@ -162,7 +167,7 @@ def is_native(op: Op) -> bool:
 def headers(used: Iterable[Instance], read: Read) -> dict[str, str]:
     """The headers that the kernels include, found by following #include."""
     texts: dict[str, str] = {}
-    waiting = [name for instance in used for name in instance.includes]
+    waiting = [name for instance in used for name in (*instance.includes, *instance.around)]
     waiting += [name for instance in used for name in included(read(instance.kernel.source))]
     while waiting:
         name = waiting.pop()

@@ -1,5 +1,5 @@
-"""Which form network.h and network.c have: it follows from whether a runtime wakes cores and has the memories, or drives
-a GPU."""
+"""Which form network.h and network.c have: it follows from whether a runtime wakes cores and has the memories, and from
+whether one drives a GPU."""
 
 from __future__ import annotations
 

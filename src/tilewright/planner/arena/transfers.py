@@ -30,10 +30,9 @@ def with_transfers(mapped: Mapped) -> Mapped:
     for node in chosen.graph.nodes:
         made.add(node)
     graph = replace(chosen.graph, nodes=tuple(made.nodes), types={**chosen.graph.types, **made.types})
-    return replace(
-        chosen, graph=graph, choices=made.choices, refusals=made.renamed(mapped.refusals),
-        alternatives={key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()},
-    )  # fmt: skip
+    others = {key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()}
+    refusals = made.renamed(mapped.refusals)
+    return replace(chosen, graph=graph, choices=made.choices, refusals=refusals, alternatives=others)
 
 
 def _elsewhere(alternatives: tuple[Choice, ...], chosen: Choice) -> tuple[Choice, ...]:

@@ -1,4 +1,4 @@
-"""Kernels that are plain and parallel: an item, or a group of items, for each result. Parameters are those of the portable
+"""Kernels that are plain and parallel: an item, or a group of items, for each result. Parameters are those of portable
 kernels."""
 
 from __future__ import annotations

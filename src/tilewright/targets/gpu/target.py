@@ -1,4 +1,4 @@
-"""A GPU beside the processor of a computer: an engine with a memory of its own, whose kernels are launched by its driver.
+"""A GPU beside the processor of a computer: an engine with a memory of its own, whose kernels its driver launches.
 
 Layers that it has no kernel for run on the processor, and copies between the two are layers of the network."""
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ops.fusedattention import FusedAttention
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
 from tilewright.target.memory import Memory
@@ -19,16 +20,20 @@ from tilewright.targets.gpu.transfers import TRANSFERS
 ALIGNMENT = 64
 """Of tensors in the arena: what several items read at once begins at such an address."""
 
+
 def no_kernel(graph: Graph, node: Node) -> str:
     return f"it has no kernel for {node.op.kind}"
 
+
+CPU_KERNELS = tuple(kernel for kernel in generic.KERNELS if kernel.op is not FusedAttention)
+"""Attention stays the products and the softmax that the GPU computes, rather than one layer of the processor."""
 
 GPU = Engine("gpu", (TRANSFERS.into, TRANSFERS.out_of, *plain.KERNELS), explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
     name="gpu",
     summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
-    engines=(GPU, Engine("cpu", generic.KERNELS)),
+    engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
     passes=(CHANNELS_SECOND, SHORTEN_TABLES),
     folder=Path(__file__).parent,

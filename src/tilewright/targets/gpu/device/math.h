@@ -1,5 +1,5 @@
-/* What <math.h> has, for code that runs on a GPU, where there is no C library. Functions of floats are computed in double,
- * so that one rounding is left: results are within one unit of the last place. */
+/* What <math.h> has, for code that runs on a GPU, where there is no C library. Functions of floats are computed in
+ * double, so that one rounding is left: results are within one unit of the last place. */
 #ifndef TW_DEVICE_MATH_H
 #define TW_DEVICE_MATH_H
 
@@ -208,8 +208,8 @@ TW_DEVICE double tw_cos_near(double x) {
   return 1.0 + series;
 }
 
-/* What is left of x beside the nearest multiple of pi / 2, and which one that is, modulo 4. Huge floats are whole numbers
- * times a power of two: their rest is taken bit by bit of 2 / pi. */
+/* What is left of x beside the nearest multiple of pi / 2, and which one that is, modulo 4. Huge floats are whole
+ * numbers times a power of two: their rest is taken bit by bit of 2 / pi. */
 TW_DEVICE double tw_quarter(float x, int32_t *quarter) {
   if (fabsf(x) < 1.0e5f) {
     const double n = rint((double)x * 0.6366197723675814);
@@ -235,7 +235,8 @@ TW_DEVICE double tw_quarter(float x, int32_t *quarter) {
   }
   const uint64_t rounded = total + ((uint64_t)1 << 61);
   *quarter = (int32_t)(rounded >> 62);
-  const double rest = (double)(int64_t)(total - ((uint64_t)*quarter << 62)) * 2.168404344971009e-19 * 1.5707963267948966;
+  const int64_t left = (int64_t)(total - ((uint64_t)*quarter << 62));
+  const double rest = (double)left * 2.168404344971009e-19 * 1.5707963267948966;
   if (x < 0.0f) *quarter = -*quarter & 3;
   return x < 0.0f ? -rest : rest;
 }

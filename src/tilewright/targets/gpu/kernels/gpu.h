@@ -3,10 +3,10 @@
  *   TW_GPU_HOST    a C function of this machine: groups and their items are loops
  *   neither        the C function that launches that code
  *
- * A kernel has three parts: `grid`, how many groups its parameters ask for; `group`, what one group of TW_GROUP_SIZE items
- * does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
+ * A kernel has three parts: `grid`, how many groups its parameters ask for; `group`, what one group of TW_GROUP_SIZE
+ * items does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
  * Inside of `group`, TW_ITEMS(t) { ... } is done by every item once; all meet at TW_MEET(), which stands between such
- * blocks. What a group shares is TW_GROUP_SHARED at file scope, what an item keeps from block to block is TW_ITEM_OWN. */
+ * blocks. What a group shares is TW_GROUP_SHARED at file scope; what an item keeps from block to block, TW_ITEM_OWN. */
 #ifndef TW_GPU_H
 #define TW_GPU_H
 
@@ -90,7 +90,7 @@ static tw_grid tw_group_at, tw_groups;
     const tw_grid groups = grid(params);                                                               \
     (void)tw_group_at, (void)tw_groups;                                                                \
     tw_gpu_launch(&TW_CODE_OF(TW_NAME), (const int32_t[]){groups.x, groups.y, groups.z}, TW_GROUP_SIZE, \
-                  params, sizeof *params, pointers, (int32_t)(sizeof pointers / sizeof *pointers));    \
+                  params, pointers, (int32_t)(sizeof pointers / sizeof *pointers));                    \
   }
 
 #endif

@@ -5,8 +5,8 @@
 #include "conv.h"
 #include "gpu_totals.h"
 
-static inline TW_Y finished(const tw_conv_params *p, const TW_B *b, const int32_t *mul, const int32_t *add, int32_t filter,
-                            total_t total) {
+static inline TW_Y finished(const tw_conv_params *p, const TW_B *b, const int32_t *mul, const int32_t *add,
+                            int32_t filter, total_t total) {
   if (b) total += (total_t)b[filter * p->bias_step];
 #if TW_X_IS_FLOAT
   (void)mul, (void)add;

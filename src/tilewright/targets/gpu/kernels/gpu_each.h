@@ -1,5 +1,5 @@
-/* Makes a kernel for a GPU of a portable one whose results do not depend on each other: an item for each. It says itself
- * what the headers would that have the loops of the portable kernel. */
+/* Makes a kernel for a GPU of a portable one whose results do not depend on each other: an item for each. It says
+ * itself what the headers would that have the loops of the portable kernel. */
 #ifndef TW_GPU_EACH_H
 #define TW_GPU_EACH_H
 
@@ -37,7 +37,8 @@ static inline __attribute__((unused)) int32_t tw_binary_length(const tw_binary_p
   return length;
 }
 
-static inline __attribute__((unused)) void tw_binary_place(const tw_binary_params *p, int32_t i, int32_t *a, int32_t *b) {
+static inline __attribute__((unused)) void tw_binary_place(const tw_binary_params *p, int32_t i, int32_t *a,
+                                                           int32_t *b) {
   *a = *b = 0;
   for (int32_t axis = p->rank - 1; axis >= 0; axis--) {
     const int32_t at = i % p->size[axis];

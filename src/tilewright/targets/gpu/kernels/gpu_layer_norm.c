@@ -1,4 +1,4 @@
-/* y = (x - mean) / sqrt(variance + epsilon) * scale + bias: a group for each row; the statistics are optional results */
+/* y = (x - mean) / sqrt(variance + epsilon) * scale + bias: a group for each row; statistics are optional results */
 #include <math.h>
 
 #include "gpu_rows.h"

@@ -1,4 +1,4 @@
-/* y = alpha * a @ b + beta * c, of any numbers, a and b stored either way; integers wrap around and may be requantised. */
+/* y = alpha * a @ b + beta * c, a and b stored either way; integers wrap around and may be requantised. */
 #ifndef TW_NAME
 #define TW_NAME tw_gpu_matmul
 #define TW_A float

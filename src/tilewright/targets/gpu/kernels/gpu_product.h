@@ -1,7 +1,8 @@
-/* Tiles of products of two matrices, summed in shared memory; floats, or integers that wrap around. A kernel includes this
- * after it has defined
- *   total_t                            the type of sums
+/* Tiles of products of two matrices, summed in shared memory; floats, or integers that wrap around. A kernel includes
+ * this after it has defined
+ *   total_t, tw_params, tw_pointers: the types of sums, of parameters and of the struct of all pointers
  *   rows_of, inner_of, columns_of, batch_of (params)
+ *   left_along_k, right_along_k (params): whether neighbours along k lie side by side
  *   left(params, pointers, batch, row, k), right(params, pointers, batch, k, column): elements as total_t
  *   store(params, pointers, batch, row, column, total) */
 #ifndef TW_GPU_PRODUCT_H
@@ -23,7 +24,8 @@ static inline tw_grid tw_product_grid(const tw_params *p) {
 }
 
 /* Neighbouring items read what is close together: along k where that is so, else along the other axis. */
-TW_GPU void tw_fetch(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t column, int32_t first) {
+TW_GPU void tw_fetch(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t column,
+                     int32_t first) {
   TW_ITEMS(t) {
     for (int32_t i = t; i < TW_DEPTH * TW_TILE; i += TW_GROUP_SIZE) {
       const int32_t left_k = left_along_k(p) ? i % TW_DEPTH : i / TW_TILE;

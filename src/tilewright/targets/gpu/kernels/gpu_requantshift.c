@@ -12,7 +12,8 @@ static inline int32_t results(const tw_requantshift_params *p) { return p->outer
 
 static inline tw_grid grid(const tw_requantshift_params *params) { return tw_items(results(params)); }
 
-TW_GPU void group(const tw_requantshift_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
+TW_GPU void group(const tw_requantshift_params *params, const TW_X *x, const int32_t *mul, const int32_t *add,
+                  TW_Y *y) {
   TW_ITEMS(t) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < results(params)) {

@@ -40,11 +40,11 @@ const char *tw_gpu_failure(void);
 
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes);
 void tw_gpu_download(const void *from, void *to, unsigned long bytes);
-void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params, unsigned long params_bytes,
+void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
                    const void *const *pointers, int32_t pointer_count);
 
-/* What the GPU takes for its part of a call, without copies: the mean of so many launches of its graphs. Negative before
- * the third call, and where there are none. */
+/* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of its graphs.
+ * Negative before the third call, and where there are none. */
 double tw_gpu_measured(tw_gpu_network *network, int repeats);
 
 /* A tensor that was made there, for somebody who looks at what layers make. */

@@ -1,7 +1,7 @@
 /* The runtime on an NVIDIA GPU, by nothing but its driver, which is looked for when the first network runs.
  *
- * The first call of a network loads its kernels. Where all calls launch the same, the second one records what is launched
- * between copies as graphs, and later calls launch these. One thread at a time is between begin and end. */
+ * The first call of a network loads its kernels. Where all calls launch the same, the second one records what is
+ * launched between copies as graphs, and later calls launch these. One thread at a time is between begin and end. */
 #include "prefix.h"
 
 #include "gpu_runtime.h"
@@ -44,8 +44,8 @@ static struct {
   int (*wait)(handle stream);
   int (*load)(handle *module, const void *code, unsigned options, int *names, void **values);
   int (*function)(handle *function, handle module, const char *name);
-  int (*launch)(handle function, unsigned x, unsigned y, unsigned z, unsigned items_x, unsigned items_y, unsigned items_z,
-                unsigned shared_bytes, handle stream, void **arguments, void **more);
+  int (*launch)(handle function, unsigned x, unsigned y, unsigned z, unsigned items_x, unsigned items_y,
+                unsigned items_z, unsigned shared_bytes, handle stream, void **arguments, void **more);
   int (*begin_capture)(handle stream, int mode);
   int (*end_capture)(handle stream, handle *graph);
   int (*instantiate)(handle *executable, handle graph, unsigned long long flags);
@@ -156,14 +156,16 @@ static int open_device(void) {
   int device = 0, major = 0, minor = 0;
   const int code = cuda.init(0);
   if (code == NO_DEVICE || (code == SUCCESS && cuda.device(&device, 0) != SUCCESS)) {
-    fail("the driver finds no NVIDIA GPU", "see what `nvidia-smi` and CUDA_VISIBLE_DEVICES say, or compile with --target cpu");
+    fail("the driver finds no NVIDIA GPU",
+         "see what `nvidia-smi` and CUDA_VISIBLE_DEVICES say, or compile with --target cpu");
     return 0;
   }
   if (!done(code, "start")) return 0;
   if (!done(cuda.attribute(&major, MAJOR, device), "say what GPU it is")) return 0;
   if (!done(cuda.attribute(&minor, MINOR, device), "say what GPU it is")) return 0;
   capability = 10 * major + minor;
-  if (!done(cuda.context(&context, device), "open the GPU") || !done(cuda.use_context(context), "use the GPU")) return 0;
+  if (!done(cuda.context(&context, device), "open the GPU")) return 0;
+  if (!done(cuda.use_context(context), "use the GPU")) return 0;
   if (!done(cuda.stream(&stream, NON_BLOCKING), "make a stream")) return 0;
   return done(cuda.event(&first_event, 0), "make an event") && done(cuda.event(&last_event, 0), "make an event");
 }
@@ -192,7 +194,7 @@ static int allocated(address *memory, unsigned long bytes, unsigned long all) {
   cuda.memory(&free_bytes, &every);
   snprintf(line, sizeof line, "the GPU has not enough memory: the network needs %lu bytes, %lu of %lu are free", all,
            (unsigned long)free_bytes, (unsigned long)every);
-  fail(line, "end what else uses the GPU (`nvidia-smi` lists it), compile a smaller input (--dim), or use --target cpu");
+  fail(line, "end what else uses the GPU (`nvidia-smi` lists it), compile a smaller input (--dim), or --target cpu");
   return 0;
 }
 
@@ -328,9 +330,8 @@ static void print_time(tw_gpu_code *code, const int32_t *groups, int32_t items, 
 }
 #endif
 
-void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params, unsigned long params_bytes,
+void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
                    const void *const *pointers, int32_t count) {
-  (void)params_bytes;
   if (failed || groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
@@ -414,7 +415,8 @@ double tw_gpu_measured(tw_gpu_network *called, int repeats) {
   const on_gpu *const own = called->state;
   if (!own || own->calls != REPLAYING || own->graph_count == 0 || repeats < 1) return -1.0;
   pthread_mutex_lock(&busy);
-  failed = !done(cuda.use_context(context), "use the GPU") || !done(cuda.record(first_event, stream), "record an event");
+  failed = 0;
+  if (done(cuda.use_context(context), "use the GPU")) done(cuda.record(first_event, stream), "record an event");
   for (int i = 0; i < repeats && !failed; i++) {
     for (int at = 0; at < own->graph_count; at++) done(cuda.launch_graph(own->graphs[at], stream), "launch a graph");
   }

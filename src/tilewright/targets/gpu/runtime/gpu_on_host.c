@@ -1,5 +1,5 @@
-/* The runtime where kernels for a GPU are functions of this machine: its memory is the arena, and nothing can fail. Calls
- * of several threads wait for each other, as a kernel has one place for what its groups share. */
+/* The runtime where kernels for a GPU are functions of this machine: its memory is the arena, and nothing can fail.
+ * Calls of several threads wait for each other, as a kernel has one place for what its groups share. */
 #include "prefix.h"
 
 #include "gpu_runtime.h"
