@@ -108,7 +108,9 @@ def check_import(
     return frontend.load(model)
 
 
-def check_kernels(cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None = None) -> None:
+def check_kernels(
+    cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None = None, target: str = "generic"
+) -> None:
     """The C kernels of all cases, compiled into one program, equal the operators' numpy meaning. A compiler that is
     named optimises as it does for users."""
     builder = Builder("kernels")
@@ -122,14 +124,15 @@ def check_kernels(cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None
                 feeds[builder.input(name, type_of(array))] = array
         for tensor in builder.add(op, names, name=f"case{number}"):
             builder.output(tensor)
-    check_graph(builder.build(), feeds, tolerance, cc, is_quick=cc is None)
+    check_graph(builder.build(), feeds, tolerance, cc, cc is None, target)
 
 
 def check_graph(
-    graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-5, cc: str | None = None, is_quick: bool = False
-) -> None:
+    graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-5, cc: str | None = None, is_quick: bool = False,
+    target: str = "generic",
+) -> None:  # fmt: skip
     """Reference, schedule interpreter and compiled C agree on every output."""
-    compiled = pipeline.compile_graph(graph, "generic")
+    compiled = pipeline.compile_graph(graph, target)
     wanted = evaluate(compiled.quantised, feeds)
     stepped = interpret(compiled.schedule, feeds)
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.texts import Text
-from tilewright.errors import present
+from tilewright.errors import instance, present
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import GpuProcess
 from tilewright.toolchain.ptx import ptx
@@ -38,13 +38,15 @@ def files(schedule: Schedule, used: Sequence[Instance], texts: Mapping[str, Text
     runtime = {name: target.runtime_file(name).read_text(encoding="utf-8") for name in SOURCES}
     found: dict[str, Text] = {f"kernels/{name}": text for name, text in runtime.items()}
     found[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
-    kernels = [instance for instance in used if _is_gpu_kernel(instance, target.kernel_text(instance.kernel.source))]
+    # Operators may share a kernel.
+    by_file = {one.file: one for one in used if _is_gpu_kernel(one, target.kernel_text(one.kernel.source))}
+    kernels = list(by_file.values())
     codes = _Codes(schedule, kernels, texts)
     return found | {f"kernels/{kernel.stem}{CODE}": partial(codes.text, kernel) for kernel in kernels}
 
 
-def _is_gpu_kernel(instance: Instance, source: str) -> bool:
-    return bool(instance.kernel.around) or "TW_GPU_KERNEL(" in source or "TW_GPU_PART(" in source
+def _is_gpu_kernel(used: Instance, source: str) -> bool:
+    return bool(used.kernel.around) or "TW_GPU_KERNEL(" in source or "TW_GPU_PART(" in source
 
 
 class _Codes:
@@ -58,8 +60,7 @@ class _Codes:
 
     @cached_property
     def _all(self) -> list[str]:
-        runner = self.schedule.target.runner
-        assert isinstance(runner, GpuProcess)
+        runner = instance(self.schedule.target.runner, GpuProcess)
         known = {
             name.removeprefix("kernels/"): text for name, text in self.texts.items() if name.startswith("kernels/")
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.codegen.arena_text import ArenaText
 from tilewright.codegen.gpu_files import HEADER
+from tilewright.errors import instance
 from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.target.runner import GpuProcess
 
@@ -45,8 +46,7 @@ static tw_gpu_network {self.name}_on_gpu = {{
 
     @property
     def _capability(self) -> int:
-        runner = self.schedule.target.runner
-        return runner.capability if isinstance(runner, GpuProcess) else 0
+        return instance(self.schedule.target.runner, GpuProcess).capability
 
     def _stops(self) -> str:
         return f"{super()._stops()},\n * or 3 if the GPU or its driver fails: {self.name}_gpu_error() says why"

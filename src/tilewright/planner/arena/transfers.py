@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tilewright.errors import present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.passes.aliasing import Owners, home_of, view_owners
-from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Choice, Mapped, as_chosen
 from tilewright.target.target import Engine
 
@@ -99,8 +99,8 @@ class _Transfers:
 
     def _copy(self, source: str, result: str, near: Node, place: Place, into: bool) -> None:
         engine = next(one for one in self.mapped.target.engines if one.name == place)
-        assert engine.transfers is not None
-        kernel: Kernel = engine.transfers.into if into else engine.transfers.out_of
+        transfers = present(engine.transfers, near.where, f"{place} has no memory of its own")
+        kernel = transfers.into if into else transfers.out_of
         node = Node(near.name, kernel.op(), (source,), (result,))
         if result not in self.graph.types:
             self.copies[source, place if into else ""] = result

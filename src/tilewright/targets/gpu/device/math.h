@@ -154,9 +154,10 @@ TW_DEVICE double pow(double x, double y) {
 TW_DEVICE float powf(float x, float y) { return (float)pow((double)x, (double)y); }
 
 TW_DEVICE float sinhf(float x) {
-  if (isnan(x) || fabsf(x) > 90.0f) return x * INFINITY;
-  const double more = tw_expm1_of((double)x);
-  return (float)(0.5 * (more + more / (more + 1.0)));
+  const float size = fabsf(x);
+  if (isnan(x) || size > 90.0f) return x * INFINITY;
+  const double more = tw_expm1_of((double)size);
+  return copysignf((float)(0.5 * (more + more / (more + 1.0))), x);
 }
 
 TW_DEVICE float coshf(float x) {

@@ -1,0 +1,90 @@
+"""Code of kernels for a GPU: every kernel has some, and where NVIDIA's assembler is installed it takes it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.checks import Case
+from tests.targets.gpu.test_kernels import MAKERS, elements, made
+from tilewright import pipeline
+from tilewright.codegen.gpu_files import CODE
+from tilewright.ir.graph import Builder
+from tilewright.ir.types import type_of
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.targets.gpu import plain
+
+CHIP = "sm_90"
+
+
+def assembler() -> str | None:
+    """Of pip's package, or of the machine."""
+    found = [path for folder in map(Path, sys.path) for path in folder.glob("nvidia/*/bin/ptxas")]
+    return str(found[0]) if found else shutil.which("ptxas")
+
+
+def codes(cases: list[Case]) -> dict[str, str]:
+    """File -> the code of each kernel that these operators use."""
+    builder = Builder("codes")
+    for number, (op, arrays) in enumerate(cases):
+        names = ["" if array is None else f"case{number}_{i}" for i, array in enumerate(arrays)]
+        for name, array in zip(names, arrays, strict=True):
+            if array is not None:
+                builder.input(name, type_of(array))
+        for tensor in builder.add(op, names):
+            builder.output(tensor)
+    files = pipeline.compile_graph(builder.build(), "gpu").files
+    return {name: as_text(files[name]) for name in files if name.endswith(CODE)}
+
+
+def as_text(code: str) -> str:
+    lines = re.findall(r'^    "(.*)\\n",$', code, re.MULTILINE)
+    return "".join(line.replace('\\"', '"').replace("\\\\", "\\") + "\n" for line in lines)
+
+
+def assembled(code: str, folder: Path) -> str:
+    """What the assembler says of it."""
+    program = assembler()
+    if program is None:
+        pytest.skip("pip install 'tilewright[gpu-test]' has NVIDIA's assembler")
+    (folder / "kernel.ptx").write_text(code)
+    command = [program, "-v", f"-arch={CHIP}", "kernel.ptx", "-o", "kernel.cubin"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def products(dtype: str) -> list[Case]:
+    image, filters = np.zeros((1, 8, 9, 9), dtype), np.zeros((16, 8, 3, 3), dtype)
+    few = np.zeros((8, 1, 3, 3), dtype)
+    cases: list[Case] = [(Conv(), [image, filters, None]), (Conv(groups=8), [image, few, None])]
+    return [*cases, (MatMul(), [np.zeros((4, 70), dtype), np.zeros((70, 5), dtype)])]
+
+
+@pytest.mark.one_in(2)
+def test_products_assemble_without_spills(tmp_path: Path) -> None:
+    found = codes([*products("float32"), *products("int8")])
+    assert {name.split("/")[1].split("_f32")[0].split("_i8")[0] for name in found} == {
+        "gpu_conv", "gpu_conv_direct", "gpu_matmul",
+    }  # fmt: skip
+    for code in found.values():
+        assert code.startswith(".version 6.3\n.target sm_70\n")
+        assert ".maxntid 256, 1, 1" in code
+        assert " 0 bytes spill stores, 0 bytes spill loads" in assembled(code, tmp_path)
+
+
+@pytest.mark.one_in(6)
+def test_all_other_kernels_assemble_without_spills(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    others = [MAKERS[kind](random) for kind in made((*plain.ROWS, *plain.MOVEMENT, *plain.QUANTISED))]
+    found = codes([*others, *elements("float32")])
+    assert len(found) > 80
+    for code in found.values():
+        assert " 0 bytes spill stores, 0 bytes spill loads" in assembled(code, tmp_path)

@@ -1,0 +1,78 @@
+"""What the runtime asks of a GPU's driver, and what it says where that fails: one that does nothing stands for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright import pipeline
+from tilewright.codegen import folder
+from tilewright.ir.graph import Builder
+from tilewright.ir.types import TensorType
+from tilewright.ops.cumsum import CumSum
+from tilewright.ops.relu import Relu
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
+
+OWN = Path(__file__).parent
+HINT = "compile with --target cpu"
+FAILURES = {
+    "no driver": ["there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found", HINT],
+    "no device": ["the driver finds no NVIDIA GPU", HINT],
+    "old device": ["the GPU is of compute capability 6.0, the network was compiled for 7.0 and newer", HINT],
+    "no memory": ["the network needs 256 bytes, 1000 of 2000 are free", "--target cpu"],
+    "old driver": ["the GPU's driver is too old for this code: it is for CUDA 12.2", HINT],
+    "bad code": ["the GPU's driver cannot compile a kernel: ptxas: line 7", "please report it"],
+    "lost": ["the GPU's driver fails to compute: illegal address (error 700)", "--target cpu"],
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers of the GPU around one of the processor, as a folder that is built as a user's compiler does."""
+    place, builder = tmp_path_factory.mktemp("gpu"), Builder("one")
+    (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])
+    (summed,) = builder.add(CumSum(0), [first])
+    (last,) = builder.add(Sigmoid(), [summed])
+    builder.output(last, "y")
+    folder.write(pipeline.compile_graph(builder.build(), "gpu").files, place / "c")
+    sources = [path for path in sorted((place / "c").rglob("*.c")) if path.name != "main.c"]
+    compiler, here = find_compiler(), ["-std=c99", "-O1", "-I", str(place / "c"), "-Wall", "-Wextra", "-Werror"]
+    objects = compile_objects(dict.fromkeys([*sources, OWN / "three_calls.c"], here), place, compiler)
+    link_without_runtime(objects, ["m", "dl", "pthread"], place / "program", compiler, ["-O1"])
+    (place / "driver").mkdir()
+    (driver,) = compile_objects({OWN / "fake_driver.c": ["-fPIC", "-O1", "-w"]}, place, compiler)
+    link_without_runtime([driver], [], place / "driver" / "libcuda.so.1", compiler, ["-O1", "-shared"])
+    return place
+
+
+def said(program: Path, fake: str) -> list[str]:
+    where = program / ("nowhere" if fake == "no driver" else "driver")
+    environment = os.environ | {"LD_LIBRARY_PATH": str(where), "FAKE": fake}
+    done = subprocess.run([program / "program"], env=environment, capture_output=True, text=True, timeout=60)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.one_in(3)
+def test_graphs_are_recorded_once(program: Path) -> None:
+    """The first call launches, the second records two graphs, around the layer of the processor; then these are
+    launched."""
+    found = said(program, "")
+    assert [line for line in found if line.startswith("call")] == [
+        "call 0: 0, done, -1 us", "call 1: 0, done, 100 us", "call 2: 0, done, 100 us",
+    ]  # fmt: skip
+    counts = np.array([[int(word) for word in line.split() if word.isdigit()] for line in found if "launches" in line])
+    assert counts[-1].tolist() == [4, 2 * 2 + 2 * 10 * 2, 0]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("fake", FAILURES)
+def test_failures(program: Path, fake: str) -> None:
+    what, hint = FAILURES[fake]
+    text = "\n".join(said(program, fake))
+    assert text.count(what) == 3
+    assert hint in text
