@@ -137,7 +137,7 @@ static int find_functions(void) {
   if (!library) {
     fail("there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found",
          "install it (Debian: nvidia-driver, Ubuntu: nvidia-driver-580), or compile with --target cpu; "
-         "with -DTW_GPU_HOST the kernels are C for this machine");
+         "with cmake -DGPU_ON_HOST=ON the kernels are C for this machine");
     return 0;
   }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
