@@ -14,7 +14,7 @@ from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import plain
+from tilewright.targets.gpu import fast, plain
 from tilewright.targets.gpu.transfers import TRANSFERS
 
 ALIGNMENT = 64
@@ -28,14 +28,15 @@ def no_kernel(graph: Graph, node: Node) -> str:
 CPU_KERNELS = tuple(kernel for kernel in generic.KERNELS if kernel.op is not FusedAttention)
 """Attention stays the products and the softmax that the GPU computes, rather than one layer of the processor."""
 
-GPU = Engine("gpu", (TRANSFERS.into, TRANSFERS.out_of, *plain.KERNELS), explain_skipped=no_kernel, transfers=TRANSFERS)
+KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *fast.KERNELS, *plain.KERNELS)
+GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
     name="gpu",
     summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
-    passes=(CHANNELS_SECOND, SHORTEN_TABLES),
+    passes=(CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
     runner=GpuProcess(),

@@ -1,0 +1,197 @@
+"""Convolutions and products tile by tile, through shared memory; integers on tensor cores where there are any.
+
+Rows of both factors have their elements side by side: images with channels last, matrices with B column by column."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.op import Op, Params
+from tilewright.ops._activation import ACTIVATIONS
+from tilewright.ops._elementwise import NUMBERS
+from tilewright.ops._linear import NARROW
+from tilewright.ops.averagepool import AveragePool
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
+from tilewright.passes import Pass
+from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
+from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
+from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last
+from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution
+from tilewright.targets.gpu.tiles import BYTES, Choice, Product, Tile, chosen
+
+ALIGNED, WORDS = 16, 4
+COPIED = {ALIGNED: "tiles", WORDS: "words"}
+"""Bytes that are copied at once, of which rows are multiples, and what the kernels are called."""
+MACS_PER_BYTE = 4
+"""Multiplications whose savings pay for a byte that is transposed."""
+
+
+# ---- what is multiplied -------------------------------------------------------------------------------------------
+
+
+def _number(fields: Params, name: str) -> int:
+    return cast(int, fields[name])
+
+
+def conv_product(op: Op, types: Types) -> Product:
+    w = types["W"]
+    return Product(types["Y"].elements // w.shape[0], w.shape[0], w.elements // w.shape[0], w.bytes // w.elements)
+
+
+def matmul_product(op: Op, types: Types) -> Product:
+    fields = params_of(op, types)
+    a = types["A"]
+    return Product(_number(fields, "rows"), _number(fields, "columns"), _number(fields, "inner"), a.bytes // a.elements)
+
+
+def conv_params(op: Op, types: Types) -> Params:
+    known, product = params_of(op, types), conv_product(op, types)
+    same = """in_h in_w out_h out_w kernel_w stride_h stride_w dilation_h dilation_w pad_top pad_left mul_step add_step
+        x_zero requantised requant activation"""
+    fields: Params = {name: known[name] for name in same.split() if name in known}
+    channels = _number(known, "in_channels")
+    return {
+        **_sizes(product), **fields, "x_row": channels, "w_row": product.inner, "y_row": product.columns,
+        "channels": channels, "bias_row": 0, "bias_column": known["bias_step"],
+    }  # fmt: skip
+
+
+def matmul_params(op: Op, types: Types) -> Params:
+    known, product = params_of(op, types), matmul_product(op, types)
+    fields: Params = {name: known[name] for name in ("requantised", "requant", "activation") if name in known}
+    return {
+        **_sizes(product), **fields, "x_row": known["a_row"], "w_row": known["b_column"], "y_row": known["y_row"],
+        "bias_row": known["c_row"], "bias_column": known["c_column"], "mul_step": known["mul_column"],
+        "add_step": known["add_column"], "x_zero": known["a_zero"],
+    }  # fmt: skip
+
+
+def _sizes(product: Product) -> Params:
+    choice = chosen(product)
+    return {
+        "rows": product.rows, "columns": product.columns, "inner": product.inner, "splits": choice.splits,
+        "steps": choice.steps,
+    }  # fmt: skip
+
+
+# ---- what kernels take --------------------------------------------------------------------------------------------
+
+
+def _other_tile(choice: Choice, tile: Tile) -> str | None:
+    return None if choice.tile == tile else f"tiles of {choice.tile.rows} x {choice.tile.columns} are faster"
+
+
+def _ragged(row_bytes: int, copied: int) -> str | None:
+    if row_bytes % copied:
+        return f"a row has {row_bytes} bytes, which are no multiple of {copied}"
+    return "more bytes can be copied at once" if copied == WORDS and row_bytes % ALIGNED == 0 else None
+
+
+def no_conv(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
+    conv, w = cast(Conv, op), types["W"]
+    if conv.groups != 1 or w.elements == 0 or types["Y"].elements == 0:
+        return "it takes one group of channels"
+    if conv.w_zero:
+        return "its weights have no zero point"
+    reason = channels_last(op, types) or _ragged(w.shape[-1] * w.bytes // w.elements, copied)
+    return reason or _other_tile(chosen(conv_product(op, types)), tile)
+
+
+def no_matmul(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
+    if types["Y"].elements == 0 or types["A"].elements == 0:
+        return "there is nothing to multiply"
+    fields = params_of(op, types)
+    if fields["rank"]:
+        return "it takes one matrix"
+    if (fields["a_column"], fields["b_row"], fields["y_column"]) != (1, 1, 1):
+        return "rows of A, columns of B and rows of Y have their elements side by side"
+    if fields["alpha"] != 1.0 or ("C" in types and fields["beta"] != 1.0):
+        return "it adds products and C as they are"
+    if fields["b_zero"] or _number(fields, "mul_row") or _number(fields, "add_row"):
+        return "its weights have no zero point, and its rows are requantised alike"
+    product = matmul_product(op, types)
+    distance = math.gcd(product.inner, _number(fields, "a_row"), _number(fields, "b_column"))
+    return _ragged(distance * product.size, copied) or _other_tile(chosen(product), tile)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kernels of an operator that differ in tiles, types, and bytes that are copied at once."""
+
+    op: type[Op]
+    stem: str
+    signature: str
+    factors: tuple[str, str, str]
+    """What is multiplied, and what is added."""
+    product: Callable[[Op, Types], Product]
+    params: Callable[[Op, Types], Params]
+    unsupported_reason: Callable[[Tile, int, Op, Types], str | None]
+
+    def kernels(self) -> Iterator[Kernel]:
+        left, right, added = self.factors
+        floats = dict.fromkeys((*self.factors, "Y"), FLOAT)
+        integers = {left: NARROW, right: frozenset({"int8"}), added: frozenset({"int32"}), "Y": TOTALS}
+        for tile, copied in itertools.product(BYTES.tiles, COPIED):
+            yield self._kernel(tile, copied, floats, ACTIVATIONS)
+            yield self._kernel(tile, copied, integers, ())
+
+    def _kernel(
+        self, tile: Tile, copied: int, dtypes: Mapping[str, frozenset[str]], activations: tuple[type[Op], ...]
+    ) -> Kernel:
+        return Kernel(
+            self.op, f"{self.stem}_{COPIED[copied]}.c", self.signature, dtypes, self.params, self._scratch,
+            partial(self.unsupported_reason, tile, copied), header="gpu_tiles.h", around=tile.header,
+            activations=activations,
+        )  # fmt: skip
+
+    def _scratch(self, op: Op, types: Types) -> int:
+        return chosen(self.product(op, types)).scratch
+
+
+FAMILIES = (
+    Family(Conv, "gpu_conv", CONVOLVED, ("X", "W", "B"), conv_product, conv_params, no_conv),
+    Family(MatMul, "gpu_matmul", MULTIPLIED, ("A", "B", "C"), matmul_product, matmul_params, no_matmul),
+)
+
+IMAGES = (
+    *convolution("gpu_conv_last.c", channels_last),
+    Kernel(
+        MaxPool, "gpu_maxpool_last.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, unsupported_reason=channels_last,
+        header="pool.h",
+    ),
+    Kernel(
+        AveragePool, "gpu_averagepool_last.c", "X:float32 -> Y:float32", {}, unsupported_reason=channels_last,
+        header="pool.h",
+    ),
+)  # fmt: skip
+"""What has channels last beside convolutions that are products."""
+
+KERNELS = (*(kernel for family in FAMILIES for kernel in family.kernels()), *IMAGES)
+
+
+# ---- how they want it ---------------------------------------------------------------------------------------------
+
+
+def _worth(graph: Graph, node: Node) -> int:
+    if not isinstance(node.op, Conv) or node.op.groups != 1:
+        return 0
+    x, w = (graph.types[name].dtype for name in node.inputs[:2])
+    taken = (x, w) == ("float32", "float32") or (x in NARROW and w == "int8")
+    return graph.macs(node) // MACS_PER_BYTE if taken else 0
+
+
+LAST = ChannelPosition(channels_last=True, worth=_worth)
+PASSES: tuple[Pass, ...] = (
+    Pass("channels last of products", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
+    TRANSPOSE_WEIGHTS,
+)
