@@ -182,10 +182,15 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32
     *(tw_four_sums *)y = *(const tw_four_sums *)total;
     return;
   }
-  for (int32_t i = 0; i < 4 && column + i < p->columns; i++) y[i] = total[i];
+#pragma unroll
+  for (int32_t i = 0; i < 4; i++) {
+    if (column + i < p->columns) y[i] = total[i];
+  }
 #else
-  for (int32_t i = 0; i < 4 && column + i < p->columns; i++) {
+#pragma unroll
+  for (int32_t i = 0; i < 4; i++) {
     const int32_t c = column + i;
+    if (c >= p->columns) continue;
     const int32_t sum = (int32_t)((uint32_t)total[i] + (uint32_t)(at->bias ? at->bias[row * p->bias_row + c * p->bias_column] : 0));
     if (!p->requantised) {
       y[i] = (TW_Y)sum;
