@@ -71,8 +71,11 @@ class Choice:
 @cache
 def chosen(product: Product) -> Choice:
     costs = FLOATS if product.size > 1 else BYTES
-    choices = [choice for tile in costs.tiles for choice in _choices(product, tile)]
-    return min(choices, key=lambda choice: _cost(product, choice, costs))
+    return min(choices(product), key=lambda choice: predicted(product, choice, costs))
+
+
+def choices(product: Product) -> list[Choice]:
+    return [choice for tile in (SMALL, WIDE, LARGE) for choice in _choices(product, tile)]
 
 
 def groups(product: Product, tile: Tile) -> int:
@@ -92,7 +95,8 @@ def _choices(product: Product, tile: Tile) -> list[Choice]:
     return found
 
 
-def _cost(product: Product, choice: Choice, costs: Costs) -> float:
+def predicted(product: Product, choice: Choice, costs: Costs) -> float:
+    """Microseconds."""
     step, group = costs.tiles[choice.tile]
     load = -(-groups(product, choice.tile) * choice.splits // MULTIPROCESSORS)
     shared = costs.split * choice.splits if choice.splits > 1 else 0.0

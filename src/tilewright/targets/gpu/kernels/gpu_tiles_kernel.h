@@ -187,16 +187,26 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32
     if (column + i < p->columns) y[i] = total[i];
   }
 #else
+  TW_Y results[4];
 #pragma unroll
   for (int32_t i = 0; i < 4; i++) {
-    const int32_t c = column + i;
-    if (c >= p->columns) continue;
-    const int32_t sum = (int32_t)((uint32_t)total[i] + (uint32_t)(at->bias ? at->bias[row * p->bias_row + c * p->bias_column] : 0));
-    if (!p->requantised) {
-      y[i] = (TW_Y)sum;
+    const int32_t c = column + i < p->columns ? column + i : column;
+    const uint32_t bias = at->bias ? (uint32_t)at->bias[row * p->bias_row + c * p->bias_column] : 0;
+    const int32_t sum = (int32_t)((uint32_t)total[i] + bias);
+    if (p->requantised) {
+      results[i] = (TW_Y)tw_requantise(&p->requant, sum, at->mul[c * p->mul_step], at->add ? at->add[c * p->add_step] : 0);
     } else {
-      y[i] = (TW_Y)tw_requantise(&p->requant, sum, at->mul[c * p->mul_step], at->add ? at->add[c * p->add_step] : 0);
+      results[i] = (TW_Y)sum;
     }
+  }
+  if (sizeof(TW_Y) == 1 && !((p->columns | p->y_row) & 3)) {
+    const uint32_t low = (uint8_t)results[0] | (uint32_t)(uint8_t)results[1] << 8;
+    *(uint32_t *)y = low | (uint32_t)(uint8_t)results[2] << 16 | (uint32_t)(uint8_t)results[3] << 24;
+    return;
+  }
+#pragma unroll
+  for (int32_t i = 0; i < 4; i++) {
+    if (column + i < p->columns) y[i] = results[i];
   }
 #endif
 }
