@@ -1,9 +1,12 @@
-/* Copies into shared memory that go on while a group computes: they have arrived after tw_copies_pending(groups that may
- * still be on their way) and a TW_MEET. Where there are no such instructions, they are done at once. */
+/* Copies into shared memory that go on while a group computes: they have arrived after tw_copies_pending(groups that
+ * may still be on their way) and a TW_MEET. Where there are no such instructions, they are done at once. */
 #ifndef TW_GPU_ASYNC_H
 #define TW_GPU_ASYNC_H
 
 #include "gpu.h"
+
+/* Words that stand for anything. */
+typedef uint32_t __attribute__((may_alias)) tw_word;
 
 #if defined(TW_GPU_DEVICE) && __CUDA_ARCH__ >= 800
 #define TW_IS_ASYNC 1
@@ -31,7 +34,7 @@ TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {
 
 typedef struct {
   uint32_t at[4];
-} __attribute__((aligned(16))) tw_four_words;
+} __attribute__((aligned(16), may_alias)) tw_four_words;
 
 TW_GPU void tw_copy_16(TW_LOCAL void *to, const void *from, int32_t valid) {
   const tw_four_words none = {{0, 0, 0, 0}};
@@ -43,7 +46,7 @@ TW_GPU void tw_copy_16(TW_LOCAL void *to, const void *from, int32_t valid) {
 }
 
 TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {
-  *(TW_LOCAL uint32_t *)to = valid ? *(const uint32_t *)from : 0;
+  *(TW_LOCAL tw_word *)to = valid ? *(const tw_word *)from : 0;
 }
 
 #define tw_copies_commit() ((void)0)

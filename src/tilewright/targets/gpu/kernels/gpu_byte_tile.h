@@ -46,27 +46,22 @@ TW_GPU void tw_mma(int32_t *c, const uint32_t *a, const uint32_t *b) {
 
 TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors, const TW_LOCAL uint8_t *x,
                         const TW_LOCAL uint8_t *w, int32_t t) {
-  const int32_t lane = t % 32, first_row = t / 32 / TW_WN * (TW_TM / TW_WM), first_column = t / 32 % TW_WN * (TW_TN / TW_WN);
+  const int32_t lane = t % 32, warp = t / 32;
+  const int32_t first_row = warp / TW_WN * (TW_TM / TW_WM), first_column = warp % TW_WN * (TW_TN / TW_WN);
   const uint32_t ones[4] = {0x01010101u, 0x01010101u, 0x01010101u, 0x01010101u};
-#pragma unroll
-  for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += 32) {
+  TW_UNROLL for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += 32) {
     uint32_t a[TW_MI][4], b[TW_NI][2];
-#pragma unroll
-    for (int32_t i = 0; i < TW_MI; i++) {
+    TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
       tw_load_matrices(a[i], x + tw_place(first_row + i * 16 + lane % 16, byte + lane / 16 * 16));
     }
-#pragma unroll
-    for (int32_t j = 0; j < TW_NI; j += 2) {
+    TW_UNROLL for (int32_t j = 0; j < TW_NI; j += 2) {
       tw_load_matrices(b[j], w + tw_place(first_column + j * 8 + lane / 16 * 8 + lane % 8, byte + lane / 8 % 2 * 16));
     }
-#pragma unroll
-    for (int32_t i = 0; i < TW_MI; i++) {
-#pragma unroll
-      for (int32_t j = 0; j < TW_NI; j++) tw_mma(total + (i * TW_NI + j) * 4, a[i], b[j]);
+    TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
+      TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_mma(total + (i * TW_NI + j) * 4, a[i], b[j]);
     }
     if (counts_factors) {
-#pragma unroll
-      for (int32_t j = 0; j < TW_NI; j++) tw_mma(factors + j * 4, ones, b[j]);
+      TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_mma(factors + j * 4, ones, b[j]);
     }
   }
 }

@@ -42,7 +42,8 @@ TW_GPU void group(const tw_conv_params *params, const TW_X *x, const TW_W *w, co
                   const int32_t *add, TW_Y *y) {
   const tw_conv_params *const p = params;
   TW_ITEMS(t) {
-    const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t, filters = p->groups * p->out_channels, pixels = p->out_h * p->out_w;
+    const int32_t filters = p->groups * p->out_channels, pixels = p->out_h * p->out_w;
+    const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < results(p)) {
       const int32_t filter = i % filters, at = i / filters % pixels, image = i / filters / pixels;
       const TW_X *const from =

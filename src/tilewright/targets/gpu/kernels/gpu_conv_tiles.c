@@ -23,5 +23,6 @@ TW_GPU void group(const tw_gpu_tiles_params *params, const TW_X *x, const TW_W *
 }
 
 TW_GPU_KERNEL(tw_gpu_tiles_params,
-              (const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul, const int32_t *add, TW_Y *y, void *scratch),
+              (const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul, const int32_t *add, TW_Y *y,
+               void *scratch),
               (x, w, b, mul, add, y, scratch))

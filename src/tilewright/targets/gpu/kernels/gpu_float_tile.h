@@ -13,25 +13,23 @@ typedef float total_t;
 
 typedef struct {
   float at[4];
-} __attribute__((aligned(16))) tw_four_steps;
+} __attribute__((aligned(16), may_alias)) tw_four_steps;
 
 TW_GPU int32_t tw_sum_row(int32_t t, int32_t i) { return t / TW_ALONG + i / TW_NI * TW_DOWN; }
 TW_GPU int32_t tw_sum_column(int32_t t, int32_t i) { return t % TW_ALONG + i % TW_NI * TW_ALONG; }
 
+TW_GPU tw_four_steps tw_steps_at(const TW_LOCAL uint8_t *tile, int32_t row, int32_t byte) {
+  return *(const TW_LOCAL tw_four_steps *)(tile + tw_place(row, byte));
+}
+
 TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w, int32_t t) {
-#pragma unroll
-  for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += TW_PIECE_BYTES) {
+  TW_UNROLL for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += TW_PIECE_BYTES) {
     tw_four_steps a[TW_MI], b[TW_NI];
-#pragma unroll
-    for (int32_t i = 0; i < TW_MI; i++) a[i] = *(const TW_LOCAL tw_four_steps *)(x + tw_place(tw_sum_row(t, i * TW_NI), byte));
-#pragma unroll
-    for (int32_t j = 0; j < TW_NI; j++) b[j] = *(const TW_LOCAL tw_four_steps *)(w + tw_place(tw_sum_column(t, j), byte));
-#pragma unroll
-    for (int32_t k = 0; k < 4; k++) {
-#pragma unroll
-      for (int32_t i = 0; i < TW_MI; i++) {
-#pragma unroll
-        for (int32_t j = 0; j < TW_NI; j++) total[i * TW_NI + j] += a[i].at[k] * b[j].at[k];
+    TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) a[i] = tw_steps_at(x, tw_sum_row(t, i * TW_NI), byte);
+    TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) b[j] = tw_steps_at(w, tw_sum_column(t, j), byte);
+    TW_UNROLL for (int32_t k = 0; k < 4; k++) {
+      TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
+        TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) total[i * TW_NI + j] += a[i].at[k] * b[j].at[k];
       }
     }
   }

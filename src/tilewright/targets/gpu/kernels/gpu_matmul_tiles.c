@@ -26,5 +26,6 @@ TW_GPU void group(const tw_gpu_tiles_params *params, const TW_A *a, const TW_B *
 }
 
 TW_GPU_KERNEL(tw_gpu_tiles_params,
-              (const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul, const int32_t *add, TW_Y *y, void *scratch),
+              (const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul, const int32_t *add, TW_Y *y,
+               void *scratch),
               (a, b, c, mul, add, y, scratch))

@@ -1,9 +1,10 @@
-/* Rows of TW_ROW_BYTES (64 or 128) in shared memory, TW_PIECE_BYTES at a time: pieces change places from row to row, so that
- * eight rows at one column lie in different banks. */
+/* Rows of TW_ROW_BYTES (64 or 128) in shared memory, TW_PIECE_BYTES at a time: pieces change places from row to row, so
+ * that eight rows at one column lie in different banks. */
 #ifndef TW_GPU_SWIZZLE_H
 #define TW_GPU_SWIZZLE_H
 
 #include "gpu.h"
+#include "gpu_unroll.h"
 
 #define TW_PIECE_BYTES 16
 

@@ -1,10 +1,10 @@
 /* A product tile by tile: a group makes TW_TM rows and TW_TN columns.
  *
- * Parts of rows of x and w, TW_ROW_BYTES each, go through TW_STAGES buffers in shared memory. Where there are too few tiles
- * to keep a GPU busy, `splits` groups share one: each leaves its sums in the scratch memory, and the last to come adds
- * them, always in the same order.
- * A kernel defines TW_X, TW_W (what is multiplied), TW_BIAS, TW_Y, TW_WINDOWS (whether x is images) and TW_COPY_BYTES (what
- * is copied at once, 16 or 4: rows are multiples of it) before. */
+ * Parts of rows of x and w, TW_ROW_BYTES each, go through TW_STAGES buffers in shared memory. Where there are too few
+ * tiles to keep a GPU busy, `splits` groups share one: each leaves its sums in the scratch memory, and the last to come
+ * adds them, always in the same order.
+ * A kernel defines TW_X, TW_W (what is multiplied), TW_BIAS, TW_Y, TW_WINDOWS (whether x is images) and TW_COPY_BYTES
+ * (what is copied at once, 16 or 4: rows are multiples of it) before. */
 #ifndef TW_GPU_TILES_KERNEL_H
 #define TW_GPU_TILES_KERNEL_H
 
@@ -48,7 +48,9 @@ enum {
 
 typedef struct {
   total_t at[4];
-} __attribute__((aligned(16))) tw_four_sums;
+} __attribute__((aligned(16), may_alias)) tw_four_sums;
+
+typedef total_t __attribute__((may_alias)) tw_total;
 
 TW_GROUP_SHARED(tw_four_sums, tw_stages, [(TW_STAGES_BYTES > TW_SUMS_BYTES ? TW_STAGES_BYTES : TW_SUMS_BYTES) / 16]);
 TW_GROUP_SHARED(int32_t, tw_is_last, [1]);
@@ -75,8 +77,7 @@ typedef struct {
 } tw_reader;
 
 TW_GPU void tw_start_reading(tw_reader *reader, const tw_params *p, int32_t t, int32_t first_row, int32_t inner) {
-#pragma unroll
-  for (int32_t i = 0; i < TW_X_COPIES; i++) {
+  TW_UNROLL for (int32_t i = 0; i < TW_X_COPIES; i++) {
     const int32_t within = t / TW_ACROSS + i * TW_BETWEEN, row = first_row + within;
     const int32_t is_there = within < TW_TM && row < p->rows;
 #if TW_WINDOWS
@@ -126,8 +127,8 @@ TW_GPU void tw_copy(TW_LOCAL uint8_t *to, const void *from, int32_t valid) {
 TW_GPU void tw_copy_padded(TW_LOCAL uint8_t *to, const void *from, int32_t valid, int32_t zero) {
 #if TW_WINDOWS && !TW_X_IS_FLOAT
   if (!valid && zero) {
-#pragma unroll
-    for (int32_t i = 0; i < TW_COPY_BYTES; i += 4) *(TW_LOCAL uint32_t *)(to + i) = (uint32_t)(zero & 255) * 0x01010101u;
+    const uint32_t zeros = (uint32_t)(zero & 255) * 0x01010101u;
+    TW_UNROLL for (int32_t i = 0; i < TW_COPY_BYTES; i += 4) *(TW_LOCAL tw_word *)(to + i) = zeros;
     return;
   }
 #else
@@ -144,8 +145,7 @@ TW_GPU void tw_load_x(TW_LOCAL uint8_t *tile, tw_reader *reader, const tw_params
 #else
   const int32_t further = reader->inner;
 #endif
-#pragma unroll
-  for (int32_t i = 0; i < TW_X_COPIES; i++) {
+  TW_UNROLL for (int32_t i = 0; i < TW_X_COPIES; i++) {
     const int32_t row = t / TW_ACROSS + i * TW_BETWEEN;
 #if TW_WINDOWS
     const int32_t valid = is_within && (uint32_t)(reader->top[i] + down) < (uint32_t)p->in_h &&
@@ -160,12 +160,13 @@ TW_GPU void tw_load_x(TW_LOCAL uint8_t *tile, tw_reader *reader, const tw_params
   tw_read_on(reader, p);
 }
 
-TW_GPU void tw_load_w(TW_LOCAL uint8_t *tile, const tw_params *p, const TW_W *w, int32_t first_column, int32_t inner, int32_t t) {
+TW_GPU void tw_load_w(TW_LOCAL uint8_t *tile, const tw_params *p, const TW_W *w, int32_t first_column, int32_t inner,
+                      int32_t t) {
   const int32_t byte = t % TW_ACROSS * TW_COPY_BYTES, at = inner + byte / TW_SIZE;
-#pragma unroll
-  for (int32_t i = 0; i < TW_W_COPIES; i++) {
+  TW_UNROLL for (int32_t i = 0; i < TW_W_COPIES; i++) {
     const int32_t row = t / TW_ACROSS + i * TW_BETWEEN, valid = first_column + row < p->columns && at < p->inner;
-    if (row < TW_TN) tw_copy(tile + tw_place(row, byte), valid ? w + (int64_t)(first_column + row) * p->w_row + at : w, valid);
+    const TW_W *const from = valid ? w + (int64_t)(first_column + row) * p->w_row + at : w;
+    if (row < TW_TN) tw_copy(tile + tw_place(row, byte), from, valid);
   }
 }
 
@@ -173,8 +174,7 @@ TW_GPU void tw_load_w(TW_LOCAL uint8_t *tile, const tw_params *p, const TW_W *w,
 TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32_t column, total_t *total) {
   TW_Y *const y = at->y + (int64_t)row * p->y_row + column;
 #if TW_X_IS_FLOAT
-#pragma unroll
-  for (int32_t i = 0; i < 4; i++) {
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
     if (at->bias && column + i < p->columns) total[i] += at->bias[row * p->bias_row + (column + i) * p->bias_column];
   }
   tw_activate(&p->activation, total, 4, 1);
@@ -182,30 +182,28 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32
     *(tw_four_sums *)y = *(const tw_four_sums *)total;
     return;
   }
-#pragma unroll
-  for (int32_t i = 0; i < 4; i++) {
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
     if (column + i < p->columns) y[i] = total[i];
   }
 #else
   TW_Y results[4];
-#pragma unroll
-  for (int32_t i = 0; i < 4; i++) {
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
     const int32_t c = column + i < p->columns ? column + i : column;
     const uint32_t bias = at->bias ? (uint32_t)at->bias[row * p->bias_row + c * p->bias_column] : 0;
     const int32_t sum = (int32_t)((uint32_t)total[i] + bias);
     if (p->requantised) {
-      results[i] = (TW_Y)tw_requantise(&p->requant, sum, at->mul[c * p->mul_step], at->add ? at->add[c * p->add_step] : 0);
+      const int32_t summand = at->add ? at->add[c * p->add_step] : 0;
+      results[i] = (TW_Y)tw_requantise(&p->requant, sum, at->mul[c * p->mul_step], summand);
     } else {
       results[i] = (TW_Y)sum;
     }
   }
   if (sizeof(TW_Y) == 1 && !((p->columns | p->y_row) & 3)) {
     const uint32_t low = (uint8_t)results[0] | (uint32_t)(uint8_t)results[1] << 8;
-    *(uint32_t *)y = low | (uint32_t)(uint8_t)results[2] << 16 | (uint32_t)(uint8_t)results[3] << 24;
+    *(tw_word *)y = low | (uint32_t)(uint8_t)results[2] << 16 | (uint32_t)(uint8_t)results[3] << 24;
     return;
   }
-#pragma unroll
-  for (int32_t i = 0; i < 4; i++) {
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
     if (column + i < p->columns) y[i] = results[i];
   }
 #endif
@@ -228,14 +226,11 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
   const int32_t steps = start + p->steps < all_steps ? p->steps : all_steps - start;
   TW_ITEMS(t) {
     tw_start_reading(reader[TW_OWN(t)], p, t, first_row, start * TW_STEP);
-#pragma unroll
-    for (int32_t i = 0; i < TW_SUMS; i++) total[TW_OWN(t)][i] = 0;
+    TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) total[TW_OWN(t)][i] = 0;
 #if !TW_X_IS_FLOAT
-#pragma unroll
-    for (int32_t i = 0; i < TW_FACTOR_SUMS; i++) factors[TW_OWN(t)][i] = 0;
+    TW_UNROLL for (int32_t i = 0; i < TW_FACTOR_SUMS; i++) factors[TW_OWN(t)][i] = 0;
 #endif
-#pragma unroll
-    for (int32_t stage = 0; stage < TW_STAGES - 1; stage++) {
+    TW_UNROLL for (int32_t stage = 0; stage < TW_STAGES - 1; stage++) {
       if (stage < steps) {
         tw_load_w(stages + stage * TW_STAGE + TW_X_TILE, p, at->w, first_column, (start + stage) * TW_STEP, t);
         tw_load_x(stages + stage * TW_STAGE, reader[TW_OWN(t)], p, at->x, t);
@@ -269,9 +264,8 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
   tw_copies_pending(0);
   TW_MEET();
   TW_ITEMS(t) {
-    TW_LOCAL total_t *const sums = (TW_LOCAL total_t *)tw_stages;
-#pragma unroll
-    for (int32_t i = 0; i < TW_SUMS; i++) {
+    TW_LOCAL tw_total *const sums = (TW_LOCAL tw_total *)tw_stages;
+    TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) {
       total_t sum = total[TW_OWN(t)][i];
 #if !TW_X_IS_FLOAT
       sum -= p->x_zero * factors[TW_OWN(t)][i % TW_FACTOR_SUMS];
@@ -302,7 +296,8 @@ TW_GPU int32_t tw_left_sums(const tw_params *p, tw_four_sums *shares, int32_t ti
 }
 
 TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
-  const int32_t first_row = TW_GROUP_X * TW_TM, first_column = TW_GROUP_Y * TW_TN, tile = TW_GROUP_Y * TW_GROUPS_X + TW_GROUP_X;
+  const int32_t first_row = TW_GROUP_X * TW_TM, first_column = TW_GROUP_Y * TW_TN;
+  const int32_t tile = TW_GROUP_Y * TW_GROUPS_X + TW_GROUP_X;
   tw_four_sums *const shares = (tw_four_sums *)at->scratch + (int64_t)tile * p->splits * TW_FOURS;
   tw_sum_up(p, at, first_row, first_column, TW_GROUP_Z);
   TW_MEET();
@@ -316,8 +311,7 @@ TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
           sum = shares[four];
           for (int32_t part = 1; part < p->splits; part++) {
             const tw_four_sums share = shares[part * TW_FOURS + four];
-#pragma unroll
-            for (int32_t i = 0; i < 4; i++) sum.at[i] += share.at[i];
+            TW_UNROLL for (int32_t i = 0; i < 4; i++) sum.at[i] += share.at[i];
           }
         }
         tw_end(p, at, first_row + row, first_column + column, sum.at);
