@@ -215,7 +215,8 @@ static inline tw_grid grid(const tw_params *p) {
 }
 
 /* All sums of a part of the inner dimension, to shared memory. */
-TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_row, int32_t first_column, int32_t part) {
+TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_row, int32_t first_column,
+                      int32_t part) {
   TW_LOCAL uint8_t *const stages = (TW_LOCAL uint8_t *)tw_stages;
   TW_ITEM_OWN(total_t, total, [TW_SUMS]);
   TW_ITEM_OWN(tw_reader, reader, [1]);
