@@ -39,7 +39,7 @@ TARGET = Target(
     passes=(CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
-    runner=GpuProcess(),
+    runner=GpuProcess(capability=80),
     flags=("-O3",),
     libraries=("m", "dl", "pthread"),
 )
