@@ -231,7 +231,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
 #if !TW_X_IS_FLOAT
     TW_UNROLL for (int32_t i = 0; i < TW_FACTOR_SUMS; i++) factors[TW_OWN(t)][i] = 0;
 #endif
-    TW_UNROLL for (int32_t stage = 0; stage < TW_STAGES - 1; stage++) {
+    for (int32_t stage = 0; stage < TW_STAGES - 1; stage++) {
       if (stage < steps) {
         tw_load_w(stages + stage * TW_STAGE + TW_X_TILE, p, at->w, first_column, (start + stage) * TW_STEP, t);
         tw_load_x(stages + stage * TW_STAGE, reader[TW_OWN(t)], p, at->x, t);
