@@ -45,7 +45,7 @@ int cuModuleLoadDataEx(void **module, const void *code, unsigned options, int *n
   if (fails("bad code")) return 218;
   loads_in_capture += is_capturing;
   *module = (void *)names;
-  return strncmp(code, ".version 6.3\n", 13) == 0 && options == 2 ? 0 : 200;
+  return strncmp(code, ".version 7.0\n", 13) == 0 && options == 2 ? 0 : 200;
 }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
   *function = module;

@@ -23,7 +23,7 @@ HINT = "compile with --target cpu"
 FAILURES = {
     "no driver": ["there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found", HINT],
     "no device": ["the driver finds no NVIDIA GPU", HINT],
-    "old device": ["the GPU is of compute capability 6.0, the network was compiled for 7.0 and newer", HINT],
+    "old device": ["the GPU is of compute capability 6.0, the network was compiled for 8.0 and newer", HINT],
     "no memory": ["the network needs 256 bytes, 1000 of 2000 are free", "--target cpu"],
     "old driver": ["the GPU's driver is too old for this code: it is for CUDA 12.2", HINT],
     "bad code": ["the GPU's driver cannot compile a kernel: ptxas: line 7", "please report it"],

@@ -1,28 +1,3 @@
-/* Convolution of images with channels last, as a product of windows and filters that is made tile by tile. */
-#ifndef TW_NAME
-#include "gpu_tile_32x32.h"
-#define TW_NAME tw_gpu_conv_tiles
-#define TW_X float
-#define TW_W float
-#define TW_B float
-#define TW_Y float
-#define TW_X_IS_FLOAT 1
-#endif
-#ifndef TW_COPY_BYTES
+/* A convolution of images with channels last, tile by tile: rows are multiples of 16 bytes. */
 #define TW_COPY_BYTES 16
-#endif
-#define TW_WINDOWS 1
-#define TW_BIAS TW_B
-
-#include "gpu_tiles_kernel.h"
-
-TW_GPU void group(const tw_gpu_tiles_params *params, const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul,
-                  const int32_t *add, TW_Y *y, void *scratch) {
-  const tw_pointers at = {x, w, b, mul, add, y, scratch};
-  tw_tiles(params, &at);
-}
-
-TW_GPU_KERNEL(tw_gpu_tiles_params,
-              (const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul, const int32_t *add, TW_Y *y,
-               void *scratch),
-              (x, w, b, mul, add, y, scratch))
+#include "gpu_conv_tiles.h"

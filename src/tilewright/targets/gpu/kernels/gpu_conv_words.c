@@ -1,6 +1,3 @@
-/* The same with rows that are multiples of four bytes. */
-#ifndef TW_NAME
-#include "gpu_tile_32x32.h"
-#endif
+/* A convolution of images with channels last, tile by tile: rows are multiples of four bytes. */
 #define TW_COPY_BYTES 4
-#include "gpu_conv_tiles.c"
+#include "gpu_conv_tiles.h"
