@@ -16,6 +16,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
+from tilewright.ops._windows import reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -32,6 +33,8 @@ from tilewright.targets.gpu.tiles import BYTES, Choice, Product, Tile, chosen
 ALIGNED, WORDS = 16, 4
 COPIED = {ALIGNED: "tiles", WORDS: "words"}
 """Bytes that are copied at once, of which rows are multiples, and what the kernels are called."""
+LONGEST = 1 << 15
+"""Rows or columns, which are held in 16 bits with a sign."""
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
 
@@ -97,12 +100,22 @@ def _ragged(row_bytes: int, copied: int) -> str | None:
     return "more bytes can be copied at once" if copied == WORDS and row_bytes % ALIGNED == 0 else None
 
 
+def _reached(op: Op, types: Types) -> tuple[int, int]:
+    """Rows and columns of an image with its padding, or of a window where that is larger."""
+    conv = cast(Conv, op)
+    sizes = zip(conv.spatial(types["X"].shape), conv.spatial(types["W"].shape), conv.dilations, strict=True)
+    first, *more = (size + sum(conv.padding) + reach(taps, dilation) for size, taps, dilation in sizes)
+    return first, max(more, default=first)
+
+
 def no_conv(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
     conv, w = cast(Conv, op), types["W"]
     if conv.groups != 1 or w.elements == 0 or types["Y"].elements == 0:
         return "it takes one group of channels"
     if conv.w_zero:
         return "its weights have no zero point"
+    if max(_reached(op, types)) >= LONGEST:
+        return f"images and windows are up to {LONGEST} long"
     reason = channels_last(op, types) or _ragged(w.shape[-1] * w.bytes // w.elements, copied)
     return reason or _other_tile(chosen(conv_product(op, types)), tile)
 

@@ -43,7 +43,8 @@ enum {
   TW_FOURS = TW_TM * TW_TN / 4,
   TW_STAGES_BYTES = TW_STAGE * TW_STAGES,
   TW_SUMS_BYTES = TW_TM * TW_SUMS_ROW * 4,
-  TW_MOST_SHARED_TILES = 1024
+  TW_MOST_SHARED_TILES = 1024,
+  TW_NOWHERE = -(1 << 15) /* the row of a window that is not there */
 };
 
 typedef struct {
@@ -72,7 +73,8 @@ TW_GPU int32_t tw_one_more(int32_t *count) { return (*count)++; }
 
 /* What an item reads of x: where the windows of its rows begin, and how far along them it is. */
 typedef struct {
-  int32_t top[TW_X_COPIES], left[TW_X_COPIES], offset[TW_X_COPIES];
+  int32_t corner[TW_X_COPIES]; /* row and column, 16 bits each; of matrices whether there is a row */
+  int32_t offset[TW_X_COPIES];
   int32_t inner, channel, tap_x, tap_y;
 } tw_reader;
 
@@ -82,11 +84,12 @@ TW_GPU void tw_start_reading(tw_reader *reader, const tw_params *p, int32_t t, i
     const int32_t is_there = within < TW_TM && row < p->rows;
 #if TW_WINDOWS
     const int32_t image = row / (p->out_h * p->out_w), pixel = row % (p->out_h * p->out_w);
-    reader->top[i] = is_there ? pixel / p->out_w * p->stride_h - p->pad_top : -(1 << 28);
-    reader->left[i] = pixel % p->out_w * p->stride_w - p->pad_left;
-    reader->offset[i] = is_there ? ((image * p->in_h + reader->top[i]) * p->in_w + reader->left[i]) * p->x_row : 0;
+    const int32_t top = is_there ? pixel / p->out_w * p->stride_h - p->pad_top : TW_NOWHERE;
+    const int32_t left = pixel % p->out_w * p->stride_w - p->pad_left;
+    reader->corner[i] = (int32_t)((uint32_t)top << 16 | ((uint32_t)left & 0xffff));
+    reader->offset[i] = is_there ? ((image * p->in_h + top) * p->in_w + left) * p->x_row : 0;
 #else
-    reader->top[i] = is_there;
+    reader->corner[i] = is_there;
     reader->offset[i] = is_there ? row * p->x_row : 0;
 #endif
   }
@@ -148,10 +151,10 @@ TW_GPU void tw_load_x(TW_LOCAL uint8_t *tile, tw_reader *reader, const tw_params
   TW_UNROLL for (int32_t i = 0; i < TW_X_COPIES; i++) {
     const int32_t row = t / TW_ACROSS + i * TW_BETWEEN;
 #if TW_WINDOWS
-    const int32_t valid = is_within && (uint32_t)(reader->top[i] + down) < (uint32_t)p->in_h &&
-                          (uint32_t)(reader->left[i] + right) < (uint32_t)p->in_w;
+    const int32_t in_y = (reader->corner[i] >> 16) + down, in_x = (int16_t)reader->corner[i] + right;
+    const int32_t valid = is_within && (uint32_t)in_y < (uint32_t)p->in_h && (uint32_t)in_x < (uint32_t)p->in_w;
 #else
-    const int32_t valid = is_within && reader->top[i];
+    const int32_t valid = is_within && reader->corner[i];
 #endif
     if (row < TW_TM) {
       tw_copy_padded(tile + tw_place(row, byte), valid ? x + reader->offset[i] + further : x, valid, p->x_zero);
