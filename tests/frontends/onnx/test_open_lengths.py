@@ -9,6 +9,7 @@ import pytest
 from tests.frontends.onnx.test_control_flow import model
 from tests.support.checks import imported
 from tilewright.errors import CompileError
+from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.onnx import importer as frontend
 from tilewright.ir.types import Array
 
@@ -80,6 +81,24 @@ def test_what_mixes_rows_is_refused(behind: str) -> None:
     text = f"g (float[2, 3] x) => (int64[n] y) {{ p = NonZero(x) {known} y = {behind} }}"
     with pytest.raises(CompileError, match="reads 'p', of which only the data knows how many rows there are"):
         frontend.load(model(text))
+
+
+BODIES = {
+    "branches": """g (float[2, 3] x, bool c) => (int64[1, 1] y) { w = If(c) <
+      then_branch = t () => (int64[2, n] a) { a = NonZero(x) },
+      else_branch = e () => (int64[2, m] b) { r = Relu(x) b = NonZero(r) }> y = ReduceSum(w) }""",
+    "carried": """g (float[2, 3] x, int64[2, 6] z, int64 n) => (int64[2, 6] y) {
+      c = Constant <value = bool {1}> () y = Loop(n, c, z) <
+      body = b (int64 i, bool d, int64[2, k] t) => (bool e, int64[2, k] u) { e = Identity(d) u = NonZero(x) }> }""",
+    "stacked": """g (float[2, 3] x, int64 n) => (int64[k, 2, m] y) { c = Constant <value = bool {1}> ()
+      y = Loop(n, c) <body = b (int64 i, bool d) => (bool e, int64[2, k] u) { e = Identity(d) u = NonZero(x) }> }""",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_that_give_them_are_refused(name: str) -> None:
+    with pytest.raises(CompileError, match="of which only the data knows how many rows there are"):
+        frontend.load(model(BODIES[name]), ModelOptions(max_trips=4))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 7])

@@ -265,6 +265,7 @@ class _Import:
             made = insert()
             if any(tensor in self.poisoned for tensor in made):
                 return None
+            open_lengths.refuse_any(made, self.scope.open_lengths)
             for position, tensor in enumerate(made):
                 self.builder.output(self._tensor(tensor), f"result_{position}")
             return own_graph(self.builder.build(), len(inputs), self.captured)

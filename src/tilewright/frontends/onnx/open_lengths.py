@@ -3,7 +3,7 @@ meaning behind. What works row by row may read them; the model's caller is told 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import onnx
@@ -41,6 +41,13 @@ def made_by(node: onnx.NodeProto, ranks: Sequence[int], count: str) -> dict[str,
     said = [item.i for item in node.attribute if item.name == "axis"]
     results = [(at, axis) for at, axis in DATA_SIZED[node.op_type].items() if at < len(ranks) and node.output[at]]
     return {node.output[at]: OpenLength((said or [axis])[0] % ranks[at], count=count) for at, axis in results}
+
+
+def refuse_any(results: Iterable[str], lengths: Mapping[str, OpenLength]) -> None:
+    """Bodies of control flow give no such tensors: behind them nothing would know that the length is open."""
+    for name in results:
+        if name in lengths:
+            raise Refusal(f"its body gives '{name}', of which only the data knows how many rows there are", HINT)
 
 
 @dataclass(frozen=True)
