@@ -251,6 +251,9 @@ def test_attention_and_curves(width: int, monkeypatch: pytest.MonkeyPatch) -> No
             (False, 15, 258, 1, 1, 9, 300),
         )
     ]  # fmt: skip
+    q, k, v = (np.abs(one) for one in attention(random, 9, 300, 1, 1, 5, 4) if one is not None)
+    k[:, :260] *= np.float32(-1e37)  # scores of -inf for all keys that are met first
+    found.append((FusedAttention(scale=0.3), [q * np.float32(1e3), k, v]))
     ramp = np.concatenate([np.linspace(-110, 110, 333), np.linspace(-1e-3, 1e-3, 33)]).astype(np.float32)
     found += [(op, [ramp]) for op in (Elu(0.7), Selu(), Mish(), Softplus())]
     check_all(found)

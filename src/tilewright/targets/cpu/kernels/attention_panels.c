@@ -144,12 +144,12 @@ static void lessen(sofar *found, float largest, float *y, int32_t width) {
   for (int32_t j = 0; j < width; j++) y[j] *= smaller;
 }
 
-/* Scores of some rows become powers. */
+/* Scores of some rows become powers. Where all are -inf so far, others may follow. */
 TW_INLINE void soften(const int rows, float *x, int32_t columns, sofar *found, float *y, int64_t y_row, int32_t width) {
   float largest[TOGETHER];
   find_largest(rows, x, columns, largest);
   for (int32_t r = 0; r < rows; r++) {
-    if (found[r].total == 0.0f) found[r].largest = largest[r];
+    if (found[r].total == 0.0f) found[r].largest = largest[r] == -INFINITY ? 0.0f : largest[r];
     else if (!(largest[r] <= found[r].largest)) lessen(&found[r], largest[r], y + r * y_row, width);
   }
   take_powers(rows, x, columns, found);
