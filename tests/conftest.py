@@ -72,10 +72,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = config.option.markexpr
     items[:] = [item for item in items if _is_own(item.path, config) and not (wanted == FAST and _asks_c(item))]
     mark_thorough(items, wanted)
-    if wanted != FAST and "TILEWRIGHT_UPDATE_GOLDEN" not in os.environ:
-        wait_for_turn([item for item in items if not _is_named(item, config)], TURN)
     if wanted not in (FAST, THOROUGH):
         take_turn(items, TURN)
+    if wanted != FAST and "TILEWRIGHT_UPDATE_GOLDEN" not in os.environ:
+        wait_for_turn([item for item in items if not _is_named(item, config)], TURN)
 
 
 def _asks_c(item: pytest.Item) -> bool:
@@ -105,11 +105,10 @@ def _is_named(item: pytest.Item, config: pytest.Config) -> bool:
 
 
 def take_turn(items: list[pytest.Item], turn: int) -> None:
-    """Marks the thorough cases whose turn it is, but for those with turns of their own; properties have more examples
+    """Marks the thorough cases whose turn it is, before others wait for turns of their own; properties have more examples
     then."""
     for item in items:
-        is_thorough, has_turns = (item.get_closest_marker(name) is not None for name in (THOROUGH, "in_turns"))
-        if is_thorough and not has_turns and _has_turn(item.nodeid, turn):
+        if item.get_closest_marker(THOROUGH) is not None and _has_turn(item.nodeid, turn):
             item.add_marker(IN_TURN)
     properties = {item.nodeid.partition("[")[0]: item.function for item in items if _is_property(item)}
     for name, function in properties.items():
