@@ -105,8 +105,8 @@ def _is_named(item: pytest.Item, config: pytest.Config) -> bool:
 
 
 def take_turn(items: list[pytest.Item], turn: int) -> None:
-    """Marks the thorough cases whose turn it is, before others wait for turns of their own; properties have more examples
-    then."""
+    """Marks the thorough cases whose turn it is, before others wait for turns of their own; properties have more
+    examples then."""
     for item in items:
         if item.get_closest_marker(THOROUGH) is not None and _has_turn(item.nodeid, turn):
             item.add_marker(IN_TURN)

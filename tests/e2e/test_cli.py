@@ -206,7 +206,7 @@ def test_ops_and_targets(command: Command) -> None:
         (["--dim", "N=2"], "--dim N=2", "the model has no dimension 'N'", "all its sizes are fixed"),
         (["--dtype", "z=int8"], "--dtype z=int8", "the model has no input 'z'", "inputs: 'x'"),
         (["--dtype", "x=int3"], "--dtype x=int3", "unknown element type 'int3'", "float32, int8"),
-        (["--target", "moon"], "target 'moon'", "is unknown", "generic, itapool, mempool, minpool, quad, rv32"),
+        (["--target", "moon"], "target 'moon'", "is unknown", "generic, gpu, itapool, mempool, minpool, quad, rv32"),
         (["--emit", "nothing"], "--emit nothing", "there is no such stage", "stages: graph, quantised, lowered, fit"),
         (["--onnx", "x.onnx", "--stage", "z"], "--stage z", "there is no such stage", "graph, quantised, lowered, fit"),
         (["--nonsense"], "command line", "No such option: --nonsense", "tilewright compile --help"),

@@ -96,6 +96,7 @@ def compile_all() -> None:
         compiled(iter(transformers), target, ON_ITA)
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
+    compiled(iter([channels_second()]), "gpu")
     compiled(iter([groups_of_one_filter(), added_to_a_part()]), "cpu")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
@@ -115,6 +116,13 @@ def channels_last() -> Graph:
     small, filters = Small(), np.random.default_rng(1).normal(size=(16, 3, 3, 16)).astype(np.float32)
     x = small.input("x", 1, 8, 8, 16, dtype="float32")
     return small.graph(small.add(Conv(padding=(1, 1, 1, 1), channels_last=True), x, small.constant(filters)))
+
+
+def channels_second() -> Graph:
+    """A convolution with so much work that its image is worth transposing."""
+    small, filters = Small(), np.random.default_rng(3).normal(size=(32, 32, 3, 3)).astype(np.float32)
+    x = small.input("x", 1, 32, 8, 8, dtype="float32")
+    return small.graph(small.add(Conv(padding=(1, 1, 1, 1)), x, small.constant(filters)))
 
 
 def groups_of_one_filter() -> Graph:

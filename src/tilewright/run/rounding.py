@@ -112,9 +112,14 @@ class Floors:
         if kind == "Mul":
             return self._largest(inputs[0]) * before[1] + self._largest(inputs[1]) * before[0]
         if kind in NORMALISATIONS:
-            moved = self._normalised(node, before[0] + EPSILON / 2 * self._largest(inputs[0]))
+            moved = self._normalised(node, before[0] + self._of_operand(inputs[0]))
             return moved + EPSILON / 2 * self._largest(name)
         return EPSILON * self._largest_sum(node) if node.op.multiplies or kind in SUMS else 0.0
+
+    def _of_operand(self, operand: str) -> float:
+        """How far a normalisation's own sums move what it reads. Our kernels sum an input of the network, which both
+        sides have to the bit, as exactly as the reference; another program may not."""
+        return EPSILON / 2 * self._largest(operand) if self.others or operand in self._makers else 0.0
 
     def _normalised(self, node: Node, reach: float) -> float:
         """How far a first result moves where elements of the first operand move so far up or down, at random; twice

@@ -66,18 +66,26 @@ def _places(value: Any, path: Path, name: str) -> Iterator[tuple[str, Path]]:
         yield name, path
     if isinstance(value, AS_A_WHOLE):
         return
-    if is_dataclass(value):
-        for field in fields(value):
-            if isinstance(value, Schedule) and field.name in GIVEN:
+    if _has_fields(value):
+        for field in _fields(value):
+            if isinstance(value, Schedule) and field in GIVEN:
                 continue
-            own = f"{type(value).__name__}.{field.name}"
-            yield from _places(getattr(value, field.name), (*path, field.name), own)
+            yield from _places(getattr(value, field), (*path, field), f"{type(value).__name__}.{field}")
     elif isinstance(value, Mapping):
         for key, one in value.items():
             yield from _places(one, (*path, key), f"{name}[]")
     elif isinstance(value, tuple):
         for position, one in enumerate(value):
             yield from _places(one, (*path, position), f"{name}[]")
+
+
+def _has_fields(value: Any) -> bool:
+    """Dataclasses, and tuples whose elements have names."""
+    return is_dataclass(value) or hasattr(value, "_fields")
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(value)) if is_dataclass(value) else value._fields
 
 
 def _others(path: Path, old: Any, same: list[Any], rng: random.Random) -> list[Any]:
@@ -90,7 +98,7 @@ def _others(path: Path, old: Any, same: list[Any], rng: random.Random) -> list[A
         return [old - {one} for one in old] + [rng.choice(same)]
     if isinstance(old, Affine):
         return [old + 1, old - 1, old * 2, Affine(old.terms[1:], old.offset), rng.choice(same)]
-    if isinstance(old, tuple):
+    if isinstance(old, tuple) and not _has_fields(old):
         return [*_other_tuples(old, rng), rng.choice(same)]
     if isinstance(old, Mapping):
         return [{key: one for key, one in old.items() if key != rng.choice(sorted(old))}] if old else []
@@ -109,7 +117,7 @@ def _other_tuples(old: tuple[Any, ...], rng: random.Random) -> list[Any]:
 
 def _at(value: Any, path: Path) -> Any:
     for step in path:
-        value = getattr(value, str(step)) if is_dataclass(value) else value[step]
+        value = getattr(value, str(step)) if _has_fields(value) else value[step]
     return value
 
 
@@ -118,6 +126,8 @@ def _with(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
     step, rest = path[0], path[1:]
+    if isinstance(value, tuple) and _has_fields(value):
+        return value._replace(**{str(step): _with(getattr(value, str(step)), rest, new)})  # type: ignore[attr-defined]
     if is_dataclass(value):
         return replace(value, **{str(step): _with(getattr(value, str(step)), rest, new)})  # type: ignore[type-var]
     if isinstance(value, Mapping):

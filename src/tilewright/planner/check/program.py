@@ -52,8 +52,6 @@ def check_program(schedule: Schedule) -> None:
     if schedule.program.agents.keys() != agents:
         raise InternalError("program", f"is for {sorted(schedule.program.agents)}, the machine has {sorted(agents)}")
     _check_start(schedule)
-    if drivers.get(Each) == REQUEST:
-        _check_served(schedule)
     for agent, bodies in schedule.program.agents.items():
         if [body.layer for body in bodies] != list(range(len(schedule.layers) + 1)):
             raise InternalError("program", f"{agent} has bodies for {[body.layer for body in bodies]}")
@@ -66,6 +64,8 @@ def check_program(schedule: Schedule) -> None:
                 _check_driver(event, drivers.get(Each if each else agent), where)
                 if isinstance(event, Submit):
                     _check_submit(event, layer, where)
+    if drivers.get(Each) == REQUEST:
+        _check_served(schedule)
 
 
 def _check_served(schedule: Schedule) -> None:
