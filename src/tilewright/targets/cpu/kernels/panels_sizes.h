@@ -76,7 +76,8 @@ static inline int64_t tw_winograd_scratch(const tw_winograd_params *p) {
 
 /* Panels of so many columns that all rows meet before the next ones. */
 static inline int32_t tw_matmul_computed_panels(const tw_matmul_params *p, int32_t panel) {
-  const int32_t all = (p->columns + panel - 1) / panel, fit = TW_COPIED_BYTES / (4 * panel * tw_max(p->inner, 1));
+  const int32_t all = (p->columns + panel - 1) / panel;
+  const int32_t fit = (int32_t)(TW_COPIED_BYTES / (4 * (int64_t)panel * tw_max(p->inner, 1)));
   return tw_max(1, tw_min(tw_min(all, TW_MOST_COPIED), fit));
 }
 
