@@ -92,7 +92,7 @@ def test_swapped_operands(op: QLinearAdd | QLinearMul | TfliteAdd) -> None:
     np.testing.assert_array_equal(op.swapped().numpy(b, a), op.numpy(a, b))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_residual_block(target: str, first: bool) -> None:

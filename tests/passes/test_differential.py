@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+import pytest
 
 from tests.accelerator.folders import RESIDUAL
 from tests.accelerator.test_chains import residual as chained
@@ -149,6 +150,7 @@ def tried(work: Callable[[], None]) -> Applied:
     return found
 
 
+@pytest.mark.in_turns(2)
 def test_every_pass_changes_numbers_no_more_than_it_states() -> None:
     found = [tried(compile_all), tried(apply_some)]
     assert [text for one in found for text in one.wrong] == []

@@ -117,7 +117,7 @@ def test_cores_do_what_the_program_says(case: str) -> None:
     assert run.difference(run.program.writer.schedule) == ""
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(12)
 @pytest.mark.parametrize("case", CASES)
 def test_another_event_is_found(case: str) -> None:
     """What was seen is not what a tree says in which one thing is another: every one that makes a difference."""

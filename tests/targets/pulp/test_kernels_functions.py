@@ -81,7 +81,7 @@ PLAIN: dict[str, tuple[Op, Callable[[Draw], list[Array]]]] = {
 }
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_arithmetic(cores: int) -> None:
     cases = [

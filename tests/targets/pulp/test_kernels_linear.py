@@ -54,7 +54,7 @@ def fitting(cases: list[Case], least: int) -> list[Case]:
     return found
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_products(cores: int) -> None:
     cases = fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50)
@@ -104,7 +104,7 @@ def test_short_sums(cores: int) -> None:
 SOURCES = ("conv_dots.c", "depthwise_dots.c", "depthwise_windows.c")
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
     found = [fitting([conv(seed, source) for seed in range(80)], 70) for source in SOURCES]
@@ -132,7 +132,7 @@ def wide_conv(seed: int) -> Case:
     return Case(kernel("conv_dots.c"), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_strips(cores: int) -> None:
     cases = [wide_conv(seed) for seed in range(60)]

@@ -16,7 +16,7 @@ from tilewright.targets.pulp import recurrent
 TOLERANCE = 1e-5
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("kernel", recurrent.KERNELS[:3], ids=lambda kernel: kernel.stem)
 def test_cells(kernel: Kernel, cores: int) -> None:

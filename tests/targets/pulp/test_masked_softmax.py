@@ -98,7 +98,7 @@ def test_kernel_by_tables(cores: int) -> None:
     check(share(cases, cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_that_clips(cores: int) -> None:
     """It also computes what others are faster for."""
