@@ -16,6 +16,9 @@ from tilewright.planner.schedule.schedule import Schedule
 class ArenaText(NetworkText):
     """For a core, or the threads of a computer, that work in memory of the caller's."""
 
+    together = "may run at the same time"
+    """What calls of several threads may do."""
+
     # ---- network.h ----------------------------------------------------------------------------------------------
 
     def _memory_sizes(self) -> str:
@@ -54,14 +57,14 @@ class ArenaText(NetworkText):
     def _kept(self) -> str:
         """What becomes of the arena between calls."""
         if not self.schedule.graph.states:
-            return """It needs no
+            return f"""It needs no
  * initialisation, and nothing in it is of use after the call.
  *
- * Nothing is kept between calls, so that calls with different outputs and arenas may run at the same time."""
+ * Nothing is kept between calls, so that calls with different outputs and arenas {self.together}."""
         return f"""Its first
  * {self.macro}_STATE_BYTES hold the state: {self.name}_reset() sets it before the first call, every call changes it,
  * and between calls nobody else may. The rest of the arena needs no initialisation, and nothing in it is of use after
- * the call. Calls with different outputs and arenas, each with a state of its own, may run at the same time."""
+ * the call. Calls with different outputs and arenas, each with a state of its own, {self.together}."""
 
     def _reset_declaration(self) -> str:
         if not self.schedule.graph.states:

@@ -67,7 +67,7 @@ class _Codes:
         sources = {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
         names = [kernel.file for kernel in self.kernels]
         headers = self.schedule.target.folder / "device"
-        made = ptx(names, sources, headers, runner.capability, runner.feature)
+        made = ptx(names, sources, headers, runner.capability)
         return [_bounded(code, _group_size(sources, name)) for name, code in zip(names, made, strict=True)]
 
 

@@ -12,6 +12,8 @@ from tilewright.target.runner import GpuProcess
 class GpuText(ArenaText):
     """Calls begin and end the work of the GPU; what runs in between is a function of its own, which may stop early."""
 
+    together = "may come\n * from several threads: one waits for the other"
+
     def _includes(self) -> str:
         return f'{super()._includes()}#include "kernels/{HEADER}"\n'
 

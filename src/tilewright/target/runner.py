@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -99,10 +99,8 @@ class HostProcess(Runner):
 class GpuProcess(HostProcess):
     """The same, which launches some of its kernels on a GPU, or calls them where there is no driver of one."""
 
-    capability: int = 70
-    """The oldest of NVIDIA's GPUs that the code is for, as they number them: 7.0 is Volta."""
-    feature: str = ""
-    """Instructions of that one alone, which later ones do not have."""
+    capability: int = field(kw_only=True)
+    """The oldest of NVIDIA's GPUs that the code is for: ten times its compute capability."""
 
     @property
     def definitions(self) -> tuple[str, ...]:

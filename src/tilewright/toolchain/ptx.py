@@ -18,23 +18,21 @@ def ptx_version(capability: int) -> str:
     return VERSIONS[max(known for known in VERSIONS if known <= capability)]
 
 
-def ptx(
-    sources: Sequence[str], files: Mapping[str, str], headers: Path, capability: int, feature: str = ""
-) -> list[str]:
+def ptx(sources: Sequence[str], files: Mapping[str, str], headers: Path, capability: int) -> list[str]:
     """The text for each of the sources, whose `files` include each other; `headers` has what the C library would."""
     zig = find_cross_compiler().command[0]
     with tempfile.TemporaryDirectory(prefix="tilewright-") as name:
         folder = Path(name)
         for path, text in files.items():
             (folder / path).write_text(text, encoding="utf-8")
-        options = _options(Path(zig).parent / "lib" / "include", headers, capability, feature)
+        options = _options(Path(zig).parent / "lib" / "include", headers, capability)
         made = compile_objects({folder / source: options for source in sources}, folder, Compiler((zig, "clang")))
         return [path.read_text(encoding="utf-8") for path in made]
 
 
-def _options(compiler_headers: Path, headers: Path, capability: int, feature: str) -> list[str]:
+def _options(compiler_headers: Path, headers: Path, capability: int) -> list[str]:
     told = [
-        "-target-cpu", f"sm_{capability}{feature}", "-target-feature", f"-ptx{NEWEST}",
+        "-target-cpu", f"sm_{capability}", "-target-feature", f"-ptx{NEWEST}",
         "-target-feature", f"+ptx{ptx_version(capability)}",
     ]  # fmt: skip
     return [

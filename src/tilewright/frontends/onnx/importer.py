@@ -145,27 +145,9 @@ class _Import:
             declared = onnx_file.declared_dtype(value)
             declare_output(self.builder, self._tensor(value.name), value.name, declared)
             self._refuse_other_size(value)
-        self._declare_counts()
-
-    def _declare_counts(self) -> None:
-        """Behind the model's outputs: how many rows there are of those that data decides it for."""
-        lengths, counts = self.scope.open_lengths, dict[str, str]()
-        for name in [value.name for value in self.graph.output if value.name in lengths]:
-            says, count, axis = lengths[name].says, lengths[name].count, lengths[name].axis
-            if count and count not in counts:
-                counts[count] = self._output_name(f"{name}_count")
-                self.builder.output(count, counts[count])
-            if count:
-                room = self.builder.types[self._tensor(name)].shape[axis]
-                says = (
-                    f"has room for {room} along axis {axis}, of which output '{counts[count]}' says how many there are"
-                )
-            self.builder.notes.append(f"output '{name}': {says}")
-
-    def _output_name(self, wanted: str) -> str:
-        while wanted in self.builder.output_names:
-            wanted += "_"
-        return wanted
+        lengths = self.scope.open_lengths
+        tensors = {value.name: self._tensor(value.name) for value in self.graph.output if value.name in lengths}
+        open_lengths.declare_counts(self.builder, tensors, lengths)
 
     def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
         """A declared output of another size means that the file's operators are not what they are called."""

@@ -10,6 +10,7 @@ import onnx
 
 from tilewright.errors import Refusal
 from tilewright.frontends.onnx import file as onnx_file
+from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array
 
 DATA_SIZED = {"NonZero": {0: 1}, "Compress": {0: 0}, "Unique": {0: 0, 1: 0, 3: 0}}
@@ -48,6 +49,28 @@ def refuse_any(results: Iterable[str], lengths: Mapping[str, OpenLength]) -> Non
     for name in results:
         if name in lengths:
             raise Refusal(f"its body gives '{name}', of which only the data knows how many rows there are", HINT)
+
+
+def declare_counts(builder: Builder, outputs: Mapping[str, str], lengths: Mapping[str, OpenLength]) -> None:
+    """Behind the model's outputs, how many rows there are of those with an open length: their names -> tensors."""
+    counts = dict[str, str]()
+    for name, tensor in outputs.items():
+        length = lengths[name]
+        if not length.count:
+            builder.notes.append(f"output '{name}': {length.says}")
+            continue
+        if length.count not in counts:
+            counts[length.count] = _free_name(builder, f"{name}_count")
+            builder.output(length.count, counts[length.count])
+        room = f"has room for {builder.types[tensor].shape[length.axis]} along axis {length.axis}"
+        says = f"of which output '{counts[length.count]}' says how many there are"
+        builder.notes.append(f"output '{name}': {room}, {says}")
+
+
+def _free_name(builder: Builder, wanted: str) -> str:
+    while wanted in builder.output_names:
+        wanted += "_"
+    return wanted
 
 
 @dataclass(frozen=True)
