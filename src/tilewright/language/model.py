@@ -33,7 +33,7 @@ from tilewright.language.modes import compile_modes
 from tilewright.language.places import Caller, Chip, Place
 from tilewright.language.preparing import Quantising, prepare
 from tilewright.language.prompt import prompt_bytes
-from tilewright.language.reading import files_beside, read_decoder
+from tilewright.language.reading import files_beside, read_decoder, tokenizer_of
 from tilewright.language.sampler import Sampling
 from tilewright.language.step_profile import Share, shares
 from tilewright.language.talking import HostSession, Request, SocSession
@@ -74,12 +74,12 @@ class LanguageModel:
 
     @classmethod
     def load(cls, model: str | Path, tokenizer: str | Path | None = None) -> LanguageModel:
-        """A folder in Hugging Face's format, a llama2.c file, or ONNX graphs with `past_key_values`.
+        """A folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX graphs with `past_key_values`.
 
-        The tokenizer lies beside it if it is not named.
+        The tokenizer is in it or lies beside it if it is not named.
         """
         path = path_of(model, "model")
-        words = files_beside(path) if tokenizer is None else path_of(tokenizer, "tokenizer")
+        words = tokenizer_of(path) if tokenizer is None else path_of(tokenizer, "tokenizer")
         return cls(read_decoder(path), load_tokenizer(words), path)
 
     def compile(

@@ -27,6 +27,8 @@ class Rotary:
     """Tokens of the context of the first training."""
     turned: int = 0
     """How many elements of a head are turned, the first of them; 0: all."""
+    divisors: tuple[float, ...] = ()
+    """Of the angles of pairs, one by one; empty: they stay as they are."""
 
 
 @dataclass(frozen=True)

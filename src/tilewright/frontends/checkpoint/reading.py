@@ -6,19 +6,22 @@ from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import Checkpoint
+from tilewright.frontends.checkpoint.gguf import SUFFIX, read_gguf_decoder
 from tilewright.frontends.checkpoint.hugging_face import read_folder
 from tilewright.frontends.checkpoint.llama2c import read_llama2c
 
-KNOWN = "a folder with config.json and model.safetensors, a .bin file of llama2.c, or an .onnx file of a decoder"
+KNOWN = "a folder with config.json and model.safetensors, a .gguf file, a .bin file of llama2.c, or an .onnx decoder"
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
-    """A folder in Hugging Face's format, or a file of llama2.c."""
+    """A folder in Hugging Face's format, a GGUF file, or a file of llama2.c."""
     path = Path(path)
     if path.is_dir():
         return read_folder(path)
     if not path.exists():
         raise CompileError(str(path), "does not exist", f"give {KNOWN}")
+    if path.suffix.lower() == SUFFIX:
+        return read_gguf_decoder(path)
     if path.suffix.lower() == ".bin":
         return read_llama2c(path)
     raise CompileError(

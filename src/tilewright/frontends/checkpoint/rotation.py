@@ -23,6 +23,8 @@ def frequencies(rotary: Rotary, head: int) -> Array:
 
 def _of_turned(rotary: Rotary, turned: int) -> Array:
     plain = np.asarray(rotary.theta ** -(np.arange(0, turned, 2) / turned))
+    if rotary.divisors:
+        plain = plain / np.asarray(rotary.divisors)
     if rotary.scaling == "linear":
         return plain / rotary.factor
     if rotary.scaling == "llama3":

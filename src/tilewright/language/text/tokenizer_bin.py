@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from tilewright.errors import CompileError
 from tilewright.language.text.decoders import BYTE
 from tilewright.language.text.tokenizer import Normaliser, Tokenizer
 from tilewright.language.text.word_bounds import bounded
+
+Text = TypeVar("Text", bytes, str)
 
 BEGIN, END, FIRST_BYTE = 1, 2, 3
 """Tokens that the format fixes: the ones before and behind a text, which stand for nothing, and that of byte 0."""
@@ -30,7 +33,7 @@ def read(data: bytes, where: str) -> Tokenizer:
         pieces=tuple(b"" if token in (BEGIN, END) else _piece(text) for token, text in enumerate(texts)),
         characters={name: token for token, name in reversed(list(enumerate(names))) if len(name) == 1},
         bytes_=tuple(range(FIRST_BYTE, FIRST_BYTE + 256)),
-        merges=_merges(vocabulary, [score for score, _ in entries]),
+        merges=merges_by_score(vocabulary, [score for score, _ in entries]),
         normaliser=Normaliser(prefix=" "),
         prefix=(BEGIN,),
         dropped_spaces=1,
@@ -54,7 +57,7 @@ def _piece(text: bytes) -> bytes:
     return bytes([int(byte[1], 16)]) if byte else text
 
 
-def _merges(vocabulary: Mapping[bytes, int], scores: Sequence[float]) -> dict[tuple[int, int], tuple[int, int]]:
+def merges_by_score(vocabulary: Mapping[Text, int], scores: Sequence[float]) -> dict[tuple[int, int], tuple[int, int]]:
     """Every way to make a token of two others; tokens of the same score have the same rank."""
     ranks = {score: rank for rank, score in enumerate(sorted(set(scores), reverse=True))}
     found = {}

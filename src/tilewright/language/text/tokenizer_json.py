@@ -25,12 +25,25 @@ PROCESSORS = ("ByteLevel", "TemplateProcessing", "BertProcessing", "RobertaProce
 def read(data: bytes, where: str) -> Tokenizer:
     """A tokenizer of the file's bytes; CompileError where it is of a kind that is not known."""
     try:
-        return _tokenizer(json.loads(data))
+        file = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _no_tokenizer(where, error) from None
+    return of(file, where)
+
+
+def of(file: Json, where: str) -> Tokenizer:
+    """A tokenizer of what such a file holds."""
+    try:
+        return _tokenizer(file)
     except Refusal as refusal:
         raise refusal.at(where) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"is not a tokenizer.json: {type(error).__name__}: {error}"
-        raise CompileError(where, what, "save it again with Tokenizer.save of the package tokenizers") from None
+        raise _no_tokenizer(where, error) from None
+
+
+def _no_tokenizer(where: str, error: Exception) -> CompileError:
+    what = f"is not a tokenizer.json: {type(error).__name__}: {error}"
+    return CompileError(where, what, "save it again with Tokenizer.save of the package tokenizers")
 
 
 def _tokenizer(file: Json) -> Tokenizer:
