@@ -18,6 +18,8 @@ class ArenaText(NetworkText):
 
     together = "may run at the same time"
     """What calls of several threads may do."""
+    reset_stops = ""
+    """What else the function that sets states returns."""
 
     # ---- network.h ----------------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class ArenaText(NetworkText):
             return ""
         return f"""
 /* Sets the state to its first value. Call it once before the first run, and again to begin anew. Returns 0, or 1 if the
- * arena is not aligned. The state:
+ * arena is not aligned{self.reset_stops}. The state:
 {listed(self.schedule.graph)}
  */
 int {self.name}_reset(void *arena_memory);
@@ -158,9 +160,13 @@ int {self.name}_reset(void *arena_memory) {{
   unsigned char *const arena = arena_memory;
   if ((uintptr_t)arena % {self.macro}_ARENA_ALIGNMENT != 0) return 1;
 {body}
-  return 0;
+{self._reset_done()}
 }}
 """
+
+    def _reset_done(self) -> str:
+        """How the function ends that sets states."""
+        return "  return 0;"
 
     def _unread_inputs(self) -> list[str]:
         homes = self.schedule.homes

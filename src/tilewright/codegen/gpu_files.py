@@ -18,10 +18,13 @@ SOURCES = ("gpu_cuda.c", "gpu_on_host.c")
 """Of the runtime: of the one that is asked for, the other file is empty."""
 FUNCTIONS = (
     "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch",
-    "tw_gpu_measured", "tw_gpu_seen",
+    "tw_gpu_measured", "tw_gpu_seen", "tw_gpu_keep", "tw_gpu_forget", "tw_gpu_input", "tw_gpu_output",
+    "tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after",
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
+ENTRY = "tw_kernel"
+"""What sources call a kernel; its code has the name of the instance, which tools that watch a GPU show."""
 CODE = "_code.c"
 """How files end that have the code of such a kernel."""
 
@@ -68,7 +71,8 @@ class _Codes:
         names = [kernel.file for kernel in self.kernels]
         headers = self.schedule.target.folder / "device"
         made = ptx(names, sources, headers, runner.capability)
-        return [_bounded(code, _group_size(sources, name)) for name, code in zip(names, made, strict=True)]
+        bounded = [_bounded(code, _group_size(sources, name)) for name, code in zip(names, made, strict=True)]
+        return [code.replace(ENTRY, kernel.stem) for code, kernel in zip(bounded, self.kernels, strict=True)]
 
 
 def _group_size(sources: Mapping[str, str], name: str) -> int:
@@ -79,7 +83,7 @@ def _group_size(sources: Mapping[str, str], name: str) -> int:
 
 def _bounded(code: str, items: int) -> str:
     """With the most items of a group: without them a compiler has to save registers for a larger one."""
-    return re.sub(r"(\.entry tw_kernel\([^)]*\))", rf"\1\n.maxntid {items}, 1, 1", code, count=1)
+    return re.sub(rf"(\.entry {ENTRY}\([^)]*\))", rf"\1\n.maxntid {items}, 1, 1", code, count=1)
 
 
 def _as_c(kernel: Instance, code: str) -> str:

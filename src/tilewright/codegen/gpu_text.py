@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from tilewright.codegen.arena_text import ArenaText
 from tilewright.codegen.gpu_files import HEADER
+from tilewright.codegen.names import comment
 from tilewright.errors import instance
+from tilewright.ir.graph import State
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.target.runner import GpuProcess
+from tilewright.target.target import Transfers
 
 
 class GpuText(ArenaText):
     """Calls begin and end the work of the GPU; what runs in between is a function of its own, which may stop early."""
 
     together = "may come\n * from several threads: one waits for the other"
+    reset_stops = ", or 3 if the GPU or its driver fails"
 
     def _includes(self) -> str:
         return f'{super()._includes()}#include "kernels/{HEADER}"\n'
@@ -38,13 +45,54 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         names = [self.identifiers[name] for name in self.writer.used_constants]
         rows = "\n".join(f"    {{{name}, sizeof {name}}}," for name in names) or "    {NULL, 0},"
         in_order = "0" if planned_layers(self.schedule) else "!WATCHED"
+        table, kept = (f"{self.name}_kept", self._kept_table()) if self._kept_states else ("NULL", "")
         return f"""
 static const tw_gpu_constant {self.name}_constants[] = {{
 {rows}
 }};
-static tw_gpu_network {self.name}_on_gpu = {{
-    {self.name}_constants, {len(names)}, {in_order}, {self._capability}, {self.macro}_ARENA_BYTES, NULL}};
+{kept}static tw_gpu_network {self.name}_on_gpu = {{
+    {self.name}_constants, {len(names)}, {table}, {len(self._kept_states)}, {in_order}, {self._capability},
+    {self.macro}_ARENA_BYTES, NULL}};
 """
+
+    def _kept_table(self) -> str:
+        rows = "".join(f"    {self._kept_row(state)}\n" for state in self._kept_states)
+        return f"static const tw_gpu_kept {self.name}_kept[] = {{\n{rows}}};\n"
+
+    def _kept_row(self, state: State) -> str:
+        offset, size = self.schedule.homes[state.before].offset, self.schedule.graph.types[state.before].bytes
+        return f"{{{offset}ul, {size}ul}}, /* {comment(state.name)} */"
+
+    @cached_property
+    def _kept_states(self) -> list[State]:
+        """States that no core reads or writes."""
+        used = self._of_cores
+        return [state for state in self.schedule.graph.states if state.before not in used]
+
+    @cached_property
+    def _of_cores(self) -> frozenset[str]:
+        """Owners of what is read or written in the memory of the computer, but for what is only copied."""
+        homes = self.schedule.homes
+        used = {homes[name].owner for layer in self.schedule.layers for name in self._used_by_cores(layer) if name}
+        return frozenset(used)
+
+    def _used_by_cores(self, layer: LayerSchedule) -> tuple[str, ...]:
+        transfers = self._transfers.get(layer.engine)
+        if transfers is None:
+            return (*layer.node.inputs, *layer.node.outputs)
+        copied_in = layer.node.inputs if layer.kernel == transfers.into else ()
+        copied_out = layer.node.outputs if layer.kernel == transfers.out_of else ()
+        homes = self.schedule.homes
+        return tuple(name for name in (*copied_in, *copied_out) if homes[name].owner not in self._of_caller)
+
+    @cached_property
+    def _of_caller(self) -> frozenset[str]:
+        """What copies find wherever it is."""
+        return frozenset((*self.schedule.graph.inputs, *self.schedule.graph.outputs))
+
+    @cached_property
+    def _transfers(self) -> dict[str, Transfers | None]:
+        return {engine.name: engine.transfers for engine in self.schedule.target.engines}
 
     @property
     def _capability(self) -> int:
@@ -53,8 +101,37 @@ static tw_gpu_network {self.name}_on_gpu = {{
     def _stops(self) -> str:
         return f"{super()._stops()},\n * or 3 if the GPU or its driver fails: {self.name}_gpu_error() says why"
 
+    def _about(self) -> str:
+        return f"""{super()._about()}
+ *
+ * Inputs and outputs may be in the memory of the computer or of the GPU. The call waits for what the default stream
+ * does with them, and returns when the outputs are there. Of those on the GPU, these are copied through the memory of
+ * the computer, as layers of the processor read or write them: {self._on_processor()}."""
+
+    def _on_processor(self) -> str:
+        found = [self.identifiers[name] for name in self._caller_names if name in self._of_cores]
+        return ",\n * ".join(found) or "none"
+
+    def _kept(self) -> str:
+        if not self._kept_states:
+            return super()._kept()
+        names = "\n".join(f" *   {comment(state.name)}" for state in self._kept_states)
+        return f"""{super()._kept()}
+ *
+ * The GPU keeps in its memory, for every arena that {self.name}_reset() or {self.name}_run() is called with:
+{names}
+ * so that bytes of an arena are not all of its state: a copy of them is not a copy of it. {self.name}_gpu_free() gives
+ * that memory back."""
+
+    def _reset_done(self) -> str:
+        return f"  return tw_gpu_keep(&{self.name}_on_gpu, arena);" if self._kept_states else super()._reset_done()
+
     def _reset_declaration(self) -> str:
         return f"""{super()._reset_declaration()}
+/* Gives back the memory of the GPU that belongs to an arena, where it keeps states; with NULL all that it has of this
+ * network. A later call brings the weights again; states have to be reset. */
+void {self.name}_gpu_free(void *arena_memory);
+
 /* What failed last on the GPU, and on a line of its own what to do about it. */
 const char *{self.name}_gpu_error(void);
 
@@ -65,8 +142,7 @@ double {self.name}_gpu_microseconds(int repeats);
 
     def _function(self, body: str) -> str:
         layers = self._prototype().replace(f"int {self.name}_run(", f"static int {self.name}_layers(", 1)
-        graph, named = self.schedule.graph, self.identifiers
-        names = [named[name] for name in dict.fromkeys((*graph.inputs, *graph.outputs))]
+        names = [self._given(name) for name in self._caller_names]
         given = ", ".join([*names, *(f"{arena}_memory" for arena in self.writer.given_arenas)])
         return f"""\
 {layers} {{
@@ -82,7 +158,21 @@ double {self.name}_gpu_microseconds(int repeats);
   return layers != 0 ? layers : gpu;
 }}
 
+void {self.name}_gpu_free(void *arena_memory) {{ tw_gpu_forget(&{self.name}_on_gpu, arena_memory); }}
+
 const char *{self.name}_gpu_error(void) {{ return tw_gpu_failure(); }}
 
 double {self.name}_gpu_microseconds(int repeats) {{ return tw_gpu_measured(&{self.name}_on_gpu, repeats); }}
 """
+
+    @property
+    def _caller_names(self) -> list[str]:
+        return list(dict.fromkeys((*self.schedule.graph.inputs, *self.schedule.graph.outputs)))
+
+    def _given(self, name: str) -> str:
+        """An input or output as layers are given it."""
+        own, kind = self.identifiers[name], self.schedule.graph.types[name]
+        if name not in self._of_cores:
+            return own
+        function = "tw_gpu_input" if name in self.schedule.graph.inputs else "tw_gpu_output"
+        return f"{function}({own}, {kind.bytes}ul)"

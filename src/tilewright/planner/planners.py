@@ -10,6 +10,7 @@ from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.arena.transfers import with_transfers
 from tilewright.planner.board.copied_weights import copy_weights
 from tilewright.planner.board.memory import check_board_memory
+from tilewright.planner.check.places import check_places
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_allocation
@@ -101,7 +102,7 @@ class ArenaPlanner(Planner[Allocation]):
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
         made = copy_weights(lower_arena(placed), settings)
-        return check_schedule(check_board_memory(made, placed, settings))
+        return check_places(check_schedule(check_board_memory(made, placed, settings)))
 
 
 TILES, ARENA = TilePlanner(), ArenaPlanner()

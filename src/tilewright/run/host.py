@@ -240,8 +240,14 @@ const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
     tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
     {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.agents.threads > 1 else "0, 0"},
-    {f"{writer.name}_gpu_error, {writer.name}_gpu_microseconds" if gpu_files.functions(writer.schedule) else "0, 0"}}};
+    {_gpu_functions(writer)}}};
 """
+
+
+def _gpu_functions(writer: Writer) -> str:
+    own = ("gpu_error", "gpu_microseconds", "gpu_free")
+    found = [*(f"{writer.name}_{name}" for name in own), "tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after"]
+    return ", ".join(found if gpu_files.functions(writer.schedule) else ["0"] * len(found))
 
 
 def _sizes(graph: Graph, names: Sequence[str]) -> str:

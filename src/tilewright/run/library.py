@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
 SAID, MEASURE = ctypes.CFUNCTYPE(ctypes.c_char_p), ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int)
+TAKE, ALLOCATE = ctypes.CFUNCTYPE(None, POINTER), ctypes.CFUNCTYPE(POINTER, ctypes.c_ulong)
 START, STOP = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(None)
 SMALL = ("-s", "-Wl,--gc-sections") if sys.platform == "linux" else ()
 """A library has nothing that only debuggers want, or that nobody calls."""
@@ -52,6 +53,7 @@ class CNetwork(ctypes.Structure):
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
         ("start_threads", START), ("stop_threads", STOP), ("gpu_error", SAID), ("gpu_microseconds", MEASURE),
+        ("gpu_free", TAKE), ("gpu_allocate", ALLOCATE), ("gpu_release", TAKE), ("gpu_after", RESET),
     ]  # fmt: skip
 
 
@@ -73,13 +75,16 @@ class HostLibrary(HostPrograms):
             if self.network.start_threads and self.network.start_threads():
                 raise CompileError("load", "the system refuses threads", "compile with threads=1")
             self._users += 1
-        weakref.finalize(user, self._leave)
+        # A process that ends has no threads to stop, and its memory on a GPU ends with it.
+        weakref.finalize(user, self._leave).atexit = not self.network.gpu_free
 
     def _leave(self) -> None:
         with self._lock:
             self._users -= 1
             if not self._users and self.network.stop_threads:
                 self.network.stop_threads()
+            if not self._users and self.network.gpu_free:
+                self.network.gpu_free(None)
 
     def _build(self, target: Target, cc: str | None) -> None:
         check_machine(target)
@@ -110,6 +115,8 @@ class LoadedNetwork:
         self._call, self._address = library.network.call, _address(self._arena)
         self._lock = threading.Lock()
         LOADED.add(self)
+        if library.network.gpu_free:
+            weakref.finalize(self, _free, library.network.gpu_free, self._arena).atexit = False
         self.reset()
 
     @property
@@ -206,6 +213,11 @@ class LoadedNetwork:
             reason = "is not contiguous" if array.flags.aligned else "is not aligned"
             raise CompileError("call", f"{what} {reason}", "pass array.copy()")
         return array
+
+
+def _free(gpu_free: Callable[[int], None], arena: Array) -> None:
+    """What a GPU keeps for an arena; that is still there, so that no other one has its address."""
+    gpu_free(_address(arena))
 
 
 LOADED: weakref.WeakSet[LoadedNetwork] = weakref.WeakSet()

@@ -1,11 +1,39 @@
-/* Stands for the driver of a GPU in tests: memory is that of this machine, kernels are counted and do nothing. What is
- * asked of it in FAKE fails. */
+/* Stands for the driver of a GPU in tests. Its memory is of this machine, but not where the arena is; kernels are
+ * functions of the library that FAKE_KERNELS names, by the names of their entries, and do nothing without one. What
+ * FAKE names fails; with FAKE_TALKS everything that is waited for is told. */
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef unsigned long long address;
-static int launches, graphs, is_capturing, loads_in_capture;
+enum { MOST = 16, MOST_PIECES = 256 };
+
+typedef struct {
+  int pointers; /* besides the parameters */
+  size_t params_bytes;
+} module;
+typedef struct {
+  void (*called)(const void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
+  module of;
+} kernel;
+typedef struct launch {
+  const kernel *function;
+  void *params;
+  void *pointers[MOST];
+  struct launch *next;
+} launch;
+typedef struct {
+  launch *first, **end;
+} graph;
+static struct {
+  address start;
+  size_t bytes;
+} pieces[MOST_PIECES];
+static int launches, graphs, loads_in_capture;
+static graph *recorded;
+size_t fake_allocated;
 
 static int fails(const char *what) {
   const char *const asked = getenv("FAKE");
@@ -24,44 +52,126 @@ int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &la
 int cuCtxSetCurrent(void *context) { return context ? 0 : 1; }
 int cuMemGetInfo_v2(size_t *left, size_t *all) { return *left = 1000, *all = 2000, 0; }
 int cuMemAlloc_v2(address *memory, size_t bytes) {
-  if (fails("no memory")) return 2;
-  return *memory = (address)(size_t)calloc(1, bytes), 0;
+  int at = 0;
+  if (fails("no memory") || (fails("little memory") && bytes > 100)) return 2;
+  while (pieces[at].start) at++;
+  pieces[at].start = *memory = (address)(size_t)calloc(1, bytes);
+  pieces[at].bytes = bytes;
+  fake_allocated += bytes;
+  return 0;
 }
-int cuMemFree_v2(address memory) { return free((void *)(size_t)memory), 0; }
+int cuMemFree_v2(address memory) {
+  for (int at = 0; at < MOST_PIECES; at++) {
+    if (pieces[at].start != memory) continue;
+    fake_allocated -= pieces[at].bytes;
+    pieces[at].start = 0;
+    return free((void *)(size_t)memory), 0;
+  }
+  return 1;
+}
+int cuPointerGetAttribute(int *value, int attribute, address pointer) {
+  for (int at = 0; at < MOST_PIECES; at++) {
+    if (!pieces[at].start || pointer < pieces[at].start || pointer >= pieces[at].start + pieces[at].bytes) continue;
+    *value = attribute == 2 ? 2 : fails("other device");
+    return 0;
+  }
+  return 1;
+}
+static int copied(void *to, const void *from, size_t bytes, void *stream) {
+  return memcpy(to, from, bytes), stream && !recorded ? 0 : 1;
+}
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, void *stream) {
-  return memcpy((void *)(size_t)to, from, bytes), stream ? 0 : 1;
+  return copied((void *)(size_t)to, from, bytes, stream);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, void *stream) {
-  return memcpy(to, (void *)(size_t)from, bytes), stream ? 0 : 1;
+  return copied(to, (void *)(size_t)from, bytes, stream);
+}
+int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void *stream) {
+  return copied((void *)(size_t)to, (void *)(size_t)from, bytes, stream);
 }
 int cuStreamCreate(void **stream, unsigned flags) { return *stream = &graphs + (flags != 1), 0; }
 int cuStreamSynchronize(void *stream) {
-  printf("%d launches, %d graphs, %d loads while recording\n", launches, graphs, loads_in_capture);
+  if (getenv("FAKE_TALKS")) {
+    printf("%d launches, %d graphs, %d loads while recording\n", launches, graphs, loads_in_capture);
+  }
   return !stream ? 1 : fails("lost") && launches ? 700 : 0;
 }
-int cuModuleLoadDataEx(void **module, const void *code, unsigned options, int *names, void **values) {
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+int cuModuleLoadDataEx(void **made, const void *code, unsigned options, int *names, void **values) {
+  const char *const entry = strstr(code, ".entry "), *at = entry;
+  module *const found = calloc(1, sizeof *found);
   if (fails("old driver")) return 222;
   if (fails("bad code")) strcpy(values[0], "ptxas: line 7");
   if (fails("bad code")) return 218;
-  loads_in_capture += is_capturing;
-  *module = (void *)names;
-  return strncmp(code, ".version 7.0\n", 13) == 0 && options == 2 ? 0 : 200;
+  loads_in_capture += recorded != NULL;
+  while (entry && (at = strstr(at, ".param ")) && at < strchr(entry, ')')) at++, found->pointers++;
+  found->pointers--;
+  found->params_bytes = entry ? (size_t)atol(strchr(entry, '[') + 1) : 0;
+  *made = found;
+  return strncmp(code, ".version 7.0\n", 13) == 0 && options == 2 && names ? 0 : 200;
 }
-int cuModuleGetFunction(void **function, void *module, const char *name) {
-  *function = module;
-  return strcmp(name, "tw_kernel") == 0 ? 0 : 500;
+int cuModuleGetFunction(void **function, void *from, const char *name) {
+  const char *const library = getenv("FAKE_KERNELS");
+  char called[256];
+  kernel *const made = calloc(1, sizeof *made);
+  void *found = NULL;
+  snprintf(called, sizeof called, "part_%s", name);
+  if (library) found = dlsym(dlopen(library, RTLD_NOW), called);
+  snprintf(called, sizeof called, "tw_%s", name);
+  if (library && !found && !(found = dlsym(dlopen(library, RTLD_NOW), called))) return 500;
+  memcpy(&made->called, &found, sizeof found);
+  made->of = *(const module *)from;
+  return *function = made, 0;
+}
+static void run(const launch *one) {
+  void *const *const p = one->pointers;
+  if (one->function->called) {
+    one->function->called(one->params, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]);
+  }
 }
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned items, unsigned items_y,
                    unsigned items_z, unsigned shared, void *stream, void **arguments, void **more) {
+  launch *const made = calloc(1, sizeof *made);
+  if (!function || !(x * y * z) || !items || items_y * items_z != 1 || shared || !stream || more) return 1;
   launches++;
-  return function && x * y * z && items == 256 && items_y * items_z == 1 && !shared && stream && arguments && !more
-             ? 0 : 1;
+  made->function = function;
+  made->params = malloc(made->function->of.params_bytes);
+  memcpy(made->params, arguments[0], made->function->of.params_bytes);
+  for (int i = 0; i < made->function->of.pointers; i++) memcpy(&made->pointers[i], arguments[i + 1], sizeof(void *));
+  if (recorded) {
+    *recorded->end = made;
+    recorded->end = &made->next;
+  } else {
+    run(made);
+    free(made->params);
+    free(made);
+  }
+  return 0;
 }
-int cuStreamBeginCapture_v2(void *stream, int mode) { return is_capturing = 1, !stream || mode != 2; }
-int cuStreamEndCapture(void *stream, void **graph) { return is_capturing = 0, *graph = stream, 0; }
-int cuGraphInstantiateWithFlags(void **made, void *graph, address flags) { return *made = graph, flags ? 1 : 0; }
-int cuGraphLaunch(void *made, void *stream) { return graphs++, made == stream ? 0 : 1; }
-int cuGraphDestroy(void *graph) { return graph ? 0 : 1; }
-int cuEventCreate(void **event, unsigned flags) { return *event = &is_capturing + flags, 0; }
-int cuEventRecord(void *event, void *stream) { return event && stream ? 0 : 1; }
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------- */
+
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  recorded = calloc(1, sizeof *recorded);
+  recorded->end = &recorded->first;
+  return !stream || mode != 2;
+}
+int cuStreamEndCapture(void *stream, void **made) {
+  *made = recorded;
+  recorded = NULL;
+  return stream ? 0 : 1;
+}
+int cuGraphInstantiateWithFlags(void **made, void *from, address flags) { return *made = from, flags ? 1 : 0; }
+int cuGraphLaunch(void *made, void *stream) {
+  graphs++;
+  for (const launch *one = ((const graph *)made)->first; one; one = one->next) run(one);
+  return stream ? 0 : 1;
+}
+int cuGraphDestroy(void *unused) { return unused ? 0 : 1; }
+int cuGraphExecDestroy(void *made) { return made ? 0 : 1; }
+int cuEventCreate(void **event, unsigned flags) { return *event = &loads_in_capture + flags, 0; }
+int cuEventRecord(void *event, void *stream) { return (void)stream, event ? 0 : 1; }
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return stream && event && !flags ? 0 : 1; }
 int cuEventElapsedTime(float *milliseconds, void *first, void *last) { return *milliseconds = 1, first ? !last : 1; }

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.targets.gpu.fake import built_driver
 from tilewright import pipeline
 from tilewright.codegen import folder
 from tilewright.ir.graph import Builder
@@ -24,7 +25,11 @@ FAILURES = {
     "no driver": ["there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found", HINT],
     "no device": ["the driver finds no NVIDIA GPU", HINT],
     "old device": ["the GPU is of compute capability 6.0, the network was compiled for 8.0 and newer", HINT],
-    "no memory": ["the network needs 256 bytes, 1000 of 2000 are free", "--target cpu"],
+    "no memory": [
+        "the network needs 256 bytes, 0 of them for weights and 256 to compute in, 1000 of 2000 bytes are free",
+        "the weights do not fit: end what else uses the GPU",
+    ],
+    "little memory": ["the GPU has not enough memory: the network needs 256 bytes", "the weights fit"],
     "old driver": ["the GPU's driver is too old for this code: it is for CUDA 12.2", HINT],
     "bad code": ["the GPU's driver cannot compile a kernel: ptxas: line 7", "please report it"],
     "lost": ["the GPU's driver fails to compute: illegal address (error 700)", "--target cpu"],
@@ -44,15 +49,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler, here = find_compiler(), ["-std=c99", "-O1", "-I", str(place / "c"), "-Wall", "-Wextra", "-Werror"]
     objects = compile_objects(dict.fromkeys([*sources, OWN / "three_calls.c"], here), place, compiler)
     link_without_runtime(objects, ["m", "dl", "pthread"], place / "program", compiler, ["-O1"])
-    (place / "driver").mkdir()
-    (driver,) = compile_objects({OWN / "fake_driver.c": ["-fPIC", "-O1", "-w"]}, place, compiler)
-    link_without_runtime([driver], [], place / "driver" / "libcuda.so.1", compiler, ["-O1", "-shared"])
+    built_driver(place)
     return place
 
 
 def said(program: Path, fake: str) -> list[str]:
     where = program / ("nowhere" if fake == "no driver" else "driver")
-    environment = os.environ | {"LD_LIBRARY_PATH": str(where), "FAKE": fake}
+    environment = os.environ | {"LD_LIBRARY_PATH": str(where), "FAKE": fake, "FAKE_TALKS": "1"}
     done = subprocess.run([program / "program"], env=environment, capture_output=True, text=True, timeout=60)
     return done.stdout.splitlines()
 

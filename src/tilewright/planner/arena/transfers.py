@@ -1,7 +1,8 @@
 """Copies between the memory that cores work in and those of engines that have one of their own, as layers.
 
-The caller's inputs and outputs, and states, are where the cores are; constants are in both. Everything else is where it
-is made, and is copied once for those who read it elsewhere."""
+The caller's inputs and outputs are where the cores are; constants are in both. Everything else is where it is made, and
+is copied once for those who read it elsewhere. A state is kept where all layers are that read and write it, and where
+the cores are if these are in several places."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from tilewright.target.target import Engine
 Found = TypeVar("Found")
 Place = str
 """The name of an engine with a memory of its own; empty for that of the cores."""
+CORES: Place = ""
 
 
 def with_transfers(mapped: Mapped) -> Mapped:
@@ -26,13 +28,25 @@ def with_transfers(mapped: Mapped) -> Mapped:
     if all(engine.transfers is None for engine in mapped.target.engines):
         return mapped
     chosen = as_chosen(mapped)
-    made = _Transfers(chosen, view_owners(chosen.graph))
+    owners = view_owners(chosen.graph)
+    made = _Transfers(chosen, owners, _kept(chosen, owners))
     for node in chosen.graph.nodes:
         made.add(node)
     graph = replace(chosen.graph, nodes=tuple(made.nodes), types={**chosen.graph.types, **made.types})
     others = {key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()}
     refusals = made.renamed(mapped.refusals)
     return replace(chosen, graph=graph, choices=made.choices, refusals=refusals, alternatives=others)
+
+
+def _kept(mapped: Mapped, owners: Owners) -> dict[str, Place]:
+    """States, by the tensors that they are when a call begins -> where they are kept."""
+    users: dict[str, set[Place]] = {state.before: set() for state in mapped.graph.states}
+    for node in mapped.graph.nodes:
+        if not node.op.view:
+            place = _place(mapped.choice(node).engine)
+            for name in filter(None, (*node.inputs, *node.outputs)):
+                users.get(owners[name], set()).add(place)
+    return {name: next(iter(places)) if len(places) == 1 else CORES for name, places in users.items()}
 
 
 def _elsewhere(alternatives: tuple[Choice, ...], chosen: Choice) -> tuple[Choice, ...]:
@@ -44,6 +58,7 @@ def _elsewhere(alternatives: tuple[Choice, ...], chosen: Choice) -> tuple[Choice
 class _Transfers:
     mapped: Mapped
     owners: Owners
+    kept: Mapping[str, Place]
     nodes: list[Node] = field(default_factory=list)
     types: dict[str, TensorType] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
@@ -115,14 +130,17 @@ class _Transfers:
 
     def _lies(self, name: str) -> Place:
         """Where a tensor of the graph lies."""
-        if not name or home_of(self.graph, self.owners[name]) != "arena":
-            return ""
+        owner = self.owners[name] if name else name
+        if owner in self.kept:
+            return self.kept[owner]
+        if not name or home_of(self.graph, owner) != "arena":
+            return CORES
         while (maker := self.graph.producers[name]).op.view:
             name = maker.inputs[0]
             if name not in self.graph.producers:
-                return ""
+                return CORES
         return _place(self.mapped.choice(maker).engine)
 
 
 def _place(engine: Engine) -> Place:
-    return engine.name if engine.transfers is not None else ""
+    return engine.name if engine.transfers is not None else CORES

@@ -72,12 +72,16 @@ static void write_outputs(const tw_harness_network *network, void **outputs, FIL
   for (int i = 0; i < network->outputs; i++) fwrite(outputs[i], 1, network->output_bytes[i], file);
 }
 
-static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
-  const double start = tw_now();
-  const int code = network->call(inputs, outputs, arena);
+/* Ends the program where a network does not do what it should. */
+static void check_done(const tw_harness_network *network, int code) {
   if (code == NETWORK_TOO_MANY_TURNS) end(TOO_MANY_TURNS, "a loop has too many turns");
   if (code == NETWORK_GPU_FAILED) end(GPU_FAILED, network->gpu_error());
   if (code != 0) fail("the network reports an error");
+}
+
+static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
+  const double start = tw_now();
+  check_done(network, network->call(inputs, outputs, arena));
   const double end_of_call = tw_now();
   tw_times_of_call(start);
   return end_of_call - start;
@@ -86,7 +90,7 @@ static double timed_call(const tw_harness_network *network, void **inputs, void 
 /* Some calls in order, from the first state on; the nanoseconds of each. */
 static void run_steps(const tw_harness_network *network, int steps, void **inputs, FILE *from, void **outputs, FILE *to,
                       void *arena, double *times) {
-  if (network->reset && network->reset(arena) != 0) fail("the network reports an error");
+  if (network->reset) check_done(network, network->reset(arena));
   for (int step = 0; step < steps; step++) {
     if (from) read_inputs(network, inputs, from);
     times[step] = timed_call(network, inputs, outputs, arena);

@@ -19,6 +19,10 @@ typedef struct {
   void (*stop_threads)(void);
   const char *(*gpu_error)(void); /* NULL where no GPU is used */
   double (*gpu_microseconds)(int repeats);
+  void (*gpu_free)(void *arena);
+  void *(*gpu_allocate)(unsigned long bytes);
+  void (*gpu_release)(void *memory);
+  int (*gpu_after)(void *stream);
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

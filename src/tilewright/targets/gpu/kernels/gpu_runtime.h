@@ -1,6 +1,7 @@
 /* What the calls of a network need of a GPU. Calls of tw_gpu_launch, tw_gpu_upload and tw_gpu_download stand between
  * tw_gpu_begin and tw_gpu_end; the first error of these is what tw_gpu_end returns. Pointers to what is in the arena or
- * a constant stand for the same place in the memory of the GPU. */
+ * a constant stand for the same place in the memory of the GPU. What is copied from or to elsewhere, the caller's
+ * inputs and outputs, may be in memory of the computer or of the GPU. */
 #ifndef TW_GPU_RUNTIME_H
 #define TW_GPU_RUNTIME_H
 
@@ -22,9 +23,16 @@ typedef struct {
   unsigned long bytes;
 } tw_gpu_constant;
 
+/* Bytes of the arena that the memory of the GPU keeps between calls. */
+typedef struct {
+  unsigned long offset, bytes;
+} tw_gpu_kept;
+
 typedef struct {
   const tw_gpu_constant *constants;
   int32_t constant_count;
+  const tw_gpu_kept *kept;
+  int32_t kept_count; /* where it is not 0, every arena has one of its own in the memory of the GPU */
   int32_t in_order; /* whether every call launches the same in the same order: then it is a graph */
   int32_t capability; /* of the oldest GPU that the code is for, times ten */
   unsigned long arena_bytes;
@@ -37,6 +45,26 @@ int tw_gpu_end(void);
 
 /* What went wrong last, and what to do about it. */
 const char *tw_gpu_failure(void);
+
+/* Brings what the GPU keeps between calls from the arena to its memory: 0, or TW_GPU_FAILED. */
+int tw_gpu_keep(tw_gpu_network *network, const unsigned char *arena);
+
+/* Gives back what the GPU has for an arena; with NULL, all that it has of the network. */
+void tw_gpu_forget(tw_gpu_network *network, const unsigned char *arena);
+
+/* What the cores read, where a caller's input is in the memory of the GPU: a copy of it that lives until tw_gpu_end. */
+const void *tw_gpu_input(const void *data, unsigned long bytes);
+
+/* Where the cores write, the same for an output: tw_gpu_end copies it to its place. */
+void *tw_gpu_output(void *data, unsigned long bytes);
+
+/* Memory of the GPU for a caller's inputs and outputs: NULL where there is none, and tw_gpu_failure() says why. */
+void *tw_gpu_allocate(unsigned long bytes);
+void tw_gpu_release(void *memory);
+
+/* Returns when a stream of the driver has done everything that it was given: 0, or TW_GPU_FAILED. Copies wait for the
+ * default stream by themselves. */
+int tw_gpu_after(void *stream);
 
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes);
 void tw_gpu_download(const void *from, void *to, unsigned long bytes);

@@ -1,7 +1,10 @@
 /* The runtime on an NVIDIA GPU, by nothing but its driver, which is looked for when the first network runs.
  *
  * The first call of a network loads its kernels. Where all calls launch the same, the second one records what is
- * launched between copies as graphs, and later calls launch these. One thread at a time is between begin and end. */
+ * launched between copies as graphs, and later calls launch these. One thread at a time is between begin and end.
+ *
+ * The weights of a network are on the GPU once. What is computed there has an arena that all callers share, or, where
+ * something is kept between calls, one for each arena of theirs; graphs belong to it, as its addresses are in them. */
 #include "prefix.h"
 
 #include "gpu_runtime.h"
@@ -24,6 +27,7 @@ typedef unsigned long long address;
 typedef struct opaque *handle;
 enum {
   SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, UNSUPPORTED_PTX = 222,
+  KIND_OF_MEMORY = 2, DEVICE_OF_MEMORY = 9, ON_DEVICE = 2,
   CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6
 };
 
@@ -40,6 +44,8 @@ static struct {
   int (*release)(address memory);
   int (*upload)(address to, const void *from, size_t bytes, handle stream);
   int (*download)(void *to, address from, size_t bytes, handle stream);
+  int (*copy)(address to, address from, size_t bytes, handle stream);
+  int (*about)(void *value, int attribute, address pointer);
   int (*stream)(handle *stream, unsigned flags);
   int (*wait)(handle stream);
   int (*load)(handle *module, const void *code, unsigned options, int *names, void **values);
@@ -51,8 +57,10 @@ static struct {
   int (*instantiate)(handle *executable, handle graph, unsigned long long flags);
   int (*launch_graph)(handle executable, handle stream);
   int (*forget_graph)(handle graph);
+  int (*release_graph)(handle executable);
   int (*event)(handle *event, unsigned flags);
   int (*record)(handle event, handle stream);
+  int (*wait_event)(handle stream, handle event, unsigned flags);
   int (*elapsed)(float *milliseconds, handle first, handle last);
 } cuda;
 
@@ -72,6 +80,8 @@ static const struct {
     {"cuMemFree_v2", &cuda.release},
     {"cuMemcpyHtoDAsync_v2", &cuda.upload},
     {"cuMemcpyDtoHAsync_v2", &cuda.download},
+    {"cuMemcpyDtoDAsync_v2", &cuda.copy},
+    {"cuPointerGetAttribute", &cuda.about},
     {"cuStreamCreate", &cuda.stream},
     {"cuStreamSynchronize", &cuda.wait},
     {"cuModuleLoadDataEx", &cuda.load},
@@ -82,21 +92,37 @@ static const struct {
     {"cuGraphInstantiateWithFlags", &cuda.instantiate},
     {"cuGraphLaunch", &cuda.launch_graph},
     {"cuGraphDestroy", &cuda.forget_graph},
+    {"cuGraphExecDestroy", &cuda.release_graph},
     {"cuEventCreate", &cuda.event},
     {"cuEventRecord", &cuda.record},
+    {"cuStreamWaitEvent", &cuda.wait_event},
     {"cuEventElapsedTime", &cuda.elapsed},
 };
 
 /* ---- what is going on ------------------------------------------------------------------------------------------- */
 
-/* What the GPU has of a network. */
-typedef struct {
-  address arena, constants;
-  unsigned long *offsets; /* of the constants */
+/* What the GPU has for an arena. */
+typedef struct on_gpu_arena {
+  const unsigned char *owner; /* the caller's arena; NULL where all share it */
+  address memory;
   handle *graphs;
   int graph_count, room;
   int calls; /* that have ended well, as far as that matters */
+  struct on_gpu_arena *next;
+} on_gpu_arena;
+
+/* What the GPU has of a network. */
+typedef struct {
+  address constants;
+  unsigned long *offsets, constant_bytes;
+  on_gpu_arena *arenas;
 } on_gpu;
+
+/* A copy of what a caller has in the memory of the GPU, for the cores. */
+typedef struct {
+  void *memory, *output; /* where it is copied to at the end, if it is an output */
+  unsigned long bytes, room;
+} staged;
 
 enum { MOST_POINTERS = 32, ALIGNMENT = 256 };
 enum { LOADING, RECORDING, REPLAYING };
@@ -105,9 +131,12 @@ static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static handle context, stream, first_event, last_event;
 static int capability;
 static tw_gpu_network *network;
-static on_gpu *state;
+static on_gpu *own;
+static on_gpu_arena *state;
 static const unsigned char *arena;
-static int failed, is_capturing, has_launched, graph;
+static staged *stages;
+static int stage_count, stage_room;
+static int failed, is_capturing, has_launched, graph, opened_device;
 static char said[2048] = "nothing has failed";
 
 static void fail(const char *what, const char *hint) {
@@ -164,6 +193,7 @@ static int open_device(void) {
   if (!done(cuda.attribute(&major, MAJOR, device), "say what GPU it is")) return 0;
   if (!done(cuda.attribute(&minor, MINOR, device), "say what GPU it is")) return 0;
   capability = 10 * major + minor;
+  opened_device = device;
   if (!done(cuda.context(&context, device), "open the GPU")) return 0;
   if (!done(cuda.use_context(context), "use the GPU")) return 0;
   if (!done(cuda.stream(&stream, NON_BLOCKING), "make a stream")) return 0;
@@ -186,20 +216,45 @@ static int check_capability(void) {
 
 static unsigned long whole(unsigned long bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-static int allocated(address *memory, unsigned long bytes, unsigned long all) {
-  char line[256];
+/* Memory of the GPU: what it is for is said where there is not enough. */
+static int allocated(address *memory, unsigned long bytes, const char *purpose, const char *hint) {
+  char line[320];
   size_t free_bytes = 0, every = 0;
   const int code = cuda.allocate(memory, bytes ? bytes : 1);
   if (code != OUT_OF_MEMORY) return done(code, "allocate memory");
   cuda.memory(&free_bytes, &every);
-  snprintf(line, sizeof line, "the GPU has not enough memory: the network needs %lu bytes, %lu of %lu are free", all,
+  snprintf(line, sizeof line, "the GPU has not enough memory: %s, %lu of %lu bytes are free", purpose,
            (unsigned long)free_bytes, (unsigned long)every);
-  fail(line, "end what else uses the GPU (`nvidia-smi` lists it), compile a smaller input (--dim), or --target cpu");
+  fail(line, hint);
   return 0;
 }
 
-static void close_state(on_gpu *made) {
-  if (made->arena) cuda.release(made->arena);
+/* For a network, of which the constants are there already or are what is allocated. */
+static int allocated_for_network(address *memory, unsigned long bytes, unsigned long constants, const char *hint) {
+  char purpose[160];
+  snprintf(purpose, sizeof purpose, "the network needs %lu bytes, %lu of them for weights and %lu to compute in",
+           constants + network->arena_bytes, constants, network->arena_bytes);
+  return allocated(memory, bytes, purpose, hint);
+}
+
+static int no_room_here(void) {
+  fail("this machine has not enough memory", "end what else runs");
+  return 0;
+}
+
+static void close_arena(on_gpu_arena *made) {
+  for (int i = 0; i < made->graph_count; i++) cuda.release_graph(made->graphs[i]);
+  if (made->memory) cuda.release(made->memory);
+  free(made->graphs);
+  free(made);
+}
+
+static void close_network(on_gpu *made) {
+  while (made->arenas) {
+    on_gpu_arena *const first = made->arenas;
+    made->arenas = first->next;
+    close_arena(first);
+  }
   if (made->constants) cuda.release(made->constants);
   free(made->offsets);
   free(made);
@@ -214,12 +269,12 @@ static int upload_constants(on_gpu *made) {
   return done(cuda.wait(stream), "copy weights");
 }
 
-static on_gpu *opened(void) {
+static on_gpu *opened_network(void) {
   unsigned long bytes = 0;
   on_gpu *const made = calloc(1, sizeof *made);
   if (made) made->offsets = calloc((size_t)network->constant_count + 1, sizeof *made->offsets);
   if (!made || !made->offsets) {
-    fail("this machine has not enough memory", "end what else runs");
+    no_room_here();
     free(made);
     return NULL;
   }
@@ -227,25 +282,183 @@ static on_gpu *opened(void) {
     made->offsets[i] = bytes;
     bytes += whole(network->constants[i].bytes);
   }
-  const unsigned long all = bytes + network->arena_bytes;
-  if (allocated(&made->constants, bytes, all) && allocated(&made->arena, network->arena_bytes, all) &&
+  made->constant_bytes = bytes;
+  if (allocated_for_network(&made->constants, bytes, bytes,
+                            "the weights do not fit: end what else uses the GPU (`nvidia-smi` lists it), compile with "
+                            "weights of fewer bits, or with --target cpu") &&
       upload_constants(made)) {
     return made;
   }
-  close_state(made);
+  close_network(made);
   return NULL;
 }
 
-int tw_gpu_begin(tw_gpu_network *called, const unsigned char *host_arena) {
+static on_gpu_arena *opened_arena(const unsigned char *owner) {
+  on_gpu_arena *const made = calloc(1, sizeof *made);
+  if (!made) return no_room_here(), NULL;
+  made->owner = owner;
+  if (!allocated_for_network(&made->memory, network->arena_bytes, own->constant_bytes,
+                             "the weights fit: end what else uses the GPU (`nvidia-smi` lists it), compile for a "
+                             "smaller input (--dim, --shape), or with --target cpu")) {
+    free(made);
+    return NULL;
+  }
+  made->next = own->arenas;
+  return own->arenas = made;
+}
+
+static on_gpu_arena *found_arena(const unsigned char *host_arena) {
+  const unsigned char *const owner = network->kept_count ? host_arena : NULL;
+  on_gpu_arena *found = own->arenas;
+  while (found && found->owner != owner) found = found->next;
+  return found ? found : opened_arena(owner);
+}
+
+/* From here to `leave` the GPU belongs to one thread. */
+static int enter(tw_gpu_network *called, const unsigned char *host_arena) {
   pthread_mutex_lock(&busy);
   network = called;
   arena = host_arena;
-  failed = is_capturing = has_launched = graph = 0;
-  if (open_driver() && check_capability() && !network->state) network->state = opened();
-  state = network->state;
-  if (!failed) return 0;
+  state = NULL;
+  stage_count = failed = is_capturing = has_launched = graph = 0;
+  if (open_driver() && check_capability() && !network->state) network->state = opened_network();
+  own = network->state;
+  if (!failed) state = found_arena(host_arena);
+  return !failed;
+}
+
+static int leave(void) {
+  const int result = failed ? TW_GPU_FAILED : 0;
   pthread_mutex_unlock(&busy);
-  return TW_GPU_FAILED;
+  return result;
+}
+
+int tw_gpu_begin(tw_gpu_network *called, const unsigned char *host_arena) {
+  return enter(called, host_arena) ? 0 : leave();
+}
+
+int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
+  if (enter(called, host_arena)) {
+    for (int32_t i = 0; i < network->kept_count; i++) {
+      const tw_gpu_kept one = network->kept[i];
+      const address place = state->memory + one.offset;
+      if (one.bytes) done(cuda.upload(place, arena + one.offset, one.bytes, stream), "copy a state");
+    }
+    if (!failed) done(cuda.wait(stream), "copy a state");
+  }
+  return leave();
+}
+
+void tw_gpu_forget(tw_gpu_network *called, const unsigned char *host_arena) {
+  pthread_mutex_lock(&busy);
+  on_gpu *const made = called->state;
+  if (made && cuda.use_context(context) == SUCCESS) {
+    on_gpu_arena **at = &made->arenas;
+    while (*at && (*at)->owner != host_arena) at = &(*at)->next;
+    if (!host_arena) {
+      close_network(made);
+      called->state = NULL;
+    } else if (*at) {
+      on_gpu_arena *const found = *at;
+      *at = found->next;
+      close_arena(found);
+    }
+  }
+  pthread_mutex_unlock(&busy);
+}
+
+/* ---- memory of the caller's ------------------------------------------------------------------------------------- */
+
+/* Whether something is in the memory of the GPU, for which what the default stream does with it is waited for. */
+static int is_on_gpu(const void *pointer) {
+  char line[256];
+  int kind = 0, device = opened_device;
+  if (cuda.about(&kind, KIND_OF_MEMORY, (address)(uintptr_t)pointer) != SUCCESS || kind != ON_DEVICE) return 0;
+  if (cuda.about(&device, DEVICE_OF_MEMORY, (address)(uintptr_t)pointer) == SUCCESS && device != opened_device) {
+    snprintf(line, sizeof line, "an array is in the memory of GPU %d, the network runs on GPU %d", device,
+             opened_device);
+    fail(line, "copy it to that GPU before the call");
+  }
+  return 1;
+}
+
+static void wait_for_default_stream(void) {
+  if (done(cuda.record(last_event, NULL), "record an event")) {
+    done(cuda.wait_event(stream, last_event, 0), "wait for an event");
+  }
+}
+
+/* A place in the memory of this machine that is kept from call to call. */
+static staged *new_stage(unsigned long bytes) {
+  if (stage_count == stage_room) {
+    staged *const more = realloc(stages, sizeof *more * (size_t)(stage_room + 4));
+    if (!more) return no_room_here(), NULL;
+    memset(more + stage_room, 0, 4 * sizeof *more);
+    stages = more;
+    stage_room += 4;
+  }
+  staged *const found = &stages[stage_count];
+  if (found->room < bytes) {
+    void *const more = realloc(found->memory, bytes);
+    if (!more) return no_room_here(), NULL;
+    found->memory = more;
+    found->room = bytes;
+  }
+  found->bytes = bytes;
+  found->output = NULL;
+  stage_count++;
+  return found;
+}
+
+const void *tw_gpu_input(const void *data, unsigned long bytes) {
+  if (failed || !bytes || !is_on_gpu(data)) return data;
+  const staged *const here = new_stage(bytes);
+  wait_for_default_stream();
+  if (!failed) done(cuda.download(here->memory, (address)(uintptr_t)data, bytes, stream), "copy an input");
+  if (failed) return data;
+  done(cuda.wait(stream), "copy an input");
+  return here->memory;
+}
+
+void *tw_gpu_output(void *data, unsigned long bytes) {
+  if (failed || !bytes || !is_on_gpu(data)) return data;
+  staged *const here = new_stage(bytes);
+  if (!here) return data;
+  here->output = data;
+  return here->memory;
+}
+
+static void deliver_outputs(void) {
+  for (int i = 0; i < stage_count && !failed; i++) {
+    const staged one = stages[i];
+    if (one.output) done(cuda.upload((address)(uintptr_t)one.output, one.memory, one.bytes, stream), "copy an output");
+  }
+}
+
+void *tw_gpu_allocate(unsigned long bytes) {
+  address memory = 0;
+  char purpose[80];
+  pthread_mutex_lock(&busy);
+  failed = 0;
+  if (open_driver()) {
+    snprintf(purpose, sizeof purpose, "an array needs %lu bytes", bytes);
+    allocated(&memory, bytes, purpose, "let go of other arrays there, or end what else uses it (see `nvidia-smi`)");
+  }
+  leave();
+  return (void *)(uintptr_t)memory;
+}
+
+void tw_gpu_release(void *memory) {
+  pthread_mutex_lock(&busy);
+  if (stream && cuda.use_context(context) == SUCCESS) cuda.release((address)(uintptr_t)memory);
+  pthread_mutex_unlock(&busy);
+}
+
+int tw_gpu_after(void *others) {
+  pthread_mutex_lock(&busy);
+  failed = 0;
+  if (open_driver()) done(cuda.wait(others), "wait for a stream");
+  return leave();
 }
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
@@ -255,11 +468,11 @@ static int mode(void) { return network->in_order ? state->calls : LOADING; }
 static address translated(const void *pointer) {
   const unsigned char *const at = pointer;
   if (!at) return 0;
-  if (at >= arena && at < arena + network->arena_bytes) return state->arena + (address)(at - arena);
+  if (at >= arena && at < arena + network->arena_bytes) return state->memory + (address)(at - arena);
   for (int32_t i = 0; i < network->constant_count; i++) {
     const unsigned char *const start = network->constants[i].data;
     if (at >= start && at < start + network->constants[i].bytes) {
-      return state->constants + state->offsets[i] + (address)(at - start);
+      return own->constants + own->offsets[i] + (address)(at - start);
     }
   }
   fail("a kernel is given something that the GPU does not have", "please report it");
@@ -275,7 +488,7 @@ static void load(tw_gpu_code *code) {
   for (int32_t i = 0; i < code->count; i++) bytes += strlen(code->lines[i]);
   char *const text = malloc(bytes), *end = text;
   if (!text) {
-    fail("this machine has not enough memory", "end what else runs");
+    no_room_here();
     return;
   }
   for (int32_t i = 0; i < code->count; i++) {
@@ -294,7 +507,7 @@ static void load(tw_gpu_code *code) {
   } else if (result != SUCCESS && log[0]) {
     snprintf(line, sizeof line, "the GPU's driver cannot compile a kernel: %s", log);
     fail(line, "please report it");
-  } else if (done(result, "load a kernel") && done(cuda.function(&function, module, "tw_kernel"), "find a kernel")) {
+  } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
     code->function = function;
   }
 }
@@ -356,7 +569,7 @@ static void keep_graph(void) {
   if (state->graph_count == state->room) {
     handle *const more = realloc(state->graphs, sizeof *more * (size_t)(2 * state->room + 4));
     if (!more) {
-      fail("this machine has not enough memory", "end what else runs");
+      no_room_here();
       return;
     }
     state->graphs = more;
@@ -374,21 +587,37 @@ static void run_graph(void) {
   has_launched = 0;
 }
 
+static int is_in_arena(const void *pointer) {
+  const unsigned char *const at = pointer;
+  return at >= arena && at < arena + network->arena_bytes;
+}
+
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
   run_graph();
-  if (!failed && bytes) done(cuda.upload(translated(to), from, bytes, stream), "copy to the GPU");
+  if (failed || !bytes) return;
+  const address place = translated(to);
+  if (is_in_arena(from) || !is_on_gpu(from)) {
+    done(cuda.upload(place, from, bytes, stream), "copy to the GPU");
+  } else if (!failed) {
+    wait_for_default_stream();
+    done(cuda.copy(place, (address)(uintptr_t)from, bytes, stream), "copy an input");
+  }
 }
 
 void tw_gpu_download(const void *from, void *to, unsigned long bytes) {
   run_graph();
-  if (!failed && bytes) done(cuda.download(to, translated(from), bytes, stream), "copy from the GPU");
-  if (!failed) done(cuda.wait(stream), "compute");
+  if (failed || !bytes) return;
+  const address place = translated(from);
+  if (!is_in_arena(to) && is_on_gpu(to)) {
+    if (!failed) done(cuda.copy((address)(uintptr_t)to, place, bytes, stream), "copy an output");
+    return;
+  }
+  if (done(cuda.download(to, place, bytes, stream), "copy from the GPU")) done(cuda.wait(stream), "compute");
 }
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   static unsigned char *copy;
-  const unsigned char *const at = data;
-  if (at < arena || at >= arena + network->arena_bytes || failed) return data;
+  if (!is_in_arena(data) || failed) return data;
   unsigned char *const room = realloc(copy, bytes + 1);
   if (!room) return data;
   copy = room;
@@ -398,33 +627,60 @@ const void *tw_gpu_seen(const void *data, unsigned long bytes) {
 
 int tw_gpu_end(void) {
   run_graph();
+  deliver_outputs();
   if (!failed) done(cuda.wait(stream), "compute");
   if (is_capturing) {
     handle unused = NULL;
     if (cuda.end_capture(stream, &unused) == SUCCESS && unused) cuda.forget_graph(unused);
   }
-  if (failed && state->calls != REPLAYING) state->graph_count = 0;
+  if (failed && state->calls != REPLAYING) {
+    while (state->graph_count) cuda.release_graph(state->graphs[--state->graph_count]);
+  }
   if (!failed && state->calls != REPLAYING) state->calls++;
-  const int result = failed ? TW_GPU_FAILED : 0;
-  pthread_mutex_unlock(&busy);
-  return result;
+  return leave();
 }
 
-double tw_gpu_measured(tw_gpu_network *called, int repeats) {
+/* Copies what is kept between calls to one piece of memory, or back. */
+static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, address saved, int back) {
+  unsigned long at = 0;
+  for (int32_t i = 0; i < of->kept_count && !failed; i++) {
+    const tw_gpu_kept one = of->kept[i];
+    const address kept = from->memory + one.offset, copy = saved + at;
+    if (one.bytes) done(cuda.copy(back ? kept : copy, back ? copy : kept, one.bytes, stream), "copy a state");
+    at += whole(one.bytes);
+  }
+}
+
+static float time_of_graphs(const on_gpu_arena *last, int repeats) {
   float milliseconds = 0.0f;
-  const on_gpu *const own = called->state;
-  if (!own || own->calls != REPLAYING || own->graph_count == 0 || repeats < 1) return -1.0;
-  pthread_mutex_lock(&busy);
-  failed = 0;
-  if (done(cuda.use_context(context), "use the GPU")) done(cuda.record(first_event, stream), "record an event");
+  if (!failed) done(cuda.record(first_event, stream), "record an event");
   for (int i = 0; i < repeats && !failed; i++) {
-    for (int at = 0; at < own->graph_count; at++) done(cuda.launch_graph(own->graphs[at], stream), "launch a graph");
+    for (int at = 0; at < last->graph_count; at++) done(cuda.launch_graph(last->graphs[at], stream), "launch a graph");
   }
   if (!failed) done(cuda.record(last_event, stream), "record an event");
   if (!failed) done(cuda.wait(stream), "compute");
   if (!failed) done(cuda.elapsed(&milliseconds, first_event, last_event), "measure time");
-  pthread_mutex_unlock(&busy);
-  return failed ? -1.0 : (double)milliseconds * 1e3 / repeats;
+  return milliseconds;
+}
+
+double tw_gpu_measured(tw_gpu_network *called, int repeats) {
+  address saved = 0;
+  unsigned long bytes = 0;
+  float milliseconds = 0.0f;
+  pthread_mutex_lock(&busy);
+  const on_gpu_arena *const last = called->state ? ((on_gpu *)called->state)->arenas : NULL;
+  failed = !last || last->calls != REPLAYING || last->graph_count == 0 || repeats < 1;
+  for (int32_t i = 0; i < called->kept_count; i++) bytes += whole(called->kept[i].bytes);
+  if (!failed) done(cuda.use_context(context), "use the GPU");
+  if (!failed && bytes) allocated(&saved, bytes, "states are copied while time is measured", "end what else uses it");
+  if (!failed) {
+    save_kept(called, last, saved, 0);
+    milliseconds = time_of_graphs(last, repeats);
+    save_kept(called, last, saved, 1);
+    if (!failed) done(cuda.wait(stream), "compute");
+  }
+  if (saved) cuda.release(saved);
+  return leave() ? -1.0 : (double)milliseconds * 1e3 / repeats;
 }
 
 #else

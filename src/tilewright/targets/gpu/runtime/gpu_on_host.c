@@ -18,11 +18,43 @@ int tw_gpu_begin(tw_gpu_network *network, const unsigned char *arena) {
 
 int tw_gpu_end(void) { return pthread_mutex_unlock(&busy) ? TW_GPU_FAILED : 0; }
 
-const char *tw_gpu_failure(void) { return "a lock of the system fails"; }
+const char *tw_gpu_failure(void) {
+  return "the kernels are C of this machine, which has no memory of a GPU\n"
+         "give arrays of this machine's memory, or build without GPU_ON_HOST where there is a GPU";
+}
 
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes) { memcpy(to, from, bytes); }
 
 void tw_gpu_download(const void *from, void *to, unsigned long bytes) { memcpy(to, from, bytes); }
+
+int tw_gpu_keep(tw_gpu_network *network, const unsigned char *arena) {
+  (void)network, (void)arena;
+  return 0;
+}
+
+void tw_gpu_forget(tw_gpu_network *network, const unsigned char *arena) { (void)network, (void)arena; }
+
+const void *tw_gpu_input(const void *data, unsigned long bytes) {
+  (void)bytes;
+  return data;
+}
+
+void *tw_gpu_output(void *data, unsigned long bytes) {
+  (void)bytes;
+  return data;
+}
+
+void *tw_gpu_allocate(unsigned long bytes) {
+  (void)bytes;
+  return NULL;
+}
+
+void tw_gpu_release(void *memory) { (void)memory; }
+
+int tw_gpu_after(void *stream) {
+  (void)stream;
+  return TW_GPU_FAILED;
+}
 
 double tw_gpu_measured(tw_gpu_network *network, int repeats) {
   (void)network, (void)repeats;

@@ -1,0 +1,70 @@
+"""Networks on a driver that stands for a GPU's: its memory is not where the arena is, and its kernels are C of this
+machine. So the runtime for NVIDIA's driver is tested whole where there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from tilewright import pipeline
+from tilewright.codegen.gpu_files import CODE
+from tilewright.ir.graph import Graph
+from tilewright.program import Program
+from tilewright.run.library import LoadedNetwork
+from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
+
+DRIVER = Path(__file__).parent / "fake_driver.c"
+NAME = "libcuda.so.1"
+FLAGS = ("-O1", "-fPIC", "-w", "-DTW_GPU_HOST")
+
+
+def built_driver(place: Path) -> Path:
+    """The driver, in a folder of its own."""
+    compiler, path = find_compiler(), place / "driver" / NAME
+    path.parent.mkdir()
+    (made,) = compile_objects({DRIVER: ["-fPIC", "-O1", "-w"]}, place, compiler)
+    link_without_runtime([made], ["dl"], path, compiler, ["-O1", "-shared", f"-Wl,-soname,{NAME}"])
+    return path
+
+
+class Fake:
+    """The driver in this process; programs that are loaded find it by its name."""
+
+    def __init__(self, place: Path, driver: ctypes.CDLL, patch: pytest.MonkeyPatch) -> None:
+        self.place, self.driver, self.patch, self.count = place, driver, patch, 0
+        self.text = ""
+
+    def fails(self, what: str) -> None:
+        self.patch.setenv("FAKE", what)
+
+    @property
+    def allocated(self) -> int:
+        """Bytes of its memory."""
+        return int(ctypes.c_size_t.in_dll(self.driver, "fake_allocated").value)
+
+    def load(self, graph: Graph) -> LoadedNetwork:
+        compiled = pipeline.compile_graph(graph, "gpu")
+        self.count, self.text = self.count + 1, compiled.files["network.c"]
+        library = self._kernels(dict(compiled.files), self.place / str(self.count))
+        self.patch.setenv("FAKE_KERNELS", str(library))
+        return Program(compiled, "", None, 0.0).load()
+
+    def _kernels(self, files: dict[str, str], place: Path) -> Path:
+        """Of a network, as a library of functions."""
+        kernels = {
+            name.removeprefix("kernels/"): text
+            for name, text in files.items()
+            if name.startswith("kernels/") and not name.endswith(("gpu_cuda.c", CODE))
+        } | {"prefix.h": ""}
+        # Where a function launches a kernel several times, it is the kernel that the driver calls.
+        kernels["gpu.h"] = kernels["gpu.h"].replace("(static, launch,", "(, launch,")
+        place.mkdir()
+        for name, text in kernels.items():
+            (place / name).write_text(text)
+        sources = {place / name: [*FLAGS, f"-Dlaunch=part_{name[:-2]}"] for name in kernels if name.endswith(".c")}
+        compiler = find_compiler()
+        objects = compile_objects(sources, place, compiler)
+        link_without_runtime(objects, ["m", "pthread"], place / "kernels.so", compiler, ["-O1", "-shared"])
+        return place / "kernels.so"
