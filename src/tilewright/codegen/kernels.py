@@ -16,7 +16,7 @@ from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.kernel import Argument, Kernel
+from tilewright.target.kernel import Argument, Kernel, Types
 
 CURVES_FILE = "curves.h"
 HAS_EXPONENTS = "TW_HAS_EXPONENTS"
@@ -142,8 +142,15 @@ def instance_of(graph: Graph, layer: LayerSchedule) -> Instance:
         if name in types:
             chosen.append((argument.stem, types[name].dtype))
         else:
-            chosen.append((argument.stem, next(iter(sorted(layer.kernel.dtypes[argument.stem])))))
+            chosen.append((argument.stem, _of_nothing(layer.kernel.dtypes[argument.stem], types)))
     return Instance(layer.kernel, tuple(chosen), has_exponents(layer.node.op), curve_of(layer.node.op))
+
+
+def _of_nothing(allowed: frozenset[str], types: Types) -> str:
+    """The type of an absent argument: the first result's where it may be, so that a call without it shares its kernel
+    with one that has it."""
+    result = types["Y"].dtype if "Y" in types else ""
+    return result if result in allowed else min(allowed)
 
 
 def has_exponents(op: Op) -> bool | None:

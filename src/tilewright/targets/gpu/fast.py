@@ -28,6 +28,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last
 from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution
+from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params, sums_pass
 from tilewright.targets.gpu.tiles import BYTES, Choice, Product, Tile, chosen
 
 ALIGNED, WORDS = 16, 4
@@ -64,8 +65,8 @@ def conv_params(op: Op, types: Types) -> Params:
     fields: Params = {name: known[name] for name in same.split() if name in known}
     channels = _number(known, "in_channels")
     return {
-        **_sizes(product), **fields, "x_row": channels, "w_row": product.inner, "y_row": product.columns,
-        "channels": channels, "bias_row": 0, "bias_column": known["bias_step"],
+        **_sizes(product), **fields, **sum_params(op), "x_row": channels, "w_row": product.inner,
+        "y_row": product.columns, "channels": channels, "bias_row": 0, "bias_column": known["bias_step"],
     }  # fmt: skip
 
 
@@ -73,9 +74,9 @@ def matmul_params(op: Op, types: Types) -> Params:
     known, product = params_of(op, types), matmul_product(op, types)
     fields: Params = {name: known[name] for name in ("requantised", "requant", "activation") if name in known}
     return {
-        **_sizes(product), **fields, "x_row": known["a_row"], "w_row": known["b_column"], "y_row": known["y_row"],
-        "bias_row": known["c_row"], "bias_column": known["c_column"], "mul_step": known["mul_column"],
-        "add_step": known["add_column"], "x_zero": known["a_zero"],
+        **_sizes(product), **fields, **sum_params(op), "x_row": known["a_row"], "w_row": known["b_column"],
+        "y_row": known["y_row"], "bias_row": known["c_row"], "bias_column": known["c_column"],
+        "mul_step": known["mul_column"], "add_step": known["add_column"], "x_zero": known["a_zero"],
     }  # fmt: skip
 
 
@@ -152,8 +153,8 @@ class Family:
 
     def kernels(self) -> Iterator[Kernel]:
         left, right, added = self.factors
-        floats = dict.fromkeys((*self.factors, "Y"), FLOAT)
-        integers = {left: NARROW, right: frozenset({"int8"}), added: frozenset({"int32"}), "Y": TOTALS}
+        floats = dict.fromkeys((*self.factors, ADDED, "Y"), FLOAT)
+        integers = {left: NARROW, right: frozenset({"int8"}), added: frozenset({"int32"}), ADDED: NARROW, "Y": TOTALS}
         for tile, copied in itertools.product(BYTES.tiles, COPIED):
             yield self._kernel(tile, copied, floats, ACTIVATIONS)
             yield self._kernel(tile, copied, integers, ())
@@ -171,9 +172,19 @@ class Family:
         return chosen(self.product(op, types)).scratch
 
 
+def with_sum(signature: str) -> str:
+    return signature.replace("->", f"{ADDED} ->")
+
+
 FAMILIES = (
-    Family(Conv, "gpu_conv", CONVOLVED, ("X", "W", "B"), conv_product, conv_params, no_conv),
-    Family(MatMul, "gpu_matmul", MULTIPLIED, ("A", "B", "C"), matmul_product, matmul_params, no_matmul),
+    *(
+        Family(op, "gpu_conv", with_sum(CONVOLVED), ("X", "W", "B"), conv_product, conv_params, no_conv)
+        for op in (Conv, SummedConv)
+    ),
+    *(
+        Family(op, "gpu_matmul", with_sum(MULTIPLIED), ("A", "B", "C"), matmul_product, matmul_params, no_matmul)
+        for op in (MatMul, SummedMatMul)
+    ),
 )
 
 IMAGES = (
@@ -203,8 +214,13 @@ def _worth(graph: Graph, node: Node) -> int:
     return graph.macs(node) // MACS_PER_BYTE if taken else 0
 
 
+def takes(op: Op, types: Types) -> bool:
+    return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
+
+
 LAST = ChannelPosition(channels_last=True, worth=_worth)
 PASSES: tuple[Pass, ...] = (
     Pass("channels last of products", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     TRANSPOSE_WEIGHTS,
+    sums_pass(takes),
 )

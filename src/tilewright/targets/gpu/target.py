@@ -14,7 +14,7 @@ from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import fast, plain
+from tilewright.targets.gpu import attention, fast, plain
 from tilewright.targets.gpu.transfers import TRANSFERS
 
 ALIGNMENT = 64
@@ -26,9 +26,10 @@ def no_kernel(graph: Graph, node: Node) -> str:
 
 
 CPU_KERNELS = tuple(kernel for kernel in generic.KERNELS if kernel.op is not FusedAttention)
-"""Attention stays the products and the softmax that the GPU computes, rather than one layer of the processor."""
+"""Attention that the GPU has no kernel for stays the products and the softmax that it has, rather than one layer of the
+processor."""
 
-KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *fast.KERNELS, *plain.KERNELS)
+KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *fast.KERNELS, *attention.KERNELS, *plain.KERNELS)
 GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(

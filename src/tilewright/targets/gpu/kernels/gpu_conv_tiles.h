@@ -8,6 +8,7 @@
 #define TW_X float
 #define TW_W float
 #define TW_B float
+#define TW_R float
 #define TW_Y float
 #define TW_X_IS_FLOAT 1
 #endif
@@ -17,14 +18,14 @@
 #include "gpu_tiles_kernel.h"
 
 TW_GPU void group(const tw_gpu_tiles_params *params, const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul,
-                  const int32_t *add, TW_Y *y, void *scratch) {
-  const tw_pointers at = {x, w, b, mul, add, y, scratch};
+                  const int32_t *add, const TW_R *r, TW_Y *y, void *scratch) {
+  const tw_pointers at = {x, w, b, mul, add, r, y, scratch};
   tw_tiles(params, &at);
 }
 
 TW_GPU_KERNEL(tw_gpu_tiles_params,
-              (const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul, const int32_t *add, TW_Y *y,
-               void *scratch),
-              (x, w, b, mul, add, y, scratch))
+              (const TW_X *x, const TW_W *w, const TW_B *b, const int32_t *mul, const int32_t *add, const TW_R *r,
+               TW_Y *y, void *scratch),
+              (x, w, b, mul, add, r, y, scratch))
 
 #endif

@@ -8,6 +8,7 @@
 #define TW_A float
 #define TW_B float
 #define TW_C float
+#define TW_R float
 #define TW_Y float
 #define TW_A_IS_FLOAT 1
 #endif
@@ -20,14 +21,14 @@
 #include "gpu_tiles_kernel.h"
 
 TW_GPU void group(const tw_gpu_tiles_params *params, const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul,
-                  const int32_t *add, TW_Y *y, void *scratch) {
-  const tw_pointers at = {a, b, c, mul, add, y, scratch};
+                  const int32_t *add, const TW_R *r, TW_Y *y, void *scratch) {
+  const tw_pointers at = {a, b, c, mul, add, r, y, scratch};
   tw_tiles(params, &at);
 }
 
 TW_GPU_KERNEL(tw_gpu_tiles_params,
-              (const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul, const int32_t *add, TW_Y *y,
-               void *scratch),
-              (a, b, c, mul, add, y, scratch))
+              (const TW_A *a, const TW_B *b, const TW_C *c, const int32_t *mul, const int32_t *add, const TW_R *r,
+               TW_Y *y, void *scratch),
+              (a, b, c, mul, add, r, y, scratch))
 
 #endif

@@ -6,6 +6,12 @@
 #include "activation.h"
 #include "requant.h"
 
+/* y * mul_y + r * mul_r + offset, where both are bytes and `offset` has what their zero points contribute. */
+typedef struct {
+  int32_t mul_y, mul_r, offset;
+  tw_requant requant;
+} tw_byte_sum;
+
 typedef struct {
   int32_t rows, columns, inner;
   int32_t x_row, w_row, y_row; /* from row to row; of windows from pixel to pixel */
@@ -18,6 +24,8 @@ typedef struct {
   int32_t requantised;
   tw_requant requant;
   tw_activation activation; /* of floats */
+  tw_activation then;       /* of their sums with r */
+  tw_byte_sum sum;          /* of bytes and r */
 } tw_gpu_tiles_params;
 
 #endif

@@ -3,7 +3,8 @@
  * Parts of rows of x and w, TW_ROW_BYTES each, go through TW_STAGES buffers in shared memory. Where there are too few
  * tiles to keep a GPU busy, `splits` groups share one: each leaves its sums in the scratch memory, and the last to come
  * adds them, always in the same order.
- * A kernel defines TW_X, TW_W (what is multiplied), TW_BIAS, TW_Y, TW_WINDOWS (whether x is images) and TW_COPY_BYTES
+ * What is as large as the result and added to it, r, may be absent.
+ * A kernel defines TW_X, TW_W (what is multiplied), TW_BIAS, TW_R, TW_Y, TW_WINDOWS (whether x is images) and TW_COPY_BYTES
  * (what is copied at once, 16 or 4: rows are multiples of it) before. */
 #ifndef TW_GPU_TILES_KERNEL_H
 #define TW_GPU_TILES_KERNEL_H
@@ -24,6 +25,7 @@ typedef struct {
   const TW_W *w;
   const TW_BIAS *bias;
   const int32_t *mul, *add;
+  const TW_R *r;
   TW_Y *y;
   void *scratch;
 } tw_pointers;
@@ -173,15 +175,50 @@ TW_GPU void tw_load_w(TW_LOCAL uint8_t *tile, const tw_params *p, const TW_W *w,
   }
 }
 
+/* Whether four neighbours of a row lie at a multiple of their size, and all of them are there. */
+TW_GPU int32_t tw_are_four(const tw_params *p) { return !((p->columns | p->y_row) & 3); }
+
+#if TW_X_IS_FLOAT
+
+/* r is added to four neighbours. */
+TW_GPU void tw_add_four(const tw_params *p, const TW_R *r, int32_t column, float *total) {
+  const tw_activation then = p->then;
+  tw_four_sums added;
+  if (tw_are_four(p)) {
+    added = *(const tw_four_sums *)r;
+  } else {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) added.at[i] = column + i < p->columns ? r[i] : 0.0f;
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    total[i] += added.at[i];
+    if (then.kind) total[i] = tw_activated(then.kind, then.alpha, then.beta, total[i]);
+  }
+}
+
+#else
+
+/* As qlinearadd.c adds bytes, whose sums fit 32 bits. */
+TW_GPU int32_t tw_add_byte(const tw_byte_sum *sum, int32_t y, int32_t r) {
+  const int32_t shift = sum->requant.shift, half = shift > 0 ? 1 << (shift - 1) : 0;
+  const int32_t total = y * sum->mul_y + r * sum->mul_r + sum->offset;
+  const int32_t is_even = sum->requant.rounding == TW_HALF_EVEN && shift > 0 && !((total >> shift) & 1);
+  const int32_t value = ((total + half - is_even) >> shift) + sum->requant.zero_point;
+  return value < sum->requant.low ? sum->requant.low : value > sum->requant.high ? sum->requant.high : value;
+}
+
+#endif
+
 /* Four neighbours of a row, from sums to results. */
 TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32_t column, total_t *total) {
-  TW_Y *const y = at->y + (int64_t)row * p->y_row + column;
+  const int64_t first = (int64_t)row * p->y_row + column;
+  TW_Y *const y = at->y + first;
 #if TW_X_IS_FLOAT
   TW_UNROLL for (int32_t i = 0; i < 4; i++) {
     if (at->bias && column + i < p->columns) total[i] += at->bias[row * p->bias_row + (column + i) * p->bias_column];
   }
   tw_activate(&p->activation, total, 4, 1);
-  if (!((p->columns | p->y_row) & 3)) {
+  if (at->r) tw_add_four(p, at->r + first, column, total);
+  if (tw_are_four(p)) {
     *(tw_four_sums *)y = *(const tw_four_sums *)total;
     return;
   }
@@ -201,7 +238,13 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32
       results[i] = (TW_Y)sum;
     }
   }
-  if (sizeof(TW_Y) == 1 && !((p->columns | p->y_row) & 3)) {
+  if (at->r) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      const int32_t added = column + i < p->columns ? at->r[first + i] : 0;
+      results[i] = (TW_Y)tw_add_byte(&p->sum, results[i], added);
+    }
+  }
+  if (sizeof(TW_Y) == 1 && tw_are_four(p)) {
     const uint32_t low = (uint8_t)results[0] | (uint32_t)(uint8_t)results[1] << 8;
     *(tw_word *)y = low | (uint32_t)(uint8_t)results[2] << 16 | (uint32_t)(uint8_t)results[3] << 24;
     return;

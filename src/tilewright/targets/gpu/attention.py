@@ -1,0 +1,23 @@
+"""Attention in one kernel, which never stores its scores."""
+
+from __future__ import annotations
+
+from tilewright.ir.op import Op
+from tilewright.ops.fusedattention import FusedAttention
+from tilewright.target.kernel import Kernel, Types
+
+MOST_CHANNELS = 128
+"""Of a query, key or value: those of several tokens are in shared memory at once."""
+
+
+def too_many_channels(op: Op, types: Types) -> str | None:
+    found = max(types["Q"].shape[-1], types["V"].shape[-1])
+    return None if found <= MOST_CHANNELS else f"heads have {found} channels, at most {MOST_CHANNELS} fit"
+
+
+KERNELS = (
+    Kernel(
+        FusedAttention, "gpu_attention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
+        unsupported_reason=too_many_channels, header="fusedattention.h",
+    ),
+)  # fmt: skip

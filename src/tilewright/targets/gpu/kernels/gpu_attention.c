@@ -1,0 +1,244 @@
+/* y = softmax(scale * q k') v of floats, over the keys that each query sees: a group has 16 rows, which are queries of
+ * the heads that share keys. Scores of 64 keys at a time are all that is ever stored; what was summed before is scaled
+ * down where a later score is larger.
+ *
+ * Keys and values go through two buffers in shared memory, 64 channels of 64 tokens each: while one is worked on, the
+ * next one is copied. */
+#define TW_GROUP_SIZE 256
+#include <math.h>
+
+#include "fast_exp.h"
+#include "fusedattention.h"
+#include "gpu_async.h"
+#include "gpu_unroll.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_gpu_attention
+#endif
+
+enum {
+  TW_ROWS = 16,
+  TW_KEYS = 64,
+  TW_PART = 64,      /* channels of a buffer */
+  TW_MOST_PARTS = 2, /* MOST_CHANNELS in attention.py */
+  TW_PITCH = TW_PART + 4,
+  TW_Q_PITCH = TW_PART * TW_MOST_PARTS + 4,
+  TW_BUFFER = TW_KEYS * TW_PITCH,
+  TW_ALONG = TW_GROUP_SIZE / TW_ROWS, /* items of a row: each has four neighbours of its results */
+  TW_OWN_ROWS = TW_ROWS * TW_KEYS / TW_GROUP_SIZE /* rows whose scores with one key an item computes */
+};
+
+typedef struct {
+  float at[4];
+} __attribute__((aligned(16), may_alias)) tw_four;
+
+TW_GROUP_SHARED(tw_four, tw_buffers, [2 * TW_BUFFER / 4]);
+TW_GROUP_SHARED(tw_four, tw_queries, [TW_ROWS * TW_Q_PITCH / 4]);
+TW_GROUP_SHARED(tw_four, tw_scores, [TW_ROWS * TW_PITCH / 4]);
+
+/* What a group works on. */
+typedef struct {
+  const tw_fusedattention_params *p;
+  const float *q, *k, *v; /* of its keys' heads, from the first token on */
+  float *y;
+  const int32_t *position;
+  int32_t first_row, seen;   /* by the last of its rows */
+  int32_t k_parts, v_parts;  /* of so many channels */
+} tw_work;
+
+/* What an item keeps of its row: the largest score, the sum of weights, weighted values. */
+typedef struct {
+  float largest, next_largest, sum;
+  tw_four mixed[TW_MOST_PARTS];
+} tw_mix;
+
+TW_GPU int32_t tw_query_of(const tw_work *w, int32_t row) { return (w->first_row + row) / w->p->rows.repeat; }
+
+TW_GPU int32_t tw_rows_there(const tw_work *w) { return w->p->rows.queries * w->p->rows.repeat; }
+
+/* Where a row's queries or results begin, so many channels each. */
+TW_GPU int64_t tw_row_at(const tw_work *w, int32_t row, int32_t channels) {
+  const tw_attention_rows *const r = &w->p->rows;
+  const int32_t query = tw_query_of(w, row), head = (w->first_row + row) % r->repeat;
+  return ((int64_t)query * r->groups * r->repeat + head) * channels;
+}
+
+/* Part of a line of channels, four at once where lines are multiples of that. */
+TW_GPU void tw_copy_line(TW_LOCAL float *to, const float *from, int32_t first, int32_t channels, int32_t is_there) {
+  if (channels % 4 == 0) {
+    const int32_t valid = is_there && first < channels;
+    tw_copy_16(to, valid ? from + first : from, valid);
+    return;
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    const int32_t valid = is_there && first + i < channels;
+    tw_copy_4(to + i, valid ? from + first + i : from, valid);
+  }
+}
+
+/* The next part of keys or values: each block of keys has its parts of keys, then those of values. */
+TW_GPU void tw_copy_step(const tw_work *w, int32_t step, int32_t t) {
+  const int32_t parts = w->k_parts + w->v_parts, block = step / parts, part = step % parts;
+  const int32_t is_value = part >= w->k_parts, groups = w->p->rows.groups;
+  const int32_t channels = is_value ? w->p->rows.width : w->p->rows.length;
+  const int32_t first = (is_value ? part - w->k_parts : part) * TW_PART + t % TW_ALONG * 4;
+  const float *const tensor = is_value ? w->v : w->k;
+  TW_LOCAL float *const to = (TW_LOCAL float *)tw_buffers + step % 2 * TW_BUFFER;
+  for (int32_t key = t / TW_ALONG; key < TW_KEYS; key += TW_GROUP_SIZE / TW_ALONG) {
+    const int32_t token = block * TW_KEYS + key, is_there = token < w->seen;
+    const float *const line = is_there ? tensor + (int64_t)token * groups * channels : tensor;
+    tw_copy_line(to + key * TW_PITCH + t % TW_ALONG * 4, line, first, channels, is_there);
+  }
+}
+
+TW_GPU void tw_copy_queries(const tw_work *w, int32_t t) {
+  const int32_t length = w->p->rows.length, row = t / TW_ALONG, is_there = w->first_row + row < tw_rows_there(w);
+  const float *const line = is_there ? w->q + tw_row_at(w, row, length) : w->q;
+  for (int32_t part = 0; part < w->k_parts; part++) {
+    const int32_t first = part * TW_PART + t % TW_ALONG * 4;
+    tw_copy_line((TW_LOCAL float *)tw_queries + row * TW_Q_PITCH + first, line, first, length, is_there);
+  }
+}
+
+/* Some rows times one key, over one part of the channels. */
+TW_GPU void tw_add_products(float *score, int32_t buffer, int32_t part, int32_t t) {
+  const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS;
+  const TW_LOCAL tw_four *const k = tw_buffers + (buffer * TW_BUFFER + key * TW_PITCH) / 4;
+  const TW_LOCAL tw_four *const q = tw_queries + (row * TW_Q_PITCH + part * TW_PART) / 4;
+  TW_UNROLL for (int32_t four = 0; four < TW_PART / 4; four++) {
+    const tw_four b = k[four];
+    TW_UNROLL for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
+      const tw_four a = q[r * TW_Q_PITCH / 4 + four];
+      TW_UNROLL for (int32_t i = 0; i < 4; i++) score[r] += a.at[i] * b.at[i];
+    }
+  }
+}
+
+/* Scores go to shared memory; those of keys that a row does not see have no weight. */
+TW_GPU void tw_store_scores(const tw_work *w, const float *score, int32_t block, int32_t t) {
+  const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS;
+  TW_UNROLL for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
+    const int32_t seen = tw_keys_seen(&w->p->rows, tw_query_of(w, row + r), w->position);
+    const float scaled = score[r] * w->p->scale;
+    ((TW_LOCAL float *)tw_scores)[(row + r) * TW_PITCH + key] = block * TW_KEYS + key < seen ? scaled : -INFINITY;
+  }
+}
+
+TW_GPU void tw_find_largest(tw_mix *mix, int32_t t) {
+  const TW_LOCAL tw_four *const scores = tw_scores + t / TW_ALONG * TW_PITCH / 4;
+  float largest = mix->largest;
+  TW_UNROLL for (int32_t four = 0; four < TW_KEYS / 4; four++) {
+    const tw_four score = scores[four];
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) largest = score.at[i] > largest ? score.at[i] : largest;
+  }
+  mix->next_largest = largest;
+}
+
+/* Scores become weights; nothing is hidden from exp but where all scores so far are -infinity. */
+TW_GPU void tw_weigh(tw_mix *mix, int32_t t) {
+  TW_LOCAL tw_four *const at = tw_scores + (t / TW_ALONG * TW_PITCH + t % TW_ALONG * 4) / 4;
+  const float most = mix->next_largest == -INFINITY ? 0.0f : mix->next_largest;
+  tw_four weight = *at;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) weight.at[i] = tw_exp(weight.at[i] - most);
+  *at = weight;
+  const float shrink = tw_exp(mix->largest - most);
+  mix->largest = mix->next_largest;
+  mix->sum *= shrink;
+  TW_UNROLL for (int32_t part = 0; part < TW_MOST_PARTS; part++) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) mix->mixed[part].at[i] *= shrink;
+  }
+}
+
+/* Values times weights: four neighbours of a part of the channels. */
+TW_GPU void tw_add_values(tw_four *mixed, float *sum, int32_t buffer, int32_t t) {
+  const TW_LOCAL tw_four *const weights = tw_scores + t / TW_ALONG * TW_PITCH / 4;
+  const TW_LOCAL tw_four *const v = tw_buffers + buffer * TW_BUFFER / 4 + t % TW_ALONG;
+  TW_UNROLL for (int32_t four = 0; four < TW_KEYS / 4; four++) {
+    const tw_four weight = weights[four];
+    TW_UNROLL for (int32_t key = 0; key < 4; key++) {
+      const tw_four value = v[(four * 4 + key) * TW_PITCH / 4];
+      *sum += weight.at[key];
+      TW_UNROLL for (int32_t i = 0; i < 4; i++) mixed->at[i] += weight.at[key] * value.at[i];
+    }
+  }
+}
+
+TW_GPU void tw_store_row(const tw_work *w, const tw_mix *mix, int32_t t) {
+  const int32_t row = t / TW_ALONG, width = w->p->rows.width;
+  if (w->first_row + row >= tw_rows_there(w)) return;
+  float *const y = w->y + tw_row_at(w, row, width);
+  const float unit = 1.0f / mix->sum;
+  TW_UNROLL for (int32_t part = 0; part < TW_MOST_PARTS; part++) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      const int32_t channel = part * TW_PART + t % TW_ALONG * 4 + i;
+      if (channel < width) y[channel] = mix->mixed[part].at[i] * unit;
+    }
+  }
+}
+
+static inline tw_grid grid(const tw_fusedattention_params *params) {
+  const tw_attention_rows *const r = &params->rows;
+  const tw_grid groups = {(r->queries * r->repeat + TW_ROWS - 1) / TW_ROWS, r->groups, r->batch};
+  return groups;
+}
+
+/* The buffer of a step has arrived, and nobody needs the other one: the step after it is on its way there. */
+#define TW_NEXT_STEP()                                                             \
+  tw_copies_pending(0);                                                            \
+  TW_MEET();                                                                       \
+  TW_ITEMS(t) {                                                                    \
+    if (step + 1 < steps) tw_copy_step(&w, step + 1, t);                           \
+    tw_copies_commit();                                                            \
+  }
+
+TW_GPU void group(const tw_fusedattention_params *params, const float *q, const float *k, const float *v,
+                  const int32_t *position, float *y) {
+  const tw_attention_rows *const r = &params->rows;
+  const int64_t first_token = (int64_t)TW_GROUP_Z * r->keys * r->groups + TW_GROUP_Y;
+  const int64_t first_head = ((int64_t)TW_GROUP_Z * r->queries * r->groups + TW_GROUP_Y) * r->repeat;
+  const int32_t first_row = TW_GROUP_X * TW_ROWS, rows = r->queries * r->repeat;
+  const int32_t last_row = first_row + TW_ROWS < rows ? first_row + TW_ROWS - 1 : rows - 1;
+  const tw_work w = {
+      params, q + first_head * r->length, k + first_token * r->length, v + first_token * r->width,
+      y + first_head * r->width, position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
+      (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
+  TW_ITEM_OWN(tw_mix, mix, [1]);
+  TW_ITEM_OWN(float, score, [TW_OWN_ROWS]);
+  TW_ITEMS(t) {
+    tw_copy_queries(&w, t);
+    tw_copy_step(&w, 0, t);
+    tw_copies_commit();
+    *mix[TW_OWN(t)] = (tw_mix){-INFINITY, 0.0f, 0.0f, {{{0}}}};
+  }
+  const int32_t blocks = (w.seen + TW_KEYS - 1) / TW_KEYS, steps = blocks * (w.k_parts + w.v_parts);
+  int32_t step = 0;
+  for (int32_t block = 0; block < blocks; block++) {
+    TW_ITEMS(t) {
+      TW_UNROLL for (int32_t i = 0; i < TW_OWN_ROWS; i++) score[TW_OWN(t)][i] = 0.0f;
+    }
+    for (int32_t part = 0; part < w.k_parts; part++, step++) {
+      TW_NEXT_STEP()
+      TW_ITEMS(t) { tw_add_products(score[TW_OWN(t)], step % 2, part, t); }
+    }
+    TW_ITEMS(t) { tw_store_scores(&w, score[TW_OWN(t)], block, t); }
+    TW_MEET();
+    TW_ITEMS(t) { tw_find_largest(mix[TW_OWN(t)], t); }
+    TW_MEET();
+    TW_ITEMS(t) { tw_weigh(mix[TW_OWN(t)], t); }
+    TW_UNROLL for (int32_t part = 0; part < TW_MOST_PARTS; part++) {
+      if (part < w.v_parts) {
+        TW_NEXT_STEP()
+        TW_ITEMS(t) {
+          float again = 0.0f; /* the sum is needed once */
+          tw_add_values(&mix[TW_OWN(t)]->mixed[part], part == 0 ? &mix[TW_OWN(t)]->sum : &again, step % 2, t);
+        }
+        step++;
+      }
+    }
+  }
+  TW_ITEMS(t) { tw_store_row(&w, mix[TW_OWN(t)], t); }
+}
+
+TW_GPU_KERNEL(tw_fusedattention_params,
+              (const float *q, const float *k, const float *v, const int32_t *position, float *y),
+              (q, k, v, position, y))
