@@ -246,7 +246,8 @@ const tw_harness_network tw_network_{number} = {{
 
 def _gpu_functions(writer: Writer) -> str:
     own = ("gpu_error", "gpu_microseconds", "gpu_free")
-    found = [*(f"{writer.name}_{name}" for name in own), "tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after"]
+    memory = ("tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after", "tw_gpu_copy")
+    found = [*(f"{writer.name}_{name}" for name in own), *memory]
     return ", ".join(found if gpu_files.functions(writer.schedule) else ["0"] * len(found))
 
 

@@ -25,9 +25,10 @@ from tilewright.codegen.flow_names import TOO_MANY_TURNS
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.run.device_arrays import DeviceArray, OnDevice, checked, on_device
 from tilewright.run.host import HostNetwork, HostPrograms, check_machine, gpu_failed
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_compiler, link_without_runtime
@@ -37,11 +38,13 @@ CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(PO
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
 SAID, MEASURE = ctypes.CFUNCTYPE(ctypes.c_char_p), ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int)
 TAKE, ALLOCATE = ctypes.CFUNCTYPE(None, POINTER), ctypes.CFUNCTYPE(POINTER, ctypes.c_ulong)
+COPY = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_ulong)
 START, STOP = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(None)
 SMALL = ("-s", "-Wl,--gc-sections") if sys.platform == "linux" else ()
 """A library has nothing that only debuggers want, or that nobody calls."""
 GPU_ERROR = 3
 """What a network returns where a GPU or its driver fails."""
+AnyArray = Array | OnDevice | DeviceArray
 ARENA_ALIGNMENT = 64
 """A line of a cache; networks ask for no more."""
 
@@ -53,7 +56,7 @@ class CNetwork(ctypes.Structure):
         ("inputs", ctypes.c_int), ("outputs", ctypes.c_int), ("input_bytes", POINTER), ("output_bytes", POINTER),
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
         ("start_threads", START), ("stop_threads", STOP), ("gpu_error", SAID), ("gpu_microseconds", MEASURE),
-        ("gpu_free", TAKE), ("gpu_allocate", ALLOCATE), ("gpu_release", TAKE), ("gpu_after", RESET),
+        ("gpu_free", TAKE), ("gpu_allocate", ALLOCATE), ("gpu_release", TAKE), ("gpu_after", RESET), ("gpu_copy", COPY),
     ]  # fmt: skip
 
 
@@ -112,6 +115,7 @@ class LoadedNetwork:
         self._order = [self._outputs.index(name) for name in graph.outputs]
         self._elements = {name: graph.types[name].element for name in (*graph.inputs, *self._outputs)}
         self._arena = _aligned(library.network.arena_bytes)
+        self._has_device = False  # until memory of it was asked for
         self._call, self._address = library.network.call, _address(self._arena)
         self._lock = threading.Lock()
         LOADED.add(self)
@@ -148,11 +152,32 @@ class LoadedNetwork:
         if out is not None and "out" in self._names:
             named, out = {**named, "out": out}, None  # type: ignore[dict-item]  # is checked as all inputs are
         given = self._inputs(inputs, named)
-        made = self._new_outputs() if out is None else self._checked_outputs(out, given)
+        return self._called(given, self._new_outputs() if out is None else self._checked_outputs(out, given))
+
+    def on_device(self, *inputs: Array, **named: Array) -> Any:
+        """The same with outputs in the memory of the GPU; they have `__dlpack__`, `__cuda_array_interface__` and
+        `numpy()`."""
+        given = self._inputs(inputs, named)
+        return self._called(given, [self._allocated(self._graph.types[name]) for name in self._outputs])
+
+    def _called(self, given: Sequence[AnyArray], made: Sequence[AnyArray]) -> Any:
         with self._lock:
             self._check_done(self._call(_pointers(given), _pointers(made), self._address))
-        results = [made[at] for at in self._order]
+        results = [_as_given(made[at]) for at in self._order]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _allocated(self, kind: TensorType) -> DeviceArray:
+        network = self._library.network
+        address = network.gpu_allocate(max(kind.bytes, 1)) if network.gpu_allocate else None
+        if not address:
+            raise self._no_device()
+        return DeviceArray(kind, address, network.gpu_release, network.gpu_copy)
+
+    def _no_device(self) -> CompileError:
+        error = self._library.network.gpu_error
+        if error:
+            return gpu_failed(error().decode())
+        return CompileError("call", "the network runs on this machine, without a GPU", "compile with target='gpu'")
 
     def gpu_microseconds(self, repeats: int = 100) -> float | None:
         """What a GPU takes for its part of a call, without copies: the mean of so many, from the third call on. None
@@ -170,7 +195,7 @@ class LoadedNetwork:
         if code:
             raise InternalError("call", f"the network reports error {code}")
 
-    def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[Array]:
+    def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[AnyArray]:
         names = list(self._names)
         given = dict(zip(names, inputs, strict=False)) | dict(named)
         wrong = [name for name in named if name not in names[len(inputs) :]]
@@ -181,28 +206,45 @@ class LoadedNetwork:
             )  # fmt: skip
         return [self._checked(f"input {name}", given[name], self._names[name]) for name in names]
 
-    def _new_outputs(self) -> list[Array]:
+    def _new_outputs(self) -> list[AnyArray]:
         return [np.empty(self._graph.types[name].shape, self._elements[name]) for name in self._outputs]
 
-    def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
-        if not isinstance(out, np.ndarray | list | tuple):
+    def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[AnyArray]) -> list[AnyArray]:
+        is_one = isinstance(out, np.ndarray) or on_device(out) is not None
+        if not is_one and not isinstance(out, list | tuple):
             raise CompileError(
                 "call", f"out is {type(out).__name__}", "give an array, or a list of one for each output"
             )
-        given = [out] if isinstance(out, np.ndarray) else list(out)
+        given: list[Any] = [out] if is_one else list(out)
         if len(given) != len(self._outputs):
             raise CompileError("call", f"out has {len(given)} arrays", f"the network has {len(self._outputs)} outputs")
         checked = [self._checked(f"out {name}", array, name) for name, array in zip(self._outputs, given, strict=True)]
         for number, (name, array) in enumerate(zip(self._outputs, checked, strict=True)):
-            if not array.flags.writeable:
+            if isinstance(array, np.ndarray) and not array.flags.writeable:
                 raise CompileError("call", f"out {name} is read-only", "give an array that may be written")
-            if any(np.may_share_memory(array, other) for other in (*inputs, *checked[:number])):
+            if any(_may_overlap(array, other) for other in (*inputs, *checked[:number])):
                 raise CompileError("call", f"out {name} shares memory with another array", "give one of its own")
         return checked
 
-    def _checked(self, what: str, array: Array, name: str) -> Array:
+    def _on_device(self, what: str, array: object, kind: TensorType) -> OnDevice | None:
+        """An array of somebody's in the memory of a GPU, which has been made when this returns."""
+        found = on_device(array)
+        if found is None:
+            return None
+        network = self._library.network
+        if not self._has_device:
+            self._allocated(kind)
+            self._has_device = True
+        if found.stream and network.gpu_after(found.stream):
+            raise self._no_device()
+        return checked(what, found, kind)
+
+    def _checked(self, what: str, array: Array, name: str) -> AnyArray:
         kind = self._graph.types[name]
         if not isinstance(array, np.ndarray):
+            there = self._on_device(what, array, kind)
+            if there is not None:
+                return there
             raise CompileError(
                 "call", f"{what} is {type(array).__name__}, not a numpy array", "numpy.asarray() makes one"
             )
@@ -233,13 +275,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
 
 
-def _pointers(arrays: Sequence[Array]) -> Any:
+def _pointers(arrays: Sequence[AnyArray]) -> Any:
     return (POINTER * max(1, len(arrays)))(*map(_address, arrays))
 
 
-def _address(array: Array) -> int:
+def _may_overlap(one: AnyArray, other: AnyArray) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.may_share_memory(one, other)
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return False
+    return one.address < other.address + other.bytes and other.address < one.address + one.bytes
+
+
+def _address(array: AnyArray) -> int:
     """As `array.ctypes.data` is, in a third of its time."""
-    return int(array.__array_interface__["data"][0])
+    return int(array.__array_interface__["data"][0]) if isinstance(array, np.ndarray) else array.address
+
+
+def _as_given(array: AnyArray) -> Any:
+    """An output as the caller knows it."""
+    return array.keeps[0] if isinstance(array, OnDevice) else array
 
 
 def _aligned(size: int) -> Array:

@@ -4,6 +4,7 @@ whose memory is not where the arena is."""
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -76,6 +77,15 @@ def test_contexts_have_states_of_their_own(fake: Fake) -> None:
     del f
     gc.collect()
     assert fake.allocated == 0
+
+
+def test_contexts_in_threads(fake: Fake) -> None:
+    """One waits for the other; each has its own state."""
+    graph = counter(False)
+    f = fake.load(graph)
+    with ThreadPoolExecutor(2) as threads:
+        for done in [threads.submit(check_calls, one, graph) for one in (f, f.context(), f.context())]:
+            done.result()
 
 
 @pytest.mark.one_in(2)

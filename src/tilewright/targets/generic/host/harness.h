@@ -23,6 +23,7 @@ typedef struct {
   void *(*gpu_allocate)(unsigned long bytes);
   void (*gpu_release)(void *memory);
   int (*gpu_after)(void *stream);
+  int (*gpu_copy)(void *to, const void *from, unsigned long bytes);
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

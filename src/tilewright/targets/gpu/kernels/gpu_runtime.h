@@ -62,6 +62,9 @@ void *tw_gpu_output(void *data, unsigned long bytes);
 void *tw_gpu_allocate(unsigned long bytes);
 void tw_gpu_release(void *memory);
 
+/* Copies an array of that memory to the computer's: 0, or TW_GPU_FAILED. */
+int tw_gpu_copy(void *to, const void *from, unsigned long bytes);
+
 /* Returns when a stream of the driver has done everything that it was given: 0, or TW_GPU_FAILED. Copies wait for the
  * default stream by themselves. */
 int tw_gpu_after(void *stream);

@@ -454,6 +454,15 @@ void tw_gpu_release(void *memory) {
   pthread_mutex_unlock(&busy);
 }
 
+int tw_gpu_copy(void *to, const void *from, unsigned long bytes) {
+  pthread_mutex_lock(&busy);
+  failed = 0;
+  if (open_driver()) wait_for_default_stream();
+  if (!failed) done(cuda.download(to, (address)(uintptr_t)from, bytes, stream), "copy an array");
+  if (!failed) done(cuda.wait(stream), "copy an array");
+  return leave();
+}
+
 int tw_gpu_after(void *others) {
   pthread_mutex_lock(&busy);
   failed = 0;
