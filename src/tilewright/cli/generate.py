@@ -27,7 +27,8 @@ PLANNING = 3.0
 Checkpoint = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="A folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX with past_key_values."
+        metavar="MODEL",
+        help="A folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX with past_key_values.",
     ),
 ]
 Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The text to continue; - reads it from stdin.")]

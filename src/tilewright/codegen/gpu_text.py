@@ -27,7 +27,11 @@ class GpuText(ArenaText):
     def _probe(self) -> str:
         return """
 /* Called after every layer when TILEWRIGHT_PROBE names a function; costs nothing otherwise. */
-#ifdef TILEWRIGHT_PROBE
+#if defined(TW_LAYER_TIMES)
+void tw_time_layer_of(int layer, double nanoseconds);
+#define LAYER_DONE(layer, result, data, bytes) tw_time_layer_of(layer, tw_gpu_taken())
+#define WATCHED 1
+#elif defined(TILEWRIGHT_PROBE)
 void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long bytes);
 #define LAYER_DONE(layer, result, data, bytes) TILEWRIGHT_PROBE(layer, result, tw_gpu_seen(data, bytes), bytes)
 #define WATCHED 1

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, pairwise
 
-from tilewright.ir.types import Array
+from tilewright.ir.types import BYTES, Array
 from tilewright.planner.arena.allocation import Allocation, ArenaPart
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.memory_map import MemoryMap
-from tilewright.profiling.profile import NANOSECONDS, Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.profiling.profile import NANOSECONDS, Interval, LayerProfile, Moved, Peaks, Profile, Tile
 from tilewright.profiling.timeline import Start, Timeline
+from tilewright.run.gpu_chip import Chip, chip
 from tilewright.run.host import HostProgram
+from tilewright.target.runner import ON_HOST, GpuProcess, host_process
+from tilewright.target.target import Target
 
 CALLS = 50
+GPU_TIMES = (
+    "of {name}: kernels by events, each twenty times in a row in a graph, with what it reads in the cache if that has "
+    "room; copies and layers of the processor by the clock"
+)
+HOST_TIMES = "of this machine's processor: kernels of the GPU as C, as no driver of a GPU is installed"
 
 
 def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profiled:
@@ -31,7 +39,7 @@ def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profi
     total = sum(layer.predicted for layer in layers)
     profile = Profile(
         schedule.graph.name, schedule.target.name, schedule.target.agents.threads, marks[-1], total, layers, None,
-        unit=NANOSECONDS,
+        unit=NANOSECONDS, estimate=_how(schedule),
     )  # fmt: skip
     return Profiled(profile, Timeline({CORE: tuple(Start(mark, {}) for mark in marks)}, (), (), ()))
 
@@ -42,8 +50,38 @@ def _layer(schedule: Schedule, number: int, call: LayerSchedule, predicted: int,
     return LayerProfile(
         number, node.name or node.key, node.op.kind, call.engine, call.kernel.stem, WHOLE, False,
         schedule.target.memories[0].name, predicted, time, macs, 2 * macs or elements, {}, 0, time.cycles,
-        (Tile(0, time, {CORE: time}, Moved(), Moved()),), None,
+        (Tile(0, time, {CORE: time}, Moved(), Moved()),), None, None, *_on_gpu(schedule, call),
     )  # fmt: skip
+
+
+def _on_gpu(schedule: Schedule, call: LayerSchedule) -> tuple[int, Peaks | None]:
+    """Bytes that a layer touches, and what the GPU does at best with elements like its own, if it is one of a GPU."""
+    if not isinstance(schedule.target.runner, GpuProcess):
+        return 0, None
+    types = [schedule.graph.types[name] for name in (*call.node.inputs, *call.node.outputs) if name]
+    touched, found = sum(kind.bytes for kind in types), _chip(schedule.target)
+    if found is None or _is_of_cores(schedule.target, call):
+        return touched, None
+    width = max((BYTES[kind.dtype] for kind in types[:2]), default=4)
+    return touched, Peaks(found.bytes_per_ns, found.macs_per_ns(width))
+
+
+def _is_of_cores(target: Target, call: LayerSchedule) -> bool:
+    """Whether the processor computes it, or it is a copy."""
+    transfers = next(engine.transfers for engine in target.engines if engine.name == call.engine)
+    return transfers is None or call.kernel in (transfers.into, transfers.out_of)
+
+
+def _chip(target: Target) -> Chip | None:
+    return None if ON_HOST in host_process(target.runner).definitions else chip()
+
+
+def _how(schedule: Schedule) -> str:
+    """What times of a GPU are."""
+    if not isinstance(schedule.target.runner, GpuProcess):
+        return ""
+    found = _chip(schedule.target)
+    return GPU_TIMES.format(name=found.name) if found else HOST_TIMES
 
 
 def arena_map(schedule: Schedule, allocation: Allocation) -> MemoryMap:

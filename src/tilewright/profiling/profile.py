@@ -55,6 +55,15 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Peaks:
+    """What a GPU does at best."""
+
+    bytes_per_ns: float
+    macs_per_ns: float
+    """Of elements as the layer has them."""
+
+
+@dataclass(frozen=True)
 class LayerProfile:
     number: int
     name: str
@@ -81,10 +90,24 @@ class LayerProfile:
     """Of the whole SoC during the layer."""
     instructions: int | None = None
     """Of a board's core."""
+    touched: int = 0
+    """Bytes of operands and results, where an engine has a memory of its own."""
+    peaks: Peaks | None = None
+    """Of the GPU that has computed it."""
 
     @property
     def cycles(self) -> int:
         return self.time.cycles
+
+    @property
+    def bandwidth_share(self) -> float:
+        """Of what the GPU's memory gives at best."""
+        return self.touched / self.cycles / self.peaks.bytes_per_ns if self.peaks and self.cycles else 0.0
+
+    @property
+    def peak_share(self) -> float:
+        """Of the products that the GPU makes at best."""
+        return self.macs_per_cycle / self.peaks.macs_per_ns if self.peaks else 0.0
 
     @property
     def bytes_in(self) -> int:
@@ -112,6 +135,9 @@ class LayerProfile:
         found |= {"start": self.time.start, "tiles": len(self.tiles), "stalls": dict(self.stalls)}
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
         found |= {} if self.instructions is None else {"instructions": self.instructions}
+        found |= {"touched": self.touched} if self.touched else {}
+        shares = {"bandwidth_share": self.bandwidth_share, "peak_share": self.peak_share}
+        found |= {**shares, "peaks": asdict(self.peaks)} if self.peaks else {}
         return found | ({"tile": [_tile(tile) for tile in self.tiles]} if tiles else {})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.profiling.memory_map import MemoryMap, Occupied
-from tilewright.profiling.profile import CYCLES, Interval, LayerProfile, Moved, Profile, Tile
+from tilewright.profiling.profile import CYCLES, Interval, LayerProfile, Moved, Peaks, Profile, Tile
 from tilewright.sim.energy import PER_MICROJOULE, Energy
 
 
@@ -66,7 +66,8 @@ def _layer(found: Mapping[str, Any]) -> LayerProfile:
     return LayerProfile(
         **{name: found[name] for name in plain}, time=time, stalls=found["stalls"], waiting=found["waiting"],
         core_time=found["core_time"], tiles=tuple(_tiles(found, time)), energy=_energy(found, time.cycles),
-        instructions=found.get("instructions"),
+        instructions=found.get("instructions"), touched=found.get("touched", 0),
+        peaks=Peaks(**found["peaks"]) if "peaks" in found else None,
     )  # fmt: skip
 
 

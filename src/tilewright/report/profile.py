@@ -18,6 +18,7 @@ HEADINGS = (
 BOARD_HEADINGS = (
     "#", "layer", "kernel", "cycles", "share", "instructions", "predicted", "error", "MACs", "per MAC", "stalls",
 )  # fmt: skip
+BYTES_HEADINGS, PEAK_HEADINGS = ("bytes", "GB/s"), ("of peak", "of bandwidth")
 COMPUTER_HEADINGS = ("#", "layer", "kernel", "us", "share", "predicted", "error", "MACs", "GMAC/s")
 OPTIONAL = ("MACs", "mode", "stalls", "predicted", "out", "in", "kernel", "#")
 """Columns that a narrow terminal does without, the first ones first."""
@@ -26,8 +27,8 @@ SHORT = {"load_use": "load", "conflict": "bank", "fetch": "code", "sleep": "asle
 
 def print_profile(target: Console, profile: Profile) -> None:
     if profile.unit == NANOSECONDS:
-        rows = [_computer_cells(profile, layer) for layer in profile.layers]
-        table = fitting_table(target.width, COMPUTER_HEADINGS, rows, "layer", OPTIONAL)
+        headings, rows = _computer_table(profile)
+        table = fitting_table(target.width, headings, rows, "layer", OPTIONAL)
         print_titled(target, f"{profile.network} on {profile.target}", table)
         _print_time(target, profile)
         return
@@ -42,6 +43,37 @@ def print_profile(target: Console, profile: Profile) -> None:
     _print_totals(target, profile)
 
 
+def _computer_table(profile: Profile) -> tuple[tuple[str, ...], list[list[str | Text]]]:
+    """With what layers touch where that is known, and of a GPU with the parts of what it does at best."""
+    has_bytes = any(layer.touched for layer in profile.layers)
+    has_peaks = any(layer.peaks for layer in profile.layers)
+    headings = (*COMPUTER_HEADINGS, *BYTES_HEADINGS * has_bytes, *PEAK_HEADINGS * has_peaks)
+    rows = [
+        [*_computer_cells(profile, one), *_touched(one) * has_bytes, *_shares(one) * has_peaks]
+        for one in profile.layers
+    ]
+    if _is_predicted(profile):
+        return headings, rows
+    kept = [at for at, name in enumerate(headings) if name not in ("predicted", "error")]
+    return tuple(headings[at] for at in kept), [[row[at] for at in kept] for row in rows]
+
+
+def _is_predicted(profile: Profile) -> bool:
+    """Predictions of a GPU's kernels are not of the same as C."""
+    has_bytes = any(layer.touched for layer in profile.layers)
+    return not has_bytes or any(layer.peaks for layer in profile.layers)
+
+
+def _touched(layer: LayerProfile) -> list[str | Text]:
+    return [size(layer.touched), f"{layer.touched / layer.cycles:.1f}" if layer.cycles else ""]
+
+
+def _shares(layer: LayerProfile) -> list[str | Text]:
+    if not layer.peaks:
+        return ["", ""]
+    return [f"{layer.peak_share:.1%}" if layer.macs else "", f"{layer.bandwidth_share:.1%}"]
+
+
 def _computer_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     return [
         str(layer.number), name_text(layer.name), layer.kernel, f"{layer.cycles / 1e3:.2f}",
@@ -53,7 +85,10 @@ def _computer_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
 def _print_time(target: Console, profile: Profile) -> None:
     off = profile.predicted / max(profile.cycles, 1) - 1
     speed = f", {profile.macs_per_cycle:.1f} GMAC/s ({count(profile.macs)} MACs)" if profile.macs else ""
-    target.print(f" time {profile.cycles / 1e3:,.1f} us in the fastest call{speed}; predicted {off:+.1%}")
+    predicted = f"; predicted {off:+.1%}" if _is_predicted(profile) else ""
+    target.print(f" time {profile.cycles / 1e3:,.1f} us in the fastest call{speed}{predicted}")
+    if profile.estimate:
+        target.print(f" times are {profile.estimate}")
 
 
 def _board_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:

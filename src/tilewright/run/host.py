@@ -21,7 +21,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
-from tilewright.target.runner import ON_HOST, host_process
+from tilewright.target.runner import ON_HOST, GpuProcess, host_process
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -117,6 +117,8 @@ class HostPrograms:
         chosen = processor_flags(processor_of(target), compiler.is_zig)
         here = host_process(target.runner).definitions
         flags = [*STRICT, *target.flags, *chosen, *here, "-g0", "-I.", *LOADABLE, *more]
+        if self.probe == TIMES and isinstance(target.runner, GpuProcess):
+            flags.append("-DTW_LAYER_TIMES")
         probed = [*flags, f"-DTILEWRIGHT_PROBE={self.probe}"] if self.probe else flags
         kernels = [path.relative_to(self.folder).as_posix() for path in self.folder.glob(f"{KERNELS}**/*.c")]
         used = list(dict.fromkeys(instance for network in self.networks for instance in network.writer.kernels))

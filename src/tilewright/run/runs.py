@@ -21,7 +21,7 @@ from tilewright.run.result import OnComputer, Result
 from tilewright.run.simulated import SocRun
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import stacked
-from tilewright.target.runner import GpuProcess, HostProcess, Runner, VirtualSoc
+from tilewright.target.runner import GpuProcess, HostProcess, Runner, VirtualSoc, host_process
 
 Feeds = Mapping[str, Array]
 
@@ -94,7 +94,7 @@ class HostRuns(Runs):
 
     def _taken(self, ran: HostRun) -> OnComputer:
         target = self.schedule.target
-        library = self.builds.library().path.stat().st_size if target.runner.unit else None
+        library = self.builds.library().path.stat().st_size if host_process(target.runner).cpu else None
         return OnComputer(ran.fastest, target.agents.threads, ran.resident_bytes, library)
 
     def elf(self, feeds: Feeds) -> Path:

@@ -103,6 +103,10 @@ class GpuProcess(HostProcess):
     """The oldest of NVIDIA's GPUs that the code is for: ten times its compute capability."""
 
     @property
+    def unit(self) -> str:
+        return NANOSECONDS
+
+    @property
     def definitions(self) -> tuple[str, ...]:
         return () if has_driver() else (ON_HOST,)
 

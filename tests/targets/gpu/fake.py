@@ -45,11 +45,16 @@ class Fake:
         return int(ctypes.c_size_t.in_dll(self.driver, "fake_allocated").value)
 
     def load(self, graph: Graph) -> LoadedNetwork:
+        return self.program(graph).load()
+
+    def program(self, graph: Graph) -> Program:
+        """Processes that it starts find the driver too."""
         compiled = pipeline.compile_graph(graph, "gpu")
         self.count, self.text = self.count + 1, compiled.files["network.c"]
         library = self._kernels(dict(compiled.files), self.place / str(self.count))
         self.patch.setenv("FAKE_KERNELS", str(library))
-        return Program(compiled, "", None, 0.0).load()
+        self.patch.setenv("LD_LIBRARY_PATH", str(Path(self.driver._name).parent))
+        return Program(compiled, "", None, 0.0)
 
     def _kernels(self, files: dict[str, str], place: Path) -> Path:
         """Of a network, as a library of functions."""

@@ -44,9 +44,16 @@ int cuInit(unsigned flags) { return flags || fails("no device") ? 100 : 0; }
 int cuDriverGetVersion(int *version) { return *version = 12020, 0; }
 int cuGetErrorString(int error, const char **text) { return *text = error == 700 ? "illegal address" : "other", 0; }
 int cuDeviceGet(int *device, int number) { return *device = number, 0; }
+int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, (size_t)bytes, "GPU %d", device), 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  *value = attribute == 75 ? (fails("old device") ? 6 : 9) : device;
-  return 0;
+  switch (attribute) {
+  case 13: return *value = 1000000, 0; /* kHz */
+  case 16: return *value = 10, 0;      /* multiprocessors */
+  case 36: return *value = 500000, 0;  /* kHz of the memory */
+  case 37: return *value = 800, 0;     /* bits */
+  case 75: return *value = fails("old device") ? 6 : 9, 0;
+  default: return *value = device, 0;
+  }
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &launches + device, 0; }
 int cuCtxSetCurrent(void *context) { return context ? 0 : 1; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.profiling.profile import Profile
+from tilewright.profiling.profile import NANOSECONDS, Profile
 from tilewright.profiling.saved import SavedProfile
 from tilewright.report.energy import energy_parts, energy_text
 from tilewright.report.numbers import count, size
@@ -32,7 +32,8 @@ def saved_page(saved: SavedProfile, name: str) -> Page:
 
 
 def estimate_notes(profile: Profile) -> tuple[str, ...]:
-    return (f"Cycles are an estimate: {profile.estimate}.",) if profile.estimate else ()
+    told = "Times are" if profile.unit == NANOSECONDS else "Cycles are an estimate:"
+    return (f"{told} {profile.estimate}.",) if profile.estimate else ()
 
 
 def speed_totals(profile: Profile) -> Iterator[Total]:

@@ -15,6 +15,7 @@ from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
 from tilewright.targets.gpu import attention, fast, plain
+from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.transfers import TRANSFERS
 
 ALIGNMENT = 64
@@ -29,7 +30,7 @@ CPU_KERNELS = tuple(kernel for kernel in generic.KERNELS if kernel.op is not Fus
 """Attention that the GPU has no kernel for stays the products and the softmax that it has, rather than one layer of the
 processor."""
 
-KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *fast.KERNELS, *attention.KERNELS, *plain.KERNELS)
+KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, (*fast.KERNELS, *attention.KERNELS, *plain.KERNELS)))
 GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
@@ -43,4 +44,5 @@ TARGET = Target(
     runner=GpuProcess(capability=80),
     flags=("-O3",),
     libraries=("m", "dl", "pthread"),
+    costs=processor_costs(),
 )

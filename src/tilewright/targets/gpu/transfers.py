@@ -9,6 +9,7 @@ from tilewright.ir.types import BYTES
 from tilewright.ops.identity import Identity
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Transfers
+from tilewright.targets.gpu.costs import copied
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ def copied_bytes(op: Op, types: Types) -> Params:
 
 def transfer(op: type[Op], source: str) -> Kernel:
     anything = frozenset(BYTES)
-    return Kernel(op, source, "X -> Y", {"X": anything, "Y": anything}, copied_bytes, header="gpu_copy.h")
+    types = {"X": anything, "Y": anything}
+    return Kernel(op, source, "X -> Y", types, copied_bytes, header="gpu_copy.h", cycles=copied)
 
 
 TRANSFERS = Transfers(transfer(Upload, "gpu_upload.c"), transfer(Download, "gpu_download.c"))

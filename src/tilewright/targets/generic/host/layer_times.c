@@ -6,7 +6,8 @@
 
 #define TRIES 200
 
-static double *ends, *kept; /* when layers ended in this call, and what they took in the fastest one */
+/* When layers ended in this call, what is known of what they took, and what they took in the fastest one. */
+static double *ends, *known, *kept;
 static int layers, room;
 static double fastest;
 
@@ -19,13 +20,19 @@ double tw_now(void) {
 /* A layer with several results is done with the last of them. */
 void tw_time_layer(int layer, int result, const void *data, unsigned long bytes) {
   (void)result, (void)data, (void)bytes;
+  tw_time_layer_of(layer, -1.0);
+}
+
+void tw_time_layer_of(int layer, double nanoseconds) {
   if (layer >= room) {
     room = 2 * layer + 64;
     ends = realloc(ends, (size_t)room * sizeof *ends);
+    known = realloc(known, (size_t)room * sizeof *known);
     kept = realloc(kept, (size_t)room * sizeof *kept);
-    if (!ends || !kept) abort();
+    if (!ends || !known || !kept) abort();
   }
   if (layer >= layers) layers = layer + 1;
+  known[layer] = nanoseconds;
   ends[layer] = tw_now();
 }
 
@@ -39,16 +46,20 @@ static double measure_reading(void) {
   return least;
 }
 
+/* What a layer took that ended behind another one. */
+static double time_of(int layer, double before, double reading) {
+  const double own = known[layer] < 0.0 ? ends[layer] - before - reading : known[layer];
+  return own > 0.0 ? own : 0.0;
+}
+
 void tw_times_of_call(double begin) {
+  const double reading = measure_reading();
+  double taken = 0.0;
   if (!layers) return;
-  const double taken = ends[layers - 1] - begin, reading = measure_reading();
+  for (int i = 0; i < layers; i++) taken += time_of(i, i ? ends[i - 1] : begin, reading);
   if (fastest != 0.0 && taken >= fastest) return;
   fastest = taken;
-  double before = begin;
-  for (int i = 0; i < layers; before = ends[i], i++) {
-    const double own = ends[i] - before - reading;
-    kept[i] = own > 0.0 ? own : 0.0;
-  }
+  for (int i = 0; i < layers; i++) kept[i] = time_of(i, i ? ends[i - 1] : begin, reading);
 }
 
 void tw_times_write(FILE *file) { fwrite(kept, sizeof *kept, (size_t)layers, file); }

@@ -7,6 +7,9 @@
 /* The probe of a network that is timed. */
 void tw_time_layer(int layer, int result, const void *data, unsigned long bytes);
 
+/* The same where something else than the clock knows how long a layer took: nanoseconds, negative where nothing does. */
+void tw_time_layer_of(int layer, double nanoseconds);
+
 /* After a call that began then. Of the fastest one so far the times are kept. */
 void tw_times_of_call(double begin);
 

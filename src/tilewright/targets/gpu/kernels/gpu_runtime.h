@@ -78,6 +78,11 @@ void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, cons
  * Negative before the third call, and where there are none. */
 double tw_gpu_measured(tw_gpu_network *network, int repeats);
 
+/* Where the times of layers are measured (TW_LAYER_TIMES): nanoseconds of what was launched and copied since the last
+ * call. A kernel's are the mean of twenty in a row in a graph, by events; a copy's are by the clock. Negative where
+ * there was nothing of that kind, and where kernels are functions of this machine. */
+double tw_gpu_taken(void);
+
 /* A tensor that was made there, for somebody who looks at what layers make. */
 const void *tw_gpu_seen(const void *data, unsigned long bytes);
 

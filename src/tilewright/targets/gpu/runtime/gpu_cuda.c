@@ -5,6 +5,10 @@
  *
  * The weights of a network are on the GPU once. What is computed there has an arena that all callers share, or, where
  * something is kept between calls, one for each arena of theirs; graphs belong to it, as its addresses are in them. */
+#ifdef TW_LAYER_TIMES
+#define _POSIX_C_SOURCE 199309L
+#endif
+
 #include "prefix.h"
 
 #include "gpu_runtime.h"
@@ -17,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef TW_GPU_TIMES
-#define REPEATS 50
+#ifdef TW_LAYER_TIMES
+#include <time.h>
 #endif
 
 /* ---- the driver ------------------------------------------------------------------------------------------------- */
@@ -536,19 +540,58 @@ static void launch_now(tw_gpu_code *code, const int32_t *groups, int32_t items, 
        "launch a kernel");
 }
 
-#ifdef TW_GPU_TIMES
-static void print_time(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
+#ifdef TW_LAYER_TIMES
+/* Nanoseconds of what the layer that runs has launched and copied; negative where that is nothing. */
+static double taken = -1.0;
+
+enum { REPEATS = 20 };
+
+static void add_time(double nanoseconds) { taken = (taken < 0.0 ? 0.0 : taken) + nanoseconds; }
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* A graph of launches of one kernel, each behind the other. */
+static handle repeated(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
                        const void *const *pointers, int32_t count) {
-  float milliseconds = 0.0f;
-  launch_now(code, groups, items, params, pointers, count);
-  cuda.wait(stream);
-  cuda.record(first_event, stream);
+  handle recorded = NULL, executable = NULL;
+  if (!done(cuda.begin_capture(stream, CAPTURES_RELAXED), "record a graph")) return NULL;
   for (int i = 0; i < REPEATS; i++) launch_now(code, groups, items, params, pointers, count);
-  cuda.record(last_event, stream);
-  cuda.wait(stream);
-  cuda.elapsed(&milliseconds, first_event, last_event);
-  fprintf(stderr, "%8.2f us  %6d groups of %3d  %s\n", (double)milliseconds * 1e3 / REPEATS,
-          groups[0] * groups[1] * groups[2], items, code->name);
+  if (!done(cuda.end_capture(stream, &recorded), "record a graph")) return NULL;
+  if (!failed) done(cuda.instantiate(&executable, recorded, 0), "make a graph");
+  cuda.forget_graph(recorded);
+  return failed ? NULL : executable;
+}
+
+/* What a kernel takes in a graph. It may have changed what it reads, so that the arena is as before afterwards. */
+static void measure(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
+                    const void *const *pointers, int32_t count) {
+  float milliseconds = 0.0f;
+  address saved = 0;
+  const unsigned long bytes = network->arena_bytes;
+  if (failed || !allocated(&saved, bytes, "the arena is copied to measure time", "end what else uses it")) return;
+  done(cuda.copy(saved, state->memory, bytes, stream), "copy the arena");
+  const handle many = repeated(code, groups, items, params, pointers, count);
+  for (int i = 0; i < 2 && !failed; i++) { /* the first one for the caches */
+    done(cuda.record(first_event, stream), "record an event");
+    if (!failed) done(cuda.launch_graph(many, stream), "launch a graph");
+    if (!failed) done(cuda.record(last_event, stream), "record an event");
+  }
+  if (!failed) done(cuda.copy(state->memory, saved, bytes, stream), "copy the arena");
+  if (!failed) done(cuda.wait(stream), "compute");
+  if (!failed) done(cuda.elapsed(&milliseconds, first_event, last_event), "measure time");
+  if (many) cuda.release_graph(many);
+  cuda.release(saved);
+  add_time((double)milliseconds * 1e6 / REPEATS);
+}
+
+double tw_gpu_taken(void) {
+  const double found = taken;
+  taken = -1.0;
+  return found;
 }
 #endif
 
@@ -558,9 +601,8 @@ void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, cons
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
   if (!code->function) load(code);
-#ifdef TW_GPU_TIMES
-  print_time(code, groups, items, params, pointers, count);
-  return;
+#ifdef TW_LAYER_TIMES
+  measure(code, groups, items, params, pointers, count);
 #endif
   if (mode() == RECORDING && !failed && !is_capturing) {
     is_capturing = done(cuda.begin_capture(stream, CAPTURES_RELAXED), "record a graph");
@@ -601,8 +643,7 @@ static int is_in_arena(const void *pointer) {
   return at >= arena && at < arena + network->arena_bytes;
 }
 
-void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
-  run_graph();
+static void upload(const void *from, void *to, unsigned long bytes) {
   if (failed || !bytes) return;
   const address place = translated(to);
   if (is_in_arena(from) || !is_on_gpu(from)) {
@@ -613,8 +654,7 @@ void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
   }
 }
 
-void tw_gpu_download(const void *from, void *to, unsigned long bytes) {
-  run_graph();
+static void download(const void *from, void *to, unsigned long bytes) {
   if (failed || !bytes) return;
   const address place = translated(from);
   if (!is_in_arena(to) && is_on_gpu(to)) {
@@ -623,6 +663,24 @@ void tw_gpu_download(const void *from, void *to, unsigned long bytes) {
   }
   if (done(cuda.download(to, place, bytes, stream), "copy from the GPU")) done(cuda.wait(stream), "compute");
 }
+
+/* A copy, of which the time is measured where that of layers is. */
+static void copied(void (*copy)(const void *, void *, unsigned long), const void *from, void *to, unsigned long bytes) {
+  run_graph();
+#ifdef TW_LAYER_TIMES
+  if (!failed) done(cuda.wait(stream), "compute");
+  const double start = now();
+#endif
+  copy(from, to, bytes);
+#ifdef TW_LAYER_TIMES
+  if (!failed) done(cuda.wait(stream), "copy");
+  add_time(now() - start);
+#endif
+}
+
+void tw_gpu_upload(const void *from, void *to, unsigned long bytes) { copied(upload, from, to, bytes); }
+
+void tw_gpu_download(const void *from, void *to, unsigned long bytes) { copied(download, from, to, bytes); }
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   static unsigned char *copy;
