@@ -19,7 +19,7 @@ def files(folder: Path, texts: dict[str, str]) -> Path:
 
 
 def made_of(folder: Path, *words: str) -> dict[str, str]:
-    return {name: data.decode() for name, data in contents(folder / "x.c", words, folder)}
+    return {part.name: part.data.decode() for part in contents(folder / "x.c", words, folder)}
 
 
 def test_headers_of_headers(tmp_path: Path) -> None:

@@ -58,6 +58,16 @@ class Files:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Something that a source is made of."""
+
+    name: str
+    data: bytes
+    is_text: bool = True
+    """Whether a compiler reads it; else it only copies it."""
+
+
+@dataclass(frozen=True)
 class Search:
     """Where a compiler looks for headers. Those that it brings itself are in none of these folders."""
 
@@ -106,29 +116,28 @@ def _values(words: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
             yield word.removeprefix(kind) or following
 
 
-def contents(
-    source: Path, words: Sequence[str], folder: Path, files: Files | None = None
-) -> Iterator[tuple[str, bytes]]:
+def contents(source: Path, words: Sequence[str], folder: Path, files: Files | None = None) -> Iterator[Part]:
     """The names and bytes of a source and of all that it may include; nothing is said of where they lie.
 
     Includes count whatever condition they stand under. A name that no folder has belongs to the compiler.
     """
     search, files = Search.of(words, folder), files or Files()
     data = source.read_bytes()
-    yield "", data
+    yield Part("", data)
     numbers = {os.path.normpath(source): 0}
     waiting = [(reference, str(source)) for reference in (*search.forced, *references(data))]
     while waiting:
         reference, origin = waiting.pop()
         found = search.find(reference, origin, files)
         if found is None:
-            yield reference.name, ABSENT
+            yield Part(reference.name, ABSENT)
         elif (path := os.path.normpath(found[0])) in numbers:
-            yield reference.name, b"the file of number %d" % numbers[path]
+            yield Part(reference.name, b"the file of number %d" % numbers[path])
         else:
             numbers[path], (place, data) = len(numbers), found
-            yield reference.name, data
-            waiting += [(inner, place) for inner in references(data)] if reference.kind != BYTES else []
+            is_text = reference.kind != BYTES
+            yield Part(reference.name, data, is_text)
+            waiting += [(inner, place) for inner in references(data)] if is_text else []
 
 
 def references(data: bytes) -> tuple[Reference, ...]:

@@ -27,6 +27,8 @@ KEPT = 0.75
 """Of the bound, once it is passed and the entries that were not used for longest are dropped."""
 OFTEN = 32
 """Parts of the bound: a process that has added one of them looks at the folder again."""
+FEWEST = 4
+"""Objects that there is always room for."""
 ABANDONED = 3600.0
 """Seconds after which a draft is one of a process that was killed."""
 ENTRY, DRAFT = ".object", ".draft"
@@ -57,11 +59,11 @@ def key_of(identity: str, words: Sequence[str], source: Path, folder: Path, file
         found = list(contents(source, words, folder, files))
     except Unknown:
         return None
-    seen = _seen(words, [data for _, data in found])
+    seen = _seen(words, [part.data for part in found if part.is_text])
     digest = hashlib.sha256("\0".join([identity, *seen, source.suffix]).encode())
-    for name, data in found:
-        digest.update(f"\0{name}\0{len(data)}\0".encode())
-        digest.update(data)
+    for part in found:
+        digest.update(f"\0{part.name}\0{len(part.data)}\0".encode())
+        digest.update(part.data)
     return digest.hexdigest()
 
 
@@ -133,7 +135,12 @@ class ObjectCache:
         return True
 
     def keep(self, key: str, made: Path) -> None:
-        """Keep a copy of an object; where the folder cannot be written, there is one object less in it."""
+        """Keep a copy of an object; where the folder cannot be written, there is one object less in it.
+
+        One that is a large part of the bound is made again sooner than all others that it would drive out.
+        """
+        if made.stat().st_size > self.bound / FEWEST:
+            return
         data = made.read_bytes()
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ def begin_with(
     if any(word.startswith(OTHERWISE) for word in flags):
         return ()
     try:
-        named = {name for name, data in contents(source, flags, folder) if data == ABSENT}
+        named = {part.name for part in contents(source, flags, folder) if part.data == ABSENT}
     except Unknown:
         return ()
     words = tuple(word for word in options if not word.startswith(FOLDER))
