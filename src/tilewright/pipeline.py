@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
+from tilewright.passes.narrow_floats import narrow_floats
 from tilewright.passes.numerics.hardware import numerics_passes
 from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
@@ -46,8 +48,9 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.planners import planner_of
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
+from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
-from tilewright.target.settings import DEFAULT, Settings, check_options
+from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, check_options
 from tilewright.target.target import Target
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
@@ -111,8 +114,10 @@ def stages(
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(planner.joins))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
+    narrowing = _narrowing(target, settings)
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    lowered = _reordered(apply(quantised, (*PASSES, *fusing, *CONVOLVING, *target.all_passes, *packing, *separate)))
+    own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *packing)
+    lowered = _reordered(apply(quantised, (*PASSES, *own, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)
@@ -126,6 +131,14 @@ def stages(
     if predicts:
         return
     yield folder.files(schedule, name)
+
+
+def _narrowing(target: Target, settings: Settings) -> tuple[Pass, ...]:
+    """Floats in 16 bits, where that is asked for."""
+    if settings.precision == DEFAULT.precision:
+        return ()
+    dtype = PRECISIONS[settings.precision]
+    return (narrow_floats(dtype, partial(short_operands, target, dtype, dict(settings.placed))),)
 
 
 def _reordered(graph: Graph) -> Graph:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from tilewright.codegen.literals import C_TYPES
 from tilewright.ir.graph import Graph
+from tilewright.ir.half_floats import FLOATS, HALF
 from tilewright.ir.op import Op
 from tilewright.ir.requant import requants_of
 from tilewright.ir.rounding import Rounding
@@ -117,7 +118,8 @@ class Instance:
         defines += [f"#define TW_GATHER {self.gather}"] if self.kernel.has_prologue else []
         defines += [f"#define TW_FINISH {self.finish}"] if self.kernel.has_epilogue else []
         defines += [f"#define TW_{name.upper()} {C_TYPES[dtype]}" for name, dtype in self.dtypes]
-        defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype == 'float32')}" for name, dtype in self.dtypes]
+        defines += [f"#define TW_{name.upper()}_IS_FLOAT {int(dtype in FLOATS)}" for name, dtype in self.dtypes]
+        defines += [line for name, dtype in self.dtypes if dtype in HALF for line in _of_half(name.upper(), dtype)]
         if self.has_exponents is not None:
             # A kernel for both kinds of rounding would be larger, and later in the instruction cache.
             defines.append(f"#define {HAS_EXPONENTS} {int(self.has_exponents)}")
@@ -130,6 +132,16 @@ class Instance:
         includes = ["#include <stdint.h>", *(f'#include "{name}"' for name in names)]
         known = [*includes, self.prototype(), *([f'#line 1 "{self.kernel.source}"'] if numbered else [])]
         return "\n".join([*defines, *known]) + ("\n" if numbered else "\n\n") + source
+
+
+def _of_half(name: str, dtype: str) -> tuple[str, ...]:
+    """How an operand of 16 bits is read and written (`half.h`)."""
+    kinds = ("HALF", "BFLOAT") if dtype == "bfloat16" else ("HALF",)
+    return (
+        *(f"#define TW_{name}_IS_{kind} 1" for kind in kinds),
+        f"#define TW_{name}_LOAD tw_from_{dtype}",
+        f"#define TW_{name}_STORE tw_to_{dtype}",
+    )
 
 
 def instance_of(graph: Graph, layer: LayerSchedule) -> Instance:

@@ -48,8 +48,8 @@ class Axis:
 
 
 SWEPT = (
-    "cores", "l1", "l2", "home", "buffering", "engines", "weight_memory", "code_in_l1", "numerics", "packed_weights",
-    "time_limit", "isa", "clock_mhz", "stack", "accelerators",
+    "cores", "l1", "l2", "home", "buffering", "engines", "weight_memory", "code_in_l1", "numerics", "precision",
+    "packed_weights", "time_limit", "isa", "clock_mhz", "stack", "accelerators",
 )  # fmt: skip
 """Fields of `Settings` that studies may vary."""
 SEPARATORS = {WORDS: ",", FOLDERS: TOGETHER}

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.half_floats import compute
 from tilewright.ir.types import Array, dtype_name
 
 States = Mapping[str, Array]
@@ -60,8 +61,7 @@ def evaluate_node(graph: Graph, node: Node, values: Mapping[str, Array]) -> tupl
     """The results of one node, checked against the types that the graph states."""
     operands = [values[name] if name else None for name in node.inputs]
     with np.errstate(all="ignore"):
-        found = node.op.numpy(*operands)
-    results = found if isinstance(found, tuple) else (found,)
+        results = compute(node.op, operands)
     for name, value in zip(node.outputs, results, strict=False):
         kind = graph.types.get(name)
         if kind is not None and (dtype_name(value.dtype) != kind.dtype or value.shape != kind.shape):

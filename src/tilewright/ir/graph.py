@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from tilewright.errors import CompileError, Refusal, printable
+from tilewright.ir.half_floats import infer
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
@@ -347,7 +348,7 @@ def _verify_state(graph: Graph, state: State, defined: Container[str]) -> None:
 @lru_cache(maxsize=2**14)
 def _infer(op: Op, operands: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
     """What an operator gives; passes ask that again and again of nodes that they leave alone."""
-    return op.infer(op.bind(operands))
+    return infer(op, op.bind(operands))
 
 
 def _without_trailing_blanks(names: Sequence[str]) -> list[str]:

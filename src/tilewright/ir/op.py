@@ -62,6 +62,8 @@ class Op:
     """Those that it has a meaning for, where it requantises."""
     multiplies: ClassVar[bool] = False
     """Each point of the loop nest is one multiply-accumulate."""
+    names_type: ClassVar[bool] = False
+    """It says itself which element type its result has; of others it is that of operands (`ir/half_floats.py`)."""
 
     def __init_subclass__(cls) -> None:
         """An index follows from the shapes alone, and is asked for again and again with the same ones."""

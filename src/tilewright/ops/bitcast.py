@@ -19,6 +19,7 @@ class BitCast(Unary):
     """The same bytes under another element type of the same size."""
 
     accepts: ClassVar[frozenset[str] | None] = None
+    names_type: ClassVar[bool] = True
     to: str = "float32"
 
     def check(self, types: Mapping[str, TensorType]) -> None:

@@ -25,6 +25,7 @@ class Cast(Unary):
     """Another element type; floats truncate toward zero and saturate (ONNX leaves that open), integers wrap."""
 
     accepts: ClassVar[frozenset[str] | None] = None
+    names_type: ClassVar[bool] = True
     to: str = "float32"
 
     def check(self, types: Mapping[str, TensorType]) -> None:

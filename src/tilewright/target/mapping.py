@@ -287,7 +287,7 @@ class _Search:
     def _with_kernels(self, engine: Engine, node: Node, types: Types) -> list[Choice]:
         found = []
         for kernel in engine.kernels_of(node.op):
-            unsupported_reason = _unsupported_reason(kernel, node.op, tuple(types.items()))
+            unsupported_reason = unsupported(kernel, node.op, tuple(types.items()))
             if unsupported_reason is None:
                 found.append(Choice(engine, kernel, node))
             else:
@@ -319,7 +319,7 @@ def _best_hint(hints: list[str]) -> str:
 
 
 @lru_cache(maxsize=2**13)
-def _unsupported_reason(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], ...]) -> Refusal | None:
+def unsupported(kernel: Kernel, op: Op, operands: tuple[tuple[str, TensorType], ...]) -> Refusal | None:
     """Why a kernel does not take a node; many nodes are alike, and they are mapped again after each rewrite."""
     types = dict(operands)
     for argument in kernel.arguments():

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tilewright.ir.half_floats import computed
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
 
@@ -38,7 +39,9 @@ def params_for(kind: type[AnyOp]) -> Callable[[Fill[AnyOp]], Fill[AnyOp]]:
 
 
 def params_of(op: Op, types: Types) -> Params:
-    """The fields of the struct that kernels of an operator take, if they say no other."""
+    """The fields of the struct that kernels of an operator take, if they say no other; floats of 16 bits count as what
+    they are computed as."""
+    types = {name: computed(kind) for name, kind in types.items()}
     own: Callable[[Types], Params] | None = getattr(op, "params", None)
     if own is not None:
         return own(types)

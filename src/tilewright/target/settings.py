@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 CYCLES, RAM = "cycles", "ram"
 GOALS = (CYCLES, RAM)
 """What a network may be compiled for first."""
+PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+"""The element types of floats, as users call them."""
 CODE_IN_L1 = "link_code_in_l1.ld"
 """The linker script of a target whose L1 may hold code."""
 CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
@@ -61,6 +63,10 @@ COMPUTERS = Machines(
 SIMULATED = Machines(
     lambda target: target.runner.chip is not None, "runs on this machine, where there are no accelerators",
     "choose one on the virtual SoC: `tilewright targets` lists them", where="target {target}",
+)  # fmt: skip
+SHORT_FLOATS = Machines(
+    lambda target: bool(target.half_floats), "target {target} computes floats in 32 bits",
+    "leave it out, or choose a target that has it: gpu",
 )  # fmt: skip
 UNWEIGHED = Machines(
     lambda target: not target.is_tiled, "chooses kernels by measured cycles, which those of --kernels do not have",
@@ -116,6 +122,10 @@ class Settings:
         "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
         "hardly ever differ. By default hardware, if the model's format leaves the rounding open and the target gains "
         "from it.", ANY, metavar="exact|hardware", choices=("", "exact", "hardware"),
+    )  # fmt: skip
+    precision: str = option(
+        "fp32", "--precision", "How floats are stored where the target has kernels for it; sums are in 32 bits.",
+        SHORT_FLOATS, metavar="fp32|fp16|bf16", choices=tuple(PRECISIONS),
     )  # fmt: skip
     packed_weights: bool = option(
         False, "--pack-weights", "Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.", PACKING

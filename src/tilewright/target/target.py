@@ -121,6 +121,9 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    half_floats: tuple[str, ...] = ()
+    """Element types of 16 bits that floats may be stored in, where a kernel takes them."""
+
     for_processor: Callable[[str], Target] | None = None
     """The same for another processor, where it is for computers."""
 

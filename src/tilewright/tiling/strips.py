@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tilewright.ir.affine import Affine, Span, clip
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.half_floats import infer
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
 
@@ -174,7 +175,7 @@ def _reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
         for name, kind in types.items()
     }
     wanted = _with_rows(graph.types[node.key], layer.axis, span)
-    if any(start for start, _ in others) or node.op.at(shapes, box).infer(local) != (wanted,):
+    if any(start for start, _ in others) or infer(node.op.at(shapes, box), local) != (wanted,):
         return None
     return found
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.half_floats import infer
 from tilewright.ir.types import BYTES
 from tilewright.passes.aliasing import Owners
 from tilewright.target.kernel import Kernel
@@ -107,7 +108,7 @@ def _bytes(grid: TileGrid, name: str, part: Mapping[str, int]) -> tuple[int, int
 
 def _is_taken(kernel: Kernel, grid: TileGrid, part: Mapping[str, int]) -> bool:
     op, types = grid.local_op(part), grid.local_types(part)
-    found = op.infer({name: kind for name, kind in types.items() if name not in grid.results})
+    found = infer(op, {name: kind for name, kind in types.items() if name not in grid.results})
     made = dict(zip(op.result_names(len(found)), found, strict=True))
     return all(made[name] == types[name] for name in grid.results) and kernel.takes(op, types)
 

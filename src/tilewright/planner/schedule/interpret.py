@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.errors import InternalError
 from tilewright.ir.evaluate import States, initial_states
 from tilewright.ir.graph import Graph
+from tilewright.ir.half_floats import compute
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.planner.home import ARENA, COPY
@@ -163,10 +164,8 @@ class Machine:
         op = grid.local_op(grid.indices(call.tile))
         _poison_unseen(op, operands)
         with np.errstate(all="ignore"):
-            found = op.numpy(*(operands.get(name) for name in op.operand_names(len(node.inputs))))
-        values = dict(
-            zip(op.result_names(len(node.outputs)), found if isinstance(found, tuple) else (found,), strict=False)
-        )
+            found = compute(op, [operands.get(name) for name in op.operand_names(len(node.inputs))])
+        values = dict(zip(op.result_names(len(node.outputs)), found, strict=False))
         self._write_results(layer, call, values)
 
     def _write_results(self, layer: LayerSchedule, call: TileCall, values: Mapping[str, Array]) -> None:

@@ -14,20 +14,17 @@ from typing import cast
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op, Params
 from tilewright.ops._activation import ACTIVATIONS
-from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import reach
-from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.ops.maxpool import MaxPool
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last
-from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution
+from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution, pools
 from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params, sums_pass
 from tilewright.targets.gpu.tiles import BYTES, Choice, Product, Tile, chosen
 
@@ -189,15 +186,8 @@ FAMILIES = (
 
 IMAGES = (
     *convolution("gpu_conv_last.c", channels_last),
-    Kernel(
-        MaxPool, "gpu_maxpool_last.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, unsupported_reason=channels_last,
-        header="pool.h",
-    ),
-    Kernel(
-        AveragePool, "gpu_averagepool_last.c", "X:float32 -> Y:float32", {}, unsupported_reason=channels_last,
-        header="pool.h",
-    ),
-)  # fmt: skip
+    *pools("_last", channels_last),
+)
 """What has channels last beside convolutions that are products."""
 
 KERNELS = (*(kernel for family in FAMILIES for kernel in family.kernels()), *IMAGES)

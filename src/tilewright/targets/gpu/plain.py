@@ -3,16 +3,18 @@ kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
+from tilewright.ir.half_floats import HALF
 from tilewright.ir.op import Op
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bitcast import BitCast
+from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
@@ -62,6 +64,36 @@ def each(kernel: Kernel) -> Kernel:
     return replace(kernel, around=EACH, features=None)
 
 
+def stored(kernel: Kernel, short: str, either: str = "") -> tuple[Kernel, ...]:
+    """A kernel for each type that floats are stored in: the operands and results in `short` have that type, those in
+    `either` that or float32."""
+    names = (*short.split(), *either.split())
+    words = (
+        word.removesuffix(":float32") if word.partition(":")[0] in names else word for word in kernel.signature.split()
+    )
+    plain = replace(kernel, signature=" ".join(words), dtypes={**kernel.dtypes, **dict.fromkeys(names, FLOAT)})
+    return (plain, *in_16_bits(plain, short, either))
+
+
+def in_16_bits(kernel: Kernel, short: str, either: str = "") -> Iterator[Kernel]:
+    """The same kernel of floats in 16 bits alone."""
+    for dtype in HALF:
+        own = dict.fromkeys(short.split(), frozenset({dtype})) | dict.fromkeys(either.split(), FLOAT | {dtype})
+        yield replace(kernel, dtypes={**kernel.dtypes, **own})
+
+
+def in_all_widths(kernel: Kernel) -> Iterator[Kernel]:
+    """A kernel of elements, and where it takes floats, those of floats in 16 bits. Of two operands one may be in 32."""
+    yield kernel
+    floats = [one for one in kernel.arguments() if "float32" in (kernel.allowed(one) or ())]
+    operands = [one.stem for one in floats if not one.is_result]
+    results = [one.stem for one in floats if one.is_result]
+    if len(operands) == 1:
+        yield from in_16_bits(kernel, " ".join([*operands, *results]))
+    elif operands:
+        yield from in_16_bits(kernel, " ".join(results), " ".join(operands))
+
+
 def few_filters(op: Op, types: Types) -> str | None:
     filters = types["W"].shape[0] // cast(Conv, op).groups
     many = None if filters < FEW_FILTERS else f"each group has {filters} filters"
@@ -82,54 +114,96 @@ FACTORS = {"A": SUMMED, "B": SUMMED, "C": frozenset({"int32"}), "Y": TOTALS}
 
 def convolution(source: str, unsupported_reason: Callable[[Op, Types], str | None]) -> tuple[Kernel, ...]:
     return (
-        Kernel(
-            Conv, source, CONVOLVED, dict.fromkeys("XWBY", FLOAT), unsupported_reason=unsupported_reason,
-            header="conv.h", activations=ACTIVATIONS,
+        *stored(
+            Kernel(
+                Conv, source, CONVOLVED, {"B": FLOAT}, unsupported_reason=unsupported_reason, header="conv.h",
+                activations=ACTIVATIONS,
+            ),
+            "X W Y",
         ),
         Kernel(Conv, source, CONVOLVED, INTEGERS, unsupported_reason=unsupported_reason, header="conv.h"),
     )  # fmt: skip
 
 
+def pools(suffix: str, unsupported_reason: Callable[[Op, Types], str | None]) -> Iterator[Kernel]:
+    largest, mean = (
+        Kernel(
+            op,
+            f"gpu_{stem}{suffix}.c",
+            "X -> Y",
+            {"X": NUMBERS, "Y": NUMBERS},
+            unsupported_reason=unsupported_reason,
+            header="pool.h",
+        )
+        for op, stem in ((MaxPool, "maxpool"), (AveragePool, "averagepool"))
+    )  # fmt: skip
+    yield from in_all_widths(largest)
+    yield from stored(mean, "X Y")
+
+
 LINEAR = (
     *convolution("gpu_conv_direct.c", few_filters),
     *convolution("gpu_conv.c", channels_second),
-    Kernel(
-        MatMul, "gpu_matmul.c", MULTIPLIED, dict.fromkeys("ABCY", FLOAT), header="matmul.h", activations=ACTIVATIONS
-    ),
+    *stored(Kernel(MatMul, "gpu_matmul.c", MULTIPLIED, {}, header="matmul.h", activations=ACTIVATIONS), "A B Y", "C"),
     Kernel(MatMul, "gpu_matmul.c", MULTIPLIED, FACTORS, header="matmul.h"),
-    Kernel(
-        MaxPool, "gpu_maxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, unsupported_reason=channels_second,
-        header="pool.h",
+    *pools("", channels_second),
+    *in_all_widths(
+        Kernel(GlobalMaxPool, "gpu_globalmaxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="global_pool.h")
     ),
-    Kernel(
-        AveragePool, "gpu_averagepool.c", "X:float32 -> Y:float32", {}, unsupported_reason=channels_second,
-        header="pool.h",
-    ),
-    Kernel(GlobalMaxPool, "gpu_globalmaxpool.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="global_pool.h"),
-    Kernel(GlobalAveragePool, "gpu_globalaveragepool.c", "X:float32 -> Y:float32", {}, header="global_pool.h"),
-    Kernel(
-        BatchNormalization, "gpu_batchnormalization.c",
-        "X:float32 scale:float32 B:float32 mean:float32 var:float32 -> Y:float32", {}, header="batchnormalization.h",
+    *stored(Kernel(GlobalAveragePool, "gpu_globalaveragepool.c", "X -> Y", {}, header="global_pool.h"), "X Y"),
+    *stored(
+        Kernel(
+            BatchNormalization, "gpu_batchnormalization.c",
+            "X scale:float32 B:float32 mean:float32 var:float32 -> Y", {}, header="batchnormalization.h",
+        ),
+        "X Y",
     ),
 )  # fmt: skip
 
+
+def is_short_cast(kernel: Kernel) -> bool:
+    return not set(HALF).isdisjoint(kernel.dtypes["X"] | kernel.dtypes["Y"])
+
+
+def casts() -> Iterator[Kernel]:
+    """Between floats of 16 bits and of 32: kernels convert whatever they read and write."""
+    (plain,) = (kernel for kernel in elementwise.KERNELS if kernel.op is Cast and kernel.source == "cast.c")
+    for dtype in HALF:
+        short = frozenset({dtype})
+        yield replace(each(plain), dtypes={"X": short, "Y": FLOAT})
+        yield replace(each(plain), dtypes={"X": FLOAT, "Y": short})
+
+
 ELEMENTS = (
-    *(each(kernel) for kernel in elementwise.KERNELS if kernel.op not in WITHOUT_LOOPS),
-    Kernel(Clip, "gpu_clip.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="clip.h"),
+    *(
+        short
+        for kernel in elementwise.KERNELS
+        if kernel.op not in (*WITHOUT_LOOPS, Cast)
+        for short in in_all_widths(each(kernel))
+    ),
+    *(each(kernel) for kernel in elementwise.KERNELS if kernel.op is Cast and not is_short_cast(kernel)),
+    *casts(),
+    *in_all_widths(Kernel(Clip, "gpu_clip.c", "X -> Y", {"X": NUMBERS, "Y": NUMBERS}, header="clip.h")),
     *own(elementwise.KERNELS, Identity, "gpu_same.c"),
     *own(elementwise.KERNELS, BitCast, "gpu_same.c"),
-    *own(elementwise.KERNELS, Where, "gpu_where.c"),
+    *(short for kernel in own(elementwise.KERNELS, Where, "gpu_where.c") for short in in_all_widths(kernel)),
 )
 
 ROWS = (
-    *(each(kernel) for kernel in reductions.KERNELS if kernel.header == "reduce.h"),
     *(
-        kernel
+        short
+        for kernel in reductions.KERNELS
+        if kernel.header == "reduce.h"
+        for short in in_all_widths(each(kernel))
+    ),
+    *(
+        short
         for op, source in (
             (Softmax, "gpu_softmax.c"), (LogSoftmax, "gpu_softmax.c"), (LayerNormalization, "gpu_layer_norm.c"),
             (RMSNormalization, "gpu_rms_norm.c"), (GroupNormalization, "gpu_group_norm.c"),
         )
         for kernel in own(reductions.KERNELS, op, source)
+        for short in stored(kernel, "X Y")
     ),
 )  # fmt: skip
 
@@ -137,10 +211,16 @@ MOVEMENT = tuple(
     kernel
     for op, source in (
         (Transpose, "gpu_copied.c"), (Slice, "gpu_copied.c"), (Expand, "gpu_copied.c"), (Concat, "gpu_concat.c"),
-        (Gather, "gpu_gather.c"), (Pad, "gpu_pad.c"), (Resize, "gpu_resize.c"),
+        (Gather, "gpu_gather.c"),
     )
     for kernel in own(movement.KERNELS, op, source)
 )  # fmt: skip
+
+FILLED = (
+    *(short for kernel in own(movement.KERNELS, Pad, "gpu_pad.c") for short in in_all_widths(kernel)),
+    *(short for kernel in own(movement.KERNELS, Resize, "gpu_resize.c") for short in stored(kernel, "X Y")),
+)
+"""Kernels that make elements besides those that they move."""
 
 QUANTISED = (
     *(each(kernel) for kernel in quantised.KERNELS if kernel.op in (QLinearAdd, QLinearMul, TfliteAdd)),
@@ -163,4 +243,4 @@ QUANTISED = (
     ),
 )  # fmt: skip
 
-KERNELS = (*LINEAR, *ELEMENTS, *ROWS, *MOVEMENT, *QUANTISED)
+KERNELS = (*LINEAR, *ELEMENTS, *ROWS, *MOVEMENT, *FILLED, *QUANTISED)

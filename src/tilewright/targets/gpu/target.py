@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.half_floats import HALF
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
@@ -41,6 +42,7 @@ TARGET = Target(
     passes=(CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
+    half_floats=HALF,
     runner=GpuProcess(capability=80),
     flags=("-O3",),
     libraries=("m", "dl", "pthread"),

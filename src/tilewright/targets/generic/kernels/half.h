@@ -17,6 +17,24 @@ static inline uint32_t tw_bits_of_float(float value) {
   return bits;
 }
 
+/* Compilers for GPUs have these types, and their hardware the conversions. */
+#ifdef __NVPTX__
+
+static inline float tw_from_float16(uint16_t half) {
+  _Float16 value;
+  memcpy(&value, &half, sizeof value);
+  return (float)value;
+}
+
+static inline uint16_t tw_to_float16(float value) {
+  const _Float16 rounded = (_Float16)value;
+  uint16_t half;
+  memcpy(&half, &rounded, sizeof half);
+  return half;
+}
+
+#else
+
 static inline float tw_from_float16(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u, fraction = half & 0x3ffu;
   if (exponent == 0) {
@@ -41,13 +59,21 @@ static inline uint16_t tw_to_float16(float value) {
   return (uint16_t)(sign | (rounded - 0x38000000u) >> 13);
 }
 
+#endif
+
 static inline float tw_from_bfloat16(uint16_t half) { return tw_float_of_bits((uint32_t)half << 16); }
 
 /* To nearest, ties to even; a NaN stays one. */
 static inline uint16_t tw_to_bfloat16(float value) {
+#if defined(__NVPTX__) && __CUDA_ARCH__ >= 800
+  uint16_t half;
+  __asm__("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+#else
   const uint32_t bits = tw_bits_of_float(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
 }
 
 /* Weights are finite: no tests, so that loops over them can be vectorised. The product moves the exponent. */

@@ -9,6 +9,10 @@
 
 #include "reduce.h"
 
+#ifdef TW_REDUCTION
+TW_REDUCTION /* somebody else has the loop over y */
+#else
+
 /* Independent chains: compilers vectorise them, and float sums get more exact. */
 enum { LANES = 32, COLUMNS = 64 };
 
@@ -37,10 +41,6 @@ static TW_Y reduce_one(const tw_reduce_params *params, const TW_X *x) {
   }
   return finish(total, params);
 }
-
-#ifdef TW_REDUCTION
-TW_REDUCTION /* somebody else has the loop over y */
-#else
 
 /* Neighbours in y that are neighbours in x as well, at most COLUMNS of them. */
 static void reduce_columns(const tw_reduce_params *params, const TW_X *x, int32_t columns, TW_Y *y) {

@@ -2,6 +2,7 @@
 #include "alone.h"
 #include "clip.h"
 #include "gpu.h"
+#include "gpu_stored.h"
 
 static inline tw_grid grid(const tw_clip_params *params) { return tw_items(params->count); }
 
@@ -14,8 +15,8 @@ TW_GPU void group(const tw_clip_params *params, const TW_X *x, TW_Y *y) {
   TW_ITEMS(t) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < params->count) {
-      const TW_X raised = x[i] < low ? low : x[i];
-      y[i] = raised > high ? high : raised;
+      const TW_X_VALUE value = TW_X_LOAD(x[i]), raised = value < low ? low : value;
+      y[i] = TW_Y_STORE(raised > high ? high : raised);
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "conv.h"
 #include "gpu_conv_finish.h"
+#include "gpu_stored.h"
 #include "gpu_totals.h"
 
 typedef tw_conv_params tw_params;
@@ -36,7 +37,7 @@ static inline int right_along_k(const tw_params *p) {
 
 static inline total_t left(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t k) {
   const int32_t filter = batch % p->groups * p->out_channels + row;
-  return TW_CENTRED(at->w[filter * inner_of(p) + k], p->w_zero);
+  return TW_CENTRED(TW_W_LOAD(at->w[filter * inner_of(p) + k]), p->w_zero);
 }
 
 /* Padding counts as zero. */
@@ -45,7 +46,7 @@ static inline total_t right(const tw_params *p, const tw_pointers *at, int32_t b
   const int32_t in_y = column / p->out_w * p->stride_h + tap / p->kernel_w * p->dilation_h - p->pad_top;
   const int32_t in_x = column % p->out_w * p->stride_w + tap % p->kernel_w * p->dilation_w - p->pad_left;
   if (in_y < 0 || in_y >= p->in_h || in_x < 0 || in_x >= p->in_w) return 0;
-  return TW_CENTRED(at->x[((batch * p->in_channels + channel) * p->in_h + in_y) * p->in_w + in_x], p->x_zero);
+  return TW_CENTRED(TW_X_LOAD(at->x[((batch * p->in_channels + channel) * p->in_h + in_y) * p->in_w + in_x]), p->x_zero);
 }
 
 static inline void store(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t column,

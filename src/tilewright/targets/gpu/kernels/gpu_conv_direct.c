@@ -11,6 +11,7 @@
 #include "conv.h"
 #include "gpu.h"
 #include "gpu_conv_finish.h"
+#include "gpu_stored.h"
 #include "gpu_totals.h"
 
 static inline int32_t results(const tw_conv_params *p) {
@@ -29,8 +30,8 @@ TW_GPU total_t window(const tw_conv_params *p, const TW_X *x, const TW_W *w, int
       const int32_t in_y = out_y * p->stride_h + r * p->dilation_h - p->pad_top;
       for (int32_t s = columns.first; s < columns.end; s++) {
         const int32_t in_x = out_x * p->stride_w + s * p->dilation_w - p->pad_left;
-        total += TW_CENTRED(x[(c * p->in_h + in_y) * p->in_w + in_x], p->x_zero) *
-                 TW_CENTRED(w[(c * p->kernel_h + r) * p->kernel_w + s], p->w_zero);
+        total += TW_CENTRED(TW_X_LOAD(x[(c * p->in_h + in_y) * p->in_w + in_x]), p->x_zero) *
+                 TW_CENTRED(TW_W_LOAD(w[(c * p->kernel_h + r) * p->kernel_w + s]), p->w_zero);
       }
     }
   }

@@ -3,6 +3,7 @@
 #define TW_GPU_CONV_FINISH_H
 
 #include "conv.h"
+#include "gpu_stored.h"
 #include "gpu_totals.h"
 
 static inline TW_Y finished(const tw_conv_params *p, const TW_B *b, const int32_t *mul, const int32_t *add,
@@ -11,7 +12,7 @@ static inline TW_Y finished(const tw_conv_params *p, const TW_B *b, const int32_
 #if TW_X_IS_FLOAT
   (void)mul, (void)add;
   tw_activate(&p->activation, &total, 1, 1);
-  return total;
+  return TW_Y_STORE(total);
 #else
   if (!p->requantised) return (TW_Y)total;
   const int32_t summand = add ? add[filter * p->add_step] : 0;

@@ -11,6 +11,7 @@
 #include "conv.h"
 #include "gpu.h"
 #include "gpu_conv_finish.h"
+#include "gpu_stored.h"
 #include "gpu_totals.h"
 
 static inline int32_t results(const tw_conv_params *p) {
@@ -31,7 +32,7 @@ TW_GPU total_t window(const tw_conv_params *p, const TW_X *x, const TW_W *w, int
       const TW_X *const pixel = x + (in_y * p->in_w + in_x) * p->groups * p->in_channels;
       const TW_W *const tap = w + (r * p->kernel_w + s) * p->in_channels;
       for (int32_t c = 0; c < p->in_channels; c++) {
-        total += TW_CENTRED(pixel[c], p->x_zero) * TW_CENTRED(tap[c], p->w_zero);
+        total += TW_CENTRED(TW_X_LOAD(pixel[c]), p->x_zero) * TW_CENTRED(TW_W_LOAD(tap[c]), p->w_zero);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include "alone.h"
 #include "binary.h"
 #include "gpu.h"
+#include "gpu_stored.h"
 #include "tw.h"
 #include "unary.h"
 #include "wrapping.h"
@@ -13,6 +14,32 @@
 #define TW_UNARY_KERNEL_H
 #define TW_BINARY_KERNEL_H
 #define TW_QLINEAR_BINARY_H
+
+/* As elements lie in memory; the portable kernel sees what is computed with. */
+#ifdef TW_X
+typedef TW_X tw_x_stored;
+#if TW_X_IS_HALF
+#undef TW_X
+#define TW_X float
+#endif
+#endif
+#ifdef TW_A
+typedef TW_A tw_a_stored;
+typedef TW_B tw_b_stored;
+#if TW_A_IS_HALF
+#undef TW_A
+#define TW_A float
+#endif
+#if TW_B_IS_HALF
+#undef TW_B
+#define TW_B float
+#endif
+#endif
+typedef TW_Y tw_y_stored;
+#if TW_Y_IS_HALF
+#undef TW_Y
+#define TW_Y float
+#endif
 
 static inline __attribute__((unused)) float tw_unit(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
 
@@ -22,13 +49,13 @@ static inline __attribute__((unused)) float tw_unit(float x) { return x < 0.0f ?
     return (TW_Y)(EXPRESSION);                                                                      \
   }                                                                                                 \
   static inline tw_grid grid(const tw_unary_params *params) { return tw_items(params->count); }     \
-  TW_GPU void group(const tw_unary_params *params, const TW_X *x, TW_Y *y) {                        \
+  TW_GPU void group(const tw_unary_params *params, const tw_x_stored *x, tw_y_stored *y) {                        \
     TW_ITEMS(t) {                                                                                   \
       const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;                                             \
-      if (i < params->count) y[i] = tw_one(x[i], params->alpha, params->beta);                      \
+      if (i < params->count) y[i] = TW_Y_STORE(tw_one(TW_X_LOAD(x[i]), params->alpha, params->beta));                      \
     }                                                                                               \
   }                                                                                                 \
-  TW_GPU_KERNEL(tw_unary_params, (const TW_X *x, TW_Y *y), (x, y))
+  TW_GPU_KERNEL(tw_unary_params, (const tw_x_stored *x, tw_y_stored *y), (x, y))
 
 /* How many results the loops of two operands have, and where both lie for one of them. */
 static inline __attribute__((unused)) int32_t tw_binary_length(const tw_binary_params *p) {
@@ -50,17 +77,17 @@ static inline __attribute__((unused)) void tw_binary_place(const tw_binary_param
 
 #define TW_EACH_OF_TWO(PARAMS, LOOPS, ONE)                                                             \
   static inline tw_grid grid(const PARAMS *params) { return tw_items(tw_binary_length(LOOPS)); }       \
-  TW_GPU void group(const PARAMS *params, const TW_A *a, const TW_B *b, TW_Y *y) {                     \
+  TW_GPU void group(const PARAMS *params, const tw_a_stored *a, const tw_b_stored *b, tw_y_stored *y) {                     \
     TW_ITEMS(t) {                                                                                      \
       const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;                                                \
       if (i < tw_binary_length(LOOPS)) {                                                               \
         int32_t at_a, at_b;                                                                            \
         tw_binary_place(LOOPS, i, &at_a, &at_b);                                                       \
-        y[i] = ONE(params, a[at_a], b[at_b]);                                                          \
+        y[i] = TW_Y_STORE(ONE(params, TW_A_LOAD(a[at_a]), TW_B_LOAD(b[at_b])));                                                          \
       }                                                                                                \
     }                                                                                                  \
   }                                                                                                    \
-  TW_GPU_KERNEL(PARAMS, (const TW_A *a, const TW_B *b, TW_Y *y), (a, b, y))
+  TW_GPU_KERNEL(PARAMS, (const tw_a_stored *a, const tw_b_stored *b, tw_y_stored *y), (a, b, y))
 
 #define TW_BINARY(EXPRESSION)                                                                             \
   static inline TW_Y tw_one(const tw_binary_params *params, TW_A a, TW_B b) {                             \
@@ -71,8 +98,8 @@ static inline __attribute__((unused)) void tw_binary_place(const tw_binary_param
 
 #define TW_QLINEAR_BINARY(PARAMS, ONE) TW_EACH_OF_TWO(PARAMS, &params->loops, ONE)
 
-/* A result of a reduction is a group's where it is made of many elements, otherwise an item's: `reduce_one` and what it
- * calls are the portable kernel's. */
+/* A result of a reduction is a group's where it is made of many elements, otherwise an item's: what becomes of an element
+ * is the portable kernel's. */
 enum { TW_MANY = 64 };
 
 static inline __attribute__((unused)) int32_t tw_offset(int32_t rank, const int32_t *size, const int32_t *stride,
@@ -85,50 +112,53 @@ static inline __attribute__((unused)) int32_t tw_offset(int32_t rank, const int3
   return offset;
 }
 
-#define TW_REDUCTION                                                                                          \
-  TW_GROUP_SHARED(acc_t, tw_parts, [TW_GROUP_SIZE]);                                                          \
-  TW_GPU int32_t results(const tw_reduce_params *p) { return tw_walk_length(p->kept_rank, p->kept_size); }    \
-  TW_GPU int32_t elements(const tw_reduce_params *p) { return tw_walk_length(p->rank, p->size); }             \
-  static inline tw_grid grid(const tw_reduce_params *params) {                                                \
-    const tw_grid groups = {results(params), 1, 1};                                                           \
-    return elements(params) < TW_MANY ? tw_items(results(params)) : groups;                                   \
-  }                                                                                                           \
-  TW_GPU void each(const tw_reduce_params *params, const TW_X *x, TW_Y *y) {                                  \
-    TW_ITEMS(t) {                                                                                             \
-      const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;                                                       \
-      if (i < results(params)) {                                                                              \
-        y[i] = reduce_one(params, x + tw_offset(params->kept_rank, params->kept_size, params->kept_stride, i)); \
-      }                                                                                                       \
-    }                                                                                                         \
-  }                                                                                                           \
-  TW_GPU void together(const tw_reduce_params *params, const TW_X *x, TW_Y *y) {                              \
-    const int32_t count = elements(params);                                                                   \
-    x += tw_offset(params->kept_rank, params->kept_size, params->kept_stride, TW_GROUP_X);                    \
-    TW_ITEMS(t) {                                                                                             \
-      acc_t total = start();                                                                                  \
-      for (int32_t i = t; i < count; i += TW_GROUP_SIZE) {                                                    \
-        total = step(total, x[tw_offset(params->rank, params->size, params->stride, i)]);                     \
-      }                                                                                                       \
-      tw_parts[t] = total;                                                                                    \
-    }                                                                                                         \
-    TW_MEET();                                                                                                \
-    for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {                                             \
-      TW_ITEMS(t) {                                                                                           \
-        if (t < half) tw_parts[t] = join(tw_parts[t], tw_parts[t + half]);                                    \
-      }                                                                                                       \
-      TW_MEET();                                                                                              \
-    }                                                                                                         \
-    TW_ITEMS(t) {                                                                                             \
-      if (t == 0) y[TW_GROUP_X] = finish(tw_parts[0], params);                                                \
-    }                                                                                                         \
-  }                                                                                                           \
-  TW_GPU void group(const tw_reduce_params *params, const TW_X *x, TW_Y *y) {                                 \
-    if (elements(params) < TW_MANY) {                                                                         \
-      each(params, x, y);                                                                                     \
-    } else {                                                                                                  \
-      together(params, x, y);                                                                                 \
-    }                                                                                                         \
-  }                                                                                                           \
-  TW_GPU_KERNEL(tw_reduce_params, (const TW_X *x, TW_Y *y), (x, y))
+#define TW_REDUCTION                                                                                        \
+  TW_GROUP_SHARED(acc_t, tw_parts, [TW_GROUP_SIZE]);                                                        \
+  TW_GPU int32_t results(const tw_reduce_params *p) { return tw_walk_length(p->kept_rank, p->kept_size); }  \
+  TW_GPU int32_t elements(const tw_reduce_params *p) { return tw_walk_length(p->rank, p->size); }           \
+  static inline tw_grid grid(const tw_reduce_params *params) {                                              \
+    const tw_grid groups = {results(params), 1, 1};                                                         \
+    return elements(params) < TW_MANY ? tw_items(results(params)) : groups;                                 \
+  }                                                                                                         \
+  /* Of every so many elements, from the first on. */                                                       \
+  TW_GPU acc_t parted(const tw_reduce_params *p, const tw_x_stored *x, int32_t first, int32_t step_of) {    \
+    acc_t total = start();                                                                                  \
+    for (int32_t i = first; i < elements(p); i += step_of) {                                                \
+      total = step(total, TW_X_LOAD(x[tw_offset(p->rank, p->size, p->stride, i)]));                         \
+    }                                                                                                       \
+    return total;                                                                                           \
+  }                                                                                                         \
+  TW_GPU void each(const tw_reduce_params *params, const tw_x_stored *x, tw_y_stored *y) {                  \
+    TW_ITEMS(t) {                                                                                           \
+      const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;                                                     \
+      if (i < results(params)) {                                                                            \
+        const tw_x_stored *const from =                                                                     \
+            x + tw_offset(params->kept_rank, params->kept_size, params->kept_stride, i);                    \
+        y[i] = TW_Y_STORE(finish(parted(params, from, 0, 1), params));                                      \
+      }                                                                                                     \
+    }                                                                                                       \
+  }                                                                                                         \
+  TW_GPU void together(const tw_reduce_params *params, const tw_x_stored *x, tw_y_stored *y) {              \
+    x += tw_offset(params->kept_rank, params->kept_size, params->kept_stride, TW_GROUP_X);                  \
+    TW_ITEMS(t) { tw_parts[t] = parted(params, x, t, TW_GROUP_SIZE); }                                      \
+    TW_MEET();                                                                                              \
+    for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {                                           \
+      TW_ITEMS(t) {                                                                                         \
+        if (t < half) tw_parts[t] = join(tw_parts[t], tw_parts[t + half]);                                  \
+      }                                                                                                     \
+      TW_MEET();                                                                                            \
+    }                                                                                                       \
+    TW_ITEMS(t) {                                                                                           \
+      if (t == 0) y[TW_GROUP_X] = TW_Y_STORE(finish(tw_parts[0], params));                                  \
+    }                                                                                                       \
+  }                                                                                                         \
+  TW_GPU void group(const tw_reduce_params *params, const tw_x_stored *x, tw_y_stored *y) {                 \
+    if (elements(params) < TW_MANY) {                                                                       \
+      each(params, x, y);                                                                                   \
+    } else {                                                                                                \
+      together(params, x, y);                                                                               \
+    }                                                                                                       \
+  }                                                                                                         \
+  TW_GPU_KERNEL(tw_reduce_params, (const tw_x_stored *x, tw_y_stored *y), (x, y))
 
 #endif

@@ -9,6 +9,7 @@
 #define TW_X_IS_FLOAT 1
 #endif
 
+#include "gpu_stored.h"
 #include "larger.h"
 
 static inline tw_grid grid(const tw_global_pool_params *params) { return tw_items(params->planes); }
@@ -17,9 +18,9 @@ TW_GPU void group(const tw_global_pool_params *params, const TW_X *x, TW_Y *y) {
   TW_ITEMS(t) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < params->planes) {
-      TW_X largest = TW_LOWEST;
-      for (int32_t j = 0; j < params->elements; j++) largest = TW_LARGER(x[i * params->elements + j], largest);
-      y[i] = largest;
+      TW_X_VALUE largest = TW_LOWEST;
+      for (int32_t j = 0; j < params->elements; j++) largest = TW_LARGER(TW_X_LOAD(x[i * params->elements + j]), largest);
+      y[i] = TW_Y_STORE(largest);
     }
   }
 }

@@ -1,19 +1,21 @@
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias: a group for each row; statistics are optional results */
+#ifndef TW_NAME
+#define TW_NAME tw_gpu_layer_norm
+#define TW_X float
+#define TW_Y float
+#endif
+
 #include <math.h>
 
 #include "gpu_rows.h"
 #include "row_norm.h"
-
-#ifndef TW_NAME
-#define TW_NAME tw_gpu_layer_norm
-#endif
 
 static inline tw_grid grid(const tw_row_norm_params *params) {
   const tw_grid groups = {params->rows, 1, 1};
   return groups;
 }
 
-TW_GPU void group(const tw_row_norm_params *params, const float *x, const float *scale, const float *b, float *y,
+TW_GPU void group(const tw_row_norm_params *params, const TW_X *x, const float *scale, const float *b, TW_Y *y,
                   float *mean, float *invstddev) {
   const int32_t length = params->length, row = TW_GROUP_X;
   x += row * length;
@@ -22,7 +24,8 @@ TW_GPU void group(const tw_row_norm_params *params, const float *x, const float 
   const float factor = 1.0f / sqrtf(found.variance + params->epsilon);
   TW_ITEMS(t) {
     for (int32_t i = t; i < length; i += TW_GROUP_SIZE) {
-      y[i] = (x[i] - found.mean - found.rest) * factor * (scale ? scale[i] : 1.0f) + (b ? b[i] : 0.0f);
+      const float apart = TW_X_LOAD(x[i]) - found.mean - found.rest;
+      y[i] = TW_Y_STORE(apart * factor * (scale ? scale[i] : 1.0f) + (b ? b[i] : 0.0f));
     }
     if (t == 0 && mean) mean[row] = found.mean + found.rest;
     if (t == 0 && invstddev) invstddev[row] = factor;
@@ -30,5 +33,5 @@ TW_GPU void group(const tw_row_norm_params *params, const float *x, const float 
 }
 
 TW_GPU_KERNEL(tw_row_norm_params,
-              (const float *x, const float *scale, const float *b, float *y, float *mean, float *invstddev),
+              (const TW_X *x, const float *scale, const float *b, TW_Y *y, float *mean, float *invstddev),
               (x, scale, b, y, mean, invstddev))

@@ -8,6 +8,7 @@
 #define TW_A_IS_FLOAT 1
 #endif
 
+#include "gpu_stored.h"
 #include "gpu_totals.h"
 #include "matmul.h"
 
@@ -43,11 +44,11 @@ static inline int32_t start_of(const tw_params *p, const int32_t *stride, int32_
 }
 
 static inline total_t left(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t k) {
-  return TW_CENTRED(at->a[start_of(p, p->stride_a, batch) + row * p->a_row + k * p->a_column], p->a_zero);
+  return TW_CENTRED(TW_A_LOAD(at->a[start_of(p, p->stride_a, batch) + row * p->a_row + k * p->a_column]), p->a_zero);
 }
 
 static inline total_t right(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t k, int32_t column) {
-  return TW_CENTRED(at->b[start_of(p, p->stride_b, batch) + k * p->b_row + column * p->b_column], p->b_zero);
+  return TW_CENTRED(TW_B_LOAD(at->b[start_of(p, p->stride_b, batch) + k * p->b_row + column * p->b_column]), p->b_zero);
 }
 
 static inline TW_Y finished(const tw_params *p, const tw_pointers *at, int32_t batch, int32_t row, int32_t column,
@@ -55,10 +56,10 @@ static inline TW_Y finished(const tw_params *p, const tw_pointers *at, int32_t b
 #if TW_A_IS_FLOAT
   float value = p->alpha * total;
   if (at->c) {
-    value += p->beta * at->c[start_of(p, p->stride_c, batch) + row * p->c_row + column * p->c_column];
+    value += p->beta * TW_C_LOAD(at->c[start_of(p, p->stride_c, batch) + row * p->c_row + column * p->c_column]);
   }
   tw_activate(&p->activation, &value, 1, 1);
-  return value;
+  return TW_Y_STORE(value);
 #else
   if (at->c) total += (total_t)at->c[start_of(p, p->stride_c, batch) + row * p->c_row + column * p->c_column];
   if (!p->requantised) return (TW_Y)total;

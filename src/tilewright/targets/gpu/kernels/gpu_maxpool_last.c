@@ -9,20 +9,21 @@
 #define TW_X_IS_FLOAT 1
 #endif
 
+#include "gpu_stored.h"
 #include "larger.h"
 
 static inline int32_t results(const tw_pool_params *p) { return p->batch * p->channels * p->out_h * p->out_w; }
 
 static inline tw_grid grid(const tw_pool_params *params) { return tw_items(results(params)); }
 
-TW_GPU TW_Y largest(const tw_pool_params *p, const TW_X *channel, int32_t out_y, int32_t out_x) {
-  TW_X found = TW_LOWEST;
+TW_GPU TW_X_VALUE largest(const tw_pool_params *p, const TW_X *channel, int32_t out_y, int32_t out_x) {
+  TW_X_VALUE found = TW_LOWEST;
   for (int32_t r = 0; r < p->kernel_h; r++) {
     const int32_t in_y = out_y * p->stride_h + r * p->dilation_h - p->pad_top;
     for (int32_t s = 0; s < p->kernel_w; s++) {
       const int32_t in_x = out_x * p->stride_w + s * p->dilation_w - p->pad_left;
       if (in_y < 0 || in_y >= p->in_h || in_x < 0 || in_x >= p->in_w) continue;
-      found = TW_LARGER(channel[(in_y * p->in_w + in_x) * p->channels], found);
+      found = TW_LARGER(TW_X_LOAD(channel[(in_y * p->in_w + in_x) * p->channels]), found);
     }
   }
   return found;
@@ -36,7 +37,7 @@ TW_GPU void group(const tw_pool_params *params, const TW_X *x, TW_Y *y) {
     if (i < results(p)) {
       const int32_t at = i / p->channels % pixels, image = i / p->channels / pixels;
       const TW_X *const channel = x + image * p->in_h * p->in_w * p->channels + i % p->channels;
-      y[i] = largest(p, channel, at / p->out_w, at % p->out_w);
+      y[i] = TW_Y_STORE(largest(p, channel, at / p->out_w, at % p->out_w));
     }
   }
 }

@@ -9,6 +9,8 @@
 #define TW_X_IS_FLOAT 1
 #endif
 
+#include "gpu_stored.h"
+
 typedef struct {
   tw_pad_params pad;
   int32_t count; /* of items */
@@ -23,7 +25,7 @@ TW_GPU void group(const step *params, const TW_X *x, TW_Y *y) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < params->count && params->fills) {
 #if TW_X_IS_FLOAT
-      y[i] = pad->value;
+      y[i] = TW_Y_STORE(pad->value);
 #else
       y[i] = (TW_Y)pad->integer;
 #endif

@@ -1,8 +1,9 @@
-/* What all items of a group make together of a row. */
+/* What all items of a group make together of a row of TW_X. */
 #ifndef TW_GPU_ROWS_H
 #define TW_GPU_ROWS_H
 
 #include "gpu.h"
+#include "gpu_stored.h"
 
 /* What each item has found; then what all have. */
 TW_GROUP_SHARED(float, tw_found, [TW_GROUP_SIZE]);
@@ -36,29 +37,32 @@ TW_GPU float tw_group_largest(void) {
 }
 
 /* The sum of a row whose elements are `step` apart. */
-TW_GPU float tw_row_sum(const float *x, int32_t length, int32_t step) {
+TW_GPU float tw_row_sum(const TW_X *x, int32_t length, int32_t step) {
   TW_ITEMS(t) {
     float sum = 0.0f;
-    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += x[i * step];
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += TW_X_LOAD(x[i * step]);
     tw_found[t] = sum;
   }
   return tw_group_sum();
 }
 
 /* The sums of differences from a centre, and of their squares. */
-TW_GPU float tw_row_rest(const float *x, int32_t length, float centre) {
+TW_GPU float tw_row_rest(const TW_X *x, int32_t length, float centre) {
   TW_ITEMS(t) {
     float sum = 0.0f;
-    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += x[i] - centre;
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += TW_X_LOAD(x[i]) - centre;
     tw_found[t] = sum;
   }
   return tw_group_sum();
 }
 
-TW_GPU float tw_row_squares(const float *x, int32_t length, float centre) {
+TW_GPU float tw_row_squares(const TW_X *x, int32_t length, float centre) {
   TW_ITEMS(t) {
     float sum = 0.0f;
-    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) sum += (x[i] - centre) * (x[i] - centre);
+    for (int32_t i = t; i < length; i += TW_GROUP_SIZE) {
+      const float apart = TW_X_LOAD(x[i]) - centre;
+      sum += apart * apart;
+    }
     tw_found[t] = sum;
   }
   return tw_group_sum();
@@ -69,7 +73,7 @@ typedef struct {
   float mean, rest, variance;
 } tw_statistics;
 
-TW_GPU tw_statistics tw_row_statistics(const float *x, int32_t length) {
+TW_GPU tw_statistics tw_row_statistics(const TW_X *x, int32_t length) {
   tw_statistics found;
   found.mean = tw_row_sum(x, length, 1) / (float)length;
   found.rest = tw_row_rest(x, length, found.mean) / (float)length;

@@ -1,6 +1,7 @@
 /* y = c ? a : b, broadcast */
 #include "alone.h"
 #include "gpu.h"
+#include "gpu_stored.h"
 #include "ternary.h"
 
 static inline int32_t results(const tw_ternary_params *p) {
@@ -23,7 +24,7 @@ TW_GPU void group(const tw_ternary_params *params, const uint8_t *c, const TW_A 
         at_b += at * params->stride_b[axis];
         rest /= params->size[axis];
       }
-      y[i] = c[at_c] ? a[at_a] : b[at_b];
+      y[i] = TW_Y_STORE(c[at_c] ? TW_A_LOAD(a[at_a]) : TW_B_LOAD(b[at_b]));
     }
   }
 }
