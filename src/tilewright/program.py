@@ -45,7 +45,7 @@ from tilewright.run.steps import (
     reference_steps,
     split_steps,
 )
-from tilewright.target.settings import DEFAULT, Settings, with_options
+from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, with_options
 
 if TYPE_CHECKING:
     from tilewright.quantiser.cost.reporting import Report
@@ -186,7 +186,12 @@ class Program:
         progress("computing the reference")
         judge = self._judge(tolerance) if wanted is None else None
         reference = reference_steps(self.compiled.quantised, feeds, judge.see) if judge else wanted or {}
-        outputs = compare_steps(result.outputs, reference, self._comparison.allowed(wanted is None), tolerance)
+        if judge and self._stored:
+            reference = reference_steps(self._meaning, feeds)
+        comparison = self._comparison
+        outputs = compare_steps(
+            result.outputs, reference, comparison.allowed(wanted is None), comparison.against_others(tolerance)
+        )
         imported = judge.result(result.outputs) if judge else None
         return Check(result, outputs, (), self.analysis.memory(), self.compile_seconds, build_seconds, imported)
 
@@ -222,7 +227,7 @@ class Program:
 
     def reference(self, inputs: Given) -> dict[str, Array]:
         """What the model means: its outputs computed with numpy, quantised layers in integers."""
-        meaning = self.compiled.quantised
+        meaning = self._meaning
         return meaning.outputs_by_name(evaluate(meaning, self._feeds(inputs)))
 
     def check(
@@ -256,7 +261,7 @@ class Program:
         if wanted is None:
             progress("computing the model as imported")
             judge = self._judge(tolerance)
-            judge.see(feeds, comparison.values(feeds))
+            judge.see(feeds, evaluate(self.compiled.quantised, feeds) if self._stored else comparison.values(feeds))
             imported = judge.result(result.outputs)
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds, imported)
 
@@ -266,7 +271,17 @@ class Program:
 
     @property
     def _comparison(self) -> Comparison:
-        return Comparison(self.graph, self.compiled.quantised, self.compiled.schedule.graph)
+        return Comparison(self.graph, self._meaning, self.compiled.schedule.graph, self._stored)
+
+    @property
+    def _stored(self) -> str:
+        """The element type of 16 bits that layers are stored in, if that was asked for."""
+        return "" if self.settings.precision == DEFAULT.precision else PRECISIONS[self.settings.precision]
+
+    @property
+    def _meaning(self) -> Graph:
+        """What the reference computes: in 16 bits, where that was asked for, what the target's kernels compute so."""
+        return self.compiled.lowered if self._stored else self.compiled.quantised
 
     def _tensors(
         self, result: Result, feeds: Mapping[str, Array], progress: Progress

@@ -21,6 +21,8 @@ ROUNDED = 1e-5
 """The difference of two neighbouring steps is rounded to float32, hence a little more than a step."""
 LAST_BIT = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The last bit of short floats, relative to their size: two results that round to neighbours agree."""
+IN_16_BITS = {"float16": 2e-2, "bfloat16": 0.16}
+"""Of an output's largest value: what storing layers in 16 bits may change in all of a network."""
 QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear"})
 GENTLE = frozenset({
     "AveragePool", "Clip", "GlobalAveragePool", "HardSigmoid", "MaxPool", "ReduceMax", "ReduceMean", "Relu", "Sigmoid",
@@ -59,6 +61,8 @@ class Agreement:
     to know."""
     spread: float | None = None
     """Of `allowed`, what such roundings do to results of others, whose bytes nobody knows; None likewise."""
+    layers: int | None = None
+    """Tensors in 16 bits, and behind them, that were each held to the reference by themselves; None likewise."""
 
     @property
     def agrees(self) -> bool:
@@ -68,7 +72,11 @@ class Agreement:
         error = self.max_abs_error if math.isfinite(self.max_abs_error) else None
         found = {"name": self.name, "elements": self.elements, "mismatches": self.mismatches, "max_abs_error": error}
         limits = {"allowed": self.allowed, "relative": self.relative, "floor": self.floor}
-        more = {name: value for name, value in (("turned", self.turned), ("spread", self.spread)) if value is not None}
+        more = {
+            name: value
+            for name, value in (("turned", self.turned), ("spread", self.spread), ("layers", self.layers))
+            if value is not None
+        }
         return found | limits | more | ({"remark": self.remark} if self.remark else {})
 
 
@@ -160,8 +168,13 @@ def _scale(graph: Graph, tensor: str) -> float:
 
 
 def _relative(wanted: Array, tolerance: float) -> float:
-    finite = np.abs(wanted[np.isfinite(wanted)]) if wanted.dtype.kind == "f" else np.abs(wanted)
-    return tolerance * max(float(finite.max()) if finite.size else 0.0, TINY)
+    return tolerance * max(largest_of(wanted), TINY)
+
+
+def largest_of(array: Array) -> float:
+    """The size of the largest number."""
+    finite = np.abs(array[np.isfinite(array)]) if array.dtype.kind == "f" else np.abs(array)
+    return float(finite.max()) if finite.size else 0.0
 
 
 def _errors(found: Array, wanted: Array) -> Array:

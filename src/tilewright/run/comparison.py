@@ -8,7 +8,18 @@ from dataclasses import dataclass, field, replace
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.run.compare import Agreement, Floor, compare, compare_all, quantisation_steps, rounding_steps
+from tilewright.run.compare import (
+    DEFAULT_TOLERANCE,
+    IN_16_BITS,
+    LAST_BIT,
+    Agreement,
+    Floor,
+    compare,
+    compare_all,
+    quantisation_steps,
+    rounding_steps,
+)
+from tilewright.run.layer_by_layer import layers_by_themselves
 from tilewright.run.rounding import Floors
 from tilewright.run.run_time_bytes import Rounded, as_made_by, joined, open_roundings, spread
 
@@ -23,6 +34,8 @@ class Comparison:
     """What the reference computes."""
     lowered: Graph
     """What the C computes."""
+    stored: str = ""
+    """The element type of 16 bits that layers are stored in, if they are."""
     _last: list[tuple[Arrays, Arrays]] = field(default_factory=list)
 
     def values(self, feeds: Arrays) -> Arrays:
@@ -42,6 +55,8 @@ class Comparison:
         layers: Callable[[], Arrays] | None,
     ) -> tuple[Agreement, ...]:  # fmt: skip
         """`layers` gives all tensors that the C makes of these inputs, where it can."""
+        if self.stored:
+            return self._in_16_bits(outputs, feeds, expected, tolerance, layers)
         wanted, floor = (
             self._reference(feeds) if expected is None else expected,
             self._floor(feeds, expected is not None),
@@ -53,11 +68,38 @@ class Comparison:
             return found
         return self._with_roundings(found, outputs, feeds, expected, tolerance, layers)
 
+    def _in_16_bits(
+        self, outputs: Arrays, feeds: Arrays, expected: Arrays | None, tolerance: float,
+        layers: Callable[[], Arrays] | None,
+    ) -> tuple[Agreement, ...]:  # fmt: skip
+        """Outputs of layers in 16 bits: within a last bit of the reference's, or every layer right by itself."""
+        if expected is not None:
+            return compare_all(outputs, expected, self.allowed(False), self.against_others(tolerance))
+        allowed = max(tolerance, LAST_BIT[self.stored])
+        found = compare_all(outputs, self._reference(feeds), self.allowed(True), allowed, self._floor(feeds, False))
+        if layers is None or not tolerance or all(one.agrees for one in found):
+            return found
+        each = list(layers_by_themselves(self.lowered, layers(), feeds, tolerance))
+        wrong = next((one for one in each if not one.agrees), None)
+        if wrong is not None:
+            remark = f"layer '{wrong.name}' differs by {wrong.max_abs_error:.3g}"
+            return tuple(one if one.agrees else replace(one, remark=remark) for one in found)
+        return tuple(
+            one if one.agrees else replace(one, mismatches=0, allowed=one.max_abs_error, layers=len(each))
+            for one in found
+        )
+
+    def against_others(self, tolerance: float) -> float:
+        """What outputs may differ from those of others; of layers in 16 bits more, if nobody says how much."""
+        return IN_16_BITS[self.stored] if self.stored and tolerance == DEFAULT_TOLERANCE else tolerance
+
     def layers(self, made: Arrays, feeds: Arrays, tolerance: float) -> tuple[Agreement, ...]:
         """Every tensor that the C made, in order, against the reference.
 
         Tensors that the reference does not have are compared with the lowered graph's meaning.
         """
+        if self.stored:
+            return tuple(layers_by_themselves(self.lowered, made, feeds, tolerance))
         same = {name for name in made if self.meaning.types.get(name) == self.lowered.types[name]}
         own = self._rounded_as(made, self.lowered, feeds, tolerance) if set(made) - same else {}
         wanted, steps = self._rounded_as(made, self.meaning, feeds, tolerance), rounding_steps(self.lowered)

@@ -42,7 +42,7 @@ def _is_short(kernel: Kernel, name: str, kind: TensorType, is_constant: bool, dt
     allowed = None if argument is None else kernel.allowed(argument)
     if kind.dtype != "float32" or (allowed is not None and dtype not in allowed):
         return False
-    return not (is_constant and allowed == {"float32", dtype})
+    return not (is_constant and allowed == frozenset({"float32", dtype}))
 
 
 def _is_meant(argument: Argument, name: str) -> bool:

@@ -18,7 +18,7 @@ static inline uint32_t tw_bits_of_float(float value) {
 }
 
 /* Compilers for GPUs have these types, and their hardware the conversions. */
-#ifdef __NVPTX__
+#ifdef TW_GPU_DEVICE
 
 static inline float tw_from_float16(uint16_t half) {
   _Float16 value;
@@ -65,7 +65,7 @@ static inline float tw_from_bfloat16(uint16_t half) { return tw_float_of_bits((u
 
 /* To nearest, ties to even; a NaN stays one. */
 static inline uint16_t tw_to_bfloat16(float value) {
-#if defined(__NVPTX__) && __CUDA_ARCH__ >= 800
+#if defined(TW_GPU_DEVICE) && __CUDA_ARCH__ >= 800
   uint16_t half;
   __asm__("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;

@@ -41,6 +41,13 @@
 #define TW_C_LOAD(element) (element)
 #endif
 
+#if TW_R_IS_HALF
+#define TW_R_VALUE float
+#else
+#define TW_R_VALUE TW_R
+#define TW_R_LOAD(element) (element)
+#endif
+
 #if TW_Y_IS_HALF
 #define TW_Y_VALUE float
 #else
