@@ -143,6 +143,8 @@ def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
 
 
 def _turned(agreement: Agreement) -> str:
+    if agreement.layers is not None:
+        return f", each of {count(agreement.layers)} layers by itself"
     if agreement.spread is not None:
         return " within the spread of rounding"
     return f", {count(agreement.turned)} rounded the other way" if agreement.turned else ""
