@@ -22,6 +22,7 @@ from tilewright.ir.types import STORED, Array, as_computed, type_of
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.run.compare import LAST_BIT
 from tilewright.run.host import HostProgram
+from tilewright.target.settings import DEFAULT, PRECISIONS, Settings
 
 Case = tuple[Op, Sequence[Array | None]]
 
@@ -109,8 +110,9 @@ def check_import(
 
 
 def check_kernels(
-    cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None = None, target: str = "generic"
-) -> None:
+    cases: Sequence[Case], tolerance: float = 1e-5, cc: str | None = None, target: str = "generic",
+    settings: Settings = DEFAULT,
+) -> None:  # fmt: skip
     """The C kernels of all cases, compiled into one program, equal the operators' numpy meaning. A compiler that is
     named optimises as it does for users."""
     builder = Builder("kernels")
@@ -124,21 +126,23 @@ def check_kernels(
                 feeds[builder.input(name, type_of(array))] = array
         for tensor in builder.add(op, names, name=f"case{number}"):
             builder.output(tensor)
-    check_graph(builder.build(), feeds, tolerance, cc, cc is None, target)
+    check_graph(builder.build(), feeds, tolerance, cc, cc is None, target, settings)
 
 
 def check_graph(
     graph: Graph, feeds: Mapping[str, Array], tolerance: float = 1e-5, cc: str | None = None, is_quick: bool = False,
-    target: str = "generic",
+    target: str = "generic", settings: Settings = DEFAULT,
 ) -> None:  # fmt: skip
-    """Reference, schedule interpreter and compiled C agree on every output."""
-    compiled = pipeline.compile_graph(graph, target)
-    wanted = evaluate(compiled.quantised, feeds)
+    """Reference, schedule interpreter and compiled C agree on every output; in 16 bits within a last bit."""
+    compiled = pipeline.Compiled(*pipeline.stages(graph, target, settings=settings))
+    short = LAST_BIT.get(PRECISIONS[settings.precision], 0.0)
+    meaning, tolerance = (compiled.lowered, short) if short else (compiled.quantised, tolerance)
+    wanted = evaluate(meaning, feeds)
     stepped = interpret(compiled.schedule, feeds)
     schedule = quickly(compiled.schedule) if is_quick else compiled.schedule
     program = HostProgram(schedule, compiled.files, Writer(schedule, symbol_prefix(graph.name)), cc)
     ran = program.run(feeds).outputs
-    for reference, tensor in zip(compiled.quantised.outputs, compiled.schedule.graph.outputs, strict=True):
+    for reference, tensor in zip(meaning.outputs, compiled.schedule.graph.outputs, strict=True):
         same(stepped[tensor], wanted[reference], tolerance)
         same(ran[tensor], wanted[reference], tolerance)
 

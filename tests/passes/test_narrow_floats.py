@@ -1,0 +1,110 @@
+"""Which tensors become 16 bits wide, and where Casts stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pytest
+
+from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import TensorType, element
+from tilewright.ops.add import Add
+from tilewright.ops.argmax import ArgMax
+from tilewright.ops.cast import Cast
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.sigmoid import Sigmoid
+from tilewright.passes import apply
+from tilewright.passes.narrow_floats import narrow_floats
+
+pytestmark = pytest.mark.fast
+SHORT = {MatMul: ("A", "B"), Relu: ("X",), Add: ("A", "B"), Mul: ("A",), ArgMax: ("X",)}
+
+
+def short(graph: Graph, node: Node) -> Collection[str] | None:
+    return SHORT.get(type(node.op))
+
+
+def narrowed(builder: Builder, *outputs: str, dtype: str = "float16") -> Graph:
+    for name in outputs:
+        builder.output(name)
+    return apply(builder.build(), (narrow_floats(dtype, short),))
+
+
+def start(dtype: str = "float32") -> Builder:
+    builder = Builder("net")
+    builder.input("x", TensorType(dtype, (3, 4)))
+    return builder
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [f"{node.op.kind} {graph.types[node.key].dtype}" for node in graph.nodes]
+
+
+def test_casts_stand_at_both_ends_only() -> None:
+    builder = start()
+    w = builder.constant(np.ones((4, 4), np.float32), "w")
+    builder.add(MatMul(), ["x", w], ["a"])
+    builder.add(Reshape((4, 3)), ["a"], ["b"])
+    builder.add(Relu(), ["b"], ["y"])
+    graph = narrowed(builder, "y")
+    assert kinds(graph) == ["Cast float16", "MatMul float16", "Reshape float16", "Relu float16", "Cast float32"]
+    assert [array.dtype for array in graph.constants.values()] == [np.float16]
+    assert graph.outputs == ("y",)
+
+
+def test_one_cast_for_all_readers() -> None:
+    builder = start()
+    builder.add(Relu(), ["x"], ["a"])
+    builder.add(Sigmoid(), ["a"], ["b"])
+    builder.add(Add(), ["a", "b"], ["c"])
+    builder.add(Sigmoid(), ["a"], ["d"])
+    graph = narrowed(builder, "c", "d")
+    assert [node.inputs[0] for node in graph.nodes if node.op.kind == "Sigmoid"] == ["a_float32"] * 2
+    assert kinds(graph).count("Cast float32") == 2
+    assert graph.notes == ("stored in float32, as there is no kernel for float16: 'b' (Sigmoid), 'd' (Sigmoid)",)
+
+
+def test_constants_stay_where_the_kernel_takes_them() -> None:
+    builder = start()
+    builder.add(Mul(), ["x", builder.constant(np.float32(1e-9), "tiny")], ["y"])
+    graph = narrowed(builder, "y")
+    assert [array.dtype for array in graph.constants.values()] == [np.float32]
+
+
+def test_inputs_and_outputs_in_16_bits_need_no_cast() -> None:
+    builder = start("float16")
+    builder.add(Cast("float32"), ["x"], ["wide"])
+    builder.add(Relu(), ["wide"], ["a"])
+    builder.add(Cast("float16"), ["a"], ["y"])
+    assert kinds(narrowed(builder, "y")) == ["Relu float16", "Identity float16"]
+
+
+def test_integers_are_left_alone() -> None:
+    builder = start()
+    builder.add(ArgMax(1), ["x"], ["y"])
+    graph = narrowed(builder, "y")
+    assert kinds(graph) == ["Cast float16", "ArgMax int64"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_results_are_rounded_once(dtype: str) -> None:
+    builder = start()
+    builder.add(Mul(), ["x", builder.constant(np.float32(1 / 3), "third")], ["y"])
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    found = evaluate(narrowed(builder, "y", dtype=dtype), {"x": x})["y"]
+    stored = x.astype(element(dtype)).astype(np.float32)
+    np.testing.assert_array_equal(found, (stored * np.float32(1 / 3)).astype(element(dtype)).astype(np.float32))
+
+
+def test_states_keep_their_type() -> None:
+    builder = start()
+    before = builder.state("kept", np.zeros((3, 4), np.float32))
+    builder.add(Add(), ["x", before], ["y"])
+    builder.set_next_state("kept", "y")
+    graph = narrowed(builder, "y")
+    assert {graph.types[state.after].dtype for state in graph.states} == {"float32"}
