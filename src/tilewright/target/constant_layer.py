@@ -38,8 +38,11 @@ class ConstantLayer:
 def constant_layer(graph: Graph, node: Node, images: frozenset[str]) -> ConstantLayer | None:
     """None where something is computed, or too large for 32 bits; `images` are the element types that are taken."""
     dtype = graph.types[node.inputs[0]].dtype if node.inputs else ""
+    # Weights of other layers are large, and would be copied for nothing.
+    if dtype not in images:
+        return None
     found = _conv(graph, node) if isinstance(node.op, Conv) else _product(graph, node)
-    if found is None or dtype not in images:
+    if found is None:
         return None
     conv, kernel, rows, names, is_depthwise = found
     given = {name: value_per_filter(graph, tensor, len(rows)) for name, tensor in names.items()}

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from tilewright.errors import CompileError, Refusal, raise_all
-from tilewright.ir.digest import digest
+from tilewright.ir.digest import first_equal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
@@ -186,10 +186,9 @@ def as_chosen(mapped: Mapped) -> Mapped:
 
 def _made_equal(graph: Graph, offers: Sequence[tuple[Node, Node]]) -> dict[str, str]:
     """Constants that engines have made of nodes -> the first that is equal: a layer in parts has some for each part."""
-    known: dict[tuple[TensorType, str], str] = {}
     made = [name for node, offered in offers for name in offered.inputs if name not in node.inputs]
-    constants = [name for name in dict.fromkeys(made) if name in graph.constants]
-    return {name: known.setdefault((graph.types[name], digest(graph.constants[name])), name) for name in constants}
+    constants = {name: graph.constants[name] for name in dict.fromkeys(made) if name in graph.constants}
+    return first_equal(constants, graph.types)
 
 
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:
