@@ -18,14 +18,23 @@ from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, type_of
 from tilewright.ops.add import Add
+from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmin import ArgMin
 from tilewright.ops.clip import Clip
+from tilewright.ops.concat import Concat
+from tilewright.ops.conv import Conv
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.mul import Mul
+from tilewright.ops.neg import Neg
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
+from tilewright.ops.writerows import WriteRows
 
+LAST_TAP = Conv(channels_last=True, activation=Relu())
 Fed = tuple[Graph, dict[str, Array]]
 
 
@@ -136,6 +145,66 @@ def attentions() -> list[Case]:
 
 def test_attention() -> None:
     check_kernels(attentions(), target="gpu")
+
+
+def few_rows() -> Fed:
+    """Of one to four rows, of one and of several groups, alone and with a sum."""
+    net = Network()
+    for rows, columns, inner in ((1, 5, 8), (3, 40, 700), (4, 9, 32)):
+        biased = MatMul(trans_b=True, activation=Gelu() if rows == 1 else None)
+        product = net.product((biased, [floats(rows, inner), floats(columns, inner), floats(columns)]))
+        net.builder.output(net.add(Relu(), net.add(Add(), product, net.like(product))))
+    net.builder.output(net.product((MatMul(trans_b=True), [floats(2, 1, 16), floats(6, 16), None])))
+    net.builder.output(net.product((LAST_TAP, [floats(1, 1, 1, 24), floats(10, 1, 1, 24), floats(10)])))
+    return net.build()
+
+
+def test_few_rows() -> None:
+    graph, feeds = few_rows()
+    layers = pipeline.prediction(graph, "gpu").layers
+    assert Counter(layer.kernel.stem for layer in layers if layer.node.op.multiplies) == {
+        "gpu_matmul_few": 4, "gpu_conv_few": 1,
+    }  # fmt: skip
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+def part(start: int, sizes: tuple[int, ...]) -> Slice:
+    """From somewhere on along the last axis."""
+    return Slice((*(0 for _ in sizes[1:]), start), (1,) * len(sizes), sizes)
+
+
+def rotated(net: Network, x: str, interleaved: bool) -> str:
+    """As exporters write it."""
+    *batch, length = net.builder.type_of(x).shape
+    half, cosine, sine = length // 2, net.given(floats(1, batch[-2], 1, length)), net.given(floats(length))
+    if interleaved:
+        pairs = net.add(Reshape((*batch, half, 2)), x)
+        first, second = (net.add(part(i, (*batch, half, 1)), pairs) for i in (0, 1))
+        swapped = net.add(Reshape((*batch, length)), net.add(Concat(len(batch) + 1), net.add(Neg(), second), first))
+    else:
+        first, second = (net.add(part(i * half, (*batch, half)), x) for i in (0, 1))
+        swapped = net.add(Concat(len(batch)), net.add(Neg(), second), first)
+    return net.add(Add(), net.add(Mul(), x, cosine), net.add(Mul(), sine, swapped))
+
+
+def test_rotations() -> None:
+    net = Network()
+    for interleaved in (False, True):
+        net.builder.output(rotated(net, net.given(floats(2, 3, 4, 6)), interleaved))
+    graph, feeds = net.build()
+    found = kinds(graph)
+    assert (found["Rotate"], found["Mul"], found["Concat"]) == (2, 0, 0)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+def test_rows_of_a_cache_and_places_of_extremes() -> None:
+    random = np.random.default_rng(4)
+    steps = [(WriteRows(), [floats(1, 9, 2, 5), floats(1, rows, 2, 5), np.array([at], np.int32)]) for rows, at in
+             ((1, 0), (2, 8), (3, -4), (4, 5))]  # fmt: skip
+    ties, long = random.integers(0, 3, (4, 300, 3)).astype(np.int32), floats(700)
+    long[[3, 500]] = np.nan
+    extremes: list[Case] = [(op(1, True, last), [ties]) for op in (ArgMax, ArgMin) for last in (False, True)]
+    check_kernels([*steps, *extremes, (ArgMax(0), [long]), (ArgMin(0), [floats(1)])], target="gpu")
 
 
 @pytest.mark.fast

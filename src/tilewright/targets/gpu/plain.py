@@ -11,6 +11,8 @@ from tilewright.ir.half_floats import HALF
 from tilewright.ir.op import Op
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
+from tilewright.ops.argmax import ArgMax
+from tilewright.ops.argmin import ArgMin
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bitcast import BitCast
@@ -47,6 +49,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.ops.where import Where
+from tilewright.ops.writerows import WriteRows
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.generic import dialect, elementwise, movement, quantised, reductions
 from tilewright.targets.generic.linear import FLOAT, SUMMED, TOTALS, channels_second
@@ -190,6 +193,7 @@ ELEMENTS = (
 )
 
 ROWS = (
+    *(replace(kernel, around="gpu_extreme.h") for kernel in reductions.KERNELS if kernel.op in (ArgMax, ArgMin)),
     *(
         short
         for kernel in reductions.KERNELS
@@ -211,7 +215,7 @@ MOVEMENT = tuple(
     kernel
     for op, source in (
         (Transpose, "gpu_copied.c"), (Slice, "gpu_copied.c"), (Expand, "gpu_copied.c"), (Concat, "gpu_concat.c"),
-        (Gather, "gpu_gather.c"),
+        (Gather, "gpu_gather.c"), (WriteRows, "gpu_write_rows.c"),
     )
     for kernel in own(movement.KERNELS, op, source)
 )  # fmt: skip

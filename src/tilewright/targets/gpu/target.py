@@ -4,19 +4,23 @@ Layers that it has no kernel for run on the processor, and copies between the tw
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import HALF
+from tilewright.ir.op import Op
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
+from tilewright.target.kernel import Types
 from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import attention, fast, plain
+from tilewright.targets.gpu import attention, fast, few_rows, plain, rotate
 from tilewright.targets.gpu.costs import processor_costs, with_costs
+from tilewright.targets.gpu.rotate import FUSE_ROTATIONS
 from tilewright.targets.gpu.transfers import TRANSFERS
 
 ALIGNMENT = 64
@@ -27,11 +31,19 @@ def no_kernel(graph: Graph, node: Node) -> str:
     return f"it has no kernel for {node.op.kind}"
 
 
-CPU_KERNELS = tuple(kernel for kernel in generic.KERNELS if kernel.op is not FusedAttention)
-"""Attention that the GPU has no kernel for stays the products and the softmax that it has, rather than one layer of the
-processor."""
+def without_cache(op: Op, types: Types) -> str | None:
+    return None if "position" in types else "the GPU computes its products and its softmax"
 
-KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, (*fast.KERNELS, *attention.KERNELS, *plain.KERNELS)))
+
+CPU_KERNELS = tuple(
+    replace(kernel, unsupported_reason=without_cache) if kernel.op is FusedAttention else kernel
+    for kernel in generic.KERNELS
+)
+"""Attention that the GPU has no kernel for stays the products and the softmax that it has, rather than one layer of the
+processor; but for that over a cache, which is one operator from the beginning."""
+
+COMPUTING = (*few_rows.KERNELS, *fast.KERNELS, *attention.KERNELS, *rotate.KERNELS, *plain.KERNELS)
+KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, COMPUTING))
 GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
@@ -39,7 +51,7 @@ TARGET = Target(
     summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
-    passes=(CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES),
+    passes=(FUSE_ROTATIONS, CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
     half_floats=HALF,

@@ -1,0 +1,102 @@
+"""Products of a few rows, as of one token or of one pixel, as fast as their weights can be read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType
+from tilewright.ops._activation import ACTIVATIONS
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
+from tilewright.targets.generic.linear import FLOAT, channels_last
+from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params
+
+MOST_ROWS = 4
+"""With more of them tiles take less time."""
+PIECE = 16
+"""Bytes that are read at once, of which rows are multiples."""
+
+
+def matmul_params(op: Op, types: Types) -> Params:
+    known = params_of(op, types)
+    same = ("rows", "columns", "inner", "y_row", "activation")
+    fields: Params = {name: known[name] for name in same if name in known}
+    return {
+        **fields, **sum_params(op), "x_row": known["a_row"], "w_row": known["b_column"],
+        "bias_row": known["c_row"], "bias_column": known["c_column"],
+    }  # fmt: skip
+
+
+def conv_params(op: Op, types: Types) -> Params:
+    known, channels, filters = params_of(op, types), types["X"].shape[-1], types["Y"].shape[-1]
+    fields: Params = {"activation": known["activation"]} if "activation" in known else {}
+    return {
+        **fields, **sum_params(op), "rows": types["X"].elements // channels, "columns": filters, "inner": channels,
+        "x_row": channels, "w_row": channels, "y_row": filters, "bias_row": 0, "bias_column": known["bias_step"],
+    }  # fmt: skip
+
+
+def no_plain_matrix(op: Op, types: Types) -> str | None:
+    """Why a product is not one of rows with a matrix whose columns have their elements side by side."""
+    if types["Y"].elements == 0 or types["A"].elements == 0:
+        return "there is nothing to multiply"
+    fields = params_of(op, types)
+    if fields["rank"]:
+        return "it takes one matrix"
+    if (fields["a_column"], fields["b_row"], fields["y_column"]) != (1, 1, 1):
+        return "rows of A, columns of B and rows of Y have their elements side by side"
+    if fields["alpha"] != 1.0 or ("C" in types and fields["beta"] != 1.0):
+        return "it adds products and C as they are"
+    return None
+
+
+def no_matmul(op: Op, types: Types) -> str | None:
+    reason = no_plain_matrix(op, types)
+    if reason is not None:
+        return reason
+    fields = params_of(op, types)
+    sizes = (fields["inner"], fields["a_row"], fields["b_column"])
+    return _others(cast(int, fields["rows"]), math.gcd(*(cast(int, size) for size in sizes)), _element(types["B"]))
+
+
+def no_conv(op: Op, types: Types) -> str | None:
+    conv, w, x = cast(Conv, op), types["W"], types["X"]
+    reason = channels_last(op, types)
+    if reason is not None or w.elements == 0 or x.elements == 0:
+        return reason or "there is nothing to multiply"
+    if conv.groups != 1 or math.prod(conv.spatial(w.shape)) != 1 or any(conv.padding) or set(conv.strides) != {1}:
+        return "it takes filters of one tap that see every pixel once"
+    return _others(x.elements // x.shape[-1], x.shape[-1], _element(w))
+
+
+def _element(kind: TensorType) -> int:
+    """Bytes."""
+    return kind.bytes // kind.elements
+
+
+def _others(rows: int, distance: int, size: int) -> str | None:
+    if rows > MOST_ROWS:
+        return f"it takes at most {MOST_ROWS} rows"
+    bytes_apart = distance * size
+    return f"a row has {bytes_apart} bytes, which are no multiple of {PIECE}" if bytes_apart % PIECE else None
+
+
+Reason = Callable[[Op, Types], "str | None"]
+
+
+def few(op: type[Op], source: str, operands: str, params: Callable[[Op, Types], Params], reason: Reason) -> Kernel:
+    return Kernel(
+        op, source, f"{' '.join(operands)} {ADDED} -> Y", dict.fromkeys((*operands, ADDED, "Y"), FLOAT), params,
+        unsupported_reason=reason, header="gpu_few_rows.h", activations=ACTIVATIONS,
+    )  # fmt: skip
+
+
+KERNELS = (
+    *(few(op, "gpu_matmul_few.c", "ABC", matmul_params, no_matmul) for op in (MatMul, SummedMatMul)),
+    *(few(op, "gpu_conv_few.c", "XWB", conv_params, no_conv) for op in (Conv, SummedConv)),
+)

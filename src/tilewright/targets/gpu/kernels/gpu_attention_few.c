@@ -1,0 +1,135 @@
+/* y = softmax(scale * q k') v of floats for few queries, as those of one new token: a group for each row, whose items
+ * have a key each for the scores, and then a channel of some of the values. All scores of a row are in shared memory. */
+#define TW_GROUP_SIZE 256
+#include <math.h>
+
+#include "fast_exp.h"
+#include "fusedattention.h"
+#include "gpu.h"
+#include "gpu_unroll.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_gpu_attention_few
+#define TW_Q float
+#define TW_K float
+#define TW_V float
+#define TW_Y float
+#endif
+#ifndef TW_Q_LOAD
+#define TW_Q_LOAD(element) (element)
+#endif
+#ifndef TW_K_LOAD
+#define TW_K_LOAD(element) (element)
+#endif
+#ifndef TW_V_LOAD
+#define TW_V_LOAD(element) (element)
+#endif
+#ifndef TW_Y_STORE
+#define TW_Y_STORE(value) (value)
+#endif
+
+enum {
+  TW_MOST_KEYS = 8192,     /* MOST_KEYS in attention.py */
+  TW_MOST_CHANNELS = 128,  /* MOST_CHANNELS */
+  TW_PIECE = 16 / sizeof(TW_K) /* channels that are read at once */
+};
+
+typedef struct {
+  TW_K at[TW_PIECE];
+} __attribute__((aligned(16), may_alias)) tw_piece;
+
+TW_GROUP_SHARED(float, tw_weights, [TW_MOST_KEYS]);
+TW_GROUP_SHARED(float, tw_query, [TW_MOST_CHANNELS]);
+TW_GROUP_SHARED(float, tw_found, [TW_GROUP_SIZE]);
+TW_GROUP_SHARED(float, tw_joined, [32]);
+
+TW_GPU float tw_join(float a, float b, int32_t is_sum) { return is_sum ? a + b : b > a ? b : a; }
+
+/* The largest of all that is in tw_found, or the sum, for every item. */
+TW_GPU float tw_group_join(int32_t is_sum) {
+  TW_MEET();
+  TW_ITEMS(t) {
+    if (t < 32) {
+      float all = tw_found[t];
+      TW_UNROLL for (int32_t i = 1; i < TW_GROUP_SIZE / 32; i++) all = tw_join(all, tw_found[t + i * 32], is_sum);
+      tw_joined[t] = all;
+    }
+  }
+  TW_MEET();
+  float all = tw_joined[0];
+  for (int32_t i = 1; i < 32; i++) all = tw_join(all, tw_joined[i], is_sum);
+  return all;
+}
+
+TW_GPU float tw_score(const TW_K *k, int32_t length) {
+  float sum = 0.0f;
+  if (length % TW_PIECE == 0) {
+    for (int32_t first = 0; first < length; first += TW_PIECE) {
+      const tw_piece piece = *(const tw_piece *)(k + first);
+      TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) sum += TW_K_LOAD(piece.at[i]) * tw_query[first + i];
+    }
+    return sum;
+  }
+  for (int32_t i = 0; i < length; i++) sum += TW_K_LOAD(k[i]) * tw_query[i];
+  return sum;
+}
+
+static inline tw_grid grid(const tw_fusedattention_params *params) {
+  const tw_attention_rows *const r = &params->rows;
+  const tw_grid groups = {r->groups * r->repeat, r->queries, r->batch};
+  return groups;
+}
+
+TW_GPU void group(const tw_fusedattention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
+                  const int32_t *position, TW_Y *y) {
+  const tw_attention_rows *const r = &params->rows;
+  const int32_t width = r->width, parts = TW_GROUP_SIZE / width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
+  const int64_t row = ((int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y) * r->groups * r->repeat + TW_GROUP_X;
+  const int64_t token = (int64_t)TW_GROUP_Z * r->keys * r->groups + TW_GROUP_X / r->repeat;
+  q += row * r->length;
+  k += token * r->length;
+  v += token * width;
+  y += row * width;
+  TW_ITEMS(t) {
+    if (t < r->length) tw_query[t] = TW_Q_LOAD(q[t]) * params->scale;
+  }
+  TW_MEET();
+  TW_ITEMS(t) {
+    float largest = -INFINITY;
+    for (int32_t key = t; key < seen; key += TW_GROUP_SIZE) {
+      const float score = tw_score(k + (int64_t)key * r->groups * r->length, r->length);
+      tw_weights[key] = score;
+      largest = score > largest ? score : largest;
+    }
+    tw_found[t] = largest;
+  }
+  const float largest = tw_group_join(0);
+  TW_ITEMS(t) {
+    float sum = 0.0f;
+    for (int32_t key = t; key < seen; key += TW_GROUP_SIZE) {
+      tw_weights[key] = tw_exp(tw_weights[key] - largest);
+      sum += tw_weights[key];
+    }
+    tw_found[t] = sum;
+  }
+  const float unit = 1.0f / tw_group_join(1);
+  TW_ITEMS(t) {
+    float mixed = 0.0f;
+    const TW_V *const values = v + t % width;
+    for (int32_t key = t / width; key < seen && t < parts * width; key += parts) {
+      mixed += tw_weights[key] * TW_V_LOAD(values[(int64_t)key * r->groups * width]);
+    }
+    tw_found[t] = mixed;
+  }
+  TW_MEET();
+  TW_ITEMS(t) {
+    if (t < width) {
+      float mixed = 0.0f;
+      for (int32_t part = 0; part < parts; part++) mixed += tw_found[part * width + t];
+      y[t] = TW_Y_STORE(mixed * unit);
+    }
+  }
+}
+
+TW_GPU_KERNEL(tw_fusedattention_params,
+              (const TW_Q *q, const TW_K *k, const TW_V *v, const int32_t *position, TW_Y *y), (q, k, v, position, y))

@@ -1,0 +1,27 @@
+/* A product of few rows and a matrix: rows of a and columns of b have neighbours side by side. */
+#ifndef TW_NAME
+#define TW_NAME tw_gpu_matmul_few
+#define TW_A float
+#define TW_B float
+#define TW_C float
+#define TW_R float
+#define TW_Y float
+#endif
+#define TW_X TW_A
+#define TW_W TW_B
+#define TW_BIAS TW_C
+#define TW_X_LOAD(element) (element)
+#define TW_W_LOAD(element) (element)
+#define TW_BIAS_LOAD(element) (element)
+#define TW_R_LOAD(element) (element)
+#define TW_Y_STORE(value) (value)
+
+#include "gpu_few_rows_kernel.h"
+
+TW_GPU void group(const tw_gpu_few_rows_params *params, const TW_A *a, const TW_B *b, const TW_C *c, const TW_R *r,
+                  TW_Y *y) {
+  tw_few_rows(params, a, b, c, r, y);
+}
+
+TW_GPU_KERNEL(tw_gpu_few_rows_params,
+              (const TW_A *a, const TW_B *b, const TW_C *c, const TW_R *r, TW_Y *y), (a, b, c, r, y))
