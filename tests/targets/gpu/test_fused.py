@@ -33,6 +33,7 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.ops.writerows import WriteRows
+from tilewright.target.settings import Settings
 
 LAST_TAP = Conv(channels_last=True, activation=Relu())
 Fed = tuple[Graph, dict[str, Array]]
@@ -205,6 +206,43 @@ def test_rows_of_a_cache_and_places_of_extremes() -> None:
     long[[3, 500]] = np.nan
     extremes: list[Case] = [(op(1, True, last), [ties]) for op in (ArgMax, ArgMin) for last in (False, True)]
     check_kernels([*steps, *extremes, (ArgMax(0), [long]), (ArgMin(0), [floats(1)])], target="gpu")
+
+
+def projected(tokens: int, heads: int, groups: int, length: int, biased: bool) -> Fed:
+    """Attention of what products make of one tensor."""
+    net = Network()
+    wide = net.given(floats(2, tokens, 16))
+    parts = []
+    for count in (heads, groups, groups):
+        weights = [net.builder.constant(floats(count * length, 16) / 4)]
+        weights += [net.builder.constant(floats(count * length))] if biased else []
+        product = net.add(MatMul(trans_b=True), wide, *weights)
+        parts.append(net.add(Reshape((2, tokens, count, length)), product))
+    net.builder.output(net.add(FusedAttention(causal=biased, scale=0.4), *parts))
+    return net.build()
+
+
+@pytest.mark.parametrize("shape", [(20, 4, 2, 8, True), (3, 2, 2, 5, False)])
+def test_projections_are_one_product(shape: tuple[int, int, int, int, bool]) -> None:
+    graph, feeds = projected(*shape)
+    found = kinds(graph)
+    assert (found["MatMul"], found["JoinedAttention"]) == (1, 1)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.one_in(2)
+def test_16_bits(precision: str) -> None:
+    """Nothing is converted in between."""
+    settings = Settings(precision=precision)
+    net = Network()
+    net.builder.output(rotated(net, net.given(floats(1, 3, 4, 6)), False))
+    for graph, feeds in (few_rows(), projected(20, 4, 2, 8, True), projected(3, 2, 1, 16, False), net.build()):
+        layers = pipeline.prediction(graph, "gpu", settings).layers
+        floats_left = [one for one in layers if one.node.op.kind == "Cast"]
+        assert len(floats_left) <= len(graph.inputs) + len(graph.outputs)
+        check_graph(graph, feeds, is_quick=True, target="gpu", settings=settings)
+    check_kernels(attentions(), target="gpu", settings=settings)
 
 
 @pytest.mark.fast

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tilewright.ir.op import Op
-from tilewright.ops._elementwise import FLOATS
+from collections.abc import Callable
+
+from tilewright.errors import instance
+from tilewright.ir.op import Op, Params
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.gpu.joined_attention import JoinedAttention, join_projections
+from tilewright.targets.gpu.plain import stored
 
 MOST_CHANNELS = 128
 """Of a query, key or value: those of several tokens are in shared memory at once."""
@@ -13,25 +17,52 @@ FEW_QUERIES, MOST_KEYS = 4, 8192
 """Queries of which each has a group, and keys whose scores are in shared memory at once."""
 
 
+def parts(op: Op, types: Types) -> Types:
+    """The types of queries, keys and values."""
+    return op.parts(types) if isinstance(op, JoinedAttention) else types
+
+
+def attention_params(op: Op, types: Types) -> Params:
+    own = parts(op, types)
+    joined = types["Q"].shape[2] * types["Q"].shape[3] if isinstance(op, JoinedAttention) else 0
+    steps = {f"{name.lower()}_token": joined or own[name].shape[2] * own[name].shape[3] for name in "QKV"}
+    attention = op.attention if isinstance(op, JoinedAttention) else instance(op, FusedAttention)
+    return {"rows": attention.geometry(own), "scale": attention.scale, **steps}
+
+
 def too_many_channels(op: Op, types: Types) -> str | None:
-    found = max(types["Q"].shape[-1], types["V"].shape[-1])
+    own = parts(op, types)
+    found = max(own["Q"].shape[-1], own["V"].shape[-1])
     return None if found <= MOST_CHANNELS else f"heads have {found} channels, at most {MOST_CHANNELS} fit"
 
 
 def too_many_queries(op: Op, types: Types) -> str | None:
-    queries, keys = types["Q"].shape[1], types["K"].shape[1]
+    own = parts(op, types)
+    queries, keys = own["Q"].shape[1], own["K"].shape[1]
     if queries > FEW_QUERIES or keys > MOST_KEYS:
         return f"it takes up to {FEW_QUERIES} queries and {MOST_KEYS} keys, here are {queries} and {keys}"
     return too_many_channels(op, types)
 
 
-KERNELS = (
-    Kernel(
-        FusedAttention, "gpu_attention_few.c", "Q K V position:int32 -> Y", dict.fromkeys("QKVY", FLOATS),
-        unsupported_reason=too_many_queries, header="fusedattention.h",
-    ),
-    Kernel(
-        FusedAttention, "gpu_attention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-        unsupported_reason=too_many_channels, header="fusedattention.h",
-    ),
-)  # fmt: skip
+def kernels(source: str, reason: Callable[[Op, Types], str | None]) -> tuple[Kernel, ...]:
+    return tuple(
+        short
+        for op in (FusedAttention, JoinedAttention)
+        for short in stored(
+            Kernel(
+                op, source, "Q K V position:int32 -> Y", {}, attention_params, unsupported_reason=reason,
+                header="gpu_attention.h",
+            ),
+            "Q K V Y",
+        )
+    )  # fmt: skip
+
+
+KERNELS = (*kernels("gpu_attention_few.c", too_many_queries), *kernels("gpu_attention.c", too_many_channels))
+
+
+def takes(op: Op, types: Types) -> bool:
+    return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
+
+
+PASSES = (join_projections(takes),)

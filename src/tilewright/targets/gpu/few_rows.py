@@ -14,6 +14,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, channels_last
+from tilewright.targets.gpu.plain import stored
 from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params
 
 MOST_ROWS = 4
@@ -89,14 +90,22 @@ def _others(rows: int, distance: int, size: int) -> str | None:
 Reason = Callable[[Op, Types], "str | None"]
 
 
-def few(op: type[Op], source: str, operands: str, params: Callable[[Op, Types], Params], reason: Reason) -> Kernel:
-    return Kernel(
-        op, source, f"{' '.join(operands)} {ADDED} -> Y", dict.fromkeys((*operands, ADDED, "Y"), FLOAT), params,
-        unsupported_reason=reason, header="gpu_few_rows.h", activations=ACTIVATIONS,
+def few(
+    op: type[Op], source: str, operands: tuple[str, str, str], params: Callable[[Op, Types], Params], reason: Reason
+) -> tuple[Kernel, ...]:
+    left, right, bias = operands
+    kernel = Kernel(
+        op, source, f"{left} {right} {bias} {ADDED} -> Y", {bias: FLOAT}, params, unsupported_reason=reason,
+        header="gpu_few_rows.h", activations=ACTIVATIONS,
     )  # fmt: skip
+    return stored(kernel, f"{left} {right} {ADDED} Y")
 
 
 KERNELS = (
-    *(few(op, "gpu_matmul_few.c", "ABC", matmul_params, no_matmul) for op in (MatMul, SummedMatMul)),
-    *(few(op, "gpu_conv_few.c", "XWB", conv_params, no_conv) for op in (Conv, SummedConv)),
+    *(
+        one
+        for op in (MatMul, SummedMatMul)
+        for one in few(op, "gpu_matmul_few.c", ("A", "B", "C"), matmul_params, no_matmul)
+    ),
+    *(one for op in (Conv, SummedConv) for one in few(op, "gpu_conv_few.c", ("X", "W", "B"), conv_params, no_conv)),
 )

@@ -27,6 +27,7 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Kernel
 from tilewright.target.structs.common import broadcast_params
+from tilewright.targets.gpu.plain import stored
 
 MOST_NODES = 16
 """Between a tensor and the same with its pairs swapped."""
@@ -77,11 +78,7 @@ class Rotate(Internal):
         return {"loops": loops, "length": shape[-1], "interleaved": int(self.interleaved)}
 
 
-KERNELS = (
-    Kernel(
-        Rotate, "gpu_rotate.c", "X:float32 cosine:float32 sine:float32 -> Y:float32", {}, header="gpu_rotate.h",
-    ),
-)  # fmt: skip
+KERNELS = stored(Kernel(Rotate, "gpu_rotate.c", "X cosine sine -> Y", {}, header="gpu_rotate.h"), "X Y", "cosine sine")
 
 
 # ---- where they are -----------------------------------------------------------------------------------------------

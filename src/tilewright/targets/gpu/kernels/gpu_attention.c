@@ -8,12 +8,21 @@
 #include <math.h>
 
 #include "fast_exp.h"
-#include "fusedattention.h"
 #include "gpu_async.h"
+#include "gpu_attention.h"
 #include "gpu_unroll.h"
+#include "half.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_gpu_attention
+#define TW_Q float
+#define TW_Y float
+#endif
+#ifndef TW_Q_LOAD
+#define TW_Q_LOAD(element) (element)
+#endif
+#ifndef TW_Y_STORE
+#define TW_Y_STORE(value) (value)
 #endif
 
 enum {
@@ -38,9 +47,9 @@ TW_GROUP_SHARED(tw_four, tw_scores, [TW_ROWS * TW_PITCH / 4]);
 
 /* What a group works on. */
 typedef struct {
-  const tw_fusedattention_params *p;
-  const float *q, *k, *v; /* of its keys' heads, from the first token on */
-  float *y;
+  const tw_gpu_attention_params *p;
+  const TW_Q *q, *k, *v; /* of its keys' heads, from the first token on */
+  TW_Y *y;
   const int32_t *position;
   int32_t first_row, seen;   /* by the last of its rows */
   int32_t k_parts, v_parts;  /* of so many channels */
@@ -56,15 +65,18 @@ TW_GPU int32_t tw_query_of(const tw_work *w, int32_t row) { return (w->first_row
 
 TW_GPU int32_t tw_rows_there(const tw_work *w) { return w->p->rows.queries * w->p->rows.repeat; }
 
-/* Where a row's queries or results begin, so many channels each. */
-TW_GPU int64_t tw_row_at(const tw_work *w, int32_t row, int32_t channels) {
-  const tw_attention_rows *const r = &w->p->rows;
-  const int32_t query = tw_query_of(w, row), head = (w->first_row + row) % r->repeat;
-  return ((int64_t)query * r->groups * r->repeat + head) * channels;
+/* Where a row's queries or results begin, so many channels each and so far from token to token. */
+TW_GPU int64_t tw_row_at(const tw_work *w, int32_t row, int32_t channels, int32_t token) {
+  return (int64_t)tw_query_of(w, row) * token + (w->first_row + row) % w->p->rows.repeat * channels;
 }
 
-/* Part of a line of channels, four at once where lines are multiples of that. */
-TW_GPU void tw_copy_line(TW_LOCAL float *to, const float *from, int32_t first, int32_t channels, int32_t is_there) {
+/* Part of a line of channels, four at once where lines are multiples of that; floats of 16 bits become wide. */
+TW_GPU void tw_copy_line(TW_LOCAL float *to, const TW_Q *from, int32_t first, int32_t channels, int32_t is_there) {
+#if TW_Q_IS_HALF
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    to[i] = is_there && first + i < channels ? TW_Q_LOAD(from[first + i]) : 0.0f;
+  }
+#else
   if (channels % 4 == 0) {
     const int32_t valid = is_there && first < channels;
     tw_copy_16(to, valid ? from + first : from, valid);
@@ -74,26 +86,27 @@ TW_GPU void tw_copy_line(TW_LOCAL float *to, const float *from, int32_t first, i
     const int32_t valid = is_there && first + i < channels;
     tw_copy_4(to + i, valid ? from + first + i : from, valid);
   }
+#endif
 }
 
 /* The next part of keys or values: each block of keys has its parts of keys, then those of values. */
 TW_GPU void tw_copy_step(const tw_work *w, int32_t step, int32_t t) {
   const int32_t parts = w->k_parts + w->v_parts, block = step / parts, part = step % parts;
-  const int32_t is_value = part >= w->k_parts, groups = w->p->rows.groups;
+  const int32_t is_value = part >= w->k_parts, line_step = is_value ? w->p->v_token : w->p->k_token;
   const int32_t channels = is_value ? w->p->rows.width : w->p->rows.length;
   const int32_t first = (is_value ? part - w->k_parts : part) * TW_PART + t % TW_ALONG * 4;
-  const float *const tensor = is_value ? w->v : w->k;
+  const TW_Q *const tensor = is_value ? w->v : w->k;
   TW_LOCAL float *const to = (TW_LOCAL float *)tw_buffers + step % 2 * TW_BUFFER;
   for (int32_t key = t / TW_ALONG; key < TW_KEYS; key += TW_GROUP_SIZE / TW_ALONG) {
     const int32_t token = block * TW_KEYS + key, is_there = token < w->seen;
-    const float *const line = is_there ? tensor + (int64_t)token * groups * channels : tensor;
+    const TW_Q *const line = is_there ? tensor + (int64_t)token * line_step : tensor;
     tw_copy_line(to + key * TW_PITCH + t % TW_ALONG * 4, line, first, channels, is_there);
   }
 }
 
 TW_GPU void tw_copy_queries(const tw_work *w, int32_t t) {
   const int32_t length = w->p->rows.length, row = t / TW_ALONG, is_there = w->first_row + row < tw_rows_there(w);
-  const float *const line = is_there ? w->q + tw_row_at(w, row, length) : w->q;
+  const TW_Q *const line = is_there ? w->q + tw_row_at(w, row, length, w->p->q_token) : w->q;
   for (int32_t part = 0; part < w->k_parts; part++) {
     const int32_t first = part * TW_PART + t % TW_ALONG * 4;
     tw_copy_line((TW_LOCAL float *)tw_queries + row * TW_Q_PITCH + first, line, first, length, is_there);
@@ -166,17 +179,17 @@ TW_GPU void tw_add_values(tw_four *mixed, float *sum, int32_t buffer, int32_t t)
 TW_GPU void tw_store_row(const tw_work *w, const tw_mix *mix, int32_t t) {
   const int32_t row = t / TW_ALONG, width = w->p->rows.width;
   if (w->first_row + row >= tw_rows_there(w)) return;
-  float *const y = w->y + tw_row_at(w, row, width);
+  TW_Y *const y = w->y + tw_row_at(w, row, width, w->p->rows.groups * w->p->rows.repeat * width);
   const float unit = 1.0f / mix->sum;
   TW_UNROLL for (int32_t part = 0; part < TW_MOST_PARTS; part++) {
     TW_UNROLL for (int32_t i = 0; i < 4; i++) {
       const int32_t channel = part * TW_PART + t % TW_ALONG * 4 + i;
-      if (channel < width) y[channel] = mix->mixed[part].at[i] * unit;
+      if (channel < width) y[channel] = TW_Y_STORE(mix->mixed[part].at[i] * unit);
     }
   }
 }
 
-static inline tw_grid grid(const tw_fusedattention_params *params) {
+static inline tw_grid grid(const tw_gpu_attention_params *params) {
   const tw_attention_rows *const r = &params->rows;
   const tw_grid groups = {(r->queries * r->repeat + TW_ROWS - 1) / TW_ROWS, r->groups, r->batch};
   return groups;
@@ -191,16 +204,20 @@ static inline tw_grid grid(const tw_fusedattention_params *params) {
     tw_copies_commit();                                                            \
   }
 
-TW_GPU void group(const tw_fusedattention_params *params, const float *q, const float *k, const float *v,
-                  const int32_t *position, float *y) {
+TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_Q *k, const TW_Q *v,
+                  const int32_t *position, TW_Y *y) {
   const tw_attention_rows *const r = &params->rows;
-  const int64_t first_token = (int64_t)TW_GROUP_Z * r->keys * r->groups + TW_GROUP_Y;
-  const int64_t first_head = ((int64_t)TW_GROUP_Z * r->queries * r->groups + TW_GROUP_Y) * r->repeat;
+  if (!k) {
+    k = q + r->groups * r->repeat * r->length;
+    v = k + r->groups * r->length;
+  }
+  const int64_t query = (int64_t)TW_GROUP_Z * r->queries, key = (int64_t)TW_GROUP_Z * r->keys;
+  const int32_t head = TW_GROUP_Y * r->repeat;
   const int32_t first_row = TW_GROUP_X * TW_ROWS, rows = r->queries * r->repeat;
   const int32_t last_row = first_row + TW_ROWS < rows ? first_row + TW_ROWS - 1 : rows - 1;
   const tw_work w = {
-      params, q + first_head * r->length, k + first_token * r->length, v + first_token * r->width,
-      y + first_head * r->width, position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
+      params, q + query * params->q_token + head * r->length, k + key * params->k_token + TW_GROUP_Y * r->length,
+      v + key * params->v_token + TW_GROUP_Y * r->width, y + (query * r->groups * r->repeat + head) * r->width, position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
       (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
   TW_ITEM_OWN(tw_mix, mix, [1]);
   TW_ITEM_OWN(float, score, [TW_OWN_ROWS]);
@@ -239,6 +256,6 @@ TW_GPU void group(const tw_fusedattention_params *params, const float *q, const 
   TW_ITEMS(t) { tw_store_row(&w, mix[TW_OWN(t)], t); }
 }
 
-TW_GPU_KERNEL(tw_fusedattention_params,
-              (const float *q, const float *k, const float *v, const int32_t *position, float *y),
+TW_GPU_KERNEL(tw_gpu_attention_params,
+              (const TW_Q *q, const TW_Q *k, const TW_Q *v, const int32_t *position, TW_Y *y),
               (q, k, v, position, y))

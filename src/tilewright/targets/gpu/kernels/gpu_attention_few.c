@@ -4,9 +4,10 @@
 #include <math.h>
 
 #include "fast_exp.h"
-#include "fusedattention.h"
 #include "gpu.h"
+#include "gpu_attention.h"
 #include "gpu_unroll.h"
+#include "half.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_gpu_attention_few
@@ -74,31 +75,34 @@ TW_GPU float tw_score(const TW_K *k, int32_t length) {
   return sum;
 }
 
-static inline tw_grid grid(const tw_fusedattention_params *params) {
+static inline tw_grid grid(const tw_gpu_attention_params *params) {
   const tw_attention_rows *const r = &params->rows;
   const tw_grid groups = {r->groups * r->repeat, r->queries, r->batch};
   return groups;
 }
 
-TW_GPU void group(const tw_fusedattention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
+TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
                   const int32_t *position, TW_Y *y) {
   const tw_attention_rows *const r = &params->rows;
   const int32_t width = r->width, parts = TW_GROUP_SIZE / width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
-  const int64_t row = ((int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y) * r->groups * r->repeat + TW_GROUP_X;
-  const int64_t token = (int64_t)TW_GROUP_Z * r->keys * r->groups + TW_GROUP_X / r->repeat;
-  q += row * r->length;
-  k += token * r->length;
-  v += token * width;
-  y += row * width;
+  const int64_t query = (int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y, key = (int64_t)TW_GROUP_Z * r->keys;
+  if (!k) {
+    k = (const TW_K *)(q + r->groups * r->repeat * r->length);
+    v = (const TW_V *)(k + r->groups * r->length);
+  }
+  q += query * params->q_token + TW_GROUP_X * r->length;
+  k += key * params->k_token + TW_GROUP_X / r->repeat * r->length;
+  v += key * params->v_token + TW_GROUP_X / r->repeat * width;
+  y += (query * r->groups * r->repeat + TW_GROUP_X) * width;
   TW_ITEMS(t) {
     if (t < r->length) tw_query[t] = TW_Q_LOAD(q[t]) * params->scale;
   }
   TW_MEET();
   TW_ITEMS(t) {
     float largest = -INFINITY;
-    for (int32_t key = t; key < seen; key += TW_GROUP_SIZE) {
-      const float score = tw_score(k + (int64_t)key * r->groups * r->length, r->length);
-      tw_weights[key] = score;
+    for (int32_t token = t; token < seen; token += TW_GROUP_SIZE) {
+      const float score = tw_score(k + (int64_t)token * params->k_token, r->length);
+      tw_weights[token] = score;
       largest = score > largest ? score : largest;
     }
     tw_found[t] = largest;
@@ -106,9 +110,9 @@ TW_GPU void group(const tw_fusedattention_params *params, const TW_Q *q, const T
   const float largest = tw_group_join(0);
   TW_ITEMS(t) {
     float sum = 0.0f;
-    for (int32_t key = t; key < seen; key += TW_GROUP_SIZE) {
-      tw_weights[key] = tw_exp(tw_weights[key] - largest);
-      sum += tw_weights[key];
+    for (int32_t token = t; token < seen; token += TW_GROUP_SIZE) {
+      tw_weights[token] = tw_exp(tw_weights[token] - largest);
+      sum += tw_weights[token];
     }
     tw_found[t] = sum;
   }
@@ -116,8 +120,8 @@ TW_GPU void group(const tw_fusedattention_params *params, const TW_Q *q, const T
   TW_ITEMS(t) {
     float mixed = 0.0f;
     const TW_V *const values = v + t % width;
-    for (int32_t key = t / width; key < seen && t < parts * width; key += parts) {
-      mixed += tw_weights[key] * TW_V_LOAD(values[(int64_t)key * r->groups * width]);
+    for (int32_t token = t / width; token < seen && t < parts * width; token += parts) {
+      mixed += tw_weights[token] * TW_V_LOAD(values[(int64_t)token * params->v_token]);
     }
     tw_found[t] = mixed;
   }
@@ -131,5 +135,5 @@ TW_GPU void group(const tw_fusedattention_params *params, const TW_Q *q, const T
   }
 }
 
-TW_GPU_KERNEL(tw_fusedattention_params,
+TW_GPU_KERNEL(tw_gpu_attention_params,
               (const TW_Q *q, const TW_K *k, const TW_V *v, const int32_t *position, TW_Y *y), (q, k, v, position, y))

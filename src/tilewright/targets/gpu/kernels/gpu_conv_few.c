@@ -7,12 +7,13 @@
 #define TW_R float
 #define TW_Y float
 #endif
+#include "gpu_stored.h"
+#define TW_FACTOR TW_X
+#define TW_FACTOR_LOAD TW_X_LOAD
+#define TW_WEIGHT TW_W
+#define TW_WEIGHT_LOAD TW_W_LOAD
 #define TW_BIAS TW_B
-#define TW_X_LOAD(element) (element)
-#define TW_W_LOAD(element) (element)
-#define TW_BIAS_LOAD(element) (element)
-#define TW_R_LOAD(element) (element)
-#define TW_Y_STORE(value) (value)
+#define TW_BIAS_LOAD TW_B_LOAD
 
 #include "gpu_few_rows_kernel.h"
 

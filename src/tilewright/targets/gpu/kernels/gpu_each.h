@@ -6,6 +6,7 @@
 #include "alone.h"
 #include "binary.h"
 #include "gpu.h"
+#include "gpu_binary.h"
 #include "gpu_stored.h"
 #include "tw.h"
 #include "unary.h"
@@ -56,24 +57,6 @@ static inline __attribute__((unused)) float tw_unit(float x) { return x < 0.0f ?
     }                                                                                               \
   }                                                                                                 \
   TW_GPU_KERNEL(tw_unary_params, (const tw_x_stored *x, tw_y_stored *y), (x, y))
-
-/* How many results the loops of two operands have, and where both lie for one of them. */
-static inline __attribute__((unused)) int32_t tw_binary_length(const tw_binary_params *p) {
-  int32_t length = 1;
-  for (int32_t axis = 0; axis < p->rank; axis++) length *= p->size[axis];
-  return length;
-}
-
-static inline __attribute__((unused)) void tw_binary_place(const tw_binary_params *p, int32_t i, int32_t *a,
-                                                           int32_t *b) {
-  *a = *b = 0;
-  for (int32_t axis = p->rank - 1; axis >= 0; axis--) {
-    const int32_t at = i % p->size[axis];
-    *a += at * p->stride_a[axis];
-    *b += at * p->stride_b[axis];
-    i /= p->size[axis];
-  }
-}
 
 #define TW_EACH_OF_TWO(PARAMS, LOOPS, ONE)                                                             \
   static inline tw_grid grid(const PARAMS *params) { return tw_items(tw_binary_length(LOOPS)); }       \

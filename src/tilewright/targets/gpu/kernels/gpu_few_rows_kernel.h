@@ -1,7 +1,7 @@
 /* A product of few rows with a matrix, as fast as the matrix can be read: 32 items of a group share a column of the
  * result, 16 bytes of a row of w at a time, several of them on their way.
  *
- * A kernel defines TW_X, TW_W, TW_BIAS, TW_R and TW_Y, and how each is read or stored, before. */
+ * A kernel defines TW_FACTOR (what x is), TW_WEIGHT, TW_BIAS, TW_R and TW_Y, and how each is read or stored, before. */
 #ifndef TW_GPU_FEW_ROWS_KERNEL_H
 #define TW_GPU_FEW_ROWS_KERNEL_H
 
@@ -16,16 +16,16 @@ enum {
   TW_COLUMNS = TW_GROUP_SIZE / TW_LANES,
   TW_MOST_ROWS = 4, /* MOST_ROWS in few_rows.py */
   TW_AHEAD = 4,
-  TW_PIECE = 16 / sizeof(TW_W) /* elements */
+  TW_PIECE = 16 / sizeof(TW_WEIGHT) /* elements */
 };
 
 typedef struct {
-  TW_W at[TW_PIECE];
+  TW_WEIGHT at[TW_PIECE];
 } __attribute__((aligned(16), may_alias)) tw_weights;
 
 typedef struct {
-  TW_X at[TW_PIECE];
-} __attribute__((aligned(sizeof(TW_X) * TW_PIECE < 16 ? 8 : 16), may_alias)) tw_elements;
+  TW_FACTOR at[TW_PIECE];
+} __attribute__((aligned(sizeof(TW_FACTOR) * TW_PIECE < 16 ? 8 : 16), may_alias)) tw_elements;
 
 TW_GROUP_SHARED(float, tw_sums, [TW_MOST_ROWS * TW_GROUP_SIZE]);
 
@@ -35,17 +35,17 @@ static inline tw_grid grid(const tw_gpu_few_rows_params *p) {
 }
 
 /* What one piece adds to the sums of all rows. */
-TW_GPU void tw_add_piece(const tw_gpu_few_rows_params *p, const TW_X *x, const tw_weights *w, float *sum) {
+TW_GPU void tw_add_piece(const tw_gpu_few_rows_params *p, const TW_FACTOR *x, const tw_weights *w, float *sum) {
   TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) {
     if (row < p->rows) {
       const tw_elements piece = *(const tw_elements *)(x + (int64_t)row * p->x_row);
-      TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) sum[row] += TW_X_LOAD(piece.at[i]) * TW_W_LOAD(w->at[i]);
+      TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) sum[row] += TW_FACTOR_LOAD(piece.at[i]) * TW_WEIGHT_LOAD(w->at[i]);
     }
   }
 }
 
 /* An item's share of a column's sums. */
-TW_GPU void tw_share(const tw_gpu_few_rows_params *p, const TW_X *x, const TW_W *w, int32_t t, float *sum) {
+TW_GPU void tw_share(const tw_gpu_few_rows_params *p, const TW_FACTOR *x, const TW_WEIGHT *w, int32_t t, float *sum) {
   for (int32_t first = t % TW_LANES * TW_PIECE; first < p->inner; first += TW_LANES * TW_PIECE * TW_AHEAD) {
     tw_weights ahead[TW_AHEAD];
     TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
@@ -71,7 +71,7 @@ TW_GPU void tw_end_one(const tw_gpu_few_rows_params *p, const TW_BIAS *bias, con
   y[at] = TW_Y_STORE(total);
 }
 
-TW_GPU void tw_few_rows(const tw_gpu_few_rows_params *p, const TW_X *x, const TW_W *w, const TW_BIAS *bias, const TW_R *r,
+TW_GPU void tw_few_rows(const tw_gpu_few_rows_params *p, const TW_FACTOR *x, const TW_WEIGHT *w, const TW_BIAS *bias, const TW_R *r,
                       TW_Y *y) {
   const int32_t first = TW_GROUP_X * TW_COLUMNS;
   TW_ITEMS(t) {

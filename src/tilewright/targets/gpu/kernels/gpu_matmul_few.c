@@ -7,14 +7,13 @@
 #define TW_R float
 #define TW_Y float
 #endif
-#define TW_X TW_A
-#define TW_W TW_B
+#include "gpu_stored.h"
+#define TW_FACTOR TW_A
+#define TW_FACTOR_LOAD TW_A_LOAD
+#define TW_WEIGHT TW_B
+#define TW_WEIGHT_LOAD TW_B_LOAD
 #define TW_BIAS TW_C
-#define TW_X_LOAD(element) (element)
-#define TW_W_LOAD(element) (element)
-#define TW_BIAS_LOAD(element) (element)
-#define TW_R_LOAD(element) (element)
-#define TW_Y_STORE(value) (value)
+#define TW_BIAS_LOAD TW_C_LOAD
 
 #include "gpu_few_rows_kernel.h"
 
