@@ -19,6 +19,7 @@ from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.target.settings import Settings
 from tilewright.targets.gpu import plain
 
 CHIP = "sm_90"
@@ -30,7 +31,7 @@ def assembler() -> str | None:
     return str(found[0]) if found else shutil.which("ptxas")
 
 
-def codes(cases: list[Case]) -> dict[str, str]:
+def codes(cases: list[Case], precision: str = "fp32") -> dict[str, str]:
     """File -> the code of each kernel that these operators use."""
     builder = Builder("codes")
     for number, (op, arrays) in enumerate(cases):
@@ -40,7 +41,7 @@ def codes(cases: list[Case]) -> dict[str, str]:
                 builder.input(name, type_of(array))
         for tensor in builder.add(op, names):
             builder.output(tensor)
-    files = pipeline.compile_graph(builder.build(), "gpu").files
+    files = pipeline.stage(builder.build(), "gpu", "c", settings=Settings(precision=precision))
     return {name: as_text(files[name]) for name in files if name.endswith(CODE)}
 
 
@@ -80,11 +81,12 @@ def test_products_assemble_without_spills(tmp_path: Path) -> None:
         assert " 0 bytes spill stores, 0 bytes spill loads" in assembled(code, tmp_path)
 
 
-@pytest.mark.one_in(6)
-def test_all_other_kernels_assemble_without_spills(tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+@pytest.mark.one_in(3)
+def test_all_other_kernels_assemble_without_spills(precision: str, tmp_path: Path) -> None:
     random = np.random.default_rng(3)
-    others = [MAKERS[kind](random) for kind in made((*plain.ROWS, *plain.MOVEMENT, *plain.QUANTISED))]
-    found = codes([*others, *elements("float32")])
+    others = [MAKERS[kind](random) for kind in made((*plain.ROWS, *plain.MOVEMENT, *plain.FILLED, *plain.QUANTISED))]
+    found = codes([*others, *elements("float32")], precision)
     assert len(found) > 80
     for code in found.values():
         assert " 0 bytes spill stores, 0 bytes spill loads" in assembled(code, tmp_path)

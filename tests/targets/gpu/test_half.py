@@ -34,7 +34,7 @@ def some_of_all() -> list[Case]:
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(2)
 def test_kernels(precision: str) -> None:
     check_kernels(some_of_all(), target="gpu", settings=Settings(precision=precision))
 
@@ -76,7 +76,7 @@ def test_memory_is_half() -> None:
     assert half < 0.7 * whole
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.in_turns(3)
 def test_a_network_agrees() -> None:
     settings = Settings(precision="fp16")
     compiled = pipeline.Compiled(*pipeline.stages(network(), "gpu", settings=settings))
