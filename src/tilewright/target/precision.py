@@ -28,7 +28,7 @@ def short_operands(
     for engine in only_engines(target, tuple(filter(None, [placed.get(node.name, "")]))).engines:
         for kernel in engine.kernels_of(node.op):
             short = [name for name in node.operands() if _is_short(kernel, name, types[name], name in constant, dtype)]
-            if not constant.issuperset(short) and _takes(kernel, node, types, short, dtype):
+            if short and _takes(kernel, node, types, short, dtype):
                 return short
         if any(unsupported(kernel, node.op, tuple(types.items())) is None for kernel in engine.kernels_of(node.op)):
             return None
