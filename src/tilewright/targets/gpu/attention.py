@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
@@ -11,8 +12,9 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu.joined_attention import JoinedAttention, join_projections
 from tilewright.targets.gpu.plain import stored
 
-MOST_CHANNELS = 128
-"""Of a query, key or value: those of several tokens are in shared memory at once."""
+CHANNELS = (64, 128)
+"""Most of a query, key or value: those of several tokens are in shared memory at once. Kernels for fewer of them need
+fewer registers."""
 FEW_QUERIES, MOST_KEYS = 4, 8192
 """Queries of which each has a group, and keys whose scores are in shared memory at once."""
 
@@ -30,10 +32,10 @@ def attention_params(op: Op, types: Types) -> Params:
     return {"rows": attention.geometry(own), "scale": attention.scale, **steps}
 
 
-def too_many_channels(op: Op, types: Types) -> str | None:
+def too_many_channels(most: int, op: Op, types: Types) -> str | None:
     own = parts(op, types)
     found = max(own["Q"].shape[-1], own["V"].shape[-1])
-    return None if found <= MOST_CHANNELS else f"heads have {found} channels, at most {MOST_CHANNELS} fit"
+    return None if found <= most else f"heads have {found} channels, at most {most} fit"
 
 
 def too_many_queries(op: Op, types: Types) -> str | None:
@@ -41,24 +43,31 @@ def too_many_queries(op: Op, types: Types) -> str | None:
     queries, keys = own["Q"].shape[1], own["K"].shape[1]
     if queries > FEW_QUERIES or keys > MOST_KEYS:
         return f"it takes up to {FEW_QUERIES} queries and {MOST_KEYS} keys, here are {queries} and {keys}"
-    return too_many_channels(op, types)
+    return too_many_channels(CHANNELS[-1], op, types)
 
 
-def kernels(source: str, reason: Callable[[Op, Types], str | None]) -> tuple[Kernel, ...]:
+def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str = "") -> tuple[Kernel, ...]:
     return tuple(
         short
         for op in (FusedAttention, JoinedAttention)
         for short in stored(
             Kernel(
                 op, source, "Q K V position:int32 -> Y", {}, attention_params, unsupported_reason=reason,
-                header="gpu_attention.h",
+                header="gpu_attention.h", around=around,
             ),
             "Q K V Y",
         )
     )  # fmt: skip
 
 
-KERNELS = (*kernels("gpu_attention_few.c", too_many_queries), *kernels("gpu_attention.c", too_many_channels))
+KERNELS = (
+    *kernels("gpu_attention_few.c", too_many_queries),
+    *(
+        kernel
+        for most in CHANNELS
+        for kernel in kernels("gpu_attention.c", partial(too_many_channels, most), f"gpu_channels_{most}.h")
+    ),
+)
 
 
 def takes(op: Op, types: Types) -> bool:

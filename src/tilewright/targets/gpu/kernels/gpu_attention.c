@@ -3,7 +3,7 @@
  * down where a later score is larger.
  *
  * Keys and values go through two buffers in shared memory, 64 channels of 64 tokens each: while one is worked on, the
- * next one is copied. */
+ * next one is copied. Floats of 16 bits are multiplied by tensor cores where there are any. */
 #define TW_GROUP_SIZE 256
 #include <math.h>
 
@@ -18,6 +18,9 @@
 #define TW_Q float
 #define TW_Y float
 #endif
+#ifndef TW_MOST_PARTS
+#include "gpu_channels_128.h"
+#endif
 #ifndef TW_Q_LOAD
 #define TW_Q_LOAD(element) (element)
 #endif
@@ -29,7 +32,6 @@ enum {
   TW_ROWS = 16,
   TW_KEYS = 64,
   TW_PART = 64,      /* channels of a buffer */
-  TW_MOST_PARTS = 2, /* MOST_CHANNELS in attention.py */
   TW_PITCH = TW_PART + 4,
   TW_Q_PITCH = TW_PART * TW_MOST_PARTS + 4,
   TW_BUFFER = TW_KEYS * TW_PITCH,
@@ -69,6 +71,10 @@ TW_GPU int32_t tw_rows_there(const tw_work *w) { return w->p->rows.queries * w->
 TW_GPU int64_t tw_row_at(const tw_work *w, int32_t row, int32_t channels, int32_t token) {
   return (int64_t)tw_query_of(w, row) * token + (w->first_row + row) % w->p->rows.repeat * channels;
 }
+
+#if TW_Q_IS_HALF && TW_IS_ASYNC
+#include "gpu_attention_tensor.h"
+#endif
 
 /* Part of a line of channels, four at once where lines are multiples of that; floats of 16 bits become wide. */
 TW_GPU void tw_copy_line(TW_LOCAL float *to, const TW_Q *from, int32_t first, int32_t channels, int32_t is_there) {
@@ -219,6 +225,12 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
       params, q + query * params->q_token + head * r->length, k + key * params->k_token + TW_GROUP_Y * r->length,
       v + key * params->v_token + TW_GROUP_Y * r->width, y + (query * r->groups * r->repeat + head) * r->width, position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
       (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
+#if TW_Q_IS_HALF && TW_IS_ASYNC
+  if (!((r->length | r->width) & 7)) {
+    TW_ITEMS(t) { tw_on_tensor_cores(&w, TW_PART * TW_MOST_PARTS, t); }
+    return;
+  }
+#endif
   TW_ITEM_OWN(tw_mix, mix, [1]);
   TW_ITEM_OWN(float, score, [TW_OWN_ROWS]);
   TW_ITEMS(t) {

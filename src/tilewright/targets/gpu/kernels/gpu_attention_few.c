@@ -31,7 +31,7 @@
 
 enum {
   TW_MOST_KEYS = 8192,     /* MOST_KEYS in attention.py */
-  TW_MOST_CHANNELS = 128,  /* MOST_CHANNELS */
+  TW_MOST_CHANNELS = 128,  /* CHANNELS in attention.py */
   TW_PIECE = 16 / sizeof(TW_K) /* channels that are read at once */
 };
 
