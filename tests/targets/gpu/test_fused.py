@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.attention_cases import fusedattention
 from tests.support.checks import Case, check_graph, check_kernels
-from tests.targets.gpu.test_tiles import float_cases, floats, integer_cases, integers
+from tests.targets.gpu.test_tiles import RANDOM, float_cases, floats, integer_cases, integers
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph
@@ -34,6 +34,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.ops.writerows import WriteRows
 from tilewright.target.settings import Settings
+from tilewright.targets.gpu.depthwise import DepthwiseConv
 
 LAST_TAP = Conv(channels_last=True, activation=Relu())
 Fed = tuple[Graph, dict[str, Array]]
@@ -242,7 +243,37 @@ def test_16_bits(precision: str) -> None:
         floats_left = [one for one in layers if one.node.op.kind == "Cast"]
         assert len(floats_left) <= len(graph.inputs) + len(graph.outputs)
         check_graph(graph, feeds, is_quick=True, target="gpu", settings=settings)
-    check_kernels(attentions(), target="gpu", settings=settings)
+    check_kernels([*attentions(), *depthwise("float32")], target="gpu", settings=settings)
+
+
+def depthwise(dtype: str) -> list[Case]:
+    """Windows that are known when kernels are compiled, and others; along one axis too."""
+    is_float = dtype == "float32"
+    narrow = {} if is_float else {"x_zero": 5, "requant": Requant(9, "int8", -128, 127, zero_point=3)}
+    cases: list[Case] = []
+    for taps, channels in (((3, 3), 8), ((5, 5), 12), ((3, 2), 4), ((4,), 4)):
+        rank, ones = len(taps), (1,) * len(taps)
+        steps = (2, *ones[1:]) if channels == 12 else ones
+        conv = Conv(steps, ones, (1,) * rank + (2,) * rank, channels_last=True, groups=channels, **narrow)
+        shapes = (2, *(7, 6)[:rank], channels), (*taps, channels)
+        factors = [floats(*shape) if is_float else integers(*shape) for shape in shapes]
+        numbers = [RANDOM.integers(1, 40, channels).astype(np.int32) for _ in range(2)]
+        cases.append((DepthwiseConv(conv), [*factors, floats(channels)] if is_float else [*factors, *numbers]))
+    return cases
+
+
+def test_depthwise_convolutions() -> None:
+    check_kernels([*depthwise("float32"), *depthwise("int8")], target="gpu")
+
+
+@pytest.mark.fast
+def test_depthwise_convolutions_beside_products() -> None:
+    """An image that has its channels last for others."""
+    net = Network()
+    wide = net.add(Conv(), net.given(floats(1, 16, 30, 30)), net.builder.constant(floats(96, 16, 1, 1)))
+    filters = net.builder.constant(floats(96, 1, 3, 3))
+    net.builder.output(net.add(Conv(padding=(1, 1, 1, 1), groups=96, activation=Relu()), wide, filters))
+    assert kinds(net.build()[0])["DepthwiseConv"] == 1
 
 
 @pytest.mark.fast
