@@ -272,7 +272,8 @@ def test_depthwise_convolutions_beside_products() -> None:
     net = Network()
     wide = net.add(Conv(), net.given(floats(1, 16, 30, 30)), net.builder.constant(floats(96, 16, 1, 1)))
     filters = net.builder.constant(floats(96, 1, 3, 3))
-    net.builder.output(net.add(Conv(padding=(1, 1, 1, 1), groups=96, activation=Relu()), wide, filters))
+    deep = net.add(Conv(padding=(1, 1, 1, 1), groups=96, activation=Relu()), wide, filters)
+    net.builder.output(net.add(Conv(), deep, net.builder.constant(floats(16, 96, 1, 1))))
     assert kinds(net.build()[0])["DepthwiseConv"] == 1
 
 
