@@ -21,6 +21,8 @@ class ModelOptions:
     """Shapes of graph inputs, whatever their axes are called."""
     bind: Mapping[str, Any] = field(default_factory=dict)
     """Graph inputs that are fixed to a value and then are none any more."""
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    """Tensors that nodes read and the file does not hold, as those of a program that makes its graph itself."""
     states: Mapping[str, str] = field(default_factory=dict)
     """Graph inputs that a call takes from an output of the call before, and these outputs."""
     max_trips: int | None = None

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tilewright import pipeline
 from tilewright.frontends.checkpoint.config import Checkpoint, Config
-from tilewright.frontends.checkpoint.decoder import decoder_model
+from tilewright.frontends.checkpoint.decoder import decoder_parts
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.kv_scale_balance import levelled
@@ -89,7 +89,8 @@ class CheckpointDecoder:
         return frozenset((*widths, *products, *COMMON))
 
     def graph(self, tokens: int, positions: int) -> Graph:
-        return pipeline.import_model(decoder_model(self.checkpoint, tokens, positions))
+        parts = decoder_parts(self.checkpoint, tokens, positions)
+        return pipeline.import_model(parts.proto, constants=parts.constants)
 
     def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> CheckpointDecoder:
         return CheckpointDecoder(levelled(self.checkpoint, graph, samples))

@@ -7,6 +7,9 @@ differ. Attention sees the T tokens alone; what came before them is nothing that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -24,11 +27,38 @@ MASKED = -10000.0
 """Added to the score of a token that is not to be seen."""
 
 
+@dataclass(frozen=True)
+class DecoderModel:
+    """A model of which the constants lie beside the file: they may be larger than one."""
+
+    proto: onnx.ModelProto
+    constants: Mapping[str, Array]
+
+    @property
+    def whole(self) -> onnx.ModelProto:
+        """With the constants inside."""
+        size = sum(value.nbytes for value in self.constants.values())
+        if size > MOST_BYTES:
+            what = f"has {size} bytes of weights and tables; an ONNX model holds {MOST_BYTES}"
+            raise CompileError("this decoder", what, "choose a shorter context, or a smaller model of the family")
+        made = onnx.ModelProto()
+        made.CopyFrom(self.proto)
+        made.graph.initializer.extend(
+            numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in self.constants.items()
+        )
+        return made
+
+
 def decoder_model(checkpoint: Checkpoint, tokens: int, context: int | None = None) -> onnx.ModelProto:
     """ids int32 [1,T] and position int32 [1], the tokens before the first, to logits float32 [1,T,words].
 
     `context` is how many positions there are tables for; the model's own if not given.
     """
+    return decoder_parts(checkpoint, tokens, context).whole
+
+
+def decoder_parts(checkpoint: Checkpoint, tokens: int, context: int | None = None) -> DecoderModel:
+    """The same, with the constants beside it."""
     config = checkpoint.config
     context = config.context if context is None else context
     _check(checkpoint, tokens, context)
@@ -39,9 +69,9 @@ def decoder_model(checkpoint: Checkpoint, tokens: int, context: int | None = Non
         for name, shape in (("ids", (1, tokens)), ("position", (1,)))
     ]
     outputs = [helper.make_tensor_value_info(logits, TensorProto.FLOAT, (1, tokens, config.words))]
-    constants = [numpy_helper.from_array(value, name) for name, value in decoder.constants.items()]
-    graph = helper.make_graph(decoder.nodes, "decoder", inputs, outputs, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+    graph = helper.make_graph(decoder.nodes, "decoder", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+    return DecoderModel(model, decoder.constants)
 
 
 def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
@@ -51,21 +81,16 @@ def _check(checkpoint: Checkpoint, tokens: int, context: int) -> None:
         raise CompileError(f"context {context}", what, f"choose 1 to {config.context}")
     if not 1 <= tokens <= context:
         raise CompileError(f"{tokens} tokens at once", f"do not fit a context of {context}", f"choose 1 to {context}")
-    size = sum(value.nbytes for value in checkpoint.weights.values()) + _table_bytes(checkpoint, context)
+    size = 0 if config.rotary is None else 8 * context * config.head
     if size > MOST_BYTES:
-        what = f"needs {size} bytes for weights and rotary tables of {context} tokens; an ONNX model holds {MOST_BYTES}"
-        raise CompileError(f"this {config.family}", what, "choose a shorter context, or a smaller model of the family")
+        what = f"needs {size} bytes for rotary tables of {context} tokens, more than {MOST_BYTES}"
+        raise CompileError(f"this {config.family}", what, "choose a shorter context")
     if config.window is not None and config.window < context:
         raise CompileError(
             f"context {context}",
             f"this {config.family} has a sliding window of {config.window} tokens, which is not supported",
             f"choose a context of at most {config.window}, where it makes no difference",
         )  # fmt: skip
-
-
-def _table_bytes(checkpoint: Checkpoint, context: int) -> int:
-    """Of cosines and sines."""
-    return 0 if checkpoint.config.rotary is None else 8 * context * checkpoint.config.head
 
 
 class _Decoder:
@@ -214,7 +239,7 @@ class _Decoder:
         return name
 
     def constant(self, name: str, value: Array) -> str:
-        self.constants[name] = np.ascontiguousarray(value, np.float32)
+        self.constants[name] = np.asarray(value, np.float32)
         return name
 
     def add(self, kind: str, name: str, *inputs: str, **attributes: object) -> str:

@@ -96,7 +96,9 @@ class _Import:
 
     def run(self) -> Graph:
         self.builder.reserve(name for node in self.nodes for name in node.output)
-        self.constants |= onnx_file.initialisers(self.graph, self.nodes, self.builder.word)
+        self.constants |= onnx_file.initialisers(self.graph, self.nodes, self.builder.word) | dict(
+            self.options.constants
+        )
         self._fold_constant_nodes()
         self.integers = integers_of(self.graph, self.nodes, self.constants, self.options)
         self._declare_inputs()
