@@ -1,0 +1,263 @@
+"""Networks on a GPU beside PyTorch's, one image or sentence at a time.
+
+    python benchmarks/gpu_peers.py --build FOLDER [NETWORK-PRECISION ...]     compiles ours; needs torch, no GPU
+    python benchmarks/gpu_peers.py --measure FOLDER [--peers none|eager|all]  on a machine with a GPU: numpy, and torch beside
+
+A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. The folder holds a compressed library
+for x86-64 Linux of each, an input, and what the network means: outputs of PyTorch in fp32, or of integers, which are exact,
+of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a whole call with arrays of the
+computer, the first call, memory of the GPU beyond weights and arena, and the distance from what it means, as a part of
+the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor and recorded; true fp32, no TF32."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+CASES = (
+    "resnet18-fp16", "resnet50-fp16", "mobilenet_v2-fp16", "efficientnet_b0-fp16", "vit_b_16-fp16", "bert_base-fp16",
+    "resnet18-fp32", "mobilenet_v2-fp32", "resnet50-int8", "mobilenet_v2-int8",
+)  # fmt: skip
+FLOATS = ("fp32", "fp16", "bf16")
+TRIPLE = "x86_64-linux-gnu.2.28"
+CALLS, LAUNCHES = 30, 100
+INDEX = "cases.json"
+
+
+# ---- here: ours, compiled -----------------------------------------------------------------------------------------
+
+
+def build(folder: Path, cases: Sequence[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    known = json.loads((folder / INDEX).read_text()) if (folder / INDEX).is_file() else {}
+    for case in cases:
+        start = time.perf_counter()
+        known[case] = _built(folder, case)
+        (folder / INDEX).write_text(json.dumps(known, indent=1))
+        size = sum(path.stat().st_size for path in folder.glob(f"{case}.*"))
+        print(f"{case:24} {time.perf_counter() - start:6.1f} s, {size / 1e6:5.1f} MB, {known[case]}", flush=True)
+
+
+def _built(folder: Path, case: str) -> dict[str, Any]:
+    import torch
+    from gpu_networks import NETWORKS
+
+    import tilewright as tw
+
+    name, precision = case.rsplit("-", 1)
+    network = NETWORKS[name]
+    module, x = network.module(), network.input()
+    given = (torch.from_numpy(x),)
+    options: dict[str, Any] = {"check_export": False, "name": case.replace("-", "_")}
+    if precision in FLOATS:
+        with torch.no_grad():
+            expected = module(*given).numpy()
+        options |= {"precision": precision} if precision != "fp32" else {}
+    else:
+        samples = np.random.default_rng(2).standard_normal((4, *network.shape)).astype(np.float32)
+        options |= {"quantise": samples}
+        expected = tw.compile(module, given, target="cpu", **options).load()(x)
+    start = time.perf_counter()
+    program = tw.compile(module, given, target="gpu", **options)
+    seconds = time.perf_counter() - start
+    np.savez_compressed(folder / f"{case}.npz", x=x, expected=expected)
+    with tempfile.TemporaryDirectory() as place:
+        library = _library(program, Path(place))
+        (folder / f"{case}.so.xz").write_bytes(lzma.compress(library.read_bytes(), preset=1))
+    layers = program.compiled.schedule.layers
+    return {
+        "prefix": options["name"], "arena": program.compiled.schedule.arena_bytes,
+        "weights": program.compiled.schedule.flash_bytes, "layers": len(layers),
+        "cpu": [layer.node.op.kind for layer in layers if layer.engine == "cpu"], "compile_s": round(seconds, 1),
+    }  # fmt: skip
+
+
+def _library(program: Any, place: Path) -> Path:
+    from tilewright.toolchain.compiler import find_cross_compiler
+
+    program.save(place / "c", weights="binary")
+    sources = [str(path) for path in (place / "c").rglob("*.[cS]") if path.name != "main.c"]
+    zig = find_cross_compiler().command[0]
+    flags = ["-target", TRIPLE, "-mcpu=x86_64_v3", "-std=c99", "-O3", "-shared", "-fPIC", "-s", "-I", str(place / "c")]
+    libraries = ["-lm", "-ldl", "-lpthread"]
+    subprocess.run([zig, "cc", *flags, *sources, *libraries, "-o", str(place / "n.so")], check=True, cwd=place / "c")
+    return place / "n.so"
+
+
+# ---- there: ours, measured ----------------------------------------------------------------------------------------
+
+
+class Ours:
+    """A compiled network, and what the GPU's driver says of memory."""
+
+    def __init__(self, folder: Path, case: str, about: dict[str, Any], place: Path) -> None:
+        path = place / f"{case}.so"
+        path.write_bytes(lzma.decompress((folder / f"{case}.so.xz").read_bytes()))
+        self.library, self.prefix, self.about = ctypes.CDLL(str(path)), about["prefix"], about
+        path.unlink()
+        data = np.load(folder / f"{case}.npz")
+        self.x, self.expected = data["x"], data["expected"]
+        self.y = np.empty_like(self.expected)
+        memory = np.zeros(about["arena"] + 64, np.uint8)
+        self.arena, self.keeps = memory.ctypes.data + -memory.ctypes.data % 64, memory
+
+    def _function(self, name: str, result: Any) -> Any:
+        found = getattr(self.library, f"{self.prefix}_{name}")
+        found.restype = result
+        return found
+
+    def call(self) -> None:
+        pointers = (self.x.ctypes.data, self.y.ctypes.data, self.arena)
+        if self._function("run", ctypes.c_int)(*map(ctypes.c_void_p, pointers)):
+            raise RuntimeError(self._function("gpu_error", ctypes.c_char_p)().decode())
+
+    def measured(self) -> dict[str, float]:
+        before = free_bytes()
+        first = timed(self.call)
+        used = before - free_bytes()
+        for _ in range(3):
+            self.call()
+        launched = self._function("gpu_microseconds", ctypes.c_double)(LAUNCHES)
+        whole = min(timed(self.call) for _ in range(CALLS))
+        largest = max(float(np.abs(self.expected.astype(np.float64)).max()), 1e-30)
+        off = float(np.abs(self.y.astype(np.float64) - self.expected).max()) / largest
+        extra = used - self.about["arena"] - self.about["weights"]
+        self._function("gpu_free", None)(None)
+        return {
+            "us": launched, "call_us": whole * 1e6, "first_ms": first * 1e3, "extra_mb": extra / 1e6, "distance": off
+        }  # fmt: skip
+
+
+def timed(call: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def free_bytes() -> int:
+    """Of the GPU's memory, once its driver has made a context."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    for done in (
+        driver.cuInit(0), driver.cuDeviceGet(ctypes.byref(device), 0),
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), driver.cuCtxSetCurrent(context),
+    ):  # fmt: skip
+        if done:
+            raise RuntimeError(f"the driver finds no GPU (error {done})")
+    left, whole = ctypes.c_size_t(), ctypes.c_size_t()
+    driver.cuMemGetInfo_v2(ctypes.byref(left), ctypes.byref(whole))
+    return left.value
+
+
+# ---- there: PyTorch's ---------------------------------------------------------------------------------------------
+
+
+def peers(case: str, wanted: str) -> dict[str, float]:
+    """Microseconds of the replay of a recorded CUDA graph."""
+    name, precision = case.rsplit("-", 1)
+    if wanted == "none" or precision not in FLOATS:
+        return {}
+    try:
+        import torch
+        from gpu_networks import NETWORKS
+    except ImportError:
+        return {}
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    network = NETWORKS[name]
+    kind = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
+    layout = {"memory_format": torch.channels_last} if network.is_image else {}
+    module = network.module().to("cuda", kind, **layout)
+    x = torch.from_numpy(network.input()).to("cuda", kind, **layout)
+    found = {"eager": replayed(torch, module, x)}
+    if wanted == "all":
+        start = time.perf_counter()
+        compiled = torch.compile(module, dynamic=False)
+        found["inductor"] = replayed(torch, compiled, x)
+        found["inductor_s"] = time.perf_counter() - start
+    return found
+
+
+def replayed(torch: Any, module: Any, x: Any) -> float:
+    stream = torch.cuda.Stream()
+    with torch.no_grad(), torch.cuda.stream(stream):
+        for _ in range(3):
+            module(x)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            module(x)
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    graph.replay()
+    first.record()
+    for _ in range(LAUNCHES):
+        graph.replay()
+    last.record()
+    torch.cuda.synchronize()
+    return float(first.elapsed_time(last)) * 1e3 / LAUNCHES
+
+
+# ---- the table ----------------------------------------------------------------------------------------------------
+
+COLUMNS = {
+    "us": "us", "call_us": "call, us", "first_ms": "first, ms", "extra_mb": "extra MB", "distance": "distance",
+    "eager": "eager, us", "inductor": "Inductor, us",
+}  # fmt: skip
+
+
+def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> None:
+    known = json.loads((folder / INDEX).read_text())
+    print(f"{'case':24}" + "".join(f"{title:>14}" for title in COLUMNS.values()) + "  layers, on the processor", flush=True)
+    results: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for case in cases or list(known):
+            about = known[case]
+            try:
+                results[case] = Ours(folder, case, about, Path(place)).measured()
+            except (RuntimeError, OSError) as error:
+                print(f"{case:24} failed: {error}", flush=True)
+                continue
+            if time.perf_counter() < until:
+                results[case] |= peers(case, wanted)
+            cells = "".join(f"{_cell(results[case].get(key)):>14}" for key in COLUMNS)
+            print(f"{case:24}{cells}  {about['layers']}, {' '.join(about['cpu']) or 'none'}", flush=True)
+    (folder / "measured.json").write_text(json.dumps(results, indent=1))
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1e}" if 0 < abs(value) < 0.01 else f"{value:,.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--build", type=Path)
+    parser.add_argument("--measure", type=Path)
+    parser.add_argument("--peers", choices=("none", "eager", "all"), default="all")
+    parser.add_argument("--seconds", type=float, default=1e9, help="after which no peer is measured any more")
+    given = parser.parse_args()
+    if given.build:
+        build(given.build, given.cases or CASES)
+    if given.measure:
+        measure(given.measure, given.cases, given.peers, time.perf_counter() + given.seconds)
+    if not given.build and not given.measure:
+        parser.error("--build or --measure is needed")
+
+
+if __name__ == "__main__":
+    main()
