@@ -122,7 +122,7 @@ def stages(
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)
     yield fitted
-    mapped = interleaved(planner.prefer(map_nodes(fitted, target, dict(settings.placed))))
+    mapped = interleaved(planner.prefer(map_nodes(fitted, target, dict(settings.placed)), settings))
     yield mapped
     placed = planner.place(mapped, settings)
     yield placed

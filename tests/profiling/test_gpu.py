@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.targets.gpu.conftest import fake, fake_driver
+from tests.targets.gpu.conftest import fake
 from tests.targets.gpu.fake import Fake
 from tilewright import pipeline
 from tilewright.ir.graph import Builder, Graph
@@ -24,7 +24,7 @@ from tilewright.program import Program
 from tilewright.report.profile import print_profile
 from tilewright.target import runner
 
-__all__ = ["fake", "fake_driver"]
+__all__ = ["fake"]
 
 
 def product() -> Graph:

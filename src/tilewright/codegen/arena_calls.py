@@ -99,15 +99,21 @@ class ArenaCalls:
         arguments = _joined(["&params", *self._arguments(layer, instance)])
         return f"""{{{tables}
     static const {layer.kernel.params_type} params = {{{params}}};
-    {instance.function}({arguments});{self._probes(layer)}
+    {self._start(layer)}{instance.function}({arguments});{self._probes(layer)}
   }}"""
+
+    def _start(self, layer: LayerSchedule) -> str:
+        """Before cores compute a layer behind one of an engine with a memory of its own, that begins what it has."""
+        has_own = {engine.name: engine.transfers is not None for engine in self.schedule.target.engines}
+        before = layer.number > 0 and has_own[self.schedule.layers[layer.number - 1].engine]
+        return "tw_gpu_start(); /* works meanwhile */\n    " if before and not has_own[layer.engine] else ""
 
     def _flow_called(self, layer: LayerSchedule, op: Planned) -> str:
         """A loop or a branch."""
         pointers = [self._pointer(name) for name in (*layer.node.inputs, *layer.node.outputs)]
         scratch = self._address(layer.scratch) if layer.scratch is not None else "NULL"
         call = flow_names.checked(flow_names.called(layer, self.inside, pointers, scratch), op.may_stop)
-        return f"{{\n    {call}{self._probes(layer)}\n  }}"
+        return f"{{\n    {self._start(layer)}{call}{self._probes(layer)}\n  }}"
 
     def shared(self, layer: LayerSchedule) -> str:
         """By the threads of a pool."""

@@ -20,6 +20,7 @@ FUNCTIONS = (
     "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch",
     "tw_gpu_measured", "tw_gpu_seen", "tw_gpu_keep", "tw_gpu_forget", "tw_gpu_input", "tw_gpu_output",
     "tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after", "tw_gpu_copy", "tw_gpu_taken",
+    "tw_gpu_ask", "tw_gpu_start",
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""

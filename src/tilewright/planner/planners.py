@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.arena.transfers import with_transfers
+from tilewright.planner.arena.weighing import weighed
 from tilewright.planner.board.copied_weights import copy_weights
 from tilewright.planner.board.memory import check_board_memory
 from tilewright.planner.check.places import check_places
@@ -48,7 +49,7 @@ class Planner(ABC, Generic[P]):
         """The graph with layers that fit the memories."""
 
     @abstractmethod
-    def prefer(self, mapped: Mapped) -> Mapped:
+    def prefer(self, mapped: Mapped, settings: Settings) -> Mapped:
         """Of all kernels that take a layer, those first that are to be preferred, as far as that is known by now."""
 
     @abstractmethod
@@ -72,7 +73,7 @@ class TilePlanner(Planner[Plan]):
     def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
         return refit_tiles(graph, target, settings)
 
-    def prefer(self, mapped: Mapped) -> Mapped:
+    def prefer(self, mapped: Mapped, settings: Settings) -> Mapped:
         return mapped
 
     def place(self, mapped: Mapped, settings: Settings) -> Plan:
@@ -94,8 +95,8 @@ class ArenaPlanner(Planner[Allocation]):
     def fit(self, graph: Graph, target: Target, settings: Settings) -> Graph:
         return refit_arena(plan_bodies(graph, target), target, settings)
 
-    def prefer(self, mapped: Mapped) -> Mapped:
-        return with_transfers(fastest_first(mapped))
+    def prefer(self, mapped: Mapped, settings: Settings) -> Mapped:
+        return with_transfers(weighed(fastest_first(mapped), settings))
 
     def place(self, mapped: Mapped, settings: Settings) -> Allocation:
         return check_allocation(allocate(as_chosen(mapped)))

@@ -123,6 +123,8 @@ class Kernel:
     from what the accelerator left in the working memory."""
     waits: bool = False
     """Whether that function waits for the accelerator too, as no runtime does: it has one job at a time."""
+    has_several: bool = False
+    """Of such a kernel: there may be several jobs all the same, each of which is waited for by itself."""
     epilogue_operands: Callable[[Op], frozenset[str]] = no_operand
     """Operands that nobody but `_finish` reads."""
     prefer_adjacent: tuple[str, str] | None = None

@@ -37,6 +37,9 @@ NO_CLUSTER = "target {target} has no cluster whose cores, tiles or buffering cou
 ANOTHER = "leave the options out, or choose a target with a cluster"
 ANY = Machines(lambda target: True, "")
 TILED = Machines(lambda target: target.is_tiled, NO_CLUSTER, ANOTHER, CLUSTER)
+WEIGHED = Machines(
+    lambda target: target.is_tiled or any(engine.transfers for engine in target.engines), NO_CLUSTER, ANOTHER, CLUSTER
+)  # fmt: skip
 PLANNED = Machines(has_sizes, NO_CLUSTER, ANOTHER, CLUSTER)
 SIZED = Machines(has_sizes, "target {target} has no memory whose size could be set: the caller provides it", ANOTHER)
 WITH_CODE_IN_L1 = Machines(
@@ -111,7 +114,7 @@ class Settings:
     )  # fmt: skip
     """Names in small letters; `l1` and `l2` are short forms for the memory of the tiles and that of the tensors."""
     placed: tuple[tuple[str, str], ...] = option(
-        (), "--place", "Compute a node on this engine. Repeatable.", TILED, metavar="NODE=ENGINE", form=PAIRS
+        (), "--place", "Compute a node on this engine. Repeatable.", WEIGHED, metavar="NODE=ENGINE", form=PAIRS
     )  # fmt: skip
     code_in_l1: bool = option(
         False, "--code-in-l1",

@@ -3,7 +3,11 @@ machine. So the runtime for NVIDIA's driver is tested whole where there is none.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,14 @@ def built_driver(place: Path) -> Path:
     (made,) = compile_objects({DRIVER: ["-fPIC", "-O1", "-w"]}, place, compiler)
     link_without_runtime([made], ["dl"], path, compiler, ["-O1", "-shared", f"-Wl,-soname,{NAME}"])
     return path
+
+
+@cache
+def loaded_driver() -> ctypes.CDLL:
+    """The driver in this process; what looks for one by its name finds the first that was loaded."""
+    place = Path(tempfile.mkdtemp(prefix="tilewright-fake-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return ctypes.CDLL(str(built_driver(place)), ctypes.RTLD_GLOBAL)
 
 
 class Fake:

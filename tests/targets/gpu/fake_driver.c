@@ -181,4 +181,5 @@ int cuGraphExecDestroy(void *made) { return made ? 0 : 1; }
 int cuEventCreate(void **event, unsigned flags) { return *event = &loads_in_capture + flags, 0; }
 int cuEventRecord(void *event, void *stream) { return (void)stream, event ? 0 : 1; }
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return stream && event && !flags ? 0 : 1; }
+int cuEventSynchronize(void *event) { return !event ? 1 : fails("lost") && launches ? 700 : 0; }
 int cuEventElapsedTime(float *milliseconds, void *first, void *last) { return *milliseconds = 1, first ? !last : 1; }

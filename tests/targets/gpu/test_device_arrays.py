@@ -103,6 +103,7 @@ def test_memory_is_given_back(fake: Fake) -> None:
     """Also where somebody takes a capsule, or leaves it."""
     f = fake.load(network(False))
     f(X)
+    gc.collect()
     before = fake.allocated
     made = f.on_device(X)
     capsule = made[0].__dlpack__()

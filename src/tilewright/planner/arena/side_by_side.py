@@ -1,5 +1,5 @@
-"""Layers of cores and of an engine with a memory of its own, which work at the same time: who computes what, and in which
-order, by what layers and copies are predicted to take.
+"""Layers of cores and of an engine with a memory of its own, which work at the same time: who computes what, and in
+which order, by what layers and copies are predicted to take.
 
 The cores launch what the engine computes and go on; it does one thing after the other. A copy to it waits for it and
 for the cores, a copy back waits for the layer that made the tensor. So layers of the engine come as early as they can,
@@ -71,7 +71,7 @@ class Problem:
 
 
 def in_order(layers: Sequence[Layer], places: Sequence[int]) -> list[int]:
-    """The layers as they are launched and computed: of all that could be next the first of the engine, else of cores."""
+    """The layers as they are launched and computed: of all that could be next the first of the engine, or of cores."""
     makers = {tensor: number for number, layer in enumerate(layers) for tensor in layer.writes}
     readers: list[list[int]] = [[] for _ in layers]
     missing = []
@@ -169,7 +169,9 @@ def solve(problem: Problem) -> frozenset[int]:
     """The movable layers that are on the engine: from all, none and the quicker ones on, runs of layers change places
     while that makes a call shorter."""
     movable = problem.movable
-    quicker = frozenset(n for n in movable if (problem.layers[n].times[ENGINE] or 0) < (problem.layers[n].times[CORES] or 0))
+    quicker = frozenset(
+        n for n in movable if (problem.layers[n].times[ENGINE] or 0) < (problem.layers[n].times[CORES] or 0)
+    )
     starts = dict.fromkeys((frozenset(movable), frozenset(), quicker))
     trials = _Trials(problem)
     found = [_improved(start, movable, trials) for start in starts]

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from tilewright.errors import present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.passes.aliasing import Owners, home_of, view_owners
+from tilewright.planner.arena.side_by_side import CORES as OF_CORES
+from tilewright.planner.arena.side_by_side import ENGINE as OF_ENGINE
+from tilewright.planner.arena.side_by_side import Layer, in_order
 from tilewright.target.mapping import Choice, Mapped, as_chosen
 from tilewright.target.target import Engine
 
@@ -27,15 +31,33 @@ def with_transfers(mapped: Mapped) -> Mapped:
     """The graph with a layer for every copy; where all engines work in one memory it stays as it is."""
     if all(engine.transfers is None for engine in mapped.target.engines):
         return mapped
-    chosen = as_chosen(mapped)
+    chosen = _in_order(as_chosen(mapped))
     owners = view_owners(chosen.graph)
     made = _Transfers(chosen, owners, _kept(chosen, owners))
     for node in chosen.graph.nodes:
         made.add(node)
+        made.send_back(node)
     graph = replace(chosen.graph, nodes=tuple(made.nodes), types={**chosen.graph.types, **made.types})
     others = {key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()}
     refusals = made.renamed(mapped.refusals)
     return replace(chosen, graph=graph, choices=made.choices, refusals=refusals, alternatives=others)
+
+
+def _in_order(mapped: Mapped) -> Mapped:
+    """With layers of engines as early as they can be, so that cores work meanwhile. With states the order stays: their
+    old values are read before they are written."""
+    graph = mapped.graph
+    numbers = {name: number for number, name in enumerate(graph.types)}
+    layers, places = [], []
+    for node in graph.nodes:
+        reads, writes = (tuple(numbers[name] for name in names if name) for names in (node.inputs, node.outputs))
+        layers.append(Layer(reads, writes, (0.0, 0.0), node.op.view))
+        on_cores = node.op.view or _place(mapped.choice(node).engine) == CORES
+        places.append(OF_CORES if on_cores else OF_ENGINE)
+    if graph.states or OF_ENGINE not in places:
+        return mapped
+    nodes = tuple(graph.nodes[number] for number in in_order(layers, places))
+    return replace(mapped, graph=replace(graph, nodes=nodes))
 
 
 def _kept(mapped: Mapped, owners: Owners) -> dict[str, Place]:
@@ -85,6 +107,21 @@ class _Transfers:
         for name, own in zip(node.outputs, outputs, strict=True):
             if name != own:
                 self._copy(own, name, node, place, into=False)
+
+    def send_back(self, node: Node) -> None:
+        """Copies of what a node has made, for cores: they are under way while the engine goes on."""
+        for name in node.outputs:
+            if name in self.wanted and self._lies(name) != CORES:
+                self._brought(name, node, CORES)
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """What cores read."""
+        cores = [node for node in self.graph.nodes if not node.op.view and self._is_of_cores(node)]
+        return frozenset(name for node in cores for name in node.inputs if name)
+
+    def _is_of_cores(self, node: Node) -> bool:
+        return _place(self.mapped.choice(node).engine) == CORES
 
     def renamed(self, found: Mapping[str, Found]) -> dict[str, Found]:
         """What is known of nodes, by the keys that they have now."""

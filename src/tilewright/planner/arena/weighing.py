@@ -1,4 +1,4 @@
-"""Which of several engines computes a layer where one of them has a memory of its own: by predicted time, copies counted."""
+"""Which engine computes a layer where one of them has a memory of its own: by predicted time, copies counted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,18 @@ from tilewright.ir.graph import Node
 from tilewright.planner.arena.side_by_side import CORES, ENGINE, Layer, Problem, solve
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.mapping import Choice, Estimate, Mapped
+from tilewright.target.settings import Settings
 from tilewright.target.target import Engine
 from tilewright.tiling.tiles import TileGrid
+
+
+def weighed(mapped: Mapped, settings: Settings) -> Mapped:
+    """With estimates for engines that could compute a layer; by cost where several engines are named, else the first
+    one that has a kernel takes it."""
+    if all(engine.transfers is None for engine in mapped.target.engines):
+        return mapped
+    found = with_estimates(mapped)
+    return by_cost(found) if len(settings.engines) > 1 else found
 
 
 def with_estimates(mapped: Mapped) -> Mapped:

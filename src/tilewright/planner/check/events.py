@@ -265,7 +265,8 @@ class _Checker:
                 self.held.check(region, where, event.layer)
         regions = [(region, False) for region in event.reads] + [(region, True) for region in event.writes]
         end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
-        if offloaded and layer.kernel.waits and any(job.engine == engine for job in self.jobs):
+        is_one = layer.kernel.waits and not layer.kernel.has_several
+        if offloaded and is_one and any(job.engine == engine for job in self.jobs):
             raise _fault(where, f"is submitted while {engine} has another job")
         accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
         self._check_own_buffers(event, layer, where)

@@ -11,8 +11,8 @@ from tilewright.planner.schedule.regions import Regions
 
 
 def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:
-    """For every layer, and for the end, the submitted ones that are waited for before it: those of the same engine, and
-    those that write what it touches or read what it writes."""
+    """For every layer, and for the end, the submitted ones that are waited for before it: those of the same engine, if
+    it has one job at a time, and those that write what it touches or read what it writes."""
     found: list[tuple[int, ...]] = []
     pending: dict[int, TileCall] = {}
     regions = Regions()
@@ -23,7 +23,8 @@ def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:
         due = [
             number
             for number, job in pending.items()
-            if (offloaded and engines[number] == layer.option.engine) or (call is not None and _conflict(job, call))
+            if (offloaded and not layer.kernel.has_several and engines[number] == layer.option.engine)
+            or (call is not None and _conflict(job, call))
         ]
         found.append(tuple(due))
         pending = {number: job for number, job in pending.items() if number not in due}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
@@ -36,4 +36,9 @@ def transfer(op: type[Op], source: str) -> Kernel:
     return Kernel(op, source, "X -> Y", types, copied_bytes, header="gpu_copy.h", cycles=copied)
 
 
-TRANSFERS = Transfers(transfer(Upload, "gpu_upload.c"), transfer(Download, "gpu_download.c"))
+UPLOAD = transfer(Upload, "gpu_upload.c")
+DOWNLOAD = replace(
+    transfer(Download, "gpu_download.c"), offloaded=True, has_epilogue=True, waits=True, has_several=True
+)
+"""It is asked for when the GPU has been given what it copies, and is waited for when cores need it."""
+TRANSFERS = Transfers(UPLOAD, DOWNLOAD)

@@ -70,7 +70,13 @@ int tw_gpu_copy(void *to, const void *from, unsigned long bytes);
 int tw_gpu_after(void *stream);
 
 void tw_gpu_upload(const void *from, void *to, unsigned long bytes);
-void tw_gpu_download(const void *from, void *to, unsigned long bytes);
+/* A copy from the GPU in two steps, with one key: it is asked for behind what makes the tensor, and made when that has
+ * ended, whatever the GPU was given since. */
+void tw_gpu_ask(const void *key);
+void tw_gpu_download(const void *key, const void *from, void *to, unsigned long bytes);
+
+/* Starts what was launched until now, as the cores have work of their own. */
+void tw_gpu_start(void);
 void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
                    const void *const *pointers, int32_t pointer_count);
 

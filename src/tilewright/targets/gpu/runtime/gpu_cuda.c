@@ -65,6 +65,7 @@ static struct {
   int (*event)(handle *event, unsigned flags);
   int (*record)(handle event, handle stream);
   int (*wait_event)(handle stream, handle event, unsigned flags);
+  int (*wait_for)(handle event);
   int (*elapsed)(float *milliseconds, handle first, handle last);
 } cuda;
 
@@ -100,6 +101,7 @@ static const struct {
     {"cuEventCreate", &cuda.event},
     {"cuEventRecord", &cuda.record},
     {"cuStreamWaitEvent", &cuda.wait_event},
+    {"cuEventSynchronize", &cuda.wait_for},
     {"cuEventElapsedTime", &cuda.elapsed},
 };
 
@@ -128,18 +130,25 @@ typedef struct {
   unsigned long bytes, room;
 } staged;
 
+/* A copy that is asked for, and what it waits for. */
+typedef struct {
+  const void *key;
+  handle event;
+} ask;
+
 enum { MOST_POINTERS = 32, ALIGNMENT = 256 };
 enum { LOADING, RECORDING, REPLAYING };
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
-static handle context, stream, first_event, last_event;
+static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
 static int capability;
 static tw_gpu_network *network;
 static on_gpu *own;
 static on_gpu_arena *state;
 static const unsigned char *arena;
 static staged *stages;
-static int stage_count, stage_room;
+static ask *asked;
+static int stage_count, stage_room, asked_count, asked_room;
 static int failed, is_capturing, has_launched, graph, opened_device;
 static char said[2048] = "nothing has failed";
 
@@ -200,6 +209,7 @@ static int open_device(void) {
   opened_device = device;
   if (!done(cuda.context(&context, device), "open the GPU")) return 0;
   if (!done(cuda.use_context(context), "use the GPU")) return 0;
+  if (!done(cuda.stream(&copies, NON_BLOCKING), "make a stream")) return 0;
   if (!done(cuda.stream(&stream, NON_BLOCKING), "make a stream")) return 0;
   return done(cuda.event(&first_event, 0), "make an event") && done(cuda.event(&last_event, 0), "make an event");
 }
@@ -654,33 +664,72 @@ static void upload(const void *from, void *to, unsigned long bytes) {
   }
 }
 
-static void download(const void *from, void *to, unsigned long bytes) {
-  if (failed || !bytes) return;
+/* On a stream of its own, which waits for the event: the other one goes on. */
+static void download(handle ready, const void *from, void *to, unsigned long bytes) {
   const address place = translated(from);
-  if (!is_in_arena(to) && is_on_gpu(to)) {
-    if (!failed) done(cuda.copy((address)(uintptr_t)to, place, bytes, stream), "copy an output");
-    return;
+  const int stays = !is_in_arena(to) && is_on_gpu(to);
+  if (failed) return;
+  if (stays) {
+    if (done(cuda.wait_event(copies, ready, 0), "wait for an event")) {
+      done(cuda.copy((address)(uintptr_t)to, place, bytes, copies), "copy an output");
+    }
+  } else if (done(cuda.wait_for(ready), "compute")) {
+    if (done(cuda.download(to, place, bytes, copies), "copy from the GPU")) done(cuda.wait(copies), "copy from the GPU");
   }
-  if (done(cuda.download(to, place, bytes, stream), "copy from the GPU")) done(cuda.wait(stream), "compute");
 }
 
-/* A copy, of which the time is measured where that of layers is. */
-static void copied(void (*copy)(const void *, void *, unsigned long), const void *from, void *to, unsigned long bytes) {
+/* The event of a copy that is asked for. */
+static handle event_of(const void *key) {
+  for (int i = 0; i < asked_count; i++) {
+    if (asked[i].key == key) return asked[i].event;
+  }
+  if (asked_count == asked_room) {
+    ask *const more = realloc(asked, sizeof *more * (size_t)(2 * asked_room + 8));
+    if (!more) return no_room_here(), NULL;
+    asked = more;
+    asked_room = 2 * asked_room + 8;
+  }
+  handle event = NULL;
+  if (!done(cuda.event(&event, 0), "make an event")) return NULL;
+  asked[asked_count].key = key;
+  asked[asked_count].event = event;
+  asked_count++;
+  return event;
+}
+
+void tw_gpu_ask(const void *key) {
   run_graph();
-#ifdef TW_LAYER_TIMES
-  if (!failed) done(cuda.wait(stream), "compute");
-  const double start = now();
-#endif
-  copy(from, to, bytes);
-#ifdef TW_LAYER_TIMES
-  if (!failed) done(cuda.wait(stream), "copy");
-  add_time(now() - start);
-#endif
+  if (failed) return;
+  const handle event = event_of(key);
+  if (event) done(cuda.record(event, stream), "record an event");
 }
 
-void tw_gpu_upload(const void *from, void *to, unsigned long bytes) { copied(upload, from, to, bytes); }
+void tw_gpu_start(void) { run_graph(); }
 
-void tw_gpu_download(const void *from, void *to, unsigned long bytes) { copied(download, from, to, bytes); }
+#ifdef TW_LAYER_TIMES
+#define TIMED(WORK)                                     \
+  do {                                                  \
+    if (!failed) done(cuda.wait(stream), "compute");    \
+    const double start = now();                         \
+    WORK;                                               \
+    if (!failed) done(cuda.wait(stream), "copy");       \
+    add_time(now() - start);                            \
+  } while (0)
+#else
+#define TIMED(WORK) WORK
+#endif
+
+void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
+  run_graph();
+  TIMED(upload(from, to, bytes));
+}
+
+void tw_gpu_download(const void *key, const void *from, void *to, unsigned long bytes) {
+  run_graph();
+  if (failed || !bytes) return;
+  const handle ready = event_of(key);
+  TIMED(if (ready) download(ready, from, to, bytes));
+}
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   static unsigned char *copy;
@@ -688,7 +737,9 @@ const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   unsigned char *const room = realloc(copy, bytes + 1);
   if (!room) return data;
   copy = room;
-  tw_gpu_download(data, copy, bytes);
+  run_graph();
+  if (!failed && done(cuda.wait(stream), "compute")) done(cuda.download(copy, translated(data), bytes, stream), "copy");
+  if (!failed) done(cuda.wait(stream), "copy");
   return copy;
 }
 
@@ -696,6 +747,7 @@ int tw_gpu_end(void) {
   run_graph();
   deliver_outputs();
   if (!failed) done(cuda.wait(stream), "compute");
+  if (!failed) done(cuda.wait(copies), "copy from the GPU");
   if (is_capturing) {
     handle unused = NULL;
     if (cuda.end_capture(stream, &unused) == SUCCESS && unused) cuda.forget_graph(unused);
