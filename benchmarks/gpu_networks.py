@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 PERIOD = 4093
 """Of weights: a tensor is a table of so many normal numbers again and again, from some place on."""
@@ -40,7 +40,9 @@ def _values(name: str, shape: tuple[int, ...]) -> np.ndarray:
 # ---- convolutional ------------------------------------------------------------------------------------------------
 
 
-def convolved(inner: int, outer: int, size: int, stride: int = 1, groups: int = 1, end: nn.Module | None = None) -> nn.Module:
+def convolved(
+    inner: int, outer: int, size: int, stride: int = 1, groups: int = 1, end: nn.Module | None = None
+) -> nn.Module:
     layers = [nn.Conv2d(inner, outer, size, stride, size // 2, groups=groups, bias=False), nn.BatchNorm2d(outer)]
     return nn.Sequential(*layers, *([end] if end else []))
 
@@ -65,9 +67,7 @@ def resnet(depths: tuple[int, ...], bottleneck: bool) -> nn.Module:
             sizes = [(inner, width, 1, 1), (width, width, 3, stride), (width, outer, 1, 1)]
             if not bottleneck:
                 sizes = [(inner, width, 3, stride), (width, outer, 3, 1)]
-            body = nn.Sequential(
-                *(convolved(*one, end=nn.ReLU()) for one in sizes[:-1]), convolved(*sizes[-1])
-            )
+            body = nn.Sequential(*(convolved(*one, end=nn.ReLU()) for one in sizes[:-1]), convolved(*sizes[-1]))
             changes = stride > 1 or inner != outer
             shortcut = convolved(inner, outer, 1, stride) if changes else nn.Identity()
             layers.append(Residual(body, shortcut, nn.ReLU()))
@@ -101,7 +101,7 @@ class Excited(nn.Module):
         self.down, self.up = nn.Conv2d(wide, narrow, 1), nn.Conv2d(narrow, wide, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.sigmoid(self.up(F.silu(self.down(F.adaptive_avg_pool2d(x, 1)))))
+        return x * torch.sigmoid(self.up(functional.silu(self.down(functional.adaptive_avg_pool2d(x, 1)))))
 
 
 def efficientnet_b0() -> nn.Module:
@@ -137,7 +137,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         count, width = x.shape[1], x.shape[2]
         parts = self.inside(x).reshape(1, count, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        found = F.scaled_dot_product_attention(parts[0], parts[1], parts[2])
+        found = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2])
         return self.outside(found.transpose(1, 2).reshape(1, count, width))
 
 

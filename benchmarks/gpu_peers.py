@@ -1,13 +1,14 @@
 """Networks on a GPU beside PyTorch's, one image or sentence at a time.
 
     python benchmarks/gpu_peers.py --build FOLDER [NETWORK-PRECISION ...]     compiles ours; needs torch, no GPU
-    python benchmarks/gpu_peers.py --measure FOLDER [--peers none|eager|all]  on a machine with a GPU: numpy, and torch beside
+    python benchmarks/gpu_peers.py --measure FOLDER [--peers none|eager|all]  where there is a GPU: numpy; torch beside
 
-A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. The folder holds a compressed library
-for x86-64 Linux of each, an input, and what the network means: outputs of PyTorch in fp32, or of integers, which are exact,
-of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a whole call with arrays of the
-computer, the first call, memory of the GPU beyond weights and arena, and the distance from what it means, as a part of
-the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor and recorded; true fp32, no TF32."""
+A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. The folder holds a compressed
+library for x86-64 Linux of each, an input, and what the network means: outputs of PyTorch in fp32, or of integers,
+which are exact, of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a whole call
+with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the distance from what it
+means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor and recorded;
+true fp32, no TF32."""
 
 from __future__ import annotations
 
@@ -53,9 +54,9 @@ def build(folder: Path, cases: Sequence[str]) -> None:
 
 def _built(folder: Path, case: str) -> dict[str, Any]:
     import torch
-    from gpu_networks import NETWORKS
 
     import tilewright as tw
+    from gpu_networks import NETWORKS
 
     name, precision = case.rsplit("-", 1)
     network = NETWORKS[name]
@@ -172,6 +173,7 @@ def peers(case: str, wanted: str) -> dict[str, float]:
         return {}
     try:
         import torch
+
         from gpu_networks import NETWORKS
     except ImportError:
         return {}
@@ -220,7 +222,10 @@ COLUMNS = {
 
 def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> None:
     known = json.loads((folder / INDEX).read_text())
-    print(f"{'case':24}" + "".join(f"{title:>14}" for title in COLUMNS.values()) + "  layers, on the processor", flush=True)
+    print(
+        f"{'case':24}" + "".join(f"{title:>14}" for title in COLUMNS.values()) + "  layers, on the processor",
+        flush=True,
+    )
     results: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as place:
         for case in cases or list(known):

@@ -9,6 +9,7 @@ from tilewright.planner.placed import Placed
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped
+from tilewright.target.runner import CYCLES, NANOSECONDS
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Explanation:
     """Predicted, with the tensors where they are."""
     why: str
     candidates: tuple[Candidate, ...]
+    unit: str = CYCLES
+    """Of all times: those of a computer are nanoseconds."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -47,9 +50,30 @@ def explain(mapped: Mapped, schedule: Schedule) -> list[Explanation]:
 def _explained(mapped: Mapped, placed: Placed, layer: LayerSchedule) -> Explanation:
     key = layer.node.key
     found = _candidates(mapped, placed, key)
-    why = _why(placed, layer, found) if placed.weighs_engines else _faster(layer.engine, found)
+    unit = "ns" if mapped.target.runner.unit == NANOSECONDS else CYCLES
+    why = _copied(mapped, layer) or _chosen(placed, layer, found, unit)
     operator, cycles = mapped.graph.producers[key].op.kind, placed.layer_cycles.get(key)
-    return Explanation(layer.node.name, operator, layer.engine, layer.kernel.stem, cycles, why, found)
+    return Explanation(layer.node.name, operator, layer.engine, layer.kernel.stem, cycles, why, found, unit)
+
+
+def _copied(mapped: Mapped, layer: LayerSchedule) -> str:
+    """Of a copy between memories."""
+    for transfers in (engine.transfers for engine in mapped.target.engines if engine.name == layer.engine):
+        if transfers and layer.kernel in (transfers.into, transfers.out_of):
+            return f"a copy {'to' if layer.kernel is transfers.into else 'from'} the memory of {layer.engine}"
+    return ""
+
+
+def _chosen(placed: Placed, layer: LayerSchedule, found: tuple[Candidate, ...], unit: str) -> str:
+    if layer.node.name in placed.pinned:
+        return "placed there by --place"
+    if placed.weighs_engines:
+        return _why(placed, layer, found, unit)
+    names = [engine.name for engine in placed.mapped.target.engines if engine.transfers]
+    if names and sum(candidate.cycles is not None for candidate in found) > 1:
+        every = ",".join(sorted(engine.name for engine in placed.mapped.target.engines))
+        return f"the first engine that supports it; --engines {every} weighs them"
+    return _faster(layer.engine, found, unit)
 
 
 def _candidates(mapped: Mapped, placed: Placed, key: str) -> tuple[Candidate, ...]:
@@ -70,24 +94,22 @@ def _candidates(mapped: Mapped, placed: Placed, key: str) -> tuple[Candidate, ..
     return tuple(sorted(found.values(), key=lambda candidate: names.index(candidate.engine)))
 
 
-def _why(placed: Placed, layer: LayerSchedule, found: tuple[Candidate, ...]) -> str:
-    engine, name = layer.engine, layer.node.name
-    if name in placed.pinned:
-        return "placed there by --place"
+def _why(placed: Placed, layer: LayerSchedule, found: tuple[Candidate, ...], unit: str) -> str:
+    engine = layer.engine
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
         return "no other engine supports it" if len(placed.mapped.target.engines) > 1 else "there is no other engine"
     fastest = min(able, key=lambda name: able[name])
     if fastest != engine:
         more = able[engine] - able[fastest]
-        return f"{fastest} is {more:,} cycles faster alone, but not together with the other layers"
-    return _faster(engine, found)
+        return f"{fastest} is {more:,} {unit} faster alone, but not together with the other layers"
+    return _faster(engine, found, unit)
 
 
-def _faster(engine: str, found: tuple[Candidate, ...]) -> str:
+def _faster(engine: str, found: tuple[Candidate, ...], unit: str) -> str:
     able = {candidate.engine: candidate.cycles for candidate in found if candidate.cycles is not None}
     if len(able) < 2:
         return "the first engine that supports it"
     own = able[engine]
     other = min((name for name in able if name != engine), key=lambda name: able[name])
-    return f"{able[other] - own:,} cycles faster than {other}"
+    return f"{able[other] - own:,} {unit} faster than {other}"

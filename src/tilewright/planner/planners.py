@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tilewright.ir.graph import Graph
@@ -99,7 +100,7 @@ class ArenaPlanner(Planner[Allocation]):
         return with_transfers(weighed(fastest_first(mapped), settings))
 
     def place(self, mapped: Mapped, settings: Settings) -> Allocation:
-        return check_allocation(allocate(as_chosen(mapped)))
+        return replace(check_allocation(allocate(as_chosen(mapped))), pinned=dict(settings.placed))
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
         made = copy_weights(lower_arena(placed), settings)

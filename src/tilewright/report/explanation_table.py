@@ -26,7 +26,7 @@ def print_explanations(target: Console, title: str, found: Sequence[Explanation]
 
 
 def _wide(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
-    table = _table("#", "node", "operator", "engine", "cycles", "why")
+    table = _table("#", "node", "operator", "engine", _unit(found), "why")
     for number, one in enumerate(found):
         row = (name_text(one.node), one.operator, _kernel(one), _cycles(one), _why(one, reasons))
         table.add_row(str(number), *row)
@@ -35,7 +35,7 @@ def _wide(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
 
 def _narrow(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
     """Reasons stand below engines."""
-    table = _table("#", "node", "cycles", "engine and why")
+    table = _table("#", "node", _unit(found), "engine and why")
     table.columns[1].max_width = NAME_WIDTH
     for number, one in enumerate(found):
         engine = Text("\n").join([Text(_kernel(one)), _why(one, reasons)])
@@ -43,10 +43,14 @@ def _narrow(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
     return table
 
 
+def _unit(found: Sequence[Explanation]) -> str:
+    return found[0].unit if found else "cycles"
+
+
 def _table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in headings:
-        table.add_column(heading, justify="right" if heading == "cycles" else "left", overflow="fold")
+        table.add_column(heading, justify="right" if heading in ("cycles", "ns") else "left", overflow="fold")
     return table
 
 

@@ -67,6 +67,8 @@ class Mapped:
     refusals: Mapping[str, tuple[Refused, ...]] = field(default_factory=dict)
     estimates: Mapping[str, tuple[Estimate, ...]] = field(default_factory=dict)
     """Where no planner weighs engines: what each would take for a node that several could compute."""
+    is_weighed: bool = False
+    """Whether the choice follows from these and from copies, for the whole network."""
 
     def choice(self, node: Node) -> Choice:
         return self.choices[node.key]

@@ -59,9 +59,14 @@ class Fake:
     def load(self, graph: Graph) -> LoadedNetwork:
         return self.program(graph).load()
 
+    def loaded(self, compiled: pipeline.Compiled) -> LoadedNetwork:
+        return self._program(compiled).load()
+
     def program(self, graph: Graph) -> Program:
         """Processes that it starts find the driver too."""
-        compiled = pipeline.compile_graph(graph, "gpu")
+        return self._program(pipeline.compile_graph(graph, "gpu"))
+
+    def _program(self, compiled: pipeline.Compiled) -> Program:
         self.count, self.text = self.count + 1, compiled.files["network.c"]
         library = self._kernels(dict(compiled.files), self.place / str(self.count))
         self.patch.setenv("FAKE_KERNELS", str(library))

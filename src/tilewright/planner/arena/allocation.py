@@ -66,6 +66,8 @@ class Allocation:
     """Node key -> the parts of a layer that several threads compute."""
     idle: frozenset[str] = frozenset()
     """Keys of nodes that have nothing to do, as their results are where they should be."""
+    pinned: Mapping[str, str] = field(default_factory=dict)
+    """Names of nodes -> the engines that are asked for."""
 
     @property
     def arena_bytes(self) -> int:
@@ -108,12 +110,8 @@ class Allocation:
         return self.mapped.estimates
 
     @property
-    def pinned(self) -> dict[str, str]:
-        return {}
-
-    @property
     def weighs_engines(self) -> bool:
-        return False
+        return self.mapped.is_weighed
 
     @property
     def tile_memory(self) -> str:
@@ -220,7 +218,9 @@ def _in_several(
 def arena_problem(mapped: Mapped) -> Problem:
     """Everything that lies in the arena, states first."""
     graph, memory = mapped.graph, mapped.target.memories[0]
-    buffers = (*_state_buffers(graph), *tensor_buffers(graph, _sharing(mapped).owners), *_scratch_buffers(mapped))
+    owners = _sharing(mapped).owners
+    tensors = _while_copied(mapped, owners, tensor_buffers(graph, owners))
+    buffers = (*_state_buffers(graph), *tensors, *_scratch_buffers(mapped))
     # What a memory holds besides is counted with the schedule.
     return Problem(buffers, memory.alignment, None if memory.holds else memory.bytes)
 
@@ -253,6 +253,19 @@ def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
         for owner, step in first.items()
         if home_of(graph, owner) == "arena"
     ]
+
+
+def _while_copied(mapped: Mapped, owners: Owners, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """Where several jobs may be under way, what one reads stays until its result is needed: nobody has to wait before
+    that to use the bytes again."""
+    steps = {node.key: step for step, node in enumerate(mapped.graph.nodes)}
+    until: dict[str, int] = {}
+    for node in mapped.graph.nodes:
+        if not node.op.view and mapped.choice(node).kernel.has_several:
+            readers = [steps[reader.key] for name in node.outputs for reader in mapped.graph.consumers.get(name, ())]
+            for name in node.inputs:
+                until[owners[name]] = max(until.get(owners[name], 0), min(readers, default=len(mapped.graph.nodes)))
+    return [replace(one, last=max(one.last, until.get(one.name[0], 0))) for one in buffers]
 
 
 def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:

@@ -39,8 +39,10 @@ def with_transfers(mapped: Mapped) -> Mapped:
         made.send_back(node)
     graph = replace(chosen.graph, nodes=tuple(made.nodes), types={**chosen.graph.types, **made.types})
     others = {key: _elsewhere(found, made.choices[key]) for key, found in made.renamed(mapped.alternatives).items()}
-    refusals = made.renamed(mapped.refusals)
-    return replace(chosen, graph=graph, choices=made.choices, refusals=refusals, alternatives=others)
+    refusals, estimates = made.renamed(mapped.refusals), made.renamed(mapped.estimates)
+    return replace(
+        chosen, graph=graph, choices=made.choices, refusals=refusals, alternatives=others, estimates=estimates
+    )
 
 
 def _in_order(mapped: Mapped) -> Mapped:

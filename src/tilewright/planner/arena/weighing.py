@@ -46,7 +46,7 @@ def by_cost(mapped: Mapped) -> Mapped:
         first = next(one for one in everything if (_place(one.engine) == ENGINE) == (number in chosen))
         choices[node.key] = first
         alternatives[node.key] = tuple(one for one in everything if one is not first)
-    return replace(mapped, choices=choices, alternatives=alternatives)
+    return replace(mapped, choices=choices, alternatives=alternatives, is_weighed=True)
 
 
 def problem_of(mapped: Mapped) -> Problem:

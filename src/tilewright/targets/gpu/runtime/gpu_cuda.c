@@ -670,9 +670,11 @@ static void download(handle ready, const void *from, void *to, unsigned long byt
   const int stays = !is_in_arena(to) && is_on_gpu(to);
   if (failed) return;
   if (stays) {
-    if (done(cuda.wait_event(copies, ready, 0), "wait for an event")) {
-      done(cuda.copy((address)(uintptr_t)to, place, bytes, copies), "copy an output");
-    }
+    /* Nobody waits here: what is launched from now on may write over what is copied, and waits for the copy. */
+    if (!done(cuda.wait_event(copies, ready, 0), "wait for an event")) return;
+    if (!done(cuda.copy((address)(uintptr_t)to, place, bytes, copies), "copy an output")) return;
+    if (!done(cuda.record(ready, copies), "record an event")) return;
+    done(cuda.wait_event(stream, ready, 0), "wait for an event");
   } else if (done(cuda.wait_for(ready), "compute")) {
     if (done(cuda.download(to, place, bytes, copies), "copy from the GPU")) done(cuda.wait(copies), "copy from the GPU");
   }
