@@ -26,10 +26,10 @@ FAILURES = {
     "no device": ["the driver finds no NVIDIA GPU", HINT],
     "old device": ["the GPU is of compute capability 6.0, the network was compiled for 8.0 and newer", HINT],
     "no memory": [
-        "the network needs 256 bytes, 0 of them for weights and 256 to compute in, 1000 of 2000 bytes are free",
+        "the network needs 384 bytes, 0 of them for weights and 384 to compute in, 1000 of 2000 bytes are free",
         "the weights do not fit: end what else uses the GPU",
     ],
-    "little memory": ["the GPU has not enough memory: the network needs 256 bytes", "the weights fit"],
+    "little memory": ["the GPU has not enough memory: the network needs 384 bytes", "the weights fit"],
     "old driver": ["the GPU's driver is too old for this code: it is for CUDA 12.2", HINT],
     "bad code": ["the GPU's driver cannot compile a kernel: ptxas: line 7", "please report it"],
     "lost": ["the GPU's driver fails to compute: illegal address (error 700)", "--target cpu"],
