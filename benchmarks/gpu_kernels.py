@@ -2,8 +2,8 @@
 
     python benchmarks/gpu_kernels.py [--rows 197] [--columns 768] [--inner 3072]
 
-Without sizes, layers of well-known networks, one image at a time. The numbers in targets/gpu/tiles.py are fitted to
-such figures: another GPU may want others."""
+Without sizes, layers of well-known networks, one image at a time. The numbers in targets/gpu/tile_costs.py are fitted
+to such figures: another GPU may want others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 import tilewright as tw
 from tilewright.codegen.network import symbol_prefix
 from tilewright.errors import CompileError
-from tilewright.targets.gpu.tiles import FLOATS, Choice, Product, choices, chosen, predicted
+from tilewright.targets.gpu.tiles import Choice, Product, choices, chosen, predicted
 
 LAYERS = {
     "ResNet-50 56x56 64 -> 256": (3136, 256, 64), "ResNet-50 28x28 512 -> 128": (784, 128, 512),
@@ -74,13 +74,11 @@ def main() -> None:
     print(f"{'float32, us':30} {'chosen':>12} {'predicted':>9} {'measured':>8}  {'best':>12} {'measured':>8}")
     for name, product in asked(parser.parse_args()):
         own = chosen(product)
-        taken = {
-            choice: microseconds(product, choice) for choice in choices(product) if choice.splits in (1, 2, 4, 8, 16)
-        }
+        taken = {choice: microseconds(product, choice) for choice in choices(product) if choice.splits in (1, 2, 4, 8)}
         taken[own] = taken.get(own) or microseconds(product, own)
         best = min(taken, key=lambda choice: taken[choice])
         print(
-            f"{name:30} {label(own):>12} {predicted(product, own, FLOATS):9.1f} {taken[own]:8.1f}  {label(best):>12} "
+            f"{name:30} {label(own):>12} {predicted(product, own):9.1f} {taken[own]:8.1f}  {label(best):>12} "
             f"{taken[best]:8.1f}", flush=True,
         )  # fmt: skip
 

@@ -26,6 +26,8 @@ KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
 ENTRY = "tw_kernel"
 """What sources call a kernel; its code has the name of the instance, which tools that watch a GPU show."""
+ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)
+"""Where the code of a kernel has its TW_GROUP_SIZE."""
 CODE = "_code.c"
 """How files end that have the code of such a kernel."""
 
@@ -72,19 +74,14 @@ class _Codes:
         names = [kernel.file for kernel in self.kernels]
         headers = self.schedule.target.folder / "device"
         made = ptx(names, sources, headers, runner.capability)
-        bounded = [_bounded(code, _group_size(sources, name)) for name, code in zip(names, made, strict=True)]
-        return [code.replace(ENTRY, kernel.stem) for code, kernel in zip(bounded, self.kernels, strict=True)]
+        return [_bounded(code).replace(ENTRY, kernel.stem) for code, kernel in zip(made, self.kernels, strict=True)]
 
 
-def _group_size(sources: Mapping[str, str], name: str) -> int:
-    """How many items a group of a kernel has: its own text says that, or the header that it comes with."""
-    found = re.search(r"^#define TW_GROUP_SIZE (\d+)$", f"{sources[name]}\n{sources[KERNEL]}", re.MULTILINE)
-    return int(present(found, name, "does not say how many items a group has")[1])
-
-
-def _bounded(code: str, items: int) -> str:
-    """With the most items of a group: without them a compiler has to save registers for a larger one."""
-    return re.sub(rf"(\.entry {ENTRY}\([^)]*\))", rf"\1\n.maxntid {items}, 1, 1", code, count=1)
+def _bounded(code: str) -> str:
+    """With the most items of a group, which the code says: without them a compiler has to save registers for more."""
+    found = present(ITEMS.search(code), KERNEL, "does not say how many items a group has")
+    entry = rf"(\.entry {ENTRY}\([^)]*\))"
+    return re.sub(entry, rf"\1\n.maxntid {found[1]}, 1, 1", code.replace(found[0], ""), count=1)
 
 
 def _as_c(kernel: Instance, code: str) -> str:

@@ -17,7 +17,17 @@ typedef struct {
 typedef struct {
   void (*called)(const void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
   module of;
+  int dynamic; /* bytes */
 } kernel;
+typedef struct {
+  unsigned groups[3], items[3], shared;
+  void *stream;
+  struct {
+    int name;
+    unsigned unused, value[16];
+  } * attributes;
+  unsigned count;
+} shape;
 typedef struct launch {
   const kernel *function;
   void *params;
@@ -51,7 +61,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   case 16: return *value = 10, 0;      /* multiprocessors */
   case 36: return *value = 500000, 0;  /* kHz of the memory */
   case 37: return *value = 800, 0;     /* bits */
-  case 75: return *value = fails("old device") ? 6 : 9, 0;
+  case 75: return *value = fails("old device") ? 6 : fails("older device") ? 8 : 9, 0;
   default: return *value = device, 0;
   }
 }
@@ -117,7 +127,9 @@ int cuModuleLoadDataEx(void **made, const void *code, unsigned options, int *nam
   found->pointers--;
   found->params_bytes = entry ? (size_t)atol(strchr(entry, '[') + 1) : 0;
   *made = found;
-  return strncmp(code, ".version 7.0\n", 13) == 0 && options == 2 && names ? 0 : 200;
+  const int is_new = strncmp(code, ".version 8.0\n", 13) == 0 && strstr(code, "\n.target sm_90\n");
+  const int is_old = strncmp(code, ".version 7.0\n", 13) == 0 && !strstr(code, "griddepcontrol") && !strstr(code, "cluster");
+  return (fails("older device") ? is_old : is_new) && options == 2 && names ? 0 : 200;
 }
 int cuModuleGetFunction(void **function, void *from, const char *name) {
   const char *const library = getenv("FAKE_KERNELS");
@@ -138,10 +150,14 @@ static void run(const launch *one) {
     one->function->called(one->params, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]);
   }
 }
-int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned items, unsigned items_y,
+int cuFuncSetAttribute(kernel *function, int attribute, int value) {
+  return attribute == 8 ? function->dynamic = value, 0 : 1;
+}
+int cuLaunchKernel(kernel *function, unsigned x, unsigned y, unsigned z, unsigned items, unsigned items_y,
                    unsigned items_z, unsigned shared, void *stream, void **arguments, void **more) {
   launch *const made = calloc(1, sizeof *made);
-  if (!function || !(x * y * z) || !items || items_y * items_z != 1 || shared || !stream || more) return 1;
+  if (!function || !(x * y * z) || !items || items_y * items_z != 1 || !stream || more) return 1;
+  if ((int)shared != function->dynamic) return 1;
   launches++;
   made->function = function;
   made->params = malloc(made->function->of.params_bytes);
@@ -156,6 +172,14 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     free(made);
   }
   return 0;
+}
+int cuLaunchKernelEx(const shape *s, kernel *function, void **arguments, void **more) {
+  for (unsigned i = 0; i < s->count; i++) {
+    const unsigned *const value = s->attributes[i].value;
+    if (s->attributes[i].name == 6 ? value[0] != 1 : value[0] * value[1] != 1 || value[2] != s->groups[2]) return 1;
+  }
+  return cuLaunchKernel(function, s->groups[0], s->groups[1], s->groups[2], s->items[0], s->items[1], s->items[2],
+                        s->shared, s->stream, arguments, more);
 }
 
 /* ---- graphs ----------------------------------------------------------------------------------------------------- */

@@ -61,10 +61,11 @@ def said(program: Path, fake: str) -> list[str]:
 
 
 @pytest.mark.one_in(3)
-def test_graphs_are_recorded_once(program: Path) -> None:
+@pytest.mark.parametrize("device", ["", "older device"])
+def test_graphs_are_recorded_once(program: Path, device: str) -> None:
     """The first call launches, the second records two graphs, around the layer of the processor; then these are
-    launched."""
-    found = said(program, "")
+    launched. Code and launches are for the device: older ones know neither clusters nor launches that overlap."""
+    found = said(program, device)
     assert [line for line in found if line.startswith("call")] == [
         "call 0: 0, done, -1 us", "call 1: 0, done, 100 us", "call 2: 0, done, 100 us",
     ]  # fmt: skip

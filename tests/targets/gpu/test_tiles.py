@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from tests.support.checks import Case, check_kernels
+from tilewright import pipeline
+from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant
+from tilewright.ir.types import type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
+from tilewright.target.settings import Settings
 from tilewright.targets.gpu.tiles import Product, chosen
 
 RANDOM = np.random.default_rng(34)
@@ -61,12 +65,33 @@ def test_floats() -> None:
     check_kernels(float_cases(), target="gpu")
 
 
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+@pytest.mark.one_in(2)
+def test_floats_in_16_bits(precision: str) -> None:
+    """Rows that are copied by 16 bytes, by words, and by elements."""
+    settings = Settings(precision=precision)
+    check_kernels(float_cases(), target="gpu", settings=settings)
+
+
+@pytest.mark.fast
+def test_kernels_of_16_bits() -> None:
+    """Every product of floats has tiles, whatever its rows are."""
+    builder = Builder("products")
+    for number, (op, arrays) in enumerate(float_cases()):
+        x = builder.input(f"x{number}", type_of(np.asarray(arrays[0])))
+        w = [builder.constant(array, f"c{number}_{i}") for i, array in enumerate(arrays[1:]) if array is not None]
+        builder.output(*builder.add(op, [x, *w]))
+    planned = pipeline.stage(builder.build(), "gpu", "schedule", settings=Settings(precision="fp16"))
+    taken = {layer.kernel.stem for layer in planned.layers if layer.node.op.kind in ("Conv", "MatMul")}
+    assert {stem.rsplit("_", 1)[1] for stem in taken} == {"tiles", "words", "elements"}
+
+
 def test_integers() -> None:
     check_kernels(integer_cases(), target="gpu")
 
 
 @pytest.mark.parametrize("inner", [1, 15, 64, 100, 4608])
-@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("size", [1, 2, 4])
 def test_parts_cover_the_inner_dimension(inner: int, size: int) -> None:
     for rows, columns in ((1, 1), (49, 512), (197, 3072), (12544, 64)):
         choice = chosen(Product(rows, columns, inner, size))

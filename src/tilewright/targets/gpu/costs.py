@@ -37,7 +37,7 @@ def processor_costs() -> Costs:
 
 def with_costs(kernel: Kernel) -> Kernel:
     """A kernel of the GPU that says what it takes."""
-    rates = PRODUCTS if any(word in kernel.stem for word in ("tiles", "words", "few", "attention")) else {}
+    rates = PRODUCTS if any(word in kernel.stem for word in ("tiles", "words", "elements", "few", "attention")) else {}
 
     def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
         return CycleEstimate(cores=nanoseconds(op, types, rates))

@@ -1,10 +1,10 @@
-"""Convolutions and products tile by tile, through shared memory; integers on tensor cores where there are any.
+"""Convolutions and products tile by tile, through shared memory; integers and floats in 16 bits on tensor cores where
+there are any.
 
 Rows of both factors have their elements side by side: images with channels last, matrices with B column by column."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from functools import partial
 from typing import cast
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.half_floats import HALF
 from tilewright.ir.op import Op, Params
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._linear import NARROW
@@ -26,11 +27,13 @@ from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last
 from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution, pools
 from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params, sums_pass
-from tilewright.targets.gpu.tiles import BYTES, Choice, Product, Tile, chosen
+from tilewright.targets.gpu.tile_costs import Tile
+from tilewright.targets.gpu.tiles import Product, chosen, tiles_of
 
-ALIGNED, WORDS = 16, 4
-COPIED = {ALIGNED: "tiles", WORDS: "words"}
-"""Bytes that are copied at once, of which rows are multiples, and what the kernels are called."""
+COPIED = {16: "tiles", 4: "words", 0: "elements"}
+"""Bytes that are copied at once, of which rows are multiples (0: an element), and what the kernels are called."""
+MOST_ELEMENTS = 1 << 31
+"""Of an operand: places in it are held in 32 bits with a sign."""
 LONGEST = 1 << 15
 """Rows or columns, which are held in 16 bits with a sign."""
 MACS_PER_BYTE = 4
@@ -44,15 +47,23 @@ def _number(fields: Params, name: str) -> int:
     return cast(int, fields[name])
 
 
+def _copied(row_bytes: int) -> int:
+    return next(bytes_ for bytes_ in COPIED if bytes_ == 0 or row_bytes % bytes_ == 0)
+
+
 def conv_product(op: Op, types: Types) -> Product:
     w = types["W"]
-    return Product(types["Y"].elements // w.shape[0], w.shape[0], w.elements // w.shape[0], w.bytes // w.elements)
+    size = w.bytes // w.elements
+    inner = w.elements // w.shape[0]
+    return Product(types["Y"].elements // w.shape[0], w.shape[0], inner, size, _copied(w.shape[-1] * size))
 
 
 def matmul_product(op: Op, types: Types) -> Product:
     fields = params_of(op, types)
     a = types["A"]
-    return Product(_number(fields, "rows"), _number(fields, "columns"), _number(fields, "inner"), a.bytes // a.elements)
+    rows, columns, inner, *steps = (_number(fields, name) for name in ["rows", "columns", "inner", "a_row", "b_column"])
+    size = a.bytes // a.elements
+    return Product(rows, columns, inner, size, _copied(math.gcd(inner, *steps) * size))
 
 
 def conv_params(op: Op, types: Types) -> Params:
@@ -88,14 +99,15 @@ def _sizes(product: Product) -> Params:
 # ---- what kernels take --------------------------------------------------------------------------------------------
 
 
-def _other_tile(choice: Choice, tile: Tile) -> str | None:
+def _other_kernel(product: Product, tile: Tile, copied: int) -> str | None:
+    if product.copied != copied:
+        return "rows are multiples of other sizes"
+    choice = chosen(product)
     return None if choice.tile == tile else f"tiles of {choice.tile.rows} x {choice.tile.columns} are faster"
 
 
-def _ragged(row_bytes: int, copied: int) -> str | None:
-    if row_bytes % copied:
-        return f"a row has {row_bytes} bytes, which are no multiple of {copied}"
-    return "more bytes can be copied at once" if copied == WORDS and row_bytes % ALIGNED == 0 else None
+def _too_large(types: Types) -> bool:
+    return any(kind.elements >= MOST_ELEMENTS for kind in types.values())
 
 
 def _reached(op: Op, types: Types) -> tuple[int, int]:
@@ -114,8 +126,9 @@ def no_conv(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
         return "its weights have no zero point"
     if max(_reached(op, types)) >= LONGEST:
         return f"images and windows are up to {LONGEST} long"
-    reason = channels_last(op, types) or _ragged(w.shape[-1] * w.bytes // w.elements, copied)
-    return reason or _other_tile(chosen(conv_product(op, types)), tile)
+    if _too_large(types):
+        return f"operands have fewer than {MOST_ELEMENTS} elements"
+    return channels_last(op, types) or _other_kernel(conv_product(op, types), tile, copied)
 
 
 def no_matmul(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
@@ -130,9 +143,9 @@ def no_matmul(tile: Tile, copied: int, op: Op, types: Types) -> str | None:
         return "it adds products and C as they are"
     if fields["b_zero"] or _number(fields, "mul_row") or _number(fields, "add_row"):
         return "its weights have no zero point, and its rows are requantised alike"
-    product = matmul_product(op, types)
-    distance = math.gcd(product.inner, _number(fields, "a_row"), _number(fields, "b_column"))
-    return _ragged(distance * product.size, copied) or _other_tile(chosen(product), tile)
+    if _too_large(types):
+        return f"operands have fewer than {MOST_ELEMENTS} elements"
+    return _other_kernel(matmul_product(op, types), tile, copied)
 
 
 @dataclass(frozen=True)
@@ -152,9 +165,20 @@ class Family:
         left, right, added = self.factors
         floats = dict.fromkeys((*self.factors, ADDED, "Y"), FLOAT)
         integers = {left: NARROW, right: frozenset({"int8"}), added: frozenset({"int32"}), ADDED: NARROW, "Y": TOTALS}
-        for tile, copied in itertools.product(BYTES.tiles, COPIED):
-            yield self._kernel(tile, copied, floats, ACTIVATIONS)
-            yield self._kernel(tile, copied, integers, ())
+        yield from self._all(4, floats, ACTIVATIONS)
+        for dtype in HALF:
+            yield from self._all(
+                2, dict.fromkeys((left, right, ADDED, "Y"), frozenset({dtype})) | {added: FLOAT}, ACTIVATIONS
+            )
+        yield from self._all(1, integers, ())
+
+    def _all(
+        self, size: int, dtypes: Mapping[str, frozenset[str]], activations: tuple[type[Op], ...]
+    ) -> Iterator[Kernel]:
+        """Kernels of elements of so many bytes."""
+        for copied in COPIED:
+            for tile in tiles_of(size, copied):
+                yield self._kernel(tile, copied, dtypes, activations)
 
     def _kernel(
         self, tile: Tile, copied: int, dtypes: Mapping[str, frozenset[str]], activations: tuple[type[Op], ...]

@@ -1,9 +1,8 @@
 """Which tiles a product is made of, and among how many groups one is shared: by the microseconds that a model predicts.
 
-The model: a launch, steps that every group waits for, and what a step and a group of this tile take on a
-multiprocessor, as often as the fullest of them has a group; groups that share a tile leave sums in memory and read them
-back. Its numbers are fitted to what layers of ResNets, MobileNetV2 and a vision transformer took on an H200, one image
-at a time: half of them are within 10 %, and what it chooses takes 5 % more than the best, all in all.
+The model (`tile_costs.py` has its numbers): a launch, steps that every group waits for, and what a step and a group of
+this tile take on a multiprocessor, as often as the fullest of them has a group; groups that share a tile read each
+other's sums.
 """
 
 from __future__ import annotations
@@ -11,42 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-MULTIPROCESSORS = 132
-MOST_SPLITS = 16
+from tilewright.targets.gpu.tile_costs import H200, Costs, Tile, costs
+
+MOST_SPLITS = 8
+"""TW_MOST_CLUSTERED in C."""
 MOST_SHARED_TILES = 1024
 """TW_MOST_SHARED_TILES in C."""
 FEWEST_STEPS = 2
 """Of a part of the inner dimension."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    rows: int
-    columns: int
-    row_bytes: int
-    """Of the inner dimension, at a time."""
-
-    @property
-    def header(self) -> str:
-        return f"gpu_tile_{self.rows}x{self.columns}.h"
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Microseconds."""
-
-    launch: float
-    step: float
-    split: float
-    """For each group that shares a tile."""
-    tiles: dict[Tile, tuple[float, float]]
-    """A step, and a group, on a multiprocessor."""
-
-
-SMALL, WIDE, LARGE = Tile(32, 32, 128), Tile(32, 64, 128), Tile(64, 64, 64)
-FLOATS = Costs(1.76, 0.22, 0.88, {SMALL: (0.465, 0.21), WIDE: (0.694, 0.45), LARGE: (0.54, 2.0)})
-BYTES = Costs(3.39, 0.18, 0.81, {SMALL: (0.063, 0.47), WIDE: (0.117, 1.35), LARGE: (0.085, 3.7)})
-"""Of a large tile a row is half as long as it was when it was measured: a step is taken as half as long."""
+SIZES_OF_PARTS = {16: range(1 << 20), 4: range(32 * 64 + 1), 0: range(32 * 32, 32 * 64 + 1)}
+"""Elements of tiles, by the bytes that are copied at once: an item has registers for so many copies."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +29,8 @@ class Product:
     inner: int
     size: int
     """Bytes of an element."""
+    copied: int = 16
+    """Bytes that are copied at once; 0: an element."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +43,20 @@ class Choice:
     """Bytes."""
 
 
+def tiles_of(size: int, copied: int) -> tuple[Tile, ...]:
+    """Those that there are for elements of so many bytes. Bytes are not copied one by one: plain kernels are faster."""
+    if size == 1 and copied == 0:
+        return ()
+    return tuple(tile for tile in H200.of(size).tiles if tile.rows * tile.columns in SIZES_OF_PARTS[copied])
+
+
 @cache
 def chosen(product: Product) -> Choice:
-    costs = FLOATS if product.size > 1 else BYTES
-    return min(choices(product), key=lambda choice: predicted(product, choice, costs))
+    return min(choices(product), key=lambda choice: predicted(product, choice))
 
 
 def choices(product: Product) -> list[Choice]:
-    return [choice for tile in (SMALL, WIDE, LARGE) for choice in _choices(product, tile)]
+    return [choice for tile in tiles_of(product.size, product.copied) for choice in _choices(product, tile)]
 
 
 def groups(product: Product, tile: Tile) -> int:
@@ -95,9 +76,11 @@ def _choices(product: Product, tile: Tile) -> list[Choice]:
     return found
 
 
-def predicted(product: Product, choice: Choice, costs: Costs) -> float:
+def predicted(product: Product, choice: Choice, using: Costs | None = None) -> float:
     """Microseconds."""
-    step, group = costs.tiles[choice.tile]
-    load = -(-groups(product, choice.tile) * choice.splits // MULTIPROCESSORS)
-    shared = costs.split * choice.splits if choice.splits > 1 else 0.0
-    return costs.launch + costs.step * choice.steps + load * (group + step * choice.steps) + shared
+    known = using or costs()
+    table = known.of(product.size)
+    step, group = table.tiles[choice.tile]
+    load = -(-groups(product, choice.tile) * choice.splits // known.busy(choice.splits))
+    shared = table.split * choice.splits if choice.splits > 1 else 0.0
+    return table.launch + table.step * choice.steps + load * (group + step * choice.steps) + shared

@@ -6,7 +6,14 @@
  * A kernel has three parts: `grid`, how many groups its parameters ask for; `group`, what one group of TW_GROUP_SIZE
  * items does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
  * Inside of `group`, TW_ITEMS(t) { ... } is done by every item once; all meet at TW_MEET(), which stands between such
- * blocks. What a group shares is TW_GROUP_SHARED at file scope; what an item keeps from block to block, TW_ITEM_OWN. */
+ * blocks. What a group shares is TW_GROUP_SHARED at file scope, up to 48 KiB; one array of TW_DYNAMIC_BYTES that is
+ * larger, TW_GROUP_DYNAMIC; what an item keeps from block to block, TW_ITEM_OWN.
+ * On newer GPUs a launch may begin while the one before ends, from TW_LET_OTHERS() on in all of its groups;
+ * TW_AFTER_OTHERS() waits until that one has ended. Both are the first that a group does; or stand in `group` itself where
+ * TW_WAITS_ITSELF is defined. Before TW_AFTER_OTHERS() nothing is written, and nothing read but constants: bit i of
+ * TW_EARLY says that pointer i is read there.
+ * Groups of one place in x and y, up to TW_MOST_CLUSTERED along z, are a cluster where TW_CLUSTERED is defined and the GPU
+ * has clusters. */
 #ifndef TW_GPU_H
 #define TW_GPU_H
 
@@ -15,6 +22,16 @@
 
 #ifndef TW_GROUP_SIZE
 #define TW_GROUP_SIZE 256
+#endif
+
+#ifndef TW_DYNAMIC_BYTES
+#define TW_DYNAMIC_BYTES 0
+#endif
+#ifndef TW_CLUSTERED
+#define TW_CLUSTERED 0
+#endif
+#ifndef TW_EARLY
+#define TW_EARLY 0
 #endif
 
 /* How many groups there are. */
@@ -41,10 +58,23 @@ static inline tw_grid tw_items(int64_t count) {
 #define TW_ITEMS(t) for (int32_t t = (int32_t)__nvvm_read_ptx_sreg_tid_x(), once_##t = 1; once_##t; once_##t = 0)
 #define TW_MEET() __syncthreads()
 #define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TW_LOCAL TYPE NAME SIZES
+#define TW_GROUP_DYNAMIC(TYPE, NAME) extern TW_LOCAL TYPE NAME[]
 #define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[1] SIZES
 #define TW_OWN(t) 0
+/* Lines with instructions of clusters and of launches that depend on others are left out for GPUs before 9.0. */
+#define TW_LET_OTHERS() __asm__ volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#define TW_AFTER_OTHERS() __asm__ volatile("griddepcontrol.wait;" ::: "memory")
+#ifdef TW_WAITS_ITSELF
+#define TW_FIRST() ((void)0)
+#else
+#define TW_FIRST()  \
+  TW_LET_OTHERS();  \
+  TW_AFTER_OTHERS()
+#endif
 #define TW_GPU_PART(PARAMS, DECLARED, NAMES)                                              \
+  const int32_t tw_items_of_group = TW_GROUP_SIZE;                                        \
   __attribute__((nvptx_kernel)) void tw_kernel(const PARAMS params, TW_SPREAD DECLARED) { \
+    TW_FIRST();                                                                           \
     group(&params, TW_SPREAD NAMES);                                                      \
   }
 #define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_PART(PARAMS, DECLARED, NAMES)
@@ -60,8 +90,11 @@ static tw_grid tw_group_at, tw_groups;
 #define TW_ITEMS(t) for (int32_t t = 0; t < TW_GROUP_SIZE; t++)
 #define TW_MEET() ((void)0)
 #define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TYPE NAME SIZES
+#define TW_GROUP_DYNAMIC(TYPE, NAME) static TYPE NAME[TW_DYNAMIC_BYTES / sizeof(TYPE)]
 #define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[TW_GROUP_SIZE] SIZES
 #define TW_OWN(t) (t)
+#define TW_LET_OTHERS() ((void)0)
+#define TW_AFTER_OTHERS() ((void)0)
 
 #ifdef TW_GPU_HOST
 
@@ -89,8 +122,10 @@ static tw_grid tw_group_at, tw_groups;
     const void *const pointers[] = {TW_SPREAD NAMES};                                                  \
     const tw_grid groups = grid(params);                                                               \
     (void)tw_group_at, (void)tw_groups;                                                                \
-    tw_gpu_launch(&TW_CODE_OF(TW_NAME), (const int32_t[]){groups.x, groups.y, groups.z}, TW_GROUP_SIZE, \
-                  params, pointers, (int32_t)(sizeof pointers / sizeof *pointers));                    \
+    const tw_gpu_shape shape = {                                                                       \
+        {groups.x, groups.y, groups.z}, TW_GROUP_SIZE, TW_DYNAMIC_BYTES, TW_CLUSTERED, TW_EARLY};      \
+    tw_gpu_launch(&TW_CODE_OF(TW_NAME), &shape, params, pointers,                                      \
+                  (int32_t)(sizeof pointers / sizeof *pointers));                                      \
   }
 
 #endif

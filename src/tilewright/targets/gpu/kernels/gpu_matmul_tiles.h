@@ -17,6 +17,11 @@
 #define TW_W TW_B
 #define TW_BIAS TW_C
 #define TW_X_IS_FLOAT TW_A_IS_FLOAT
+#if TW_A_IS_HALF
+#define TW_X_IS_HALF 1
+#define TW_X_IS_BFLOAT TW_A_IS_BFLOAT
+#define TW_X_LOAD TW_A_LOAD
+#endif
 
 #include "gpu_tiles_kernel.h"
 

@@ -18,6 +18,15 @@ typedef struct {
   void *function; /* once it is loaded */
 } tw_gpu_code;
 
+/* How a kernel is launched: so many groups of so many items with so many bytes that they share besides. */
+typedef struct {
+  int32_t groups[3], items, dynamic_bytes;
+  int32_t clustered; /* whether groups that differ in their third number are a cluster, if there may be so many */
+  uint32_t early;    /* bit i: pointer i is read while the launch before may go on, if it is a constant */
+} tw_gpu_shape;
+
+enum { TW_MOST_CLUSTERED = 8 };
+
 typedef struct {
   const void *data;
   unsigned long bytes;
@@ -77,8 +86,8 @@ void tw_gpu_download(const void *key, const void *from, void *to, unsigned long 
 
 /* Starts what was launched until now, as the cores have work of their own. */
 void tw_gpu_start(void);
-void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
-                   const void *const *pointers, int32_t pointer_count);
+void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
+                   int32_t pointer_count);
 
 /* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of its graphs.
  * Negative before the third call, and where there are none. */

@@ -32,8 +32,21 @@ typedef struct opaque *handle;
 enum {
   SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, UNSUPPORTED_PTX = 222,
   KIND_OF_MEMORY = 2, DEVICE_OF_MEMORY = 9, ON_DEVICE = 2,
-  CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6
+  CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6,
+  DYNAMIC_BYTES = 8, CLUSTER = 4, OVERLAP = 6
 };
+
+/* How a kernel is launched with more than cuLaunchKernel takes. */
+typedef struct {
+  int name;
+  unsigned unused, value[16];
+} launch_attribute;
+typedef struct {
+  unsigned groups[3], items[3], dynamic_bytes;
+  handle stream;
+  launch_attribute *attributes;
+  unsigned attribute_count;
+} launch_shape;
 
 static struct {
   int (*init)(unsigned flags);
@@ -56,6 +69,8 @@ static struct {
   int (*function)(handle *function, handle module, const char *name);
   int (*launch)(handle function, unsigned x, unsigned y, unsigned z, unsigned items_x, unsigned items_y,
                 unsigned items_z, unsigned shared_bytes, handle stream, void **arguments, void **more);
+  int (*launch_shape)(const launch_shape *shape, handle function, void **arguments, void **more); /* or NULL */
+  int (*set)(handle function, int attribute, int value);
   int (*begin_capture)(handle stream, int mode);
   int (*end_capture)(handle stream, handle *graph);
   int (*instantiate)(handle *executable, handle graph, unsigned long long flags);
@@ -92,6 +107,7 @@ static const struct {
     {"cuModuleLoadDataEx", &cuda.load},
     {"cuModuleGetFunction", &cuda.function},
     {"cuLaunchKernel", &cuda.launch},
+    {"cuFuncSetAttribute", &cuda.set},
     {"cuStreamBeginCapture_v2", &cuda.begin_capture},
     {"cuStreamEndCapture", &cuda.end_capture},
     {"cuGraphInstantiateWithFlags", &cuda.instantiate},
@@ -141,7 +157,7 @@ enum { LOADING, RECORDING, REPLAYING };
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
-static int capability;
+static int capability, overlaps;
 static tw_gpu_network *network;
 static on_gpu *own;
 static on_gpu_arena *state;
@@ -175,6 +191,7 @@ const char *tw_gpu_failure(void) { return said; }
 
 static int find_functions(void) {
   char line[256];
+  void *newer;
   void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     fail("there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found",
@@ -191,6 +208,16 @@ static int find_functions(void) {
     }
     memcpy(functions[i].pointer, &found, sizeof found);
   }
+  newer = dlsym(library, "cuLaunchKernelEx");
+  memcpy(&cuda.launch_shape, &newer, sizeof newer);
+  return 1;
+}
+
+/* Whether launches may overlap, and groups be clusters: from compute capability 9.0 and CUDA 12.0 on. */
+static int find_overlap(void) {
+  int version = 0;
+  if (!done(cuda.version(&version), "say its version")) return 0;
+  overlaps = capability >= 90 && version >= 12000 && cuda.launch_shape;
   return 1;
 }
 
@@ -206,6 +233,7 @@ static int open_device(void) {
   if (!done(cuda.attribute(&major, MAJOR, device), "say what GPU it is")) return 0;
   if (!done(cuda.attribute(&minor, MINOR, device), "say what GPU it is")) return 0;
   capability = 10 * major + minor;
+  if (!find_overlap()) return 0;
   opened_device = device;
   if (!done(cuda.context(&context, device), "open the GPU")) return 0;
   if (!done(cuda.use_context(context), "use the GPU")) return 0;
@@ -488,10 +516,15 @@ int tw_gpu_after(void *others) {
 
 static int mode(void) { return network->in_order ? state->calls : LOADING; }
 
+static int is_in_arena(const void *pointer) {
+  const unsigned char *const at = pointer;
+  return at >= arena && at < arena + network->arena_bytes;
+}
+
 static address translated(const void *pointer) {
   const unsigned char *const at = pointer;
   if (!at) return 0;
-  if (at >= arena && at < arena + network->arena_bytes) return state->memory + (address)(at - arena);
+  if (is_in_arena(at)) return state->memory + (address)(at - arena);
   for (int32_t i = 0; i < network->constant_count; i++) {
     const unsigned char *const start = network->constants[i].data;
     if (at >= start && at < start + network->constants[i].bytes) {
@@ -502,24 +535,38 @@ static address translated(const void *pointer) {
   return 0;
 }
 
-static void load(tw_gpu_code *code) {
-  char log[1024] = "", line[1400];
+/* A line of code for this GPU: what only newer ones know is left out, or the code is said to be for them. */
+static const char *line_here(const char *line) {
+  if (overlaps && strncmp(line, ".version ", 9) == 0) return ".version 8.0\n";
+  if (overlaps && strncmp(line, ".target ", 8) == 0) return ".target sm_90\n";
+  return !overlaps && (strstr(line, "griddepcontrol") || strstr(line, "cluster")) ? "" : line;
+}
+
+/* The code of a kernel as one text, which the caller frees. */
+static char *text_of(const tw_gpu_code *code) {
   size_t bytes = 1;
-  int names[] = {LOG_BUFFER, LOG_BYTES}, version = 0;
-  void *values[] = {log, (void *)(uintptr_t)sizeof log};
-  handle module = NULL, function = NULL;
-  for (int32_t i = 0; i < code->count; i++) bytes += strlen(code->lines[i]);
+  for (int32_t i = 0; i < code->count; i++) bytes += strlen(line_here(code->lines[i]));
   char *const text = malloc(bytes), *end = text;
   if (!text) {
     no_room_here();
-    return;
+    return NULL;
   }
   for (int32_t i = 0; i < code->count; i++) {
-    const size_t length = strlen(code->lines[i]);
-    memcpy(end, code->lines[i], length);
+    const char *const line = line_here(code->lines[i]);
+    const size_t length = strlen(line);
+    memcpy(end, line, length);
     end += length;
   }
   *end = '\0';
+  return text;
+}
+
+static void load(tw_gpu_code *code, int32_t dynamic_bytes) {
+  char log[1024] = "", line[1400], *const text = text_of(code);
+  int names[] = {LOG_BUFFER, LOG_BYTES}, version = 0;
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  handle module = NULL, function = NULL;
+  if (!text) return;
   const int result = cuda.load(&module, text, 2, names, values);
   free(text);
   if (result == UNSUPPORTED_PTX) {
@@ -531,12 +578,32 @@ static void load(tw_gpu_code *code) {
     snprintf(line, sizeof line, "the GPU's driver cannot compile a kernel: %s", log);
     fail(line, "please report it");
   } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
+    if (dynamic_bytes) done(cuda.set(function, DYNAMIC_BYTES, dynamic_bytes), "share memory of a multiprocessor");
     code->function = function;
   }
 }
 
-static void launch_now(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
-                       const void *const *pointers, int32_t count) {
+/* Whether what a kernel reads before the launch before it has ended is all constant. */
+static int may_overlap(const tw_gpu_shape *shape, const void *const *pointers, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    if (shape->early >> i & 1 && is_in_arena(pointers[i])) return 0;
+  }
+  return overlaps;
+}
+
+static int launched(const tw_gpu_code *code, const tw_gpu_shape *shape, int may_begin_early, void **arguments) {
+  const unsigned x = (unsigned)shape->groups[0], y = (unsigned)shape->groups[1], z = (unsigned)shape->groups[2];
+  const unsigned items = (unsigned)shape->items, bytes = (unsigned)shape->dynamic_bytes;
+  launch_attribute attributes[2] = {{OVERLAP, 0, {1}}, {CLUSTER, 0, {1, 1, z}}};
+  const int is_cluster = overlaps && shape->clustered && z > 1 && z <= TW_MOST_CLUSTERED;
+  const launch_shape all = {{x, y, z}, {items, 1, 1}, bytes, stream, attributes + !may_begin_early,
+                            (unsigned)(may_begin_early + is_cluster)};
+  if (all.attribute_count) return cuda.launch_shape(&all, code->function, arguments, NULL);
+  return cuda.launch(code->function, x, y, z, items, 1, 1, bytes, stream, arguments, NULL);
+}
+
+static void launch_now(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
+                       int32_t count) {
   address places[MOST_POINTERS];
   void *arguments[MOST_POINTERS + 1];
   memcpy(&arguments[0], &params, sizeof params);
@@ -544,80 +611,39 @@ static void launch_now(tw_gpu_code *code, const int32_t *groups, int32_t items, 
     places[i] = translated(pointers[i]);
     arguments[i + 1] = &places[i];
   }
-  if (failed) return;
-  done(cuda.launch(code->function, (unsigned)groups[0], (unsigned)groups[1], (unsigned)groups[2], (unsigned)items, 1, 1,
-                   0, stream, arguments, NULL),
-       "launch a kernel");
+  if (!failed) done(launched(code, shape, may_overlap(shape, pointers, count), arguments), "launch a kernel");
 }
 
-#ifdef TW_LAYER_TIMES
-/* Nanoseconds of what the layer that runs has launched and copied; negative where that is nothing. */
-static double taken = -1.0;
-
-enum { REPEATS = 20 };
-
-static void add_time(double nanoseconds) { taken = (taken < 0.0 ? 0.0 : taken) + nanoseconds; }
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-/* A graph of launches of one kernel, each behind the other. */
-static handle repeated(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
-                       const void *const *pointers, int32_t count) {
-  handle recorded = NULL, executable = NULL;
-  if (!done(cuda.begin_capture(stream, CAPTURES_RELAXED), "record a graph")) return NULL;
-  for (int i = 0; i < REPEATS; i++) launch_now(code, groups, items, params, pointers, count);
-  if (!done(cuda.end_capture(stream, &recorded), "record a graph")) return NULL;
-  if (!failed) done(cuda.instantiate(&executable, recorded, 0), "make a graph");
-  cuda.forget_graph(recorded);
-  return failed ? NULL : executable;
-}
-
-/* What a kernel takes in a graph. It may have changed what it reads, so that the arena is as before afterwards. */
-static void measure(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
-                    const void *const *pointers, int32_t count) {
+#ifdef TW_GPU_TIMES
+static void print_time(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
+                       int32_t count) {
   float milliseconds = 0.0f;
-  address saved = 0;
-  const unsigned long bytes = network->arena_bytes;
-  if (failed || !allocated(&saved, bytes, "the arena is copied to measure time", "end what else uses it")) return;
-  done(cuda.copy(saved, state->memory, bytes, stream), "copy the arena");
-  const handle many = repeated(code, groups, items, params, pointers, count);
-  for (int i = 0; i < 2 && !failed; i++) { /* the first one for the caches */
-    done(cuda.record(first_event, stream), "record an event");
-    if (!failed) done(cuda.launch_graph(many, stream), "launch a graph");
-    if (!failed) done(cuda.record(last_event, stream), "record an event");
-  }
-  if (!failed) done(cuda.copy(state->memory, saved, bytes, stream), "copy the arena");
-  if (!failed) done(cuda.wait(stream), "compute");
-  if (!failed) done(cuda.elapsed(&milliseconds, first_event, last_event), "measure time");
-  if (many) cuda.release_graph(many);
-  cuda.release(saved);
-  add_time((double)milliseconds * 1e6 / REPEATS);
-}
-
-double tw_gpu_taken(void) {
-  const double found = taken;
-  taken = -1.0;
-  return found;
+  launch_now(code, shape, params, pointers, count);
+  cuda.wait(stream);
+  cuda.record(first_event, stream);
+  for (int i = 0; i < REPEATS; i++) launch_now(code, shape, params, pointers, count);
+  cuda.record(last_event, stream);
+  cuda.wait(stream);
+  cuda.elapsed(&milliseconds, first_event, last_event);
+  fprintf(stderr, "%8.2f us  %6d groups of %3d  %s\n", (double)milliseconds * 1e3 / REPEATS,
+          shape->groups[0] * shape->groups[1] * shape->groups[2], shape->items, code->name);
 }
 #endif
 
-void tw_gpu_launch(tw_gpu_code *code, const int32_t *groups, int32_t items, const void *params,
-                   const void *const *pointers, int32_t count) {
-  if (failed || groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
+void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
+                   int32_t count) {
+  if (failed || shape->groups[0] == 0 || shape->groups[1] == 0 || shape->groups[2] == 0) return;
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
-  if (!code->function) load(code);
-#ifdef TW_LAYER_TIMES
-  measure(code, groups, items, params, pointers, count);
+  if (!code->function) load(code, shape->dynamic_bytes);
+#ifdef TW_GPU_TIMES
+  if (!failed) print_time(code, shape, params, pointers, count);
+  return;
 #endif
   if (mode() == RECORDING && !failed && !is_capturing) {
     is_capturing = done(cuda.begin_capture(stream, CAPTURES_RELAXED), "record a graph");
   }
-  if (!failed) launch_now(code, groups, items, params, pointers, count);
+  if (!failed) launch_now(code, shape, params, pointers, count);
 }
 
 static void keep_graph(void) {
@@ -646,11 +672,6 @@ static void run_graph(void) {
     done(cuda.launch_graph(state->graphs[graph++], stream), "launch a graph");
   }
   has_launched = 0;
-}
-
-static int is_in_arena(const void *pointer) {
-  const unsigned char *const at = pointer;
-  return at >= arena && at < arena + network->arena_bytes;
 }
 
 static void upload(const void *from, void *to, unsigned long bytes) {

@@ -1,0 +1,7 @@
+/* Tiles of 128 x 64. */
+#define TW_TM 128
+#define TW_TN 64
+#define TW_WM 4
+#define TW_WN 2
+#define TW_STAGES 4
+#define TW_ROW_BYTES 128

@@ -1,0 +1,110 @@
+/* What becomes of the sums of a tile. */
+#ifndef TW_GPU_TILE_END_H
+#define TW_GPU_TILE_END_H
+
+#if TW_X_IS_FLOAT
+#include "gpu_stored.h"
+#else
+#include "gpu_requant.h"
+#endif
+
+/* A column, or the last one beyond it: so that all four are read at once. */
+TW_GPU int32_t tw_there(const tw_params *p, int32_t column) { return column < p->columns ? column : p->columns - 1; }
+
+/* Whether four neighbours of a row lie at a multiple of their size, and all of them are there. */
+TW_GPU int32_t tw_are_four(const tw_params *p) { return !((p->columns | p->y_row) & 3); }
+
+#if TW_X_IS_FLOAT
+
+typedef struct {
+  TW_R at[4];
+} __attribute__((aligned(4 * sizeof(TW_R)), may_alias)) tw_four_added;
+
+typedef struct {
+  TW_Y at[4];
+} __attribute__((aligned(4 * sizeof(TW_Y)), may_alias)) tw_four_results;
+
+/* r is added to four neighbours. */
+TW_GPU void tw_add_four(const tw_params *p, const TW_R *r, int32_t column, float *total) {
+  const tw_activation then = p->then;
+  tw_four_added added;
+  if (tw_are_four(p)) {
+    added = *(const tw_four_added *)r;
+  } else {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) added.at[i] = column + i < p->columns ? r[i] : 0;
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    total[i] += TW_R_LOAD(added.at[i]);
+    if (then.kind) total[i] = tw_activated(then.kind, then.alpha, then.beta, total[i]);
+  }
+}
+
+#else
+
+/* As qlinearadd.c adds bytes, whose sums fit 32 bits. */
+TW_GPU int32_t tw_add_byte(const tw_byte_sum *sum, int32_t y, int32_t r) {
+  const int32_t shift = sum->requant.shift, half = shift > 0 ? 1 << (shift - 1) : 0;
+  const int32_t total = y * sum->mul_y + r * sum->mul_r + sum->offset;
+  const int32_t is_even = sum->requant.rounding == TW_HALF_EVEN && shift > 0 && !((total >> shift) & 1);
+  const int32_t value = ((total + half - is_even) >> shift) + sum->requant.zero_point;
+  return value < sum->requant.low ? sum->requant.low : value > sum->requant.high ? sum->requant.high : value;
+}
+
+#endif
+
+/* Four neighbours of a row, from sums to results. */
+TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32_t column, total_t *total) {
+  const int64_t first = (int64_t)row * p->y_row + column;
+  TW_Y *const y = at->y + first;
+#if TW_X_IS_FLOAT
+  if (at->bias) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      total[i] += at->bias[row * p->bias_row + tw_there(p, column + i) * p->bias_column];
+    }
+  }
+  tw_activate(&p->activation, total, 4, 1);
+  if (at->r) tw_add_four(p, at->r + first, column, total);
+  tw_four_results results;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) results.at[i] = TW_Y_STORE(total[i]);
+  if (tw_are_four(p)) {
+    *(tw_four_results *)y = results;
+    return;
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    if (column + i < p->columns) y[i] = results.at[i];
+  }
+#else
+  TW_Y results[4];
+  if (at->bias) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      const TW_BIAS bias = at->bias[row * p->bias_row + tw_there(p, column + i) * p->bias_column];
+      total[i] = (int32_t)((uint32_t)total[i] + (uint32_t)bias);
+    }
+  }
+  if (p->requantised) {
+    int32_t mul[4], add[4] = {0, 0, 0, 0};
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) mul[i] = at->mul[tw_there(p, column + i) * p->mul_step];
+    if (at->add) {
+      TW_UNROLL for (int32_t i = 0; i < 4; i++) add[i] = at->add[tw_there(p, column + i) * p->add_step];
+    }
+    tw_requantise_four(&p->requant, total, mul, add);
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) results[i] = (TW_Y)total[i];
+  if (at->r) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      const int32_t added = column + i < p->columns ? at->r[first + i] : 0;
+      results[i] = (TW_Y)tw_add_byte(&p->sum, results[i], added);
+    }
+  }
+  if (sizeof(TW_Y) == 1 && tw_are_four(p)) {
+    const uint32_t low = (uint8_t)results[0] | (uint32_t)(uint8_t)results[1] << 8;
+    *(tw_word *)y = low | (uint32_t)(uint8_t)results[2] << 16 | (uint32_t)(uint8_t)results[3] << 24;
+    return;
+  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    if (column + i < p->columns) y[i] = results[i];
+  }
+#endif
+}
+
+#endif

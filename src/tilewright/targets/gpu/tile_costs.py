@@ -1,0 +1,143 @@
+"""What steps and groups of tiles take on a GPU, by the bytes of an element: the numbers of the model in `tiles.py`.
+
+Those of an H200 are fitted to what layers of ResNets, MobileNetV2, EfficientNet-B0, BERT and a vision transformer took,
+one image at a time. Those that were measured on a machine and kept there are used instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import CompileError
+
+FOLDER = "TILEWRIGHT_CACHE"
+"""The variable that says where what was measured on a machine is kept."""
+FILE = "gpu_tiles.json"
+
+
+@dataclass(frozen=True)
+class Tile:
+    rows: int
+    columns: int
+    teams: int = 1
+    """Of items, which have the whole tile each, and a part of every row."""
+    row_bytes: int = 128
+    """Of the inner dimension, at a time."""
+
+    @property
+    def name(self) -> str:
+        teams, row = f"x{self.teams}" * (self.teams > 1), f"_{self.row_bytes}" * (self.row_bytes != 128)
+        return f"{self.rows}x{self.columns}{teams}{row}"
+
+    @property
+    def header(self) -> str:
+        return f"gpu_tile_{self.name}.h"
+
+
+@dataclass(frozen=True)
+class TileCosts:
+    """Microseconds."""
+
+    launch: float
+    step: float
+    split: float
+    """For each group that shares a tile."""
+    tiles: Mapping[Tile, tuple[float, float]]
+    """A step, and a group, on a multiprocessor."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    chip: str
+    multiprocessors: int
+    by_size: Mapping[int, TileCosts]
+    clustered: Mapping[int, float] = field(default_factory=lambda: {4: 0.91, 8: 0.75})
+    """Groups of a cluster -> the part of the multiprocessors that get some of them at first: those of a cluster are
+    neighbours."""
+
+    def busy(self, splits: int) -> int:
+        """Multiprocessors that have a group before others have a second one, where so many groups share a tile."""
+        part = min((part for groups, part in self.clustered.items() if groups <= splits), default=1.0)
+        return round(self.multiprocessors * part)
+
+    def of(self, size: int) -> TileCosts:
+        """Of elements of so many bytes; wider ones take as long as the widest."""
+        return self.by_size.get(size) or self.by_size[max(self.by_size)]
+
+
+TINY, SMALL, WIDE, LARGE, TALL = Tile(16, 32), Tile(32, 32), Tile(32, 64), Tile(64, 64), Tile(128, 64)
+SMALL_4, WIDE_4, LARGE_2, THIN = Tile(32, 32, 4), Tile(32, 64, 4), Tile(64, 64, 2), Tile(64, 64, 1, 64)
+H200 = Costs(
+    "NVIDIA H200", 132,
+    {
+        1: TileCosts(1.93, 0.13, 0.14, {TINY: (0.101, 0.465), SMALL_4: (0.137, 0.709), LARGE: (0.421, 1.34)}),
+        2: TileCosts(1.76, 0.061, 0.103, {
+            TINY: (0.126, 0.403), SMALL: (0.184, 0.482), WIDE: (0.27, 0.78), LARGE: (0.442, 0.86), TALL: (0.616, 1.99),
+        }),
+        4: TileCosts(2.03, 0.155, 0.016, {
+            SMALL_4: (0.233, 0.61), WIDE_4: (0.42, 1.138), LARGE_2: (0.913, 0.919), THIN: (0.481, 0.889),
+        }),
+    },
+)  # fmt: skip
+
+
+def scaled(known: Costs, chip: str, multiprocessors: int, faster: float) -> Costs:
+    """What another GPU takes, where it has been measured nowhere: its multiprocessors are so many times as fast."""
+    tables = {
+        size: replace(
+            table, step=table.step / faster,
+            tiles={tile: (step / faster, group / faster) for tile, (step, group) in table.tiles.items()},
+        )
+        for size, table in known.by_size.items()
+    }  # fmt: skip
+    return Costs(chip, multiprocessors, tables)
+
+
+# ---- what is kept -------------------------------------------------------------------------------------------------
+
+
+def kept_file() -> Path:
+    folder = os.environ.get(FOLDER)
+    return Path(folder).expanduser() / FILE if folder else Path.home() / ".cache" / "tilewright" / FILE
+
+
+@cache
+def costs() -> Costs:
+    """Those that were measured on this machine, or an H200's."""
+    path = kept_file()
+    if not path.is_file():
+        return H200
+    try:
+        return read(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CompileError(
+            str(path), f"what was measured of a GPU cannot be read: {error!r}",
+            "measure again (python benchmarks/gpu_kernels.py --keep), or remove the file",
+        ) from None  # fmt: skip
+
+
+def read(data: Mapping[str, Any]) -> Costs:
+    """Of what is measured, what there are tiles for."""
+    tables = {}
+    for size, table in H200.by_size.items():
+        own = data["by_size"][str(size)]
+        tiles = {tile: (float(own["tiles"][tile.name][0]), float(own["tiles"][tile.name][1])) for tile in table.tiles}
+        tables[size] = TileCosts(float(own["launch"]), float(own["step"]), float(own["split"]), tiles)
+    return Costs(str(data["chip"]), int(data["multiprocessors"]), tables)
+
+
+def write(known: Costs) -> str:
+    tables = {
+        str(size): {
+            "launch": table.launch, "step": table.step, "split": table.split,
+            "tiles": {tile.name: [round(number, 4) for number in own] for tile, own in table.tiles.items()},
+        }
+        for size, table in known.by_size.items()
+    }  # fmt: skip
+    return json.dumps({"chip": known.chip, "multiprocessors": known.multiprocessors, "by_size": tables}, indent=1)
