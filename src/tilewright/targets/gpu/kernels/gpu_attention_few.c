@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "fast_exp.h"
-#include "gpu.h"
 #include "gpu_attention.h"
+#include "gpu_join.h"
 #include "gpu_unroll.h"
 #include "half.h"
 
@@ -41,26 +41,6 @@ typedef struct {
 
 TW_GROUP_SHARED(float, tw_weights, [TW_MOST_KEYS]);
 TW_GROUP_SHARED(float, tw_query, [TW_MOST_CHANNELS]);
-TW_GROUP_SHARED(float, tw_found, [TW_GROUP_SIZE]);
-TW_GROUP_SHARED(float, tw_joined, [32]);
-
-TW_GPU float tw_join(float a, float b, int32_t is_sum) { return is_sum ? a + b : b > a ? b : a; }
-
-/* The largest of all that is in tw_found, or the sum, for every item. */
-TW_GPU float tw_group_join(int32_t is_sum) {
-  TW_MEET();
-  TW_ITEMS(t) {
-    if (t < 32) {
-      float all = tw_found[t];
-      TW_UNROLL for (int32_t i = 1; i < TW_GROUP_SIZE / 32; i++) all = tw_join(all, tw_found[t + i * 32], is_sum);
-      tw_joined[t] = all;
-    }
-  }
-  TW_MEET();
-  float all = tw_joined[0];
-  for (int32_t i = 1; i < 32; i++) all = tw_join(all, tw_joined[i], is_sum);
-  return all;
-}
 
 TW_GPU float tw_score(const TW_K *k, int32_t length) {
   float sum = 0.0f;
@@ -107,7 +87,7 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
     }
     tw_found[t] = largest;
   }
-  const float largest = tw_group_join(0);
+  const float largest = tw_group_largest();
   TW_ITEMS(t) {
     float sum = 0.0f;
     for (int32_t token = t; token < seen; token += TW_GROUP_SIZE) {
@@ -116,7 +96,7 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
     }
     tw_found[t] = sum;
   }
-  const float unit = 1.0f / tw_group_join(1);
+  const float unit = 1.0f / tw_group_sum();
   TW_ITEMS(t) {
     float mixed = 0.0f;
     const TW_V *const values = v + t % width;

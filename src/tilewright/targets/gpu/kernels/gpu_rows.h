@@ -2,39 +2,8 @@
 #ifndef TW_GPU_ROWS_H
 #define TW_GPU_ROWS_H
 
-#include "gpu.h"
+#include "gpu_join.h"
 #include "gpu_stored.h"
-
-/* What each item has found; then what all have. */
-TW_GROUP_SHARED(float, tw_found, [TW_GROUP_SIZE]);
-
-/* The sum of all that is in tw_found, for every item. */
-TW_GPU float tw_group_sum(void) {
-  TW_MEET();
-  for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {
-    TW_ITEMS(t) {
-      if (t < half) tw_found[t] += tw_found[t + half];
-    }
-    TW_MEET();
-  }
-  const float sum = tw_found[0];
-  TW_MEET();
-  return sum;
-}
-
-/* The largest. */
-TW_GPU float tw_group_largest(void) {
-  TW_MEET();
-  for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {
-    TW_ITEMS(t) {
-      if (t < half && tw_found[t + half] > tw_found[t]) tw_found[t] = tw_found[t + half];
-    }
-    TW_MEET();
-  }
-  const float largest = tw_found[0];
-  TW_MEET();
-  return largest;
-}
 
 /* The sum of a row whose elements are `step` apart. */
 TW_GPU float tw_row_sum(const TW_X *x, int32_t length, int32_t step) {
