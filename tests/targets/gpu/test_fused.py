@@ -31,7 +31,9 @@ from tilewright.ops.neg import Neg
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.slice import Slice
+from tilewright.ops.swish import Swish
 from tilewright.ops.writerows import WriteRows
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu.depthwise import DepthwiseConv
@@ -170,6 +172,32 @@ def test_few_rows() -> None:
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+def joined_rows(rows: int, normalised: bool) -> Fed:
+    """Products of the same rows: three, a pair of which one gates the other, and one more behind them."""
+    net = Network()
+    constant = net.builder.constant
+    x = net.given(floats(1, rows, 24))
+    if normalised:
+        x = net.add(RMSNormalization(-1, 1e-3), x, constant(floats(24)))
+    for number, columns in enumerate((17, 8, 9)):
+        bias = [constant(floats(columns if number else 1))] if number < 2 else []
+        net.builder.output(net.add(MatMul(trans_b=True), x, constant(floats(columns, 24)), *bias))
+    y = net.add(RMSNormalization(-1, 1e-3), net.given(floats(rows, 16)), constant(floats(16))) if normalised else x
+    inner = net.builder.type_of(y).shape[-1]
+    up = net.add(MatMul(trans_b=True), y, constant(floats(20, inner)), constant(floats(20)))
+    gate = net.add(MatMul(trans_b=True, activation=Swish()), y, constant(floats(20, inner)))
+    net.builder.output(net.add(Mul(), up, gate))
+    return net.build()
+
+
+@pytest.mark.parametrize(("rows", "normalised"), [(1, True), (3, False)])
+def test_products_of_the_same_few_rows(rows: int, normalised: bool) -> None:
+    graph, feeds = joined_rows(rows, normalised)
+    found = kinds(graph)
+    assert (found["Projections"], found["MatMul"], found["RMSNormalization"], found["Mul"]) == (2, 0, 0, 0)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
 def part(start: int, sizes: tuple[int, ...]) -> Slice:
     """From somewhere on along the last axis."""
     return Slice((*(0 for _ in sizes[1:]), start), (1,) * len(sizes), sizes)
@@ -238,7 +266,8 @@ def test_16_bits(precision: str) -> None:
     settings = Settings(precision=precision)
     net = Network()
     net.builder.output(rotated(net, net.given(floats(1, 3, 4, 6)), False))
-    for graph, feeds in (few_rows(), projected(20, 4, 2, 8, True), projected(3, 2, 1, 16, False), net.build()):
+    fused = (few_rows(), projected(20, 4, 2, 8, True), projected(3, 2, 1, 16, False), joined_rows(1, True), net.build())
+    for graph, feeds in fused:
         layers = pipeline.prediction(graph, "gpu", settings).layers
         floats_left = [one for one in layers if one.node.op.kind == "Cast"]
         assert len(floats_left) <= len(graph.inputs) + len(graph.outputs)

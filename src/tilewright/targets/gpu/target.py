@@ -18,9 +18,10 @@ from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import attention, depthwise, fast, few_rows, plain, rotate
+from tilewright.targets.gpu import attention, depthwise, fast, few_rows, plain, projections, rotate
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
+from tilewright.targets.gpu.projections import JOIN_PROJECTIONS
 from tilewright.targets.gpu.rotate import FUSE_ROTATIONS
 from tilewright.targets.gpu.transfers import TRANSFERS
 
@@ -43,7 +44,15 @@ CPU_KERNELS = tuple(
 """Attention that the GPU has no kernel for stays the products and the softmax that it has, rather than one layer of the
 processor; but for that over a cache, which is one operator from the beginning."""
 
-COMPUTING = (*few_rows.KERNELS, *fast.KERNELS, *depthwise.KERNELS, *attention.KERNELS, *rotate.KERNELS, *plain.KERNELS)
+COMPUTING = (
+    *few_rows.KERNELS,
+    *fast.KERNELS,
+    *depthwise.KERNELS,
+    *attention.KERNELS,
+    *rotate.KERNELS,
+    *projections.KERNELS,
+    *plain.KERNELS,
+)
 KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, COMPUTING))
 GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
@@ -52,7 +61,15 @@ TARGET = Target(
     summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
-    passes=(FUSE_ROTATIONS, CHANNELS_SECOND, SHORTEN_TABLES, *fast.PASSES, TURN_DEPTHWISE, *attention.PASSES),
+    passes=(
+        FUSE_ROTATIONS,
+        CHANNELS_SECOND,
+        SHORTEN_TABLES,
+        *fast.PASSES,
+        TURN_DEPTHWISE,
+        *attention.PASSES,
+        JOIN_PROJECTIONS,
+    ),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
     half_floats=HALF,
