@@ -94,7 +94,33 @@ int cuPointerGetAttribute(int *value, int attribute, address pointer) {
   }
   return 1;
 }
+/* A copy inside of the memory happens as late as streams and events allow. */
+typedef struct late {
+  void *stream, *to;
+  const void *from;
+  size_t bytes;
+  struct late *next;
+} late;
+typedef struct {
+  void *stream; /* that it was recorded on */
+} event;
+static late *first_late, **last_late = &first_late;
+
+static void catch_up(const void *stream) {
+  for (late **at = &first_late; *at;) {
+    late *const one = *at;
+    if (one->stream != stream) {
+      at = &one->next;
+      continue;
+    }
+    memmove(one->to, one->from, one->bytes);
+    *at = one->next;
+    if (last_late == &one->next) last_late = at;
+    free(one);
+  }
+}
 static int copied(void *to, const void *from, size_t bytes, void *stream) {
+  catch_up(stream);
   return memcpy(to, from, bytes), stream && !recorded ? 0 : 1;
 }
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, void *stream) {
@@ -104,10 +130,15 @@ int cuMemcpyDtoHAsync_v2(void *to, address from, size_t bytes, void *stream) {
   return copied(to, (void *)(size_t)from, bytes, stream);
 }
 int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void *stream) {
-  return copied((void *)(size_t)to, (void *)(size_t)from, bytes, stream);
+  late *const made = calloc(1, sizeof *made);
+  *made = (late){stream, (void *)(size_t)to, (void *)(size_t)from, bytes, NULL};
+  *last_late = made;
+  last_late = &made->next;
+  return stream ? 0 : 1;
 }
-int cuStreamCreate(void **stream, unsigned flags) { return *stream = &graphs + (flags != 1), 0; }
+int cuStreamCreate(void **stream, unsigned flags) { return *stream = calloc(1, 1), flags != 1; }
 int cuStreamSynchronize(void *stream) {
+  catch_up(stream);
   if (getenv("FAKE_TALKS")) {
     printf("%d launches, %d graphs, %d loads while recording\n", launches, graphs, loads_in_capture);
   }
@@ -159,6 +190,7 @@ int cuLaunchKernel(kernel *function, unsigned x, unsigned y, unsigned z, unsigne
   if (!function || !(x * y * z) || !items || items_y * items_z != 1 || !stream || more) return 1;
   if ((int)shared != function->dynamic) return 1;
   launches++;
+  if (!recorded) catch_up(stream);
   made->function = function;
   made->params = malloc(made->function->of.params_bytes);
   memcpy(made->params, arguments[0], made->function->of.params_bytes);
@@ -197,13 +229,20 @@ int cuStreamEndCapture(void *stream, void **made) {
 int cuGraphInstantiateWithFlags(void **made, void *from, address flags) { return *made = from, flags ? 1 : 0; }
 int cuGraphLaunch(void *made, void *stream) {
   graphs++;
+  catch_up(stream);
   for (const launch *one = ((const graph *)made)->first; one; one = one->next) run(one);
   return stream ? 0 : 1;
 }
 int cuGraphDestroy(void *unused) { return unused ? 0 : 1; }
 int cuGraphExecDestroy(void *made) { return made ? 0 : 1; }
-int cuEventCreate(void **event, unsigned flags) { return *event = &loads_in_capture + flags, 0; }
-int cuEventRecord(void *event, void *stream) { return (void)stream, event ? 0 : 1; }
-int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { return stream && event && !flags ? 0 : 1; }
-int cuEventSynchronize(void *event) { return !event ? 1 : fails("lost") && launches ? 700 : 0; }
+int cuEventCreate(void **made, unsigned flags) { return *made = calloc(1, sizeof(event)), flags; }
+int cuEventRecord(void *made, void *stream) { return ((event *)made)->stream = stream, 0; }
+int cuStreamWaitEvent(void *stream, void *made, unsigned flags) {
+  catch_up(((event *)made)->stream);
+  return stream && !flags ? 0 : 1;
+}
+int cuEventSynchronize(void *made) {
+  catch_up(((event *)made)->stream);
+  return fails("lost") && launches ? 700 : 0;
+}
 int cuEventElapsedTime(float *milliseconds, void *first, void *last) { return *milliseconds = 1, first ? !last : 1; }
