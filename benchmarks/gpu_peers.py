@@ -57,39 +57,54 @@ def _built(folder: Path, case: str) -> dict[str, Any]:
 
     import tilewright as tw
     from gpu_networks import NETWORKS
+    from tilewright import pipeline
 
     name, precision = case.rsplit("-", 1)
-    network = NETWORKS[name]
+    network, prefix = NETWORKS[name], case.replace("-", "_")
     module, x = network.module(), network.input()
     given = (torch.from_numpy(x),)
-    options: dict[str, Any] = {"check_export": False, "name": case.replace("-", "_")}
+    model = _exported(name, module, given)
     if precision in FLOATS:
         with torch.no_grad():
             expected = module(*given).numpy()
-        options |= {"precision": precision} if precision != "fp32" else {}
+        start = time.perf_counter()
+        program = tw.compile(model, target="gpu", name=prefix, precision=precision)
     else:
         samples = np.random.default_rng(2).standard_normal((4, *network.shape)).astype(np.float32)
-        options |= {"quantise": samples}
-        expected = tw.compile(module, given, target="cpu", **options).load()(x)
-    start = time.perf_counter()
-    program = tw.compile(module, given, target="gpu", **options)
-    seconds = time.perf_counter() - start
+        exact = tw.compile(model, target="cpu", name=prefix, quantise=samples)
+        expected = exact.load()(x)
+        start = time.perf_counter()
+        compiled = pipeline.Compiled(*pipeline.stages(exact.graph, "gpu", prefix))
+        program = tw.Program(compiled, prefix, None, 0.0)
     np.savez_compressed(folder / f"{case}.npz", x=x, expected=expected)
     with tempfile.TemporaryDirectory() as place:
-        library = _library(program, Path(place))
+        program.save(Path(place) / "c", weights="binary")
+        seconds = time.perf_counter() - start
+        library = _library(Path(place))
         (folder / f"{case}.so.xz").write_bytes(lzma.compress(library.read_bytes(), preset=1))
     layers = program.compiled.schedule.layers
     return {
-        "prefix": options["name"], "arena": program.compiled.schedule.arena_bytes,
+        "prefix": prefix, "arena": program.compiled.schedule.arena_bytes,
         "weights": program.compiled.schedule.flash_bytes, "layers": len(layers),
         "cpu": [layer.node.op.kind for layer in layers if layer.engine == "cpu"], "compile_s": round(seconds, 1),
     }  # fmt: skip
 
 
-def _library(program: Any, place: Path) -> Path:
+def _exported(name: str, module: Any, given: tuple[Any, ...]) -> Path:
+    """As ONNX, which is kept: PyTorch's exporter takes longer than anything else here."""
+    import torch
+
+    path = Path(tempfile.gettempdir()) / "tilewright-gpu-peers" / f"{name}.onnx"
+    path.parent.mkdir(exist_ok=True)
+    if not path.is_file():
+        torch.onnx.export(module, given, dynamo=True, verbose=False).save(str(path))
+    return path
+
+
+def _library(place: Path) -> Path:
+    """Of the C that is written there."""
     from tilewright.toolchain.compiler import find_cross_compiler
 
-    program.save(place / "c", weights="binary")
     sources = [str(path) for path in (place / "c").rglob("*.[cS]") if path.name != "main.c"]
     zig = find_cross_compiler().command[0]
     flags = ["-target", TRIPLE, "-mcpu=x86_64_v3", "-std=c99", "-O3", "-shared", "-fPIC", "-s", "-I", str(place / "c")]
