@@ -50,6 +50,7 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
+from tilewright.target.runner import GpuProcess
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, check_options
 from tilewright.target.target import Target
 
@@ -166,7 +167,7 @@ def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     known = targets.find(name)
     check_options(known, settings)
-    plain = _with_threads(_for_processor(known, settings.cpu), settings)
+    plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
     driving = check_drives(plain) if settings.accelerators else plain
     found = with_own_kernels(with_accelerators(driving, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
@@ -175,6 +176,11 @@ def _target(name: str, settings: Settings) -> Target:
 
 def _for_processor(target: Target, name: str) -> Target:
     return target.for_processor(check_processor(name)) if name and target.for_processor else target
+
+
+def _by_api(target: Target, api: str) -> Target:
+    runner = target.runner
+    return replace(target, runner=replace(runner, api=api)) if api and isinstance(runner, GpuProcess) else target
 
 
 def _with_threads(target: Target, settings: Settings) -> Target:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.texts import Text
 from tilewright.errors import instance, present
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.runner import GpuProcess
+from tilewright.target.runner import BY_OPENCL, ON_HOST, GpuProcess
+from tilewright.toolchain.opencl_c.text import Kernel, opencl_c
 from tilewright.toolchain.ptx import ptx
 
 HEADER = "gpu_runtime.h"
-SOURCES = ("gpu_cuda.c", "gpu_on_host.c")
-"""Of the runtime: of the one that is asked for, the other file is empty."""
+SOURCES = ("gpu_cuda.c", "gpu_opencl.c", "gpu_on_host.c")
+"""Of the runtime: but for the one that is asked for, they are empty."""
 FUNCTIONS = (
     "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch",
     "tw_gpu_measured", "tw_gpu_seen", "tw_gpu_keep", "tw_gpu_forget", "tw_gpu_input", "tw_gpu_output",
@@ -24,12 +26,26 @@ FUNCTIONS = (
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
+MAKERS = ("gpu_each.h",)
+"""Headers that make a kernel of what a source defines."""
 ENTRY = "tw_kernel"
-"""What sources call a kernel; its code has the name of the instance, which tools that watch a GPU show."""
+"""What sources call a kernel; its PTX has the name of the instance, which tools that watch a GPU show."""
 ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)
-"""Where the code of a kernel has its TW_GROUP_SIZE."""
-CODE = "_code.c"
-"""How files end that have the code of such a kernel."""
+"""Where the PTX of a kernel has its TW_GROUP_SIZE."""
+CODE, OPENCL_CODE = "_code.c", "_opencl.c"
+"""How files end that have the code of such a kernel, as PTX and as OpenCL C."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """Of code, and where it is what is launched."""
+
+    name: str
+    condition: str
+
+
+PTX = Form("PTX", "!defined(TW_GPU_BY_OPENCL)")
+OPENCL_C = Form("OpenCL C", "defined(TW_GPU_BY_OPENCL)")
 
 
 def functions(schedule: Schedule) -> Sequence[str]:
@@ -48,11 +64,20 @@ def files(schedule: Schedule, used: Sequence[Instance], texts: Mapping[str, Text
     by_file = {one.file: one for one in used if _is_gpu_kernel(one, target.kernel_text(one.kernel.source))}
     kernels = list(by_file.values())
     codes = _Codes(schedule, kernels, texts)
-    return found | {f"kernels/{kernel.stem}{CODE}": partial(codes.text, kernel) for kernel in kernels}
+    found |= {f"kernels/{kernel.stem}{CODE}": partial(codes.text, kernel) for kernel in kernels}
+    return found | {f"kernels/{kernel.stem}{OPENCL_CODE}": partial(codes.opencl_text, kernel) for kernel in kernels}
+
+
+def unread(definitions: Sequence[str]) -> tuple[str, ...]:
+    """How files end that are not needed with what the C is told."""
+    if ON_HOST in definitions:
+        return (CODE, OPENCL_CODE)
+    return (CODE,) if BY_OPENCL in definitions else (OPENCL_CODE,)
 
 
 def _is_gpu_kernel(used: Instance, source: str) -> bool:
-    return bool(used.kernel.around) or "TW_GPU_KERNEL(" in source or "TW_GPU_PART(" in source
+    made_by = ("TW_GPU_KERNEL(", "TW_GPU_PART(", *(f'#include "{name}"' for name in MAKERS))
+    return bool(used.kernel.around) or any(words in source for words in made_by)
 
 
 class _Codes:
@@ -62,19 +87,32 @@ class _Codes:
         self.schedule, self.kernels, self.texts = schedule, list(kernels), texts
 
     def text(self, kernel: Instance) -> str:
-        return _as_c(kernel, self._all[self.kernels.index(kernel)])
+        return _as_c(kernel, PTX, self._ptx[self.kernels.index(kernel)], 0)
+
+    def opencl_text(self, kernel: Instance) -> str:
+        made = self.opencl[self.kernels.index(kernel)]
+        return _as_c(kernel, OPENCL_C, made.text, made.own_bytes)
 
     @cached_property
-    def _all(self) -> list[str]:
-        runner = instance(self.schedule.target.runner, GpuProcess)
+    def _sources(self) -> dict[str, str]:
         known = {
             name.removeprefix("kernels/"): text for name, text in self.texts.items() if name.startswith("kernels/")
         }
-        sources = {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
-        names = [kernel.file for kernel in self.kernels]
-        headers = self.schedule.target.folder / "device"
-        made = ptx(names, sources, headers, runner.capability)
+        return {name: text for name, text in known.items() if isinstance(text, str)} | {PREFIX_FILE: ""}
+
+    @property
+    def _names(self) -> list[str]:
+        return [kernel.file for kernel in self.kernels]
+
+    @cached_property
+    def _ptx(self) -> list[str]:
+        runner = instance(self.schedule.target.runner, GpuProcess)
+        made = ptx(self._names, self._sources, self.schedule.target.folder / "device", runner.capability)
         return [_bounded(code).replace(ENTRY, kernel.stem) for code, kernel in zip(made, self.kernels, strict=True)]
+
+    @cached_property
+    def opencl(self) -> list[Kernel]:
+        return opencl_c(self._names, self._sources, self.schedule.target.folder / "opencl")
 
 
 def _bounded(code: str) -> str:
@@ -84,14 +122,16 @@ def _bounded(code: str) -> str:
     return re.sub(entry, rf"\1\n.maxntid {found[1]}, 1, 1", code.replace(found[0], ""), count=1)
 
 
-def _as_c(kernel: Instance, code: str) -> str:
+def _as_c(kernel: Instance, form: Form, code: str, own_bytes: int) -> str:
     """Code as lines of C: texts are short, as compilers have limits for long ones."""
     lines = "\n".join(f'    "{line}\\n",' for line in _escaped(code.splitlines()))
     return f"""\
-/* The code of kernel {kernel.stem} for GPUs, which their driver compiles: PTX, made from {kernel.file}. */
+/* The code of kernel {kernel.stem} for GPUs, which their driver compiles: {form.name}, made from {kernel.file}. */
 #include "{PREFIX_FILE}"
 
 #include "{HEADER}"
+
+#if {form.condition}
 
 static const char *const lines[] = {{
 {lines}
@@ -101,7 +141,14 @@ static const char *const lines[] = {{
 #define CODE_OF(FUNCTION) NAME(FUNCTION)
 
 extern tw_gpu_code CODE_OF({kernel.function});
-tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", 0}};
+tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", {own_bytes}, 0}};
+
+#else
+
+/* C knows no empty file. */
+typedef int tw_gpu_other_code;
+
+#endif
 """
 
 

@@ -16,7 +16,7 @@ from tilewright.profiling.profile import NANOSECONDS, Interval, LayerProfile, Mo
 from tilewright.profiling.timeline import Start, Timeline
 from tilewright.run.gpu_chip import Chip, chip
 from tilewright.run.host import HostProgram
-from tilewright.target.runner import ON_HOST, GpuProcess, host_process
+from tilewright.target.runner import BY_OPENCL, GpuProcess, host_process
 from tilewright.target.target import Target
 
 CALLS = 50
@@ -25,6 +25,7 @@ GPU_TIMES = (
     "room; copies and layers of the processor by the clock"
 )
 HOST_TIMES = "of this machine's processor: kernels of the GPU as C, as no driver of a GPU is installed"
+OPENCL_TIMES = "of OpenCL's device: launches with it, by the clock"
 
 
 def profile_computer(program: HostProgram, inputs: Mapping[str, Array]) -> Profiled:
@@ -73,13 +74,15 @@ def _is_of_cores(target: Target, call: LayerSchedule) -> bool:
 
 
 def _chip(target: Target) -> Chip | None:
-    return None if ON_HOST in host_process(target.runner).definitions else chip()
+    return None if host_process(target.runner).definitions else chip()
 
 
 def _how(schedule: Schedule) -> str:
     """What times of a GPU are."""
     if not isinstance(schedule.target.runner, GpuProcess):
         return ""
+    if BY_OPENCL in schedule.target.runner.definitions:
+        return OPENCL_TIMES
     found = _chip(schedule.target)
     return GPU_TIMES.format(name=found.name) if found else HOST_TIMES
 

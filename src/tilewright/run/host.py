@@ -21,7 +21,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
-from tilewright.target.runner import ON_HOST, GpuProcess, host_process
+from tilewright.target.runner import GpuProcess, host_process
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
 
@@ -178,12 +178,12 @@ def _texts(networks: Sequence[HostNetwork]) -> dict[str, str]:
     """All files of a program."""
     target = networks[0].schedule.target
     texts = {name: target.host_file(name).read_text() for name in HARNESS}
-    unread = gpu_files.CODE if ON_HOST in host_process(target.runner).definitions else None
+    unread = gpu_files.unread(host_process(target.runner).definitions)
     texts |= {
         name: network.files[name]
         for network in networks
         for name in network.files
-        if name.startswith(KERNELS) and not (unread and name.endswith(unread))
+        if name.startswith(KERNELS) and not name.endswith(unread)
     }
     # Without a network's name in its kernels, networks share them and their objects in the cache.
     used = dict.fromkeys(instance for network in networks for instance in network.writer.kernels)
@@ -279,8 +279,9 @@ def _execute(command: list[str], folder: Path) -> str:
 
 
 def gpu_failed(said: str) -> CompileError:
-    """The error of a network: what has failed, and on another line what to do about it."""
-    what, _, hint = said.strip().partition("\n")
+    """The error of a network: what has failed, and on the last line what to do about it. Drivers may have said more
+    before."""
+    *_, what, hint = "", "", *said.strip().splitlines()
     return CompileError("gpu", what, hint)
 
 

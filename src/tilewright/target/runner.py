@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,15 @@ EMULATORS = (UNICORN, QEMU)
 
 ON_HOST = "-DTW_GPU_HOST"
 """Kernels for a GPU are functions of this machine."""
+BY_OPENCL = "-DTW_GPU_BY_OPENCL"
+"""They are OpenCL C, which the driver of any GPU compiles."""
+CUDA, OPENCL, HOST = "cuda", "opencl", "host"
+GPU_DEFINITIONS: Mapping[str, tuple[str, ...]] = {CUDA: (), OPENCL: (BY_OPENCL,), HOST: (ON_HOST,)}
+"""What launches kernels of a GPU, or does without one -> what the C is told."""
+GPU_DEVICES, ALL_DEVICES = 4, 0xFFFFFFFF
+"""Kinds of OpenCL's devices."""
+DEVICE_VARIABLE = "TILEWRIGHT_OPENCL_DEVICE"
+"""Of the environment: names a device of OpenCL, which may be a processor."""
 
 
 @cache
@@ -39,6 +49,21 @@ def has_driver() -> bool:
     except OSError:
         return False
     return True
+
+
+@cache
+def has_opencl_device() -> bool:
+    """Whether OpenCL has a GPU here; any device where one is named."""
+    kind = ALL_DEVICES if os.environ.get(DEVICE_VARIABLE) else GPU_DEVICES
+    try:
+        library = ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        return False
+    platforms, count = (ctypes.c_void_p * 16)(), ctypes.c_uint(0)
+    if library.clGetPlatformIDs(16, platforms, ctypes.byref(count)) != 0:
+        return False
+    given = (ctypes.c_void_p(one) for one in platforms[: min(count.value, 16)])
+    return any(library.clGetDeviceIDs(one, ctypes.c_uint64(kind), 0, None, ctypes.byref(count)) == 0 for one in given)
 
 
 @dataclass(frozen=True)
@@ -102,13 +127,16 @@ class GpuProcess(HostProcess):
     capability: int = field(kw_only=True)
     """The oldest of NVIDIA's GPUs that the code is for: ten times its compute capability."""
 
+    api: str = ""
+    """What launches kernels, of GPU_DEFINITIONS; by default what there is."""
+
     @property
     def unit(self) -> str:
         return NANOSECONDS
 
     @property
     def definitions(self) -> tuple[str, ...]:
-        return () if has_driver() else (ON_HOST,)
+        return GPU_DEFINITIONS[self.api or (CUDA if has_driver() else OPENCL if has_opencl_device() else HOST)]
 
 
 @dataclass(frozen=True)

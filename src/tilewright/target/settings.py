@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
 from tilewright.target.options import FOLDERS, PAIRS, SIZES, SWITCH, WORDS, Machines, Option, option, option_of
+from tilewright.target.runner import GPU_DEFINITIONS, GpuProcess
 
 if TYPE_CHECKING:
     from tilewright.target.target import Target
@@ -21,6 +22,7 @@ PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 CODE_IN_L1 = "link_code_in_l1.ld"
 """The linker script of a target whose L1 may hold code."""
 CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
+GPU = "Target gpu"
 """Headings of the options that are for some targets only."""
 
 
@@ -62,6 +64,10 @@ WITH_STACK = Machines(
 COMPUTERS = Machines(
     lambda target: target.for_processor is not None, "is for target cpu, not for {target}",
     "leave it out, or --target cpu", COMPUTER,
+)  # fmt: skip
+WITH_GPU = Machines(
+    lambda target: isinstance(target.runner, GpuProcess), "is for target gpu, not for {target}",
+    "leave it out, or --target gpu", GPU,
 )  # fmt: skip
 SIMULATED = Machines(
     lambda target: target.runner.chip is not None, "runs on this machine, where there are no accelerators",
@@ -145,6 +151,10 @@ class Settings:
     cpu: str = option(
         "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76 and others.", COMPUTERS,
         metavar="NAME",
+    )  # fmt: skip
+    gpu: str = option(
+        "", "--gpu", "What launches a GPU's kernels: NVIDIA's driver, OpenCL, or nothing (C on this machine); by "
+        "default what there is.", WITH_GPU, metavar="cuda|opencl|host", choices=("", *GPU_DEFINITIONS),
     )  # fmt: skip
     threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
     """Those that compute a layer together."""

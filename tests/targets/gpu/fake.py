@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tilewright import pipeline
-from tilewright.codegen.gpu_files import CODE
+from tilewright.codegen.gpu_files import CODE, OPENCL_CODE
 from tilewright.ir.graph import Graph
 from tilewright.program import Program
 from tilewright.run.library import LoadedNetwork
@@ -78,7 +78,7 @@ class Fake:
         kernels = {
             name.removeprefix("kernels/"): text
             for name, text in files.items()
-            if name.startswith("kernels/") and not name.endswith(("gpu_cuda.c", CODE))
+            if name.startswith("kernels/") and not name.endswith(("gpu_cuda.c", "gpu_opencl.c", CODE, OPENCL_CODE))
         } | {"prefix.h": ""}
         # Where a function launches a kernel several times, it is the kernel that the driver calls.
         kernels["gpu.h"] = kernels["gpu.h"].replace("(static, launch,", "(, launch,")

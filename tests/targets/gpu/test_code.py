@@ -34,8 +34,8 @@ def assembler() -> str | None:
     return str(found[0]) if found else shutil.which("ptxas")
 
 
-def codes(cases: list[Case], precision: str = "fp32") -> dict[str, str]:
-    """File -> the code of each kernel that these operators use."""
+def codes(cases: list[Case], precision: str = "fp32", ending: str = CODE) -> dict[str, str]:
+    """File -> the code of each kernel that these operators use, in the form of files that end so."""
     builder = Builder("codes")
     for number, (op, arrays) in enumerate(cases):
         names = ["" if array is None else f"case{number}_{i}" for i, array in enumerate(arrays)]
@@ -47,7 +47,7 @@ def codes(cases: list[Case], precision: str = "fp32") -> dict[str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrow_floats, "pays", bool)
         files = pipeline.stage(builder.build(), "gpu", "c", settings=Settings(precision=precision))
-    return {name: as_text(files[name]) for name in files if name.endswith(CODE)}
+    return {name: as_text(files[name]) for name in files if name.endswith(ending)}
 
 
 def as_text(code: str) -> str:

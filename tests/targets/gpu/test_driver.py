@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +37,9 @@ FAILURES = {
 }
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_program(place: Path, definitions: Sequence[str] = ()) -> Path:
     """Two layers of the GPU around one of the processor, as a folder that is built as a user's compiler does."""
-    place, builder = tmp_path_factory.mktemp("gpu"), Builder("one")
+    builder = Builder("one")
     (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])
     (summed,) = builder.add(CumSum(0), [first])
     (last,) = builder.add(Sigmoid(), [summed])
@@ -47,8 +47,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.write(pipeline.compile_graph(builder.build(), "gpu").files, place / "c")
     sources = [path for path in sorted((place / "c").rglob("*.c")) if path.name != "main.c"]
     compiler, here = find_compiler(), ["-std=c99", "-O1", "-I", str(place / "c"), "-Wall", "-Wextra", "-Werror"]
+    here += definitions
     objects = compile_objects(dict.fromkeys([*sources, OWN / "three_calls.c"], here), place, compiler)
     link_without_runtime(objects, ["m", "dl", "pthread"], place / "program", compiler, ["-O1"])
+    return place
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = built_program(tmp_path_factory.mktemp("gpu"))
     built_driver(place)
     return place
 

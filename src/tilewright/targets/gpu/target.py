@@ -58,7 +58,7 @@ GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
 
 TARGET = Target(
     name="gpu",
-    summary="NVIDIA GPUs by their driver alone; without one the same kernels as C on this machine",
+    summary="GPUs by their driver alone (NVIDIA's, or OpenCL); without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
     passes=(

@@ -1,7 +1,9 @@
-/* How a kernel for a GPU is written, once for three builds:
- *   TW_GPU_DEVICE  code for the GPU: an entry that its driver launches
+/* How a kernel for a GPU is written, once for four builds:
+ *   TW_GPU_DEVICE  code for NVIDIA's GPUs: an entry that their driver launches
+ *   TW_GPU_OPENCL  what OpenCL C is made of, by a compiler that finds out which memory every pointer points into
  *   TW_GPU_HOST    a C function of this machine: groups and their items are loops
- *   neither        the C function that launches that code
+ *   none of them   the C function that launches that code
+ * Of the first two, TW_GPU_CODE is defined.
  *
  * A kernel has three parts: `grid`, how many groups its parameters ask for; `group`, what one group of TW_GROUP_SIZE
  * items does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
@@ -48,19 +50,26 @@ static inline tw_grid tw_items(int64_t count) {
 #define TW_SPREAD(...) __VA_ARGS__
 #define TW_GPU static inline __attribute__((unused, always_inline))
 
+#if defined(TW_GPU_DEVICE) || defined(TW_GPU_OPENCL)
+
+#define TW_GPU_CODE
+#define TW_LOCAL __attribute__((address_space(3)))
+#define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TW_LOCAL TYPE NAME SIZES
+#define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[1] SIZES
+#define TW_OWN(t) 0
+#define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_PART(PARAMS, DECLARED, NAMES)
+
+#endif
+
 #ifdef TW_GPU_DEVICE
 
-#define TW_LOCAL __attribute__((address_space(3)))
 #define TW_GROUP_X ((int32_t)__nvvm_read_ptx_sreg_ctaid_x())
 #define TW_GROUP_Y ((int32_t)__nvvm_read_ptx_sreg_ctaid_y())
 #define TW_GROUP_Z ((int32_t)__nvvm_read_ptx_sreg_ctaid_z())
 #define TW_GROUPS_X ((int32_t)__nvvm_read_ptx_sreg_nctaid_x())
 #define TW_ITEMS(t) for (int32_t t = (int32_t)__nvvm_read_ptx_sreg_tid_x(), once_##t = 1; once_##t; once_##t = 0)
 #define TW_MEET() __syncthreads()
-#define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TW_LOCAL TYPE NAME SIZES
 #define TW_GROUP_DYNAMIC(TYPE, NAME) extern TW_LOCAL TYPE NAME[]
-#define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[1] SIZES
-#define TW_OWN(t) 0
 /* Lines with instructions of clusters and of launches that depend on others are left out for GPUs before 9.0. */
 #define TW_LET_OTHERS() __asm__ volatile("griddepcontrol.launch_dependents;" ::: "memory")
 #define TW_AFTER_OTHERS() __asm__ volatile("griddepcontrol.wait;" ::: "memory")
@@ -77,7 +86,25 @@ static inline tw_grid tw_items(int64_t count) {
     TW_FIRST();                                                                           \
     group(&params, TW_SPREAD NAMES);                                                      \
   }
-#define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_PART(PARAMS, DECLARED, NAMES)
+
+#elif defined(TW_GPU_OPENCL)
+
+size_t get_group_id(unsigned int axis), get_num_groups(unsigned int axis), get_local_id(unsigned int axis);
+void barrier(unsigned int fences);
+
+enum { TW_ITEMS_OF_GROUP = TW_GROUP_SIZE, TW_FENCES_OF_BOTH = 3 };
+
+#define TW_GROUP_X ((int32_t)get_group_id(0))
+#define TW_GROUP_Y ((int32_t)get_group_id(1))
+#define TW_GROUP_Z ((int32_t)get_group_id(2))
+#define TW_GROUPS_X ((int32_t)get_num_groups(0))
+#define TW_ITEMS(t) for (int32_t t = (int32_t)get_local_id(0), once_##t = 1; once_##t; once_##t = 0)
+#define TW_MEET() barrier(TW_FENCES_OF_BOTH)
+#define TW_GROUP_DYNAMIC(TYPE, NAME) static TW_LOCAL TYPE NAME[TW_DYNAMIC_BYTES / sizeof(TYPE)]
+#define TW_LET_OTHERS() ((void)0)
+#define TW_AFTER_OTHERS() ((void)0)
+#define TW_GPU_PART(PARAMS, DECLARED, NAMES) \
+  void tw_kernel(const PARAMS params, TW_SPREAD DECLARED) { group(&params, TW_SPREAD NAMES); }
 
 #else
 
@@ -123,7 +150,8 @@ static tw_grid tw_group_at, tw_groups;
     const tw_grid groups = grid(params);                                                               \
     (void)tw_group_at, (void)tw_groups;                                                                \
     const tw_gpu_shape shape = {                                                                       \
-        {groups.x, groups.y, groups.z}, TW_GROUP_SIZE, TW_DYNAMIC_BYTES, TW_CLUSTERED, TW_EARLY};      \
+        {groups.x, groups.y, groups.z}, TW_GROUP_SIZE, TW_DYNAMIC_BYTES, TW_CLUSTERED, TW_EARLY,       \
+        sizeof *params};                                                                               \
     tw_gpu_launch(&TW_CODE_OF(TW_NAME), &shape, params, pointers,                                      \
                   (int32_t)(sizeof pointers / sizeof *pointers));                                      \
   }

@@ -26,7 +26,7 @@ TW_GPU void group(const part *params, const TW_X *x, TW_Y *y) {
 
 TW_GPU_PART(part, (const TW_X *x, TW_Y *y), (x, y))
 
-#ifndef TW_GPU_DEVICE
+#ifndef TW_GPU_CODE
 void TW_NAME(const tw_concat_params *params, const TW_X *const *x, TW_Y *y) {
   part one = {params->rows, 0, 0, 0};
   for (int32_t i = 0; i < params->count; i++) one.pitch += params->length[i];

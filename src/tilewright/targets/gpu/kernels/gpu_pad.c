@@ -42,7 +42,7 @@ TW_GPU void group(const step *params, const TW_X *x, TW_Y *y) {
 
 TW_GPU_PART(step, (const TW_X *x, TW_Y *y), (x, y))
 
-#ifndef TW_GPU_DEVICE
+#ifndef TW_GPU_CODE
 void TW_NAME(const tw_pad_params *params, const TW_X *x, TW_Y *y) {
   step one = {*params, params->count, 1};
   launch(&one, x, y);

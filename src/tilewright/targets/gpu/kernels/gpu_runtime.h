@@ -10,11 +10,12 @@
 /* What network_run returns where the GPU or its driver fails; tw_gpu_failure() says what. */
 enum { TW_GPU_FAILED = 3 };
 
-/* The code of one kernel, as PTX text. */
+/* The code of one kernel, as PTX or as OpenCL C. */
 typedef struct {
   const char *const *lines;
   int32_t count;
   const char *name;
+  int32_t own_bytes; /* of memory that it is given for what lasts from launch to launch; zeros at first */
   void *function; /* once it is loaded */
 } tw_gpu_code;
 
@@ -23,6 +24,7 @@ typedef struct {
   int32_t groups[3], items, dynamic_bytes;
   int32_t clustered; /* whether groups that differ in their third number are a cluster, if there may be so many */
   uint32_t early;    /* bit i: pointer i is read while the launch before may go on, if it is a constant */
+  uint32_t params_bytes;
 } tw_gpu_shape;
 
 enum { TW_MOST_CLUSTERED = 8 };

@@ -93,6 +93,11 @@ TW_GPU int32_t tw_one_more(int32_t *count) {
   return before;
 }
 #define TW_EVERYBODY_SEES() __asm__ volatile("membar.gl;" ::: "memory")
+#elif defined(TW_GPU_OPENCL)
+int32_t atomic_inc(int32_t *count);
+void mem_fence(unsigned int fences);
+TW_GPU int32_t tw_one_more(int32_t *count) { return atomic_inc(count); }
+#define TW_EVERYBODY_SEES() mem_fence(TW_FENCES_OF_BOTH)
 #else
 TW_GPU int32_t tw_one_more(int32_t *count) { return (*count)++; }
 #define TW_EVERYBODY_SEES() ((void)0)

@@ -13,7 +13,7 @@
 
 #include "gpu_runtime.h"
 
-#ifndef TW_GPU_HOST
+#if !defined(TW_GPU_HOST) && !defined(TW_GPU_BY_OPENCL)
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -866,6 +866,6 @@ double tw_gpu_measured(tw_gpu_network *called, int repeats) {
 #else
 
 /* C knows no empty file. */
-typedef int tw_gpu_is_on_host;
+typedef int tw_gpu_not_by_cuda;
 
 #endif

@@ -1,0 +1,727 @@
+/* The runtime on any GPU whose driver has OpenCL 1.2 or newer, which is looked for when the first network runs.
+ *
+ * Kernels are OpenCL C, which the driver compiles when one is launched first; what it made of them is kept in a folder
+ * for the next time. A GPU's device is taken, or the one that TILEWRIGHT_OPENCL_DEVICE names (a part of its name,
+ * "cpu" for one that is no GPU). One thread at a time is between begin and end. */
+#include "prefix.h"
+
+#include "gpu_runtime.h"
+
+#if defined(TW_GPU_BY_OPENCL) && !defined(TW_GPU_HOST)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the driver ------------------------------------------------------------------------------------------------- */
+
+typedef struct opaque *handle;
+typedef unsigned long long bits;
+enum {
+  SUCCESS = 0, CANNOT_ALLOCATE = -4, BUILD_FAILED = -11, TOO_LARGE = -61,
+  READ_WRITE = 1, WAITS = 1,
+  DEVICE_TYPE = 0x1000, LARGEST_BUFFER = 0x1010, SINGLE_FLOATS = 0x101b, MEMORY_BYTES = 0x101f, SHARED_BYTES = 0x1023,
+  DEVICE_NAME = 0x102b, DRIVER = 0x102d, EXTENSIONS = 0x1030,
+  BINARY_SIZES = 0x1165, BINARIES = 0x1166, BUILD_LOG = 0x1183, KERNEL_GROUP_SIZE = 0x11b0, KERNEL_SHARED_BYTES = 0x11b2
+};
+enum { CPU = 2, GPU = 4, ACCELERATOR = 8, ROUNDS_DIVISIONS = 128 };
+static const bits EVERY_DEVICE = 0xffffffffu;
+
+static struct {
+  int (*platforms)(unsigned room, handle *platforms, unsigned *count);
+  int (*devices)(handle platform, bits type, unsigned room, handle *devices, unsigned *count);
+  int (*device_info)(handle device, unsigned name, size_t bytes, void *value, size_t *needed);
+  handle (*context)(const void *properties, unsigned count, const handle *devices, void *notify, void *data,
+                    int *error);
+  handle (*queue)(handle context, handle device, bits properties, int *error);
+  handle (*buffer)(handle context, bits flags, size_t bytes, void *host, int *error);
+  int (*release)(handle buffer);
+  int (*write)(handle queue, handle buffer, unsigned waits, size_t offset, size_t bytes, const void *from,
+               unsigned events, const handle *after, handle *event);
+  int (*read)(handle queue, handle buffer, unsigned waits, size_t offset, size_t bytes, void *to, unsigned events,
+              const handle *after, handle *event);
+  handle (*source)(handle context, unsigned count, const char **lines, const size_t *lengths, int *error);
+  handle (*binary)(handle context, unsigned count, const handle *devices, const size_t *bytes,
+                   const unsigned char **binaries, int *status, int *error);
+  int (*build)(handle program, unsigned count, const handle *devices, const char *options, void *notify, void *data);
+  int (*build_info)(handle program, handle device, unsigned name, size_t bytes, void *value, size_t *needed);
+  int (*program_info)(handle program, unsigned name, size_t bytes, void *value, size_t *needed);
+  int (*forget_program)(handle program);
+  handle (*kernel)(handle program, const char *name, int *error);
+  int (*kernel_info)(handle kernel, handle device, unsigned name, size_t bytes, void *value, size_t *needed);
+  int (*argument)(handle kernel, unsigned number, size_t bytes, const void *value);
+  int (*launch)(handle queue, handle kernel, unsigned axes, const size_t *first, const size_t *items,
+                const size_t *group, unsigned events, const handle *after, handle *event);
+  int (*flush)(handle queue);
+  int (*finish)(handle queue);
+} cl;
+
+static const struct {
+  const char *name;
+  void *pointer;
+} functions[] = {
+    {"clGetPlatformIDs", &cl.platforms},
+    {"clGetDeviceIDs", &cl.devices},
+    {"clGetDeviceInfo", &cl.device_info},
+    {"clCreateContext", &cl.context},
+    {"clCreateCommandQueue", &cl.queue},
+    {"clCreateBuffer", &cl.buffer},
+    {"clReleaseMemObject", &cl.release},
+    {"clEnqueueWriteBuffer", &cl.write},
+    {"clEnqueueReadBuffer", &cl.read},
+    {"clCreateProgramWithSource", &cl.source},
+    {"clCreateProgramWithBinary", &cl.binary},
+    {"clBuildProgram", &cl.build},
+    {"clGetProgramBuildInfo", &cl.build_info},
+    {"clGetProgramInfo", &cl.program_info},
+    {"clReleaseProgram", &cl.forget_program},
+    {"clCreateKernel", &cl.kernel},
+    {"clGetKernelWorkGroupInfo", &cl.kernel_info},
+    {"clSetKernelArg", &cl.argument},
+    {"clEnqueueNDRangeKernel", &cl.launch},
+    {"clFlush", &cl.flush},
+    {"clFinish", &cl.finish},
+};
+
+static const char *const libraries[] = {
+    "libOpenCL.so.1", "libOpenCL.so", "/vendor/lib64/libOpenCL.so", "/system/vendor/lib64/libOpenCL.so",
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+};
+
+/* ---- what is going on ------------------------------------------------------------------------------------------- */
+
+/* What the device has for an arena. */
+typedef struct on_device_arena {
+  const unsigned char *owner; /* the caller's arena; NULL where all share it */
+  handle memory;
+  struct on_device_arena *next;
+} on_device_arena;
+
+/* What the device has of a network: an array for each constant, as devices have limits for one. */
+typedef struct {
+  handle *constants;
+  on_device_arena *arenas;
+} on_device;
+
+/* What it has of a kernel. */
+typedef struct {
+  handle kernel;
+  handle own; /* memory from launch to launch; zeros at first */
+} loaded_code;
+
+typedef struct {
+  handle memory;
+  uint64_t offset;
+} place;
+
+enum { MOST_POINTERS = 32, MOST_DEVICES = 16, LONGEST_NAME = 256, LONGEST_PATH = 1024 };
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+static handle context, queue, device;
+static char device_name[LONGEST_NAME], driver[LONGEST_NAME];
+static const char *options = "-cl-std=CL1.2";
+static int has_doubles;
+static tw_gpu_network *network;
+static on_device *own;
+static on_device_arena *state;
+static const unsigned char *arena;
+static int failed;
+static char said[4096] = "nothing has failed";
+
+static void fail(const char *what, const char *hint) {
+  if (failed) return;
+  failed = 1;
+  snprintf(said, sizeof said, "%s\n%s", what, hint);
+}
+
+/* Whether a call of the driver has done what it should. */
+static int done(int code, const char *what) {
+  char line[512];
+  if (code == SUCCESS) return 1;
+  snprintf(line, sizeof line, "the driver of %s fails to %s: OpenCL's error %d", device ? device_name : "OpenCL", what,
+           code);
+  fail(line, "see whether `clinfo` shows the device; `--target cpu` needs none");
+  return 0;
+}
+
+const char *tw_gpu_failure(void) { return said; }
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static int find_functions(void) {
+  char line[256];
+  void *library = NULL;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !library; i++) {
+    library = dlopen(libraries[i], RTLD_NOW | RTLD_GLOBAL);
+  }
+  if (!library) {
+    fail("there is no OpenCL on this machine: libOpenCL.so.1 is not found",
+         "install the GPU's OpenCL driver (Debian: ocl-icd-libopencl1 with intel-opencl-icd, mesa-opencl-icd or the "
+         "vendor's), or compile with --target cpu; with cmake -DGPU_ON_HOST=ON the kernels are C for this machine");
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *const found = dlsym(library, functions[i].name);
+    if (!found) {
+      snprintf(line, sizeof line, "the OpenCL on this machine is too old: it has no %s", functions[i].name);
+      fail(line, "install one of version 1.2 or newer, or compile with --target cpu");
+      return 0;
+    }
+    memcpy(functions[i].pointer, &found, sizeof found);
+  }
+  return 1;
+}
+
+/* Text that the device says of itself. */
+static void ask(handle one, unsigned name, char *text, size_t room) {
+  text[0] = '\0';
+  cl.device_info(one, name, room - 1, text, NULL);
+  text[room - 1] = '\0';
+}
+
+static int is_wanted(handle one, const char *wanted) {
+  char name[LONGEST_NAME];
+  bits type = 0;
+  cl.device_info(one, DEVICE_TYPE, sizeof type, &type, NULL);
+  if (!wanted || !wanted[0]) return (type & (GPU | ACCELERATOR)) != 0;
+  if (strcmp(wanted, "cpu") == 0) return (type & CPU) != 0;
+  ask(one, DEVICE_NAME, name, sizeof name);
+  return strstr(name, wanted) != NULL;
+}
+
+/* The first device that is wanted; `others` becomes the names of those that are not. */
+static handle found_device(const char *wanted, char *others, size_t room) {
+  handle platforms[MOST_DEVICES], devices[MOST_DEVICES];
+  unsigned platform_count = 0, count = 0;
+  if (cl.platforms(MOST_DEVICES, platforms, &platform_count) != SUCCESS) platform_count = 0;
+  for (unsigned p = 0; p < platform_count && p < MOST_DEVICES; p++) {
+    if (cl.devices(platforms[p], EVERY_DEVICE, MOST_DEVICES, devices, &count) != SUCCESS) continue;
+    for (unsigned d = 0; d < count && d < MOST_DEVICES; d++) {
+      if (is_wanted(devices[d], wanted)) return devices[d];
+      char name[LONGEST_NAME];
+      const size_t length = strlen(others);
+      ask(devices[d], DEVICE_NAME, name, sizeof name);
+      snprintf(others + length, room - length, "%s%s", length ? ", " : "", name);
+    }
+  }
+  return NULL;
+}
+
+static int choose_device(void) {
+  char others[1024] = "", line[1400];
+  const char *const wanted = getenv("TILEWRIGHT_OPENCL_DEVICE");
+  device = found_device(wanted, others, sizeof others);
+  if (device) return 1;
+  if (wanted && wanted[0]) {
+    snprintf(line, sizeof line, "OpenCL has no device '%s' (TILEWRIGHT_OPENCL_DEVICE) here, but: %s", wanted,
+             others[0] ? others : "none");
+  } else {
+    snprintf(line, sizeof line, "OpenCL finds no GPU%s%s", others[0] ? ", but: " : "", others);
+  }
+  fail(line, others[0] ? "TILEWRIGHT_OPENCL_DEVICE=cpu takes one that is no GPU; or compile with --target cpu"
+                       : "see what `clinfo` says, or compile with --target cpu");
+  return 0;
+}
+
+static int open_device(void) {
+  static char extensions[16384];
+  bits floats = 0;
+  int code = SUCCESS;
+  if (!choose_device()) return 0;
+  ask(device, DEVICE_NAME, device_name, sizeof device_name);
+  ask(device, DRIVER, driver, sizeof driver);
+  ask(device, EXTENSIONS, extensions, sizeof extensions);
+  has_doubles = strstr(extensions, "cl_khr_fp64") != NULL;
+  cl.device_info(device, SINGLE_FLOATS, sizeof floats, &floats, NULL);
+  if (floats & ROUNDS_DIVISIONS) options = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+  context = cl.context(NULL, 1, &device, NULL, NULL, &code);
+  if (!done(code, "open it")) return 0;
+  queue = cl.queue(context, device, 0, &code);
+  return done(code, "make a queue");
+}
+
+static int open_driver(void) { return queue || (find_functions() && open_device()); }
+
+/* An array on the device. */
+static handle allocated(unsigned long bytes, unsigned long all) {
+  char line[512];
+  bits memory = 0, largest = 0;
+  int code = SUCCESS;
+  handle made = NULL;
+  cl.device_info(device, MEMORY_BYTES, sizeof memory, &memory, NULL);
+  cl.device_info(device, LARGEST_BUFFER, sizeof largest, &largest, NULL);
+  if (all <= memory && bytes <= largest) made = cl.buffer(context, READ_WRITE, bytes ? bytes : 1, NULL, &code);
+  if (made && code == SUCCESS) return made;
+  if (code != SUCCESS && code != CANNOT_ALLOCATE && code != TOO_LARGE && !done(code, "allocate memory")) return NULL;
+  snprintf(line, sizeof line,
+           "%s has not enough memory: the network needs %lu bytes, %lu of them in one array; it has %llu, and %llu for "
+           "one array", device_name, all, bytes, memory, largest);
+  fail(line, "compile a smaller input (--dim), or --target cpu");
+  return NULL;
+}
+
+static int no_room_here(void) {
+  fail("this machine has not enough memory", "end what else runs");
+  return 0;
+}
+
+static void close_arena(on_device_arena *made) {
+  if (made->memory) cl.release(made->memory);
+  free(made);
+}
+
+static void close_network(on_device *made, int32_t constant_count) {
+  while (made->arenas) {
+    on_device_arena *const first = made->arenas;
+    made->arenas = first->next;
+    close_arena(first);
+  }
+  for (int32_t i = 0; i < constant_count; i++) {
+    if (made->constants[i]) cl.release(made->constants[i]);
+  }
+  free(made->constants);
+  free(made);
+}
+
+static unsigned long network_bytes(void) {
+  unsigned long all = network->arena_bytes;
+  for (int32_t i = 0; i < network->constant_count; i++) all += network->constants[i].bytes;
+  return all;
+}
+
+/* Constants are brought to the device once. */
+static int upload_constants(on_device *made) {
+  const unsigned long all = network_bytes();
+  for (int32_t i = 0; i < network->constant_count; i++) {
+    const tw_gpu_constant *const one = &network->constants[i];
+    made->constants[i] = allocated(one->bytes, all);
+    if (failed) return 0;
+    if (one->bytes &&
+        !done(cl.write(queue, made->constants[i], WAITS, 0, one->bytes, one->data, 0, NULL, NULL), "copy weights")) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static on_device *opened_network(void) {
+  on_device *const made = calloc(1, sizeof *made);
+  if (made) made->constants = calloc((size_t)network->constant_count + 1, sizeof *made->constants);
+  if (!made || !made->constants) {
+    no_room_here();
+    free(made);
+    return NULL;
+  }
+  if (upload_constants(made)) return made;
+  close_network(made, network->constant_count);
+  return NULL;
+}
+
+static on_device_arena *opened_arena(const unsigned char *owner) {
+  on_device_arena *const made = calloc(1, sizeof *made);
+  if (!made) return no_room_here(), NULL;
+  made->owner = owner;
+  made->memory = allocated(network->arena_bytes, network_bytes());
+  if (failed) {
+    free(made);
+    return NULL;
+  }
+  made->next = own->arenas;
+  return own->arenas = made;
+}
+
+static on_device_arena *found_arena(const unsigned char *host_arena) {
+  const unsigned char *const owner = network->kept_count ? host_arena : NULL;
+  on_device_arena *found = own->arenas;
+  while (found && found->owner != owner) found = found->next;
+  return found ? found : opened_arena(owner);
+}
+
+/* From here to `leave` the device belongs to one thread. */
+static int enter(tw_gpu_network *called, const unsigned char *host_arena) {
+  pthread_mutex_lock(&busy);
+  network = called;
+  arena = host_arena;
+  state = NULL;
+  failed = 0;
+  if (open_driver() && !network->state) network->state = opened_network();
+  own = network->state;
+  if (!failed) state = found_arena(host_arena);
+  return !failed;
+}
+
+static int leave(void) {
+  const int result = failed ? TW_GPU_FAILED : 0;
+  pthread_mutex_unlock(&busy);
+  return result;
+}
+
+int tw_gpu_begin(tw_gpu_network *called, const unsigned char *host_arena) {
+  return enter(called, host_arena) ? 0 : leave();
+}
+
+int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
+  if (enter(called, host_arena)) {
+    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
+      const tw_gpu_kept one = network->kept[i];
+      if (!one.bytes) continue;
+      done(cl.write(queue, state->memory, WAITS, one.offset, one.bytes, arena + one.offset, 0, NULL, NULL),
+           "copy a state");
+    }
+  }
+  return leave();
+}
+
+void tw_gpu_forget(tw_gpu_network *called, const unsigned char *host_arena) {
+  pthread_mutex_lock(&busy);
+  on_device *const made = called->state;
+  if (made) {
+    on_device_arena **at = &made->arenas;
+    while (*at && (*at)->owner != host_arena) at = &(*at)->next;
+    if (!host_arena) {
+      close_network(made, called->constant_count);
+      called->state = NULL;
+    } else if (*at) {
+      on_device_arena *const found = *at;
+      *at = found->next;
+      close_arena(found);
+    }
+  }
+  pthread_mutex_unlock(&busy);
+}
+
+/* ---- memory of the caller's: this machine's alone ---------------------------------------------------------------- */
+
+const void *tw_gpu_input(const void *data, unsigned long bytes) {
+  (void)bytes;
+  return data;
+}
+
+void *tw_gpu_output(void *data, unsigned long bytes) {
+  (void)bytes;
+  return data;
+}
+
+static void refuse_arrays(void) {
+  pthread_mutex_lock(&busy);
+  failed = 0;
+  fail("arrays of callers are in this machine's memory where OpenCL launches the kernels",
+       "give arrays of this machine's memory");
+  pthread_mutex_unlock(&busy);
+}
+
+void *tw_gpu_allocate(unsigned long bytes) {
+  (void)bytes;
+  refuse_arrays();
+  return NULL;
+}
+
+void tw_gpu_release(void *memory) { (void)memory; }
+
+int tw_gpu_copy(void *to, const void *from, unsigned long bytes) {
+  (void)to, (void)from, (void)bytes;
+  refuse_arrays();
+  return TW_GPU_FAILED;
+}
+
+int tw_gpu_after(void *stream) {
+  (void)stream;
+  refuse_arrays();
+  return TW_GPU_FAILED;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+/* The folder for what drivers make of kernels, with a slash at its end; empty where there is none. */
+static void cache_folder(char *path, size_t room) {
+  static const char *const parts[] = {"/tilewright", "/opencl", "/"};
+  const char *const cache = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
+  path[0] = '\0';
+  if (cache && cache[0]) {
+    snprintf(path, room, "%s", cache);
+  } else if (home && home[0]) {
+    snprintf(path, room, "%s/.cache", home);
+  } else {
+    return;
+  }
+  mkdir(path, 0700);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const size_t length = strlen(path);
+    snprintf(path + length, room - length, "%s", parts[i]);
+    mkdir(path, 0700);
+  }
+}
+
+static uint64_t mixed(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+  return (hash ^ 255) * 1099511628211u;
+}
+
+/* A file's name for what this driver makes of this kernel: two hashes of all that decides about it. */
+static void cached_file(const tw_gpu_code *code, const char *ending, char *path, size_t room) {
+  uint64_t hashes[] = {14695981039346656037u, 7809847782465536322u};
+  char folder[LONGEST_PATH];
+  cache_folder(folder, sizeof folder);
+  path[0] = '\0';
+  if (!folder[0]) return;
+  for (size_t h = 0; h < 2; h++) {
+    hashes[h] = mixed(mixed(mixed(hashes[h], device_name), driver), options);
+    for (int32_t i = 0; i < code->count; i++) hashes[h] = mixed(hashes[h], code->lines[i]);
+  }
+  snprintf(path, room, "%s%s-%016llx%016llx.%s", folder, code->name, (unsigned long long)hashes[0],
+           (unsigned long long)hashes[1], ending);
+}
+
+/* A program that was kept, or nothing. */
+static handle kept_program(const char *path) {
+  FILE *const file = path[0] ? fopen(path, "rb") : NULL;
+  handle program = NULL;
+  if (!file) return NULL;
+  fseek(file, 0, SEEK_END);
+  const long bytes = ftell(file);
+  unsigned char *const binary = bytes > 0 ? malloc((size_t)bytes) : NULL;
+  rewind(file);
+  if (binary && fread(binary, 1, (size_t)bytes, file) == (size_t)bytes) {
+    const unsigned char *const given = binary;
+    const size_t size = (size_t)bytes;
+    int status = SUCCESS, code = SUCCESS;
+    program = cl.binary(context, 1, &device, &size, (const unsigned char **)&given, &status, &code);
+    if (program && (code != SUCCESS || status != SUCCESS ||
+                    cl.build(program, 1, &device, options, NULL, NULL) != SUCCESS)) {
+      cl.forget_program(program);
+      program = NULL;
+    }
+  }
+  free(binary);
+  fclose(file);
+  return program;
+}
+
+/* Whole or not at all, whoever else writes it. */
+static void write_file(const char *path, const void *data, size_t bytes) {
+  char unfinished[LONGEST_PATH + 32];
+  snprintf(unfinished, sizeof unfinished, "%s.%p", path, (const void *)&bytes);
+  FILE *const file = path[0] ? fopen(unfinished, "wb") : NULL;
+  if (!file) return;
+  const size_t written = fwrite(data, 1, bytes, file);
+  if (fclose(file) != 0 || written != bytes || rename(unfinished, path) != 0) remove(unfinished);
+}
+
+static void keep_program(handle program, const char *path) {
+  size_t bytes = 0;
+  if (!path[0] || cl.program_info(program, BINARY_SIZES, sizeof bytes, &bytes, NULL) != SUCCESS || !bytes) return;
+  unsigned char *binary = malloc(bytes);
+  if (binary && cl.program_info(program, BINARIES, sizeof binary, &binary, NULL) == SUCCESS) {
+    write_file(path, binary, bytes);
+  }
+  free(binary);
+}
+
+/* The first line of a log that speaks of an error; else its first one. */
+static const char *first_error(char *log) {
+  char *found = strstr(log, "error");
+  while (found && found > log && found[-1] != '\n') found--;
+  if (!found) found = log;
+  found[strcspn(found, "\r\n")] = '\0';
+  return found;
+}
+
+/* What the driver's compiler says of a kernel is kept in a file. */
+static void tell_log(const tw_gpu_code *code, handle program) {
+  char path[LONGEST_PATH], line[2048];
+  size_t bytes = 0;
+  cl.build_info(program, device, BUILD_LOG, 0, NULL, &bytes);
+  char *const log = calloc(1, bytes + 1);
+  if (!log) {
+    no_room_here();
+    return;
+  }
+  cl.build_info(program, device, BUILD_LOG, bytes, log, NULL);
+  cached_file(code, "log", path, sizeof path);
+  write_file(path, log, strlen(log));
+  snprintf(line, sizeof line, "the driver of %s cannot compile kernel %s: %.900s%s%.600s", device_name, code->name,
+           first_error(log), path[0] ? "; all that it says is in " : "", path);
+  fail(line, "please report it; a newer driver may help, and `--target cpu` needs none");
+  free(log);
+}
+
+static int can_compute(const tw_gpu_code *code) {
+  char line[512];
+  if (has_doubles || !strstr(code->lines[0], "cl_khr_fp64")) return 1;
+  snprintf(line, sizeof line, "kernel %s computes in floats of 64 bits, which %s does not have", code->name,
+           device_name);
+  fail(line, "compile with --target cpu, or for another GPU");
+  return 0;
+}
+
+static handle built(const tw_gpu_code *code) {
+  char path[LONGEST_PATH];
+  int error = SUCCESS;
+  cached_file(code, "bin", path, sizeof path);
+  const handle known = kept_program(path);
+  if (known) return known;
+  const handle program = cl.source(context, (unsigned)code->count, (const char **)code->lines, NULL, &error);
+  if (!done(error, "read a kernel")) return NULL;
+  const int result = cl.build(program, 1, &device, options, NULL, NULL);
+  if (result == SUCCESS) {
+    keep_program(program, path);
+    return program;
+  }
+  if (result == BUILD_FAILED) {
+    tell_log(code, program);
+  } else {
+    done(result, "compile a kernel");
+  }
+  cl.forget_program(program);
+  return NULL;
+}
+
+/* Memory that is a kernel's own begins with zeros. */
+static handle zeros(uint32_t bytes) {
+  void *const none = calloc(1, bytes);
+  const handle made = none ? allocated(bytes, bytes) : NULL;
+  if (!none) no_room_here();
+  if (made) done(cl.write(queue, made, WAITS, 0, bytes, none, 0, NULL, NULL), "copy zeros");
+  free(none);
+  return made;
+}
+
+/* Whether the device has room for groups of a kernel. */
+static int can_launch(const tw_gpu_code *code, handle kernel, size_t items) {
+  char line[512];
+  size_t most = 0;
+  bits shared = 0, room = 0;
+  cl.kernel_info(kernel, device, KERNEL_GROUP_SIZE, sizeof most, &most, NULL);
+  cl.kernel_info(kernel, device, KERNEL_SHARED_BYTES, sizeof shared, &shared, NULL);
+  cl.device_info(device, SHARED_BYTES, sizeof room, &room, NULL);
+  if (most >= items && shared <= room) return 1;
+  snprintf(line, sizeof line, "groups of kernel %s have %lu items that share %llu bytes, %s has groups of %lu and %llu bytes",
+           code->name, (unsigned long)items, shared, device_name, (unsigned long)most, room);
+  fail(line, "compile with --target cpu, or for another GPU");
+  return 0;
+}
+
+static void load(tw_gpu_code *code, size_t items) {
+  int error = SUCCESS;
+  if (!can_compute(code)) return;
+  const handle program = built(code);
+  if (!program) return;
+  const handle kernel = cl.kernel(program, "tw_kernel", &error);
+  if (!done(error, "find a kernel") || !can_launch(code, kernel, items)) return;
+  loaded_code *const made = calloc(1, sizeof *made);
+  if (!made) {
+    no_room_here();
+    return;
+  }
+  made->kernel = kernel;
+  if (code->own_bytes) made->own = zeros((uint32_t)code->own_bytes);
+  if (!failed) code->function = made;
+}
+
+/* ---- launching -------------------------------------------------------------------------------------------------- */
+
+static place translated(const void *pointer) {
+  const unsigned char *const at = pointer;
+  place found = {NULL, 0};
+  if (!at) return found;
+  if (at >= arena && at < arena + network->arena_bytes) {
+    found.memory = state->memory;
+    found.offset = (uint64_t)(at - arena);
+    return found;
+  }
+  for (int32_t i = 0; i < network->constant_count; i++) {
+    const unsigned char *const start = network->constants[i].data;
+    if (at >= start && at < start + network->constants[i].bytes) {
+      found.memory = own->constants[i];
+      found.offset = (uint64_t)(at - start);
+      return found;
+    }
+  }
+  fail("a kernel is given something that the device does not have", "please report it");
+  return found;
+}
+
+/* Parameters, memories, where in them the pointers point, and the kernel's own memory. */
+static int set_arguments(const tw_gpu_code *code, const void *params, uint32_t params_bytes,
+                         const void *const *pointers, int32_t count) {
+  const loaded_code *const loaded = code->function;
+  uint64_t offsets[MOST_POINTERS];
+  int error = cl.argument(loaded->kernel, 0, params_bytes, params);
+  for (int32_t i = 0; i < count && !error; i++) {
+    const place one = translated(pointers[i]);
+    offsets[i] = one.offset;
+    error = cl.argument(loaded->kernel, (unsigned)i + 1, sizeof one.memory, one.memory ? &one.memory : NULL);
+  }
+  if (!error) error = cl.argument(loaded->kernel, (unsigned)count + 1, sizeof *offsets * (size_t)count, offsets);
+  if (!error && loaded->own) error = cl.argument(loaded->kernel, (unsigned)count + 2, sizeof loaded->own, &loaded->own);
+  return done(error, "take arguments of a kernel");
+}
+
+void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
+                   int32_t count) {
+  const size_t group[] = {(size_t)shape->items, 1, 1};
+  const size_t all[] = {(size_t)shape->groups[0] * group[0], (size_t)shape->groups[1], (size_t)shape->groups[2]};
+  if (failed || all[0] == 0 || all[1] == 0 || all[2] == 0) return;
+  if (!code->function) load(code, group[0]);
+  if (failed || !set_arguments(code, params, shape->params_bytes, pointers, count) || failed) return;
+  const loaded_code *const loaded = code->function;
+  done(cl.launch(queue, loaded->kernel, 3, NULL, all, group, 0, NULL, NULL), "launch a kernel");
+}
+
+void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
+  if (failed || !bytes) return;
+  const place at = translated(to);
+  if (!failed) done(cl.write(queue, at.memory, WAITS, at.offset, bytes, from, 0, NULL, NULL), "copy to the device");
+}
+
+/* Copies wait for all that was launched before them. */
+void tw_gpu_ask(const void *key) { (void)key; }
+
+void tw_gpu_start(void) {
+  if (!failed) done(cl.flush(queue), "start");
+}
+
+void tw_gpu_download(const void *key, const void *from, void *to, unsigned long bytes) {
+  (void)key;
+  if (failed || !bytes) return;
+  const place at = translated(from);
+  if (!failed) done(cl.read(queue, at.memory, WAITS, at.offset, bytes, to, 0, NULL, NULL), "copy from the device");
+}
+
+const void *tw_gpu_seen(const void *data, unsigned long bytes) {
+  static unsigned char *copy;
+  const unsigned char *const at = data;
+  if (at < arena || at >= arena + network->arena_bytes || failed) return data;
+  unsigned char *const room = realloc(copy, bytes + 1);
+  if (!room) return data;
+  copy = room;
+  tw_gpu_download(data, data, copy, bytes);
+  return copy;
+}
+
+int tw_gpu_end(void) {
+  if (!failed) done(cl.finish(queue), "compute");
+  return leave();
+}
+
+/* Layers are timed by the clock: what they have launched is done. */
+double tw_gpu_taken(void) {
+  if (!failed) done(cl.finish(queue), "compute");
+  return -1.0;
+}
+
+/* Nothing is recorded that could be launched again. */
+double tw_gpu_measured(tw_gpu_network *called, int repeats) {
+  (void)called, (void)repeats;
+  return -1.0;
+}
+
+#else
+
+/* C knows no empty file. */
+typedef int tw_gpu_not_by_opencl;
+
+#endif
