@@ -227,6 +227,26 @@ def test_rotations() -> None:
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+def a_step(interleaved: bool) -> Fed:
+    """Of a decoder: its cache is filled so far, queries and keys of one token are rotated."""
+    net = Network()
+    cache, values = net.given(floats(1, 9, 2, 6)), net.given(floats(1, 9, 2, 6))
+    position, new = net.given(np.array([5], np.int32)), net.given(floats(1, 1, 2, 6))
+    keys = net.add(WriteRows(), cache, rotated(net, new, interleaved), position)
+    query = rotated(net, net.given(floats(1, 1, 4, 6)), interleaved)
+    net.builder.output(net.add(FusedAttention(True, scale=0.4), query, keys, values, position))
+    net.builder.output(net.add(WriteRows(), values, rotated(net, net.given(floats(1, 2, 2, 6)), interleaved), position))
+    return net.build()
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_rotations_where_they_are_read(interleaved: bool) -> None:
+    graph, feeds = a_step(interleaved)
+    found = kinds(graph)
+    assert (found["TurnedAttention"], found["WriteTurned"], found["Rotate"], found["WriteRows"]) == (1, 1, 1, 1)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
 def test_rows_of_a_cache_and_places_of_extremes() -> None:
     random = np.random.default_rng(4)
     steps = [(WriteRows(), [floats(1, 9, 2, 5), floats(1, rows, 2, 5), np.array([at], np.int32)]) for rows, at in
@@ -266,7 +286,14 @@ def test_16_bits(precision: str) -> None:
     settings = Settings(precision=precision)
     net = Network()
     net.builder.output(rotated(net, net.given(floats(1, 3, 4, 6)), False))
-    fused = (few_rows(), projected(20, 4, 2, 8, True), projected(3, 2, 1, 16, False), joined_rows(1, True), net.build())
+    fused = (
+        few_rows(),
+        projected(20, 4, 2, 8, True),
+        projected(3, 2, 1, 16, False),
+        joined_rows(1, True),
+        a_step(True),
+        net.build(),
+    )
     for graph, feeds in fused:
         layers = pipeline.prediction(graph, "gpu", settings).layers
         floats_left = [one for one in layers if one.node.op.kind == "Cast"]

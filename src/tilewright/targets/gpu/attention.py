@@ -9,8 +9,10 @@ from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.gpu import turned
 from tilewright.targets.gpu.joined_attention import JoinedAttention, join_projections
 from tilewright.targets.gpu.plain import stored
+from tilewright.targets.gpu.turned import TurnedAttention, turning
 
 CHANNELS = (64, 128)
 """Most of a query, key or value: those of several tokens are in shared memory at once. Kernels for fewer of them need
@@ -29,7 +31,8 @@ def attention_params(op: Op, types: Types) -> Params:
     joined = types["Q"].shape[2] * types["Q"].shape[3] if isinstance(op, JoinedAttention) else 0
     steps = {f"{name.lower()}_token": joined or own[name].shape[2] * own[name].shape[3] for name in "QKV"}
     attention = op.attention if isinstance(op, JoinedAttention) else instance(op, FusedAttention)
-    return {"rows": attention.geometry(own), "scale": attention.scale, **steps}
+    interleaved = int(isinstance(op, TurnedAttention) and op.interleaved)
+    return {"rows": attention.geometry(own), "scale": attention.scale, **steps, "interleaved": interleaved}
 
 
 def too_many_channels(most: int, op: Op, types: Types) -> str | None:
@@ -60,13 +63,22 @@ def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str 
     )  # fmt: skip
 
 
+def few_queries(op: type[Op]) -> tuple[Kernel, ...]:
+    kernel = Kernel(
+        op, "gpu_attention_few.c", "Q K V position:int32 cosine sine -> Y", {}, attention_params,
+        unsupported_reason=too_many_queries, header="gpu_attention.h",
+    )  # fmt: skip
+    return stored(kernel, "Q K V Y", "cosine sine")
+
+
 KERNELS = (
-    *kernels("gpu_attention_few.c", too_many_queries),
+    *(kernel for op in (FusedAttention, JoinedAttention, TurnedAttention) for kernel in few_queries(op)),
     *(
         kernel
         for most in CHANNELS
         for kernel in kernels("gpu_attention.c", partial(too_many_channels, most), f"gpu_channels_{most}.h")
     ),
+    *turned.KERNELS,
 )
 
 
@@ -74,4 +86,4 @@ def takes(op: Op, types: Types) -> bool:
     return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
 
 
-PASSES = (join_projections(takes),)
+PASSES = (join_projections(takes), turning(takes))

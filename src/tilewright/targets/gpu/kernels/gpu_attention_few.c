@@ -1,11 +1,13 @@
 /* y = softmax(scale * q k') v of floats for few queries, as those of one new token: a group for each row, whose items
- * have a key each for the scores, and then a channel of some of the values. All scores of a row are in shared memory. */
+ * have a key each for the scores, and then a channel of some of the values. All scores of a row are in shared memory.
+ * With cosines and sines, queries are rotated before. */
 #define TW_GROUP_SIZE 256
 #include <math.h>
 
 #include "fast_exp.h"
 #include "gpu_attention.h"
 #include "gpu_join.h"
+#include "gpu_turn.h"
 #include "gpu_unroll.h"
 #include "half.h"
 
@@ -14,6 +16,8 @@
 #define TW_Q float
 #define TW_K float
 #define TW_V float
+#define TW_COSINE float
+#define TW_SINE float
 #define TW_Y float
 #endif
 #ifndef TW_Q_LOAD
@@ -62,7 +66,7 @@ static inline tw_grid grid(const tw_gpu_attention_params *params) {
 }
 
 TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
-                  const int32_t *position, TW_Y *y) {
+                  const int32_t *position, const TW_COSINE *cosine, const TW_SINE *sine, TW_Y *y) {
   const tw_attention_rows *const r = &params->rows;
   const int32_t width = r->width, parts = TW_GROUP_SIZE / width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
   const int64_t query = (int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y, key = (int64_t)TW_GROUP_Z * r->keys;
@@ -75,7 +79,14 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
   v += key * params->v_token + TW_GROUP_X / r->repeat * width;
   y += (query * r->groups * r->repeat + TW_GROUP_X) * width;
   TW_ITEMS(t) {
-    if (t < r->length) tw_query[t] = TW_Q_LOAD(q[t]) * params->scale;
+    if (t < r->length) {
+      float query = TW_Q_LOAD(q[t]);
+      if (cosine) {
+        const int32_t far = tw_other(t, r->length, params->interleaved);
+        query = tw_turned(query, TW_Q_LOAD(q[t + far]), far, TW_COSINE_LOAD(cosine[t]), TW_SINE_LOAD(sine[t]));
+      }
+      tw_query[t] = query * params->scale;
+    }
   }
   TW_MEET();
   TW_ITEMS(t) {
@@ -116,4 +127,6 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
 }
 
 TW_GPU_KERNEL(tw_gpu_attention_params,
-              (const TW_Q *q, const TW_K *k, const TW_V *v, const int32_t *position, TW_Y *y), (q, k, v, position, y))
+              (const TW_Q *q, const TW_K *k, const TW_V *v, const int32_t *position, const TW_COSINE *cosine,
+               const TW_SINE *sine, TW_Y *y),
+              (q, k, v, position, cosine, sine, y))
