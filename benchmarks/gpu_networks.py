@@ -21,16 +21,14 @@ TABLE = np.random.default_rng(0).standard_normal(PERIOD).astype(np.float32)
 def with_weights(module: nn.Module) -> nn.Module:
     for name, tensor in module.state_dict().items():
         if tensor.dtype == torch.float32:
-            tensor.copy_(torch.from_numpy(_values(name, tuple(tensor.shape))))
+            tensor.copy_(torch.from_numpy(values(name, tuple(tensor.shape))))
     return module.eval()
 
 
-def _values(name: str, shape: tuple[int, ...]) -> np.ndarray:
+def values(name: str, shape: tuple[int, ...]) -> np.ndarray:
     kind = name.rsplit(".", 1)[-1]
     if kind == "running_var" or (kind == "weight" and len(shape) == 1):
         return np.ones(shape, np.float32)
-    if kind == "cache":
-        return np.zeros(shape, np.float32)
     inner = math.prod(shape[1:]) if len(shape) > 1 else 0
     scale = math.sqrt((2.0 if len(shape) == 4 else 1.0) / inner) if inner else 0.05
     start = zlib.crc32(name.encode()) % PERIOD
@@ -177,6 +175,71 @@ def bert_base() -> nn.Module:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """Of a decoder of the Llama kind."""
+
+    width: int
+    layers: int
+    heads: int
+    kv_heads: int
+    hidden: int
+    words: int
+    head: int = 64
+    context: int = 512
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape, inner = shape, shape.heads * shape.head
+        self.norm1, self.norm2 = nn.RMSNorm(shape.width), nn.RMSNorm(shape.width)
+        self.joined = nn.Linear(shape.width, (shape.heads + 2 * shape.kv_heads) * shape.head, bias=False)
+        self.output = nn.Linear(inner, shape.width, bias=False)
+        self.gate, self.up = (nn.Linear(shape.width, shape.hidden, bias=False) for _ in range(2))
+        self.down = nn.Linear(shape.hidden, shape.width, bias=False)
+        for name in ("keys", "values"):
+            self.register_buffer(name, torch.zeros(1, shape.kv_heads, shape.context, shape.head), persistent=False)
+
+    def forward(self, x: Tensor, position: Tensor, turns: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
+        heads, kv_heads = self.shape.heads, self.shape.kv_heads
+        parts = self.joined(self.norm1(x)).reshape(1, heads + 2 * kv_heads, 1, self.shape.head)
+        turned = _turned(parts[:, : heads + kv_heads], *turns)
+        self.keys.index_copy_(2, position, turned[:, heads:])
+        self.values.index_copy_(2, position, parts[:, heads + kv_heads :])
+        found = functional.scaled_dot_product_attention(
+            turned[:, :heads], self.keys, self.values, attn_mask=mask, enable_gqa=True
+        )
+        x = x + self.output(found.reshape(1, 1, -1))
+        y = self.norm2(x)
+        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+
+
+def _turned(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    one, other = x.chunk(2, -1)
+    return torch.cat([one * cosines - other * sines, other * cosines + one * sines], -1)
+
+
+class Decoder(nn.Module):
+    """One token behind those of its caches, as PyTorch has it; ours reads the same shape by its own front end."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape, self.words = shape, nn.Embedding(shape.words, shape.width)
+        self.layers = nn.ModuleList(DecoderLayer(shape) for _ in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.width)
+        angles = torch.arange(shape.context)[:, None] * 10000.0 ** (-torch.arange(0, shape.head, 2) / shape.head)
+        self.register_buffer("cosines", angles.cos(), persistent=False)
+        self.register_buffer("sines", angles.sin(), persistent=False)
+
+    def forward(self, ids: Tensor, position: Tensor) -> Tensor:
+        x, turns = self.words(ids), (self.cosines[position], self.sines[position])
+        mask = (torch.arange(self.shape.context, device=ids.device) <= position).reshape(1, 1, 1, -1)
+        for layer in self.layers:
+            x = layer(x, position, turns, mask)
+        return functional.linear(self.norm(x), self.words.weight).argmax(-1)
+
+
+@dataclass(frozen=True)
 class Network:
     make: Callable[[], nn.Module]
     shape: tuple[int, ...]
@@ -201,4 +264,9 @@ NETWORKS = {
     "efficientnet_b0": Network(efficientnet_b0, IMAGE),
     "vit_b_16": Network(VisionTransformer, IMAGE),
     "bert_base": Network(bert_base, (1, 128, 768)),
+}
+DECODERS = {
+    "llama_3_2_1b": Shape(2048, 16, 32, 8, 8192, 128256),
+    "qwen2_5_0_5b": Shape(896, 24, 14, 2, 4864, 151936),
+    "smollm2_135m": Shape(576, 30, 9, 3, 1536, 49152),
 }

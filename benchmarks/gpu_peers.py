@@ -3,12 +3,13 @@
     python benchmarks/gpu_peers.py --build FOLDER [NETWORK-PRECISION ...]     compiles ours; needs torch, no GPU
     python benchmarks/gpu_peers.py --measure FOLDER [--peers none|eager|all]  where there is a GPU: numpy; torch beside
 
-A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. The folder holds a compressed
-library for x86-64 Linux of each, an input, and what the network means: outputs of PyTorch in fp32, or of integers,
-which are exact, of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a whole call
-with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the distance from what it
-means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor and recorded;
-true fp32, no TF32."""
+A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. A decoder is one token behind 128
+others, with a cache for 512: 1e6 / us are its tokens in a second. The folder holds a compressed library for x86-64
+Linux of each, inputs, and what the network means: outputs of PyTorch in fp32, of the reference for decoders, or of
+integers, which are exact, of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a
+whole call with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the distance
+from what it means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor
+and recorded; true fp32, no TF32."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +32,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 CASES = (
     "resnet18-fp16", "resnet50-fp16", "mobilenet_v2-fp16", "efficientnet_b0-fp16", "vit_b_16-fp16", "bert_base-fp16",
-    "resnet18-fp32", "mobilenet_v2-fp32", "resnet50-int8", "mobilenet_v2-int8",
+    "resnet18-fp32", "mobilenet_v2-fp32", "resnet50-int8", "mobilenet_v2-int8", "smollm2_135m-bf16",
 )  # fmt: skip
 FLOATS = ("fp32", "fp16", "bf16")
 TRIPLE = "x86_64-linux-gnu.2.28"
 CALLS, LAUNCHES = 30, 100
+POSITION, TOKENS = 128, 33
+"""Of the token that is decoded; a number of tokens that no other axis of a decoder has."""
 INDEX = "cases.json"
 
 
@@ -52,15 +56,52 @@ def build(folder: Path, cases: Sequence[str]) -> None:
         print(f"{case:24} {time.perf_counter() - start:6.1f} s, {size / 1e6:5.1f} MB, {known[case]}", flush=True)
 
 
+@dataclass(frozen=True)
+class Made:
+    """A network that is compiled, and what it gives for inputs, call after call."""
+
+    program: Any
+    steps: Sequence[tuple[Sequence[np.ndarray], np.ndarray]]
+    start: float
+    """When compiling began."""
+
+
 def _built(folder: Path, case: str) -> dict[str, Any]:
+    from gpu_networks import DECODERS
+
+    name, precision = case.rsplit("-", 1)
+    prefix = case.replace("-", "_")
+    made = (_decoder if name in DECODERS else _network)(name, precision, prefix)
+    steps = {f"x{step}_{number}": x for step, (given, _) in enumerate(made.steps) for number, x in enumerate(given)}
+    np.savez_compressed(folder / f"{case}.npz", **steps, **{f"y{step}": y for step, (_, y) in enumerate(made.steps)})
+    with tempfile.TemporaryDirectory() as place:
+        made.program.save(Path(place) / "c", weights="binary")
+        seconds = time.perf_counter() - made.start
+        library = _library(Path(place))
+        (folder / f"{case}.so.xz").write_bytes(lzma.compress(library.read_bytes(), preset=1))
+    schedule = made.program.compiled.schedule
+    return {
+        "prefix": prefix, "arena": schedule.arena_bytes, "weights": schedule.flash_bytes,
+        "layers": len(schedule.layers), "steps": len(made.steps), "inputs": len(schedule.graph.inputs),
+        "states": len(schedule.graph.states), "outputs": _outputs(schedule.graph),
+        "cpu": [layer.node.op.kind for layer in schedule.layers if layer.engine == "cpu"],
+        "compile_s": round(seconds, 1),
+    }  # fmt: skip
+
+
+def _outputs(graph: Any) -> list[int]:
+    """Bytes of each; the first one is what is compared."""
+    return [graph.types[name].bytes for name in dict.fromkeys(graph.outputs)]
+
+
+def _network(name: str, precision: str, prefix: str) -> Made:
     import torch
 
     import tilewright as tw
     from gpu_networks import NETWORKS
     from tilewright import pipeline
 
-    name, precision = case.rsplit("-", 1)
-    network, prefix = NETWORKS[name], case.replace("-", "_")
+    network = NETWORKS[name]
     module, x = network.module(), network.input()
     given = (torch.from_numpy(x),)
     model = _exported(name, module, given)
@@ -68,26 +109,42 @@ def _built(folder: Path, case: str) -> dict[str, Any]:
         with torch.no_grad():
             expected = module(*given).numpy()
         start = time.perf_counter()
-        program = tw.compile(model, target="gpu", name=prefix, precision=precision)
-    else:
-        samples = np.random.default_rng(2).standard_normal((4, *network.shape)).astype(np.float32)
-        exact = tw.compile(model, target="cpu", name=prefix, quantise=samples)
-        expected = exact.load()(x)
-        start = time.perf_counter()
-        compiled = pipeline.Compiled(*pipeline.stages(exact.graph, "gpu", prefix))
-        program = tw.Program(compiled, prefix, None, 0.0)
-    np.savez_compressed(folder / f"{case}.npz", x=x, expected=expected)
-    with tempfile.TemporaryDirectory() as place:
-        program.save(Path(place) / "c", weights="binary")
-        seconds = time.perf_counter() - start
-        library = _library(Path(place))
-        (folder / f"{case}.so.xz").write_bytes(lzma.compress(library.read_bytes(), preset=1))
-    layers = program.compiled.schedule.layers
-    return {
-        "prefix": prefix, "arena": program.compiled.schedule.arena_bytes,
-        "weights": program.compiled.schedule.flash_bytes, "layers": len(layers),
-        "cpu": [layer.node.op.kind for layer in layers if layer.engine == "cpu"], "compile_s": round(seconds, 1),
-    }  # fmt: skip
+        return Made(tw.compile(model, target="gpu", name=prefix, precision=precision), [([x], expected)], start)
+    samples = np.random.default_rng(2).standard_normal((4, *network.shape)).astype(np.float32)
+    exact = tw.compile(model, target="cpu", name=prefix, quantise=samples)
+    expected = exact.load()(x)
+    start = time.perf_counter()
+    compiled = pipeline.Compiled(*pipeline.stages(exact.graph, "gpu", prefix))
+    return Made(tw.Program(compiled, prefix, None, 0.0), [([x], expected)], start)
+
+
+def _decoder(name: str, precision: str, prefix: str) -> Made:
+    import tilewright as tw
+    from gpu_networks import DECODERS, values
+    from tilewright import pipeline
+    from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
+    from tilewright.frontends.checkpoint.decoder import decoder_model
+    from tilewright.ir.evaluate import evaluate, initial_states, states_after
+    from tilewright.language.preparing import both_modes
+    from tilewright.target.settings import Settings
+
+    shape = DECODERS[name]
+    config = Config(
+        "llama", shape.width, shape.hidden, shape.layers, shape.heads, shape.kv_heads, shape.head, shape.words,
+        shape.context, 1e-5, tied=True,
+    )  # fmt: skip
+    checkpoint = Checkpoint(config, {one: values(one, size) for one, size in shapes(config)})
+    graph = pipeline.import_model(decoder_model(checkpoint, TOKENS, shape.context))
+    graph = both_modes(graph, TOKENS, shape.context, 16).decode
+    kept, steps = initial_states(graph), []
+    for position, token in enumerate((1, 5, 7)):
+        feeds = {"ids": np.array([[token]], np.int32), "position": np.array([position], np.int32)}
+        found = evaluate(graph, feeds, kept)
+        kept = states_after(graph, found)
+        steps.append(([feeds[one] for one in graph.inputs], found[graph.outputs[0]]))
+    settings, start = Settings(precision=precision), time.perf_counter()
+    compiled = pipeline.Compiled(*pipeline.stages(graph, "gpu", prefix, settings))
+    return Made(tw.Program(compiled, prefix, None, 0.0, settings=settings), steps, start)
 
 
 def _exported(name: str, module: Any, given: tuple[Any, ...]) -> Path:
@@ -125,8 +182,11 @@ class Ours:
         self.library, self.prefix, self.about = ctypes.CDLL(str(path)), about["prefix"], about
         path.unlink()
         data = np.load(folder / f"{case}.npz")
-        self.x, self.expected = data["x"], data["expected"]
-        self.y = np.empty_like(self.expected)
+        self.steps = [
+            ([data[f"x{step}_{number}"] for number in range(about["inputs"])], data[f"y{step}"])
+            for step in range(about["steps"])
+        ]
+        self.outputs = [np.zeros(size, np.uint8) for size in about["outputs"]]
         memory = np.zeros(about["arena"] + 64, np.uint8)
         self.arena, self.keeps = memory.ctypes.data + -memory.ctypes.data % 64, memory
 
@@ -135,25 +195,40 @@ class Ours:
         found.restype = result
         return found
 
-    def call(self) -> None:
-        pointers = (self.x.ctypes.data, self.y.ctypes.data, self.arena)
-        if self._function("run", ctypes.c_int)(*map(ctypes.c_void_p, pointers)):
+    def _check(self, code: int) -> None:
+        if code:
             raise RuntimeError(self._function("gpu_error", ctypes.c_char_p)().decode())
 
+    def call(self, given: Sequence[np.ndarray]) -> None:
+        pointers = [one.ctypes.data for one in (*given, *self.outputs)]
+        self._check(self._function("run", ctypes.c_int)(*map(ctypes.c_void_p, (*pointers, self.arena))))
+
+    def _distance(self, expected: np.ndarray) -> float:
+        found = self.outputs[0].view(expected.dtype).reshape(expected.shape).astype(np.float64)
+        return float(np.abs(found - expected).max() / max(float(np.abs(expected.astype(np.float64)).max()), 1e-30))
+
     def measured(self) -> dict[str, float]:
-        before = free_bytes()
-        first = timed(self.call)
+        before, taken, off = free_bytes(), [], 0.0
+        if self.about["states"]:
+            self._check(self._function("reset", ctypes.c_int)(ctypes.c_void_p(self.arena)))
+        for given, expected in self.steps:
+            taken.append(timed(lambda given=given: self.call(given)))  # type: ignore[misc]
+            off = max(off, self._distance(expected))
         used = before - free_bytes()
+        given = [one.copy() for one in self.steps[-1][0]]
+        if self.about["states"]:
+            given[1][...] = POSITION
         for _ in range(3):
-            self.call()
+            self.call(given)
         launched = self._function("gpu_microseconds", ctypes.c_double)(LAUNCHES)
-        whole = min(timed(self.call) for _ in range(CALLS))
-        largest = max(float(np.abs(self.expected.astype(np.float64)).max()), 1e-30)
-        off = float(np.abs(self.y.astype(np.float64) - self.expected).max()) / largest
+        whole = min(timed(lambda: self.call(given)) for _ in range(CALLS))
+        if not self.about["states"]:
+            off = max(off, self._distance(self.steps[-1][1]))
         extra = used - self.about["arena"] - self.about["weights"]
         self._function("gpu_free", None)(None)
         return {
-            "us": launched, "call_us": whole * 1e6, "first_ms": first * 1e3, "extra_mb": extra / 1e6, "distance": off
+            "us": launched, "call_us": whole * 1e6, "first_ms": taken[0] * 1e3, "extra_mb": extra / 1e6,
+            "distance": off,
         }  # fmt: skip
 
 
@@ -189,34 +264,38 @@ def peers(case: str, wanted: str) -> dict[str, float]:
     try:
         import torch
 
-        from gpu_networks import NETWORKS
+        from gpu_networks import DECODERS, NETWORKS, Decoder, with_weights
     except ImportError:
         return {}
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    network = NETWORKS[name]
     kind = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
-    layout = {"memory_format": torch.channels_last} if network.is_image else {}
-    module = network.module().to("cuda", kind, **layout)
-    x = torch.from_numpy(network.input()).to("cuda", kind, **layout)
-    found = {"eager": replayed(torch, module, x)}
+    if name in DECODERS:
+        module = with_weights(Decoder(DECODERS[name])).to("cuda", kind)
+        given = (torch.tensor([[7]], device="cuda"), torch.tensor([POSITION], device="cuda"))
+    else:
+        network = NETWORKS[name]
+        layout = {"memory_format": torch.channels_last} if network.is_image else {}
+        module = network.module().to("cuda", kind, **layout)
+        given = (torch.from_numpy(network.input()).to("cuda", kind, **layout),)
+    found = {"eager": replayed(torch, module, given)}
     if wanted == "all":
         start = time.perf_counter()
         compiled = torch.compile(module, dynamic=False)
-        found["inductor"] = replayed(torch, compiled, x)
+        found["inductor"] = replayed(torch, compiled, given)
         found["inductor_s"] = time.perf_counter() - start
     return found
 
 
-def replayed(torch: Any, module: Any, x: Any) -> float:
+def replayed(torch: Any, module: Any, given: tuple[Any, ...]) -> float:
     stream = torch.cuda.Stream()
     with torch.no_grad(), torch.cuda.stream(stream):
         for _ in range(3):
-            module(x)
+            module(*given)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
-            module(x)
+            module(*given)
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     graph.replay()
     first.record()

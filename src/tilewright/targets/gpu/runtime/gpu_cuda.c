@@ -5,6 +5,10 @@
  *
  * The weights of a network are on the GPU once. What is computed there has an arena that all callers share, or, where
  * something is kept between calls, one for each arena of theirs; graphs belong to it, as its addresses are in them. */
+/* TW_GPU_TIMES prints what each launch of the first call takes. */
+#if defined(TW_GPU_TIMES) && !defined(TW_LAYER_TIMES)
+#define TW_LAYER_TIMES
+#endif
 #ifdef TW_LAYER_TIMES
 #define _POSIX_C_SOURCE 199309L
 #endif
@@ -660,6 +664,10 @@ static void measure(tw_gpu_code *code, const tw_gpu_shape *shape, const void *pa
   if (many) cuda.release_graph(many);
   cuda.release(saved);
   add_time((double)milliseconds * 1e6 / REPEATS);
+#ifdef TW_GPU_TIMES
+  fprintf(stderr, "%8.2f us  %6d groups of %3d  %s\n", (double)milliseconds * 1e3 / REPEATS,
+          shape->groups[0] * shape->groups[1] * shape->groups[2], shape->items, code->name);
+#endif
 }
 
 double tw_gpu_taken(void) {
