@@ -34,6 +34,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.ops.slice import Slice
 from tilewright.ops.swish import Swish
+from tilewright.ops.transpose import Transpose
 from tilewright.ops.writerows import WriteRows
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu.depthwise import DepthwiseConv
@@ -276,6 +277,23 @@ def test_projections_are_one_product(shape: tuple[int, int, int, int, bool]) -> 
     graph, feeds = projected(*shape)
     found = kinds(graph)
     assert (found["MatMul"], found["JoinedAttention"]) == (1, 1)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_heads_of_one_tensor_are_not_moved(first: int) -> None:
+    """As PyTorch exports its attention; in another order they are moved."""
+    net = Network()
+    wide = net.product((MatMul(trans_b=True), [floats(2, 5, 16), floats(3 * 2 * 4, 16)]))
+    apart = net.add(Transpose((2, 0, 3, 1, 4)), net.add(Reshape((2, 5, 3, 2, 4)), wide))
+    parts = []
+    for number in (first, 1 - first, 2):
+        one = net.add(Slice((number, 0, 0, 0, 0), (1,) * 5, (1, 2, 2, 5, 4)), apart)
+        parts.append(net.add(Transpose((0, 2, 1, 3)), net.add(Reshape((2, 2, 5, 4)), one)))
+    net.builder.output(net.add(FusedAttention(scale=0.3), *parts))
+    graph, feeds = net.build()
+    found = kinds(graph)
+    assert (found["JoinedAttention"], found["Transpose"] == 0) == ((1, True) if first == 0 else (0, False))
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 

@@ -3,6 +3,7 @@ one launch instead of three, with more tiles to fill the GPU with."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,8 @@ from tilewright.ops._internal import Internal
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
@@ -26,6 +29,7 @@ from tilewright.target.kernel import Types
 
 Takes = Callable[[Op, Types], bool]
 PLAIN = FusedAttention()
+MOVES = (Reshape, Slice, Transpose)
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,15 @@ def run(takes: Takes, graph: Graph) -> Graph:
 
 def all_joined(takes: Takes, graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
-        if _found(takes, graph, node) is not None:
-            yield node.where, "has queries, keys and values that one product could make"
+        if _found(takes, graph, node) is not None or _lying_together(takes, graph, node) is not None:
+            yield node.where, "has queries, keys and values that lie together, or that one product could make"
 
 
 def _join(takes: Takes, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    lying = _lying_together(takes, graph, node)
+    if lying is not None:
+        builder.add(lying.op, builder.add(Reshape(lying.shape), [lying.tensor]), node.outputs, node.name)
+        return {node.key: node.key}
     found = _found(takes, graph, node)
     if found is None:
         return None
@@ -156,3 +164,56 @@ def _bias(graph: Graph, product: Node) -> Array:
     columns = graph.types[product.key].shape[-1]
     values = [graph.constants[name] for name in product.inputs[2:]] or [np.zeros(1, np.float32)]
     return np.broadcast_to(values[0].reshape(-1), (columns,))
+
+
+# ---- what one product makes already -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Together:
+    tensor: str
+    op: JoinedAttention
+    shape: tuple[int, ...]
+
+
+def _lying_together(takes: Takes, graph: Graph, node: Node) -> _Together | None:
+    """Queries, keys and values that are the heads of one tensor, moved elsewhere."""
+    if type(node.op) is not FusedAttention or len(node.inputs) != 3:
+        return None
+    sources = {_moved_from(graph, name) for name in node.inputs}
+    shapes = [graph.types[name].shape for name in node.inputs]
+    if len(sources) != 1 or sources & set(node.inputs):
+        return None
+    (tensor,) = sources
+    batch, tokens, groups, length = shapes[1]
+    shape = (batch, tokens, shapes[0][2] + 2 * groups, length)
+    if len({one[3] for one in shapes}) != 1 or math.prod(shape) != graph.types[tensor].elements:
+        return None
+    op = JoinedAttention(node.op, groups)
+    if not takes(op, {"Q": replace(graph.types[tensor], shape=shape), "Y": graph.types[node.key]}):
+        return None
+    places = np.arange(math.prod(shape))
+    wanted = np.split(places.reshape(shape), [shapes[0][2], shapes[0][2] + groups], axis=2)
+    known = {tensor: places.reshape(graph.types[tensor].shape)}
+    are_same = (
+        np.array_equal(_moved(graph, name, known), heads) for name, heads in zip(node.inputs, wanted, strict=True)
+    )
+    return _Together(tensor, op, shape) if all(are_same) else None
+
+
+def _moved_from(graph: Graph, tensor: str) -> str:
+    """What a tensor has its elements from."""
+    node = graph.producers.get(tensor)
+    while node is not None and isinstance(node.op, MOVES):
+        tensor = node.inputs[0]
+        node = graph.producers.get(tensor)
+    return tensor
+
+
+def _moved(graph: Graph, tensor: str, known: dict[str, Array]) -> Array:
+    """The values of a tensor where those of what it comes from are known."""
+    if tensor not in known:
+        node = graph.producers[tensor]
+        op: Op = node.op
+        known[tensor] = np.asarray(op.numpy(_moved(graph, node.inputs[0], known)))
+    return known[tensor]
