@@ -11,7 +11,6 @@ from tilewright.ops.fusedattention import FusedAttention
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu import turned
 from tilewright.targets.gpu.joined_attention import JoinedAttention, join_projections
-from tilewright.targets.gpu.joined_heads import read_joined_heads
 from tilewright.targets.gpu.plain import stored
 from tilewright.targets.gpu.turned import TurnedAttention, turning
 
@@ -87,4 +86,4 @@ def takes(op: Op, types: Types) -> bool:
     return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
 
 
-PASSES = (join_projections(takes), read_joined_heads(takes), turning(takes))
+PASSES = (join_projections(takes), turning(takes))
