@@ -33,6 +33,8 @@ class Machine:
         chance = random.Random(f"{self.target} {batch}")
         if self.target == "cpu":
             return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64-v2")))
+        if self.target == "gpu":
+            return Settings(engines=chance.choice(self.engines))
         if not self.l1 or chance.random() < 0.3:
             return Settings(time_limit=TIME_LIMIT) if self.l1 else Settings()
         return Settings(
@@ -45,6 +47,7 @@ class Machine:
 MACHINES = (
     Machine("generic", 30, USUAL_ROOM, 64),
     Machine("cpu", 30, USUAL_ROOM, 64),
+    Machine("gpu", 12, USUAL_ROOM, 64, engines=((), (), ("cpu", "gpu"))),
     Machine("cortex-m0plus", 4),
     Machine("cortex-m4", 5),
     Machine("cortex-m7", 4),

@@ -3,9 +3,12 @@ the runtime says what fails; a library that computes nothing stands for a driver
 
 from __future__ import annotations
 
+import ctypes.util
 import os
+import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +24,7 @@ from tilewright.codegen.gpu_files import OPENCL_CODE
 from tilewright.errors import InternalError
 from tilewright.ops.softmax import Softmax
 from tilewright.target import runner
+from tilewright.target.settings import Settings
 from tilewright.targets.gpu import plain
 from tilewright.toolchain.compiler import (
     Compiler,
@@ -130,6 +134,28 @@ def test_one_pointer_into_two_memories() -> None:
 # ---- runs ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenCL whose items are threads of control of their own, instead of what is installed."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        pytest.skip("kernels are compiled for x86-64 and Linux here")
+    compiler, flags = find_compiler(), ["-O1", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    (made,) = compile_objects({OWN / "opencl_items.c": flags}, tmp_path, compiler)
+    link_without_runtime([made], ["dl"], tmp_path / "libOpenCL.so.1", compiler, ["-O1", "-shared"])
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("OPENCL_ITEMS_COMPILER", f"{sys.executable} {OWN / 'opencl_items.py'}")
+    monkeypatch.delenv(runner.DEVICE_VARIABLE, raising=False)
+
+
+@pytest.mark.one_in(10)
+def test_items_meet(items: None) -> None:
+    """Shared memory and barriers, which are loops in C of this machine; counters of groups, integers."""
+    few = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)
+    cases: list[Case] = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], attentions()[-2]]
+    check_kernels(cases, target="gpu", settings=Settings(gpu=runner.OPENCL))
+
+
 @pytest.mark.one_in(10)
 def test_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shared memory, counters of groups, integers, and pointers that are absent."""
@@ -175,7 +201,7 @@ def test_what_was_built_is_kept(program: Path) -> None:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("fake", FAILURES)
 def test_failures(program: Path, fake: str) -> None:
-    if fake == "no library" and runner.has_opencl_device():
+    if fake == "no library" and ctypes.util.find_library("OpenCL"):
         pytest.skip("OpenCL is installed")
     what, hint = FAILURES[fake]
     text = said(program, fake)

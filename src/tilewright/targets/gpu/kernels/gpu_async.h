@@ -32,8 +32,9 @@ TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {
 #else
 #define TW_IS_ASYNC 0
 
+/* Its words may be anything too: compilers go by them where they copy a struct. */
 typedef struct {
-  uint32_t at[4];
+  tw_word at[4];
 } __attribute__((aligned(16), may_alias)) tw_four_words;
 
 TW_GPU void tw_copy_16(TW_LOCAL void *to, const void *from, int32_t valid) {
