@@ -1,11 +1,13 @@
 /* Products of few rows with a matrix, as fast as the matrix can be read: 32 items of a group share a column of the
  * result, 16 bytes of a row of w at a time, several of them on their way.
  *
- * A kernel defines TW_FACTOR (what x is) and TW_WEIGHT, and how each is read, before. */
+ * A kernel defines TW_FACTOR (what x is) and TW_WEIGHT, and how each is read, before; and with TW_EARLY which pointers
+ * are weights, of which the first pieces come while the launch before ends. */
 #ifndef TW_GPU_COLUMNS_H
 #define TW_GPU_COLUMNS_H
 
 #define TW_GROUP_SIZE 256
+#define TW_WAITS_ITSELF
 
 #include "gpu.h"
 #include "gpu_unroll.h"
@@ -32,35 +34,39 @@ typedef struct {
 
 TW_GROUP_SHARED(float, tw_sums, [TW_MOST_ROWS * TW_GROUP_SIZE]);
 
-/* What one piece adds to the sums of all rows; where elements are scaled, the sums of their squares too. */
-TW_GPU void tw_add_piece(int32_t rows, int32_t x_row, const TW_FACTOR *x, const float *scale, const tw_weights *w,
-                         float *sum, float *squares) {
-  tw_scales scales;
-  if (scale) scales = *(const tw_scales *)scale;
-  TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) {
-    if (row < rows) {
-      const tw_elements piece = *(const tw_elements *)(x + (int64_t)row * x_row);
-      TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) {
-        const float value = TW_FACTOR_LOAD(piece.at[i]);
-        sum[row] += (scale ? value * scales.at[i] : value) * TW_WEIGHT_LOAD(w->at[i]);
-        if (scale) squares[row] += value * value;
-      }
+/* The pieces of a row of w that an item multiplies next, from an element on; behind the end, the first ones. */
+TW_GPU void tw_fetch(tw_weights *ahead, const TW_WEIGHT *w, int32_t inner, int32_t first) {
+  TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+    const int32_t at = first + i * TW_LANES * TW_PIECE;
+    ahead[i] = *(const tw_weights *)(w + (at < inner ? at : 0));
+  }
+}
+
+/* What pieces add to the sum of a row; where elements are scaled, to the sum of their squares too. */
+TW_GPU void tw_add_pieces(const tw_weights *ahead, const TW_FACTOR *x, const float *scale, int32_t inner, int32_t first,
+                          float *sum, float *squares) {
+  TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+    const int32_t at = first + i * TW_LANES * TW_PIECE, counts = at < inner;
+    const tw_elements piece = *(const tw_elements *)(x + (counts ? at : 0));
+    tw_scales scales;
+    if (scale) scales = *(const tw_scales *)(scale + (counts ? at : 0));
+    TW_UNROLL for (int32_t k = 0; k < TW_PIECE; k++) {
+      const float value = counts ? TW_FACTOR_LOAD(piece.at[k]) : 0.0f;
+      *sum += counts ? (scale ? value * scales.at[k] : value) * TW_WEIGHT_LOAD(ahead[i].at[k]) : 0.0f;
+      if (scale) *squares += value * value;
     }
   }
 }
 
-/* An item's share of the sums of a column, whose weights begin at w. */
-TW_GPU void tw_share(int32_t rows, int32_t inner, int32_t x_row, const TW_FACTOR *x, const float *scale,
-                     const TW_WEIGHT *w, int32_t t, float *sum, float *squares) {
+/* An item's share of the sums of a column, whose weights begin at w; the first of them are there. */
+TW_GPU void tw_share(tw_weights *ahead, int32_t rows, int32_t inner, int32_t x_row, const TW_FACTOR *x,
+                     const float *scale, const TW_WEIGHT *w, int32_t t, float *sum, float *squares) {
   for (int32_t first = t % TW_LANES * TW_PIECE; first < inner; first += TW_LANES * TW_PIECE * TW_AHEAD) {
-    tw_weights ahead[TW_AHEAD];
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t at = first + i * TW_LANES * TW_PIECE;
-      ahead[i] = *(const tw_weights *)(w + (at < inner ? at : first));
-    }
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t at = first + i * TW_LANES * TW_PIECE;
-      if (at < inner) tw_add_piece(rows, x_row, x + at, scale ? scale + at : NULL, &ahead[i], sum, squares);
+    if (first != t % TW_LANES * TW_PIECE) tw_fetch(ahead, w, inner, first);
+    TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) {
+      if (row < rows) {
+        tw_add_pieces(ahead, x + (int64_t)row * x_row, scale, inner, first, sum + row, squares + row);
+      }
     }
   }
 }

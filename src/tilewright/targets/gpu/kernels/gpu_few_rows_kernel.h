@@ -2,6 +2,7 @@
 #ifndef TW_GPU_FEW_ROWS_KERNEL_H
 #define TW_GPU_FEW_ROWS_KERNEL_H
 
+#define TW_EARLY 2 /* w */
 #include "gpu_columns.h"
 #include "gpu_few_rows.h"
 
@@ -25,11 +26,19 @@ TW_GPU void tw_end_one(const tw_gpu_few_rows_params *p, const TW_BIAS *bias, con
 TW_GPU void tw_few_rows(const tw_gpu_few_rows_params *p, const TW_FACTOR *x, const TW_WEIGHT *w, const TW_BIAS *bias,
                         const TW_R *r, TW_Y *y) {
   const int32_t first = TW_GROUP_X * TW_COLUMNS;
+  TW_ITEM_OWN(tw_weights, ahead, [TW_AHEAD]);
+  TW_LET_OTHERS();
   TW_ITEMS(t) {
-    float sum[TW_MOST_ROWS] = {0};
+    const int32_t column = first + t / TW_LANES;
+    tw_fetch(ahead[TW_OWN(t)], column < p->columns ? w + (int64_t)column * p->w_row : w, p->inner,
+             t % TW_LANES * TW_PIECE);
+  }
+  TW_AFTER_OTHERS();
+  TW_ITEMS(t) {
+    float sum[TW_MOST_ROWS] = {0}, none[TW_MOST_ROWS];
     const int32_t column = first + t / TW_LANES;
     if (column < p->columns) {
-      tw_share(p->rows, p->inner, p->x_row, x, NULL, w + (int64_t)column * p->w_row, t, sum, NULL);
+      tw_share(ahead[TW_OWN(t)], p->rows, p->inner, p->x_row, x, NULL, w + (int64_t)column * p->w_row, t, sum, none);
     }
     TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) tw_sums[row * TW_GROUP_SIZE + t] = sum[row];
   }

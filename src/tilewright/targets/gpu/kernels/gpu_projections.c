@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#define TW_EARLY 28 /* w, w1, w2 */
 #include "gpu_columns.h"
 #include "gpu_projections.h"
 
@@ -41,15 +42,25 @@ TW_GPU void tw_leave_sums(TW_LOCAL float *to, const float *sum, int32_t t) {
 }
 
 TW_GPU void tw_project(const tw_gpu_projections_params *p, const TW_X *x, const float *scale, const tw_part *part) {
+  TW_ITEM_OWN(tw_weights, ahead, [TW_AHEAD]);
+  TW_ITEM_OWN(tw_weights, other_ahead, [TW_AHEAD]);
+  TW_LET_OTHERS();
+  TW_ITEMS(t) {
+    const int32_t column = part->first + t / TW_LANES, start = t % TW_LANES * TW_PIECE;
+    const int64_t at = column < part->columns ? (int64_t)column * p->inner : 0;
+    tw_fetch(ahead[TW_OWN(t)], part->w + at, p->inner, start);
+    if (p->gated) tw_fetch(other_ahead[TW_OWN(t)], part->other + at, p->inner, start);
+  }
+  TW_AFTER_OTHERS();
   TW_ITEMS(t) {
     float sum[TW_MOST_ROWS] = {0}, other[TW_MOST_ROWS] = {0}, squares[TW_MOST_ROWS] = {0};
     const int32_t column = part->first + t / TW_LANES;
     if (column < part->columns) {
       const int64_t at = (int64_t)column * p->inner;
-      tw_share(p->rows, p->inner, p->inner, x, scale, part->w + at, t, sum, squares);
+      tw_share(ahead[TW_OWN(t)], p->rows, p->inner, p->inner, x, scale, part->w + at, t, sum, squares);
       if (p->gated) {
         float again[TW_MOST_ROWS] = {0};
-        tw_share(p->rows, p->inner, p->inner, x, scale, part->other + at, t, other, again);
+        tw_share(other_ahead[TW_OWN(t)], p->rows, p->inner, p->inner, x, scale, part->other + at, t, other, again);
       }
     }
     tw_leave_sums(tw_sums, sum, t);
