@@ -11,6 +11,7 @@
 
 #include "gpu.h"
 #include "gpu_unroll.h"
+#include "half.h"
 
 enum {
   TW_LANES = 32,
@@ -20,13 +21,17 @@ enum {
   TW_PIECE = 16 / sizeof(TW_WEIGHT) /* elements */
 };
 
+/* Elements as words, of which GPUs keep one in a register: two floats of 16 bits, the first one in the lower half. */
 typedef struct {
-  TW_WEIGHT at[TW_PIECE];
+  uint32_t at[4];
 } __attribute__((aligned(16), may_alias)) tw_weights;
 
 typedef struct {
-  TW_FACTOR at[TW_PIECE];
+  uint32_t at[TW_PIECE * sizeof(TW_FACTOR) / 4];
 } __attribute__((aligned(sizeof(TW_FACTOR) * TW_PIECE < 16 ? 8 : 16), may_alias)) tw_elements;
+
+#define TW_OF_WORDS(TYPE, LOAD, WORDS, I)                                                 \
+  (sizeof(TYPE) == 2 ? LOAD((uint16_t)((WORDS)[(I) / 2] >> ((I) % 2 * 16))) : tw_float_of_bits((WORDS)[(I) % TW_PIECE]))
 
 typedef struct {
   float at[TW_PIECE];
@@ -51,8 +56,9 @@ TW_GPU void tw_add_pieces(const tw_weights *ahead, const TW_FACTOR *x, const flo
     tw_scales scales;
     if (scale) scales = *(const tw_scales *)(scale + (counts ? at : 0));
     TW_UNROLL for (int32_t k = 0; k < TW_PIECE; k++) {
-      const float value = counts ? TW_FACTOR_LOAD(piece.at[k]) : 0.0f;
-      *sum += counts ? (scale ? value * scales.at[k] : value) * TW_WEIGHT_LOAD(ahead[i].at[k]) : 0.0f;
+      const float value = counts ? TW_OF_WORDS(TW_FACTOR, TW_FACTOR_LOAD, piece.at, k) : 0.0f;
+      const float weight = TW_OF_WORDS(TW_WEIGHT, TW_WEIGHT_LOAD, ahead[i].at, k);
+      *sum += counts ? (scale ? value * scales.at[k] : value) * weight : 0.0f;
       if (scale) *squares += value * value;
     }
   }
