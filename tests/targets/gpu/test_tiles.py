@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.checks import Case, check_kernels
 from tilewright import pipeline
+from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import type_of
@@ -16,7 +18,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.target.settings import Settings
-from tilewright.targets.gpu.tiles import Product, chosen
+from tilewright.targets.gpu.tile_costs import H200, costs, kept_file, scaled, write
+from tilewright.targets.gpu.tile_fit import fitted
+from tilewright.targets.gpu.tiles import Product, choices, chosen, predicted
 
 RANDOM = np.random.default_rng(34)
 LAST = Conv((1, 1), (1, 1), (1, 1, 1, 1), channels_last=True)
@@ -103,3 +107,22 @@ def test_parts_cover_the_inner_dimension(inner: int, size: int) -> None:
 def test_few_long_products_are_shared() -> None:
     assert chosen(Product(49, 512, 4608, 4)).splits > 1
     assert chosen(Product(12544, 64, 147, 4)).splits == 1
+
+
+@pytest.mark.fast
+def test_numbers_of_another_gpu_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From times that its model predicts, beginning with those of a GPU that is twice as fast; and they are kept."""
+    other = scaled(H200, "other", 60, 0.5)
+    products = [Product(*sizes, size=4) for sizes in ((49, 512, 4608), (784, 128, 1152), (197, 768, 768), (64, 64, 64))]
+    measured = [
+        (product, choice, predicted(product, choice, other)) for product in products for choice in choices(product)
+    ]
+    found = fitted(measured, scaled(H200, "other", 60, 1.0))
+    for product, choice, time in measured:
+        assert predicted(product, choice, found) == pytest.approx(time, rel=0.05)
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    kept_file().write_text(write(found))
+    assert costs.__wrapped__().chip == "other"
+    kept_file().write_text("{}")
+    with pytest.raises(CompileError, match=r"(?s)gpu_tiles.json.*cannot be read.*--keep"):
+        costs.__wrapped__()

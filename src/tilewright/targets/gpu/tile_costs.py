@@ -1,7 +1,8 @@
 """What steps and groups of tiles take on a GPU, by the bytes of an element: the numbers of the model in `tiles.py`.
 
 Those of an H200 are fitted to what layers of ResNets, MobileNetV2, EfficientNet-B0, BERT and a vision transformer took,
-one image at a time. Those that were measured on a machine and kept there are used instead.
+one image at a time. `python benchmarks/gpu_kernels.py --keep` measures the GPU at hand, beginning with these scaled to
+it, and keeps what fits best (`tile_fit.py`), which is used on this machine from then on.
 """
 
 from __future__ import annotations
@@ -73,12 +74,17 @@ class Costs:
 
 TINY, SMALL, WIDE, LARGE, TALL = Tile(16, 32), Tile(32, 32), Tile(32, 64), Tile(64, 64), Tile(128, 64)
 SMALL_4, WIDE_4, LARGE_2, THIN = Tile(32, 32, 4), Tile(32, 64, 4), Tile(64, 64, 2), Tile(64, 64, 1, 64)
+CLOCK = 1.98
+"""GHz of an H200."""
 H200 = Costs(
     "NVIDIA H200", 132,
     {
-        1: TileCosts(1.93, 0.13, 0.14, {TINY: (0.101, 0.465), SMALL_4: (0.137, 0.709), LARGE: (0.421, 1.34)}),
-        2: TileCosts(1.76, 0.061, 0.103, {
-            TINY: (0.126, 0.403), SMALL: (0.184, 0.482), WIDE: (0.27, 0.78), LARGE: (0.442, 0.86), TALL: (0.616, 1.99),
+        1: TileCosts(1.85, 0.088, 0.139, {
+            TINY: (0.152, 0.407), SMALL_4: (0.157, 0.716), WIDE: (0.316, 0.869), LARGE: (0.406, 1.287),
+        }),
+        2: TileCosts(1.78, 0.076, 0.089, {
+            TINY: (0.145, 0.334), SMALL: (0.184, 0.379), WIDE: (0.263, 0.61), LARGE: (0.455, 0.779),
+            TALL: (0.606, 1.732),
         }),
         4: TileCosts(2.03, 0.155, 0.016, {
             SMALL_4: (0.233, 0.61), WIDE_4: (0.42, 1.138), LARGE_2: (0.913, 0.919), THIN: (0.481, 0.889),

@@ -18,7 +18,7 @@ MOST_SHARED_TILES = 1024
 """TW_MOST_SHARED_TILES in C."""
 FEWEST_STEPS = 2
 """Of a part of the inner dimension."""
-SIZES_OF_PARTS = {16: range(1 << 20), 4: range(32 * 64 + 1), 0: range(32 * 32, 32 * 64 + 1)}
+SIZES_OF_PARTS = {16: range(1 << 20), 4: range(32 * 32 + 1), 0: range(32 * 32, 32 * 64 + 1)}
 """Elements of tiles, by the bytes that are copied at once: an item has registers for so many copies."""
 
 
@@ -44,8 +44,9 @@ class Choice:
 
 
 def tiles_of(size: int, copied: int) -> tuple[Tile, ...]:
-    """Those that there are for elements of so many bytes. Bytes are not copied one by one: plain kernels are faster."""
-    if size == 1 and copied == 0:
+    """Those that there are for elements of so many bytes. Only those of 16 bits are copied one by one: 32 bits are
+    words, and plain kernels are faster with bytes."""
+    if copied == 0 and size != 2:
         return ()
     return tuple(tile for tile in H200.of(size).tiles if tile.rows * tile.columns in SIZES_OF_PARTS[copied])
 

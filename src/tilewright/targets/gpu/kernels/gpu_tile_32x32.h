@@ -3,5 +3,5 @@
 #define TW_TN 32
 #define TW_WM 2
 #define TW_WN 2
-#define TW_STAGES 5
+#define TW_STAGES 4
 #define TW_ROW_BYTES 128

@@ -3,6 +3,6 @@
 #define TW_TN 32
 #define TW_WM 1
 #define TW_WN 1
-#define TW_STAGES 6
+#define TW_STAGES 5
 #define TW_ROW_BYTES 128
 #define TW_SLICES 4

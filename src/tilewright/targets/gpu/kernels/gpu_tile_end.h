@@ -1,4 +1,4 @@
-/* What becomes of the sums of a tile. */
+/* What becomes of the sums of a tile: an item ends some rows of four neighbouring columns. */
 #ifndef TW_GPU_TILE_END_H
 #define TW_GPU_TILE_END_H
 
@@ -7,6 +7,20 @@
 #else
 #include "gpu_requant.h"
 #endif
+
+/* What its columns have in common. It is read before there are sums, unless their factors need all registers. */
+#if TW_X_IS_HALF || (!TW_X_IS_FLOAT && TW_SLICES == 1)
+#define TW_READS_EARLY 1
+#else
+#define TW_READS_EARLY 0
+#endif
+
+typedef struct {
+  TW_BIAS bias[4];
+#if !TW_X_IS_FLOAT
+  int32_t mul[4];
+#endif
+} tw_columns;
 
 /* A column, or the last one beyond it: so that all four are read at once. */
 TW_GPU int32_t tw_there(const tw_params *p, int32_t column) { return column < p->columns ? column : p->columns - 1; }
@@ -23,6 +37,20 @@ typedef struct {
 typedef struct {
   TW_Y at[4];
 } __attribute__((aligned(4 * sizeof(TW_Y)), may_alias)) tw_four_results;
+
+/* As tw_activate does, without a table of jumps. */
+TW_GPU void tw_activate_four(const tw_activation *activation, float *total) {
+#ifdef TW_CURVE
+  tw_activate(activation, total, 4, 1);
+#else
+  const tw_activation a = *activation;
+  if (a.kind == TW_CLAMP) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] = tw_activated(TW_CLAMP, a.alpha, a.beta, total[i]);
+  } else if (a.kind) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] = tw_activated(a.kind, a.alpha, a.beta, total[i]);
+  }
+#endif
+}
 
 /* r is added to four neighbours. */
 TW_GPU void tw_add_four(const tw_params *p, const TW_R *r, int32_t column, float *total) {
@@ -52,17 +80,38 @@ TW_GPU int32_t tw_add_byte(const tw_byte_sum *sum, int32_t y, int32_t r) {
 
 #endif
 
+/* Of a bias, a row for all rows. */
+TW_GPU void tw_read_columns(tw_columns *columns, const tw_params *p, const tw_pointers *at, int32_t column) {
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->bias[i] = 0;
+  if (at->bias && !p->bias_row) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->bias[i] = at->bias[tw_there(p, column + i) * p->bias_column];
+  }
+#if !TW_X_IS_FLOAT
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->mul[i] = 0;
+  if (p->requantised) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->mul[i] = at->mul[tw_there(p, column + i) * p->mul_step];
+  }
+#endif
+}
+
+/* The bias of four neighbours, where every row has one of its own. */
+TW_GPU void tw_read_late(tw_columns *columns, const tw_params *p, const tw_pointers *at, int32_t row, int32_t column) {
+  if (!TW_READS_EARLY) tw_read_columns(columns, p, at, column);
+  if (at->bias && p->bias_row) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+      columns->bias[i] = at->bias[row * p->bias_row + tw_there(p, column + i) * p->bias_column];
+    }
+  }
+}
+
 /* Four neighbours of a row, from sums to results. */
-TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32_t column, total_t *total) {
+TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, const tw_columns *columns, int32_t row, int32_t column,
+                   total_t *total) {
   const int64_t first = (int64_t)row * p->y_row + column;
   TW_Y *const y = at->y + first;
 #if TW_X_IS_FLOAT
-  if (at->bias) {
-    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-      total[i] += at->bias[row * p->bias_row + tw_there(p, column + i) * p->bias_column];
-    }
-  }
-  tw_activate(&p->activation, total, 4, 1);
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] += columns->bias[i];
+  tw_activate_four(&p->activation, total);
   if (at->r) tw_add_four(p, at->r + first, column, total);
   tw_four_results results;
   TW_UNROLL for (int32_t i = 0; i < 4; i++) results.at[i] = TW_Y_STORE(total[i]);
@@ -75,19 +124,13 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, int32_t row, int32
   }
 #else
   TW_Y results[4];
-  if (at->bias) {
-    TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-      const TW_BIAS bias = at->bias[row * p->bias_row + tw_there(p, column + i) * p->bias_column];
-      total[i] = (int32_t)((uint32_t)total[i] + (uint32_t)bias);
-    }
-  }
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] = (int32_t)((uint32_t)total[i] + (uint32_t)columns->bias[i]);
   if (p->requantised) {
-    int32_t mul[4], add[4] = {0, 0, 0, 0};
-    TW_UNROLL for (int32_t i = 0; i < 4; i++) mul[i] = at->mul[tw_there(p, column + i) * p->mul_step];
+    int32_t add[4] = {0, 0, 0, 0};
     if (at->add) {
       TW_UNROLL for (int32_t i = 0; i < 4; i++) add[i] = at->add[tw_there(p, column + i) * p->add_step];
     }
-    tw_requantise_four(&p->requant, total, mul, add);
+    tw_requantise_four(&p->requant, total, columns->mul, add);
   }
   TW_UNROLL for (int32_t i = 0; i < 4; i++) results[i] = (TW_Y)total[i];
   if (at->r) {

@@ -22,7 +22,7 @@
 #define TW_SUMS_BYTES (TW_SLICES * TW_TM * TW_SUMS_ROW * 4)
 #define TW_DYNAMIC_BYTES (TW_STAGE * TW_STAGES > TW_SUMS_BYTES ? TW_STAGE * TW_STAGES : TW_SUMS_BYTES)
 #define TW_WAITS_ITSELF
-#define TW_EARLY 2 /* w */
+#define TW_EARLY 14 /* w, bias, mul */
 #define TW_CLUSTERED 1
 
 #include "gpu.h"
@@ -404,6 +404,11 @@ TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
   const int32_t first_row = TW_GROUP_X * TW_TM, first_column = TW_GROUP_Y * TW_TN;
   const int32_t tile = TW_GROUP_Y * TW_GROUPS_X + TW_GROUP_X, is_cluster = tw_cluster_size() > 1;
   tw_four_sums *const shares = (tw_four_sums *)at->scratch + (int64_t)tile * p->splits * TW_FOURS;
+  TW_ITEM_OWN(tw_columns, columns, [1]);
+  /* All fours of an item are in the same columns: a group has items for whole rows of them. */
+  TW_ITEMS(t) {
+    if (TW_READS_EARLY) tw_read_columns(columns[TW_OWN(t)], p, at, first_column + t % (TW_TN / 4) * 4);
+  }
   tw_sum_up(p, at, first_row, first_column, TW_GROUP_Z);
   if (is_cluster) {
     TW_CLUSTER_MEET();
@@ -418,7 +423,8 @@ TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
       const int32_t row = first_row + four / (TW_TN / 4), column = first_column + four % (TW_TN / 4) * 4;
       if (row < p->rows && column < p->columns) {
         tw_four_sums sum = tw_sums_of_all(p, shares, four, is_cluster);
-        tw_end(p, at, row, column, sum.at);
+        tw_read_late(columns[TW_OWN(t)], p, at, row, column);
+        tw_end(p, at, columns[TW_OWN(t)], row, column, sum.at);
       }
     }
   }
