@@ -1,6 +1,6 @@
 /* y = softmax(scale * q k') v of floats for few queries, as those of one new token: a group for each row, whose items
- * have a key each for the scores, and then a channel of some of the values. All scores of a row are in shared memory.
- * With cosines and sines, queries are rotated before. */
+ * have a key each for the scores, and then neighbouring channels of some of the values. All scores of a row are in
+ * shared memory. With cosines and sines, queries are rotated before. */
 #define TW_GROUP_SIZE 256
 #include <math.h>
 
@@ -36,27 +36,59 @@
 enum {
   TW_MOST_KEYS = 8192,     /* MOST_KEYS in attention.py */
   TW_MOST_CHANNELS = 128,  /* CHANNELS in attention.py */
-  TW_PIECE = 16 / sizeof(TW_K) /* channels that are read at once */
+  TW_PIECE = 16 / sizeof(TW_K), /* channels that are read at once */
+  TW_AHEAD = 4                  /* pieces that are on their way */
 };
 
 typedef struct {
   TW_K at[TW_PIECE];
-} __attribute__((aligned(16), may_alias)) tw_piece;
+} __attribute__((aligned(16), may_alias)) tw_keys;
+
+typedef struct {
+  TW_V at[TW_PIECE];
+} __attribute__((aligned(16), may_alias)) tw_values;
 
 TW_GROUP_SHARED(float, tw_weights, [TW_MOST_KEYS]);
 TW_GROUP_SHARED(float, tw_query, [TW_MOST_CHANNELS]);
+TW_GROUP_SHARED(float, tw_mixed, [TW_GROUP_SIZE * TW_PIECE]);
 
 TW_GPU float tw_score(const TW_K *k, int32_t length) {
   float sum = 0.0f;
-  if (length % TW_PIECE == 0) {
-    for (int32_t first = 0; first < length; first += TW_PIECE) {
-      const tw_piece piece = *(const tw_piece *)(k + first);
-      TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) sum += TW_K_LOAD(piece.at[i]) * tw_query[first + i];
-    }
+  if (length % TW_PIECE) {
+    for (int32_t i = 0; i < length; i++) sum += TW_K_LOAD(k[i]) * tw_query[i];
     return sum;
   }
-  for (int32_t i = 0; i < length; i++) sum += TW_K_LOAD(k[i]) * tw_query[i];
+  for (int32_t first = 0; first < length; first += TW_AHEAD * TW_PIECE) {
+    tw_keys ahead[TW_AHEAD];
+    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+      const int32_t at = first + i * TW_PIECE;
+      ahead[i] = *(const tw_keys *)(k + (at < length ? at : 0));
+    }
+    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+      const int32_t at = first + i * TW_PIECE;
+      TW_UNROLL for (int32_t c = 0; c < TW_PIECE; c++) {
+        sum += at < length ? TW_K_LOAD(ahead[i].at[c]) * tw_query[at + c] : 0.0f;
+      }
+    }
+  }
   return sum;
+}
+
+/* Values of every so many tokens times their weights: some neighbouring channels. */
+TW_GPU void tw_mix(const TW_V *v, int32_t step, int32_t first, int32_t apart, int32_t seen, float *mixed) {
+  for (int32_t start = first; start < seen; start += apart * TW_AHEAD) {
+    tw_values ahead[TW_AHEAD];
+    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+      const int32_t token = start + i * apart;
+      ahead[i] = *(const tw_values *)(v + (int64_t)(token < seen ? token : start) * step);
+    }
+    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
+      const int32_t token = start + i * apart;
+      TW_UNROLL for (int32_t c = 0; c < TW_PIECE; c++) {
+        mixed[c] += token < seen ? tw_weights[token] * TW_V_LOAD(ahead[i].at[c]) : 0.0f;
+      }
+    }
+  }
 }
 
 static inline tw_grid grid(const tw_gpu_attention_params *params) {
@@ -68,7 +100,8 @@ static inline tw_grid grid(const tw_gpu_attention_params *params) {
 TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
                   const int32_t *position, const TW_COSINE *cosine, const TW_SINE *sine, TW_Y *y) {
   const tw_attention_rows *const r = &params->rows;
-  const int32_t width = r->width, parts = TW_GROUP_SIZE / width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
+  const int32_t width = r->width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
+  const int32_t pieces = width % TW_PIECE ? width : width / TW_PIECE, parts = TW_GROUP_SIZE / pieces;
   const int64_t query = (int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y, key = (int64_t)TW_GROUP_Z * r->keys;
   if (!k) {
     k = (const TW_K *)(q + r->groups * r->repeat * r->length);
@@ -109,18 +142,21 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
   }
   const float unit = 1.0f / tw_group_sum();
   TW_ITEMS(t) {
-    float mixed = 0.0f;
-    const TW_V *const values = v + t % width;
-    for (int32_t token = t / width; token < seen && t < parts * width; token += parts) {
-      mixed += tw_weights[token] * TW_V_LOAD(values[(int64_t)token * params->v_token]);
+    float mixed[TW_PIECE] = {0};
+    const int32_t own = t % pieces, channel = own * (width / pieces);
+    if (t < parts * pieces && pieces < width) tw_mix(v + channel, params->v_token, t / pieces, parts, seen, mixed);
+    for (int32_t token = t / pieces; pieces == width && token < seen && t < parts * pieces; token += parts) {
+      mixed[0] += tw_weights[token] * TW_V_LOAD(v[(int64_t)token * params->v_token + own]);
     }
-    tw_found[t] = mixed;
+    for (int32_t c = 0; c < width / pieces && t < parts * pieces; c++) {
+      tw_mixed[t / pieces * width + channel + c] = mixed[c];
+    }
   }
   TW_MEET();
   TW_ITEMS(t) {
     if (t < width) {
       float mixed = 0.0f;
-      for (int32_t part = 0; part < parts; part++) mixed += tw_found[part * width + t];
+      for (int32_t part = 0; part < parts; part++) mixed += tw_mixed[part * width + t];
       y[t] = TW_Y_STORE(mixed * unit);
     }
   }
