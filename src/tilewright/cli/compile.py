@@ -9,7 +9,7 @@ import typer
 
 from tilewright.cli.analyze import print_analysis
 from tilewright.cli.binding import Binding
-from tilewright.cli.emit import emit_stage
+from tilewright.cli.emit import DEVICE_CODE, device_code_of, emit_stage
 from tilewright.cli.options import Emit, Json, Model, Name, OnnxFile, OnnxStage, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, uninterrupted
 
@@ -35,13 +35,16 @@ def compile_command(
 
     settings, options = planning.settings(), binding.options()
     target = planning.target(target)
-    if emit or onnx:
+    if (emit and emit not in DEVICE_CODE) or onnx:
         return emit_stage(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:
         program = compile_model(model, target=target, name=name, settings=settings, progress=progress, **options)
+        beside = device_code_of(program, emit) if emit else {}
         with uninterrupted():
-            files = program.save(folder, weights)
+            files = [*program.save(folder, weights), *beside]
+            for file, code in beside.items():
+                (folder / file).write_bytes(code)
     if as_json:
         written = {"output": str(folder), "files": files, "compile_seconds": program.compile_seconds}
         print_json({"status": "ok", **program.analysis.as_dict(), **written})

@@ -12,7 +12,24 @@ from tilewright.errors import CompileError, printable
 
 if TYPE_CHECKING:
     from tilewright.ir.graph import Graph
+    from tilewright.program import Program
     from tilewright.target.settings import Settings
+
+DEVICE_CODE = ("spirv", "gfx942", "gfx1100")
+"""Of kernels for a GPU, as files beside the C."""
+
+
+def device_code_of(program: Program, emit: str) -> dict[str, bytes]:
+    """Files for the folder of the C."""
+    from tilewright.codegen.gpu_files import opencl_texts
+    from tilewright.toolchain.opencl_c.devices import FORMS, device_code
+
+    target = program.compiled.schedule.target
+    texts = opencl_texts(program.compiled.files)
+    if not texts:
+        raise CompileError(f"--emit {emit}", f"{target.name} has no kernels of a GPU here", "choose --target gpu")
+    made = device_code(texts, FORMS[emit], target.folder / "opencl")
+    return {f"kernels/{name}": code for name, code in made.items()}
 
 
 def emit_stage(

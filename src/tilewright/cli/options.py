@@ -56,7 +56,8 @@ Emit = Annotated[
     str,
     typer.Option(
         "--emit", metavar="STAGE", autocompletion=complete_stage,
-        help="Print one stage and stop: graph, quantised, lowered, fitted, mapped, tiled, schedule or c.",
+        help="Print one stage and stop: graph, quantised, lowered, fitted, mapped, tiled, schedule or c. `compile` "
+        "writes a GPU's kernels beside the C with spirv, gfx942 or gfx1100.",
     ),
 ]  # fmt: skip
 OnnxFile = Annotated[

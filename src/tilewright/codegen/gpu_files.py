@@ -75,6 +75,18 @@ def unread(definitions: Sequence[str]) -> tuple[str, ...]:
     return (CODE,) if BY_OPENCL in definitions else (OPENCL_CODE,)
 
 
+def opencl_texts(files: Mapping[str, str]) -> dict[str, str]:
+    """Kernels of a network in OpenCL C, by their names."""
+    named = (name for name in files if name.startswith("kernels/") and name.endswith(OPENCL_CODE))
+    return {name.removeprefix("kernels/").removesuffix(OPENCL_CODE): text_of_lines(files[name]) for name in named}
+
+
+def text_of_lines(code: str) -> str:
+    """What the lines in a file of code say."""
+    lines = re.findall(r'^    "(.*)\\n",$', code, re.MULTILINE)
+    return "".join(line.replace('\\"', '"').replace("\\\\", "\\") + "\n" for line in lines)
+
+
 def _is_gpu_kernel(used: Instance, source: str) -> bool:
     made_by = ("TW_GPU_KERNEL(", "TW_GPU_PART(", *(f'#include "{name}"' for name in MAKERS))
     return bool(used.kernel.around) or any(words in source for words in made_by)

@@ -14,7 +14,7 @@ import pytest
 from tests.support.checks import Case
 from tests.targets.gpu.test_kernels import MAKERS, elements, made
 from tilewright import pipeline
-from tilewright.codegen.gpu_files import CODE
+from tilewright.codegen.gpu_files import CODE, text_of_lines
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
 from tilewright.ops.conv import Conv
@@ -47,12 +47,7 @@ def codes(cases: list[Case], precision: str = "fp32", ending: str = CODE) -> dic
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrow_floats, "pays", bool)
         files = pipeline.stage(builder.build(), "gpu", "c", settings=Settings(precision=precision))
-    return {name: as_text(files[name]) for name in files if name.endswith(ending)}
-
-
-def as_text(code: str) -> str:
-    lines = re.findall(r'^    "(.*)\\n",$', code, re.MULTILINE)
-    return "".join(line.replace('\\"', '"').replace("\\\\", "\\") + "\n" for line in lines)
+    return {name: text_of_lines(files[name]) for name in files if name.endswith(ending)}
 
 
 def for_chip(code: str, chip: str) -> str:

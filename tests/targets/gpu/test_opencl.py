@@ -7,6 +7,7 @@ import ctypes.util
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ from tilewright.toolchain.compiler import (
     find_cross_compiler,
     link_without_runtime,
 )
+from tilewright.toolchain.opencl_c.devices import FORMS, device_code
 from tilewright.toolchain.opencl_c.text import opencl_c
 
 HEADERS = Path(plain.__file__).parent / "opencl"
@@ -129,6 +131,29 @@ def test_functions_are_made_for_each_memory() -> None:
 def test_one_pointer_into_two_memories() -> None:
     with pytest.raises(InternalError, match=r"kernel one: `.*` is one pointer into two memories"):
         text_of("const float *p = t ? x : own; own[0] = *p;")
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("form", FORMS)
+def test_code_of_devices(form: str, tmp_path: Path) -> None:
+    """Valid, and without memory of items for what does not fit into registers."""
+    texts = codes([float_cases()[0], integer_cases()[0], attentions()[-1]], ending=OPENCL_CODE)
+    made = device_code({Path(name).stem: text for name, text in texts.items()}, FORMS[form], HEADERS)
+    assert len(made) == len(texts)
+    for name, code in made.items():
+        if form == "spirv":
+            assert code[:4] == bytes.fromhex("03022307")
+            check_spirv(tmp_path / name, code)
+        else:
+            assert b"tw_kernel:" in code
+            assert re.search(rb"\.amdhsa_private_segment_fixed_size 0\n", code)
+
+
+def check_spirv(path: Path, code: bytes) -> None:
+    """By Khronos' own program, where it is installed."""
+    path.write_bytes(code)
+    if shutil.which("spirv-val"):
+        subprocess.run(["spirv-val", "--target-env", "opencl2.2", str(path)], check=True)
 
 
 # ---- runs ---------------------------------------------------------------------------------------------------------

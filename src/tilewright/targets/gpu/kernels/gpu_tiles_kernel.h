@@ -14,6 +14,15 @@
 #ifndef TW_SLICES
 #define TW_SLICES 1
 #endif
+#ifdef TW_GPU_OPENCL
+/* Copies are done at once: more buffers than two would be for nothing, and devices have little shared memory. What groups
+ * leave for others is not kept in the memory of an item. */
+#undef TW_STAGES
+#define TW_STAGES 2
+#define TW_LEFT volatile
+#else
+#define TW_LEFT
+#endif
 #define TW_TEAM (32 * TW_WM * TW_WN)
 #define TW_GROUP_SIZE (TW_SLICES * TW_TEAM)
 #define TW_STAGE ((TW_TM + TW_TN) * TW_ROW_BYTES)
@@ -356,7 +365,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
 }
 
 /* Leaves the sums of a part for the group that comes last; whether it is this one. */
-TW_GPU int32_t tw_left_sums(const tw_params *p, tw_four_sums *shares, int32_t tile, int32_t part) {
+TW_GPU int32_t tw_left_sums(const tw_params *p, TW_LEFT tw_four_sums *shares, int32_t tile, int32_t part) {
   TW_ITEMS(t) {
     for (int32_t four = t; four < TW_FOURS; four += TW_GROUP_SIZE) {
       shares[part * TW_FOURS + four] = tw_stages[(four / (TW_TN / 4) * TW_SUMS_ROW + four % (TW_TN / 4) * 4) / 4];
@@ -376,7 +385,7 @@ TW_GPU int32_t tw_left_sums(const tw_params *p, tw_four_sums *shares, int32_t ti
 }
 
 /* Four neighbours, with what all groups that share the tile have of them. */
-TW_GPU tw_four_sums tw_sums_of_all(const tw_params *p, const tw_four_sums *shares, int32_t four, int32_t is_cluster) {
+TW_GPU tw_four_sums tw_sums_of_all(const tw_params *p, const TW_LEFT tw_four_sums *shares, int32_t four, int32_t is_cluster) {
   const TW_LOCAL tw_four_sums *const own = &tw_stages[(four / (TW_TN / 4) * TW_SUMS_ROW + four % (TW_TN / 4) * 4) / 4];
   if (p->splits == 1) return *own;
   tw_four_sums sum = {{0, 0, 0, 0}};
@@ -403,7 +412,7 @@ TW_GPU tw_four_sums tw_sums_of_all(const tw_params *p, const tw_four_sums *share
 TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
   const int32_t first_row = TW_GROUP_X * TW_TM, first_column = TW_GROUP_Y * TW_TN;
   const int32_t tile = TW_GROUP_Y * TW_GROUPS_X + TW_GROUP_X, is_cluster = tw_cluster_size() > 1;
-  tw_four_sums *const shares = (tw_four_sums *)at->scratch + (int64_t)tile * p->splits * TW_FOURS;
+  TW_LEFT tw_four_sums *const shares = (TW_LEFT tw_four_sums *)at->scratch + (int64_t)tile * p->splits * TW_FOURS;
   TW_ITEM_OWN(tw_columns, columns, [1]);
   /* All fours of an item are in the same columns: a group has items for whole rows of them. */
   TW_ITEMS(t) {
