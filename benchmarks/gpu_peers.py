@@ -331,15 +331,15 @@ def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> No
                 continue
             if time.perf_counter() < until:
                 results[case] |= peers(case, wanted)
-            cells = "".join(f"{_cell(results[case].get(key)):>14}" for key in COLUMNS)
+            cells = "".join(f"{_cell(key, results[case].get(key)):>14}" for key in COLUMNS)
             print(f"{case:24}{cells}  {about['layers']}, {' '.join(about['cpu']) or 'none'}", flush=True)
     (folder / "measured.json").write_text(json.dumps(results, indent=1))
 
 
-def _cell(value: float | None) -> str:
+def _cell(key: str, value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.1e}" if 0 < abs(value) < 0.01 else f"{value:,.1f}"
+    return f"{value:.1e}" if key == "distance" else f"{value:,.1f}"
 
 
 def main() -> None:
