@@ -337,7 +337,9 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
     reading = reading + 1 == TW_STAGES ? 0 : reading + 1;
     writing = writing + 1 == TW_STAGES ? 0 : writing + 1;
   }
-  TW_LET_OTHERS();
+#if TW_X_IS_HALF || !TW_X_IS_FLOAT
+  TW_LET_OTHERS(); /* groups that come early share multiprocessors unevenly, which costs floats in 32 bits more */
+#endif
   tw_copies_pending(0);
   TW_MEET();
   TW_ITEMS(t) {

@@ -37,7 +37,7 @@ enum {
   SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, UNSUPPORTED_PTX = 222,
   KIND_OF_MEMORY = 2, DEVICE_OF_MEMORY = 9, ON_DEVICE = 2,
   CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6,
-  DYNAMIC_BYTES = 8, CLUSTER = 4, OVERLAP = 6
+  DYNAMIC_BYTES = 8, PART_SHARED = 9, CLUSTER = 4, OVERLAP = 6
 };
 
 /* How a kernel is launched with more than cuLaunchKernel takes. */
@@ -158,6 +158,7 @@ typedef struct {
 
 enum { MOST_POINTERS = 32, ALIGNMENT = 256 };
 enum { LOADING, RECORDING, REPLAYING };
+enum { ALL_SHARED = 100 /* percent */ };
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
@@ -583,6 +584,8 @@ static void load(tw_gpu_code *code, int32_t dynamic_bytes) {
     fail(line, "please report it");
   } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
     if (dynamic_bytes) done(cuda.set(function, DYNAMIC_BYTES, dynamic_bytes), "share memory of a multiprocessor");
+    /* All kernels want the same part of a cache as shared memory, so that one begins beside another. */
+    done(cuda.set(function, PART_SHARED, ALL_SHARED), "share memory of a multiprocessor");
     code->function = function;
   }
 }
