@@ -39,7 +39,6 @@ LAYERS = {
 """Rows, columns, inner."""
 PRECISIONS, DTYPES = {1: "fp32", 2: "fp16", 4: "fp32"}, {1: "int8", 2: "float32", 4: "float32"}
 """By the bytes of an element: 16 bits are a precision of floats."""
-SPLITS = (1, 2, 4, 8)
 CALLS, REPEATS = 3, 100
 """Before a graph is there to be measured, and how often it is launched then."""
 
@@ -85,8 +84,7 @@ def table(arguments: argparse.Namespace) -> list[Measured]:
     print(f"{'us':34} {'chosen':>12} {'predicted':>9} {'measured':>8}  {'best':>12} {'measured':>8}")
     for name, product in asked(arguments):
         own = chosen(product)
-        tried = {choice for choice in choices(product) if choice.splits in SPLITS} | {own}
-        taken = {choice: microseconds(product, choice) for choice in sorted(tried, key=label)}
+        taken = {choice: microseconds(product, choice) for choice in choices(product)}
         best = min(taken, key=lambda choice: taken[choice])
         print(
             f"{name:30} {8 * product.size:2}b {label(own):>12} {predicted(product, own):9.1f} {taken[own]:8.1f}  "

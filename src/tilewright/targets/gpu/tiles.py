@@ -12,8 +12,8 @@ from functools import cache
 
 from tilewright.targets.gpu.tile_costs import H200, Costs, Tile, costs
 
-MOST_SPLITS = 8
-"""TW_MOST_CLUSTERED in C."""
+SPLITS = (1, 2, 4, 8)
+"""Up to TW_MOST_CLUSTERED in C. Clusters of other sizes leave multiprocessors without a group: 7 take longer than 8."""
 MOST_SHARED_TILES = 1024
 """TW_MOST_SHARED_TILES in C."""
 FEWEST_STEPS = 2
@@ -67,7 +67,7 @@ def groups(product: Product, tile: Tile) -> int:
 def _choices(product: Product, tile: Tile) -> list[Choice]:
     all_steps = max(1, -(-product.inner * product.size // tile.row_bytes))
     tiles, found = groups(product, tile), []
-    for wanted in range(1, MOST_SPLITS + 1):
+    for wanted in SPLITS:
         steps = -(-all_steps // wanted)
         splits = -(-all_steps // steps)
         if wanted > 1 and (steps < FEWEST_STEPS or tiles > MOST_SHARED_TILES or splits != wanted):
