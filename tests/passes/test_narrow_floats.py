@@ -94,6 +94,16 @@ def test_inputs_and_outputs_in_16_bits_need_no_cast() -> None:
     assert kinds(narrowed(builder, "y")) == ["Relu float16", "Identity float16"]
 
 
+def test_weights_alone_leave_the_result() -> None:
+    builder = start()
+    w = builder.constant(np.ones((4, 4), np.float32), "w")
+    builder.add(MatMul(), ["x", w], ["y"])
+    builder.output("y")
+    graph = apply(builder.build(), (narrow_floats("float16", lambda graph, node: ("B",)),))
+    assert kinds(graph) == ["MatMul float32"]
+    assert graph.outputs == ("y",)
+
+
 def test_integers_are_left_alone() -> None:
     builder = start()
     builder.add(ArgMax(1), ["x"], ["y"])

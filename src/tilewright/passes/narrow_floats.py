@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
-from tilewright.ir.half_floats import LARGEST
+from tilewright.ir.half_floats import LARGEST, infer
 from tilewright.ir.types import Array, element
 from tilewright.ir.unused import drop_unused
 from tilewright.ops.cast import Cast
@@ -162,7 +162,12 @@ class _Narrowed:
             self._as_short(tensor) if name in wanted else self._as_float(tensor)
             for name, tensor in zip(operands, node.inputs, strict=True)
         ]
-        outputs = [self._result(tensor) for tensor in node.outputs]
+        types = [self.builder.types[name] if name else None for name in inputs]
+        made = infer(node.op, node.op.bind(types))
+        outputs = [
+            self._result(tensor) if kind.dtype == self.dtype else tensor
+            for tensor, kind in zip(node.outputs, made, strict=False)
+        ]
         self.builder.add(node.op, inputs, outputs, node.name)
         for tensor, own in zip(node.outputs, outputs, strict=True):
             if own and self.builder.types[own].dtype == self.dtype:
@@ -190,7 +195,7 @@ class _Narrowed:
             self.kept.append(node)
 
     def _result(self, tensor: str) -> str:
-        """What a result is called that may come to be in 16 bits: its own name is for those who get it in 32."""
+        """What a result in 16 bits is called: its own name is for those who get it in 32."""
         is_seen = tensor in self.sinks and self.graph.types[tensor].dtype == "float32"
         return self.builder.fresh(f"{tensor}_{self.dtype}") if is_seen else tensor
 

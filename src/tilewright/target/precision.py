@@ -28,7 +28,11 @@ def short_operands(
     for engine in only_engines(target, tuple(filter(None, [placed.get(node.name, "")]))).engines:
         for kernel in engine.kernels_of(node.op):
             short = [name for name in node.operands() if _is_short(kernel, name, types[name], name in constant, dtype)]
-            if short and _takes(kernel, node, types, short, dtype):
+            made = _results(node, types, short, dtype) if short else None
+            if made is None or (constant.issuperset(short) and all(kind.dtype != dtype for kind in made.values())):
+                continue  # weights alone are no gain
+            given = {name: replace(types[name], dtype=dtype) if name in short else types[name] for name in types}
+            if unsupported(kernel, node.op, tuple({**given, **made}.items())) is None:
                 return short
         if any(unsupported(kernel, node.op, tuple(types.items())) is None for kernel in engine.kernels_of(node.op)):
             return None
@@ -49,12 +53,12 @@ def _is_meant(argument: Argument, name: str) -> bool:
     return name == argument.stem or (argument.variadic and name.startswith(argument.stem))
 
 
-def _takes(kernel: Kernel, node: Node, types: Types, short: Collection[str], dtype: str) -> bool:
+def _results(node: Node, types: Types, short: Collection[str], dtype: str) -> Types | None:
+    """What a node makes of operands in 16 bits; None where it does not take them."""
     given = {name: replace(types[name], dtype=dtype) if name in short else types[name] for name in node.operands()}
     try:
         made = infer(node.op, given)
     except Refusal:
-        return False
+        return None
     results = dict(zip(node.op.result_names(len(node.outputs)), made, strict=False))
-    stored = given | {name: kind for name, kind in results.items() if name in node.results()}
-    return unsupported(kernel, node.op, tuple(stored.items())) is None
+    return {name: kind for name, kind in results.items() if name in node.results()}

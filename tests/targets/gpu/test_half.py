@@ -69,6 +69,13 @@ def test_other_targets_refuse() -> None:
 
 
 @pytest.mark.fast
+def test_the_processor_alone_stays_in_32_bits() -> None:
+    settings = Settings(precision="fp16", engines=("cpu",))
+    mapped = pipeline.stage(network(), "gpu", "mapped", settings=settings)
+    assert {mapped.graph.types[node.key].dtype for node in mapped.graph.nodes} == {"float32"}
+
+
+@pytest.mark.fast
 def test_memory_is_half() -> None:
     whole, half = (
         pipeline.prediction(network(), "gpu", Settings(precision=one)).arena_bytes for one in ("fp32", "bf16")

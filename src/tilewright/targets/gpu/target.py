@@ -54,22 +54,21 @@ COMPUTING = (
     *plain.KERNELS,
 )
 KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, COMPUTING))
-GPU = Engine("gpu", KERNELS, explain_skipped=no_kernel, transfers=TRANSFERS)
+GPU = Engine(
+    "gpu",
+    KERNELS,
+    passes=(FUSE_ROTATIONS,),
+    late_passes=(*fast.PASSES, TURN_DEPTHWISE, *attention.PASSES, JOIN_PROJECTIONS),
+    explain_skipped=no_kernel,
+    transfers=TRANSFERS,
+)
 
 TARGET = Target(
     name="gpu",
     summary="GPUs by their driver alone (NVIDIA's, or OpenCL); without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
-    passes=(
-        FUSE_ROTATIONS,
-        CHANNELS_SECOND,
-        SHORTEN_TABLES,
-        *fast.PASSES,
-        TURN_DEPTHWISE,
-        *attention.PASSES,
-        JOIN_PROJECTIONS,
-    ),
+    passes=(CHANNELS_SECOND, SHORTEN_TABLES),
     folder=Path(__file__).parent,
     bases=(generic.TARGET.folder,),
     half_floats=HALF,
