@@ -223,7 +223,9 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
   const int32_t last_row = first_row + TW_ROWS < rows ? first_row + TW_ROWS - 1 : rows - 1;
   const tw_work w = {
       params, q + query * params->q_token + head * r->length, k + key * params->k_token + TW_GROUP_Y * r->length,
-      v + key * params->v_token + TW_GROUP_Y * r->width, y + (query * r->groups * r->repeat + head) * r->width, position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
+      v + key * params->v_token + TW_GROUP_Y * r->width,
+      y + (query * r->groups * r->repeat + head) * r->width,
+      position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
       (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
 #if TW_Q_IS_HALF && TW_IS_ASYNC
   if (!((r->length | r->width) & 7)) {

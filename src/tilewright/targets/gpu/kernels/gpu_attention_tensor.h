@@ -1,6 +1,7 @@
 /* Attention of 16-bit floats on tensor cores, for gpu_attention.c: the warps of a group share the keys, 16 at a time.
- * Each keeps the largest score, the sum of weights and the weighted values of all rows; the group joins them at the end.
- * Lines of shared memory have `depth` channels, 64 or 128, in pieces of 16 bytes that change places from line to line. */
+ * Each keeps the largest score, the sum of weights and the weighted values of all rows; the group joins them at the
+ * end. Lines of shared memory have `depth` channels, 64 or 128, in pieces of 16 bytes that change places from line to
+ * line. */
 #ifndef TW_GPU_ATTENTION_TENSOR_H
 #define TW_GPU_ATTENTION_TENSOR_H
 

@@ -1,4 +1,5 @@
-/* Rotation of pairs of elements: the other of the first of a pair is the second, negated; that of the second the first. */
+/* Rotation of pairs of elements: the other of the first of a pair is the second, negated; that of the second is the
+ * first. */
 #ifndef TW_GPU_TURN_H
 #define TW_GPU_TURN_H
 

@@ -1,4 +1,5 @@
-/* y = x with one row written at a position, rotated; where y is x, nothing else is touched. An item for each element. */
+/* y = x with one row written at a position, rotated; where y is x, nothing else is touched. An item for each of its
+ * elements. */
 #include "gpu.h"
 
 #ifndef TW_NAME
