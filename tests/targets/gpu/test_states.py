@@ -17,6 +17,7 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import TensorType
 from tilewright.ops.add import Add
 from tilewright.ops.cumsum import CumSum
+from tilewright.ops.gather import Gather
 from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
 from tilewright.run.library import LoadedNetwork
@@ -80,6 +81,26 @@ def test_contexts_have_states_of_their_own(fake: Fake) -> None:
     del f
     gc.collect()
     assert fake.allocated == before
+
+
+def test_measuring_changes_nothing(fake: Fake) -> None:
+    """What a call brings to the GPU may be written over there: it is brought again, and states are as before."""
+    builder = Builder("picked")
+    rows = builder.constant(np.arange(40, dtype=np.float32).reshape(10, 4), "rows")
+    index, x = builder.input("index", TensorType("int64", (4,))), builder.input("x", TensorType("float32", (4, 4)))
+    total = builder.state("total", np.zeros((4, 4), np.float32))
+    (found,) = builder(Gather(0), [rows, index])
+    (summed,) = builder(Add(), [total, found])
+    builder.set_next_state("total", summed)
+    (y,) = builder(Mul(), [summed, x])
+    (z,) = builder(Relu(), [y])
+    builder.output(z, "z")
+    f = fake.load(builder.build())
+    given = {"index": np.array([9, 0, 3, 3]), "x": np.full((4, 4), 2, np.float32)}
+    expected = 2 * np.arange(40, dtype=np.float32).reshape(10, 4)[given["index"]]
+    for call in range(1, 6):
+        np.testing.assert_array_equal(f(**given), call * expected)
+        assert (f.gpu_microseconds(3) is not None) == (call > 1)
 
 
 def test_contexts_in_threads(fake: Fake) -> None:

@@ -127,6 +127,13 @@ static const struct {
 
 /* ---- what is going on ------------------------------------------------------------------------------------------- */
 
+/* What was copied to the GPU before a graph, and may be written over behind it: kept for launches without a call. */
+typedef struct {
+  address place, copy;
+  unsigned long bytes;
+  int graph;
+} brought;
+
 /* What the GPU has for an arena. */
 typedef struct on_gpu_arena {
   const unsigned char *owner; /* the caller's arena; NULL where all share it */
@@ -134,6 +141,8 @@ typedef struct on_gpu_arena {
   handle *graphs;
   int graph_count, room;
   int calls; /* that have ended well, as far as that matters */
+  brought *inputs; /* of the call that was recorded */
+  int input_count, lacks_inputs;
   struct on_gpu_arena *next;
 } on_gpu_arena;
 
@@ -289,7 +298,15 @@ static int no_room_here(void) {
   return 0;
 }
 
+static void forget_inputs(on_gpu_arena *of) {
+  while (of->input_count) cuda.release(of->inputs[--of->input_count].copy);
+  free(of->inputs);
+  of->inputs = NULL;
+  of->lacks_inputs = 0;
+}
+
 static void close_arena(on_gpu_arena *made) {
+  forget_inputs(made);
   for (int i = 0; i < made->graph_count; i++) cuda.release_graph(made->graphs[i]);
   if (made->memory) cuda.release(made->memory);
   free(made->graphs);
@@ -723,6 +740,20 @@ static void run_graph(void) {
   has_launched = 0;
 }
 
+/* Where there is no room for a copy, times are not measured; calls need none. */
+static void remember_input(address place, unsigned long bytes) {
+  brought *const more = realloc(state->inputs, sizeof *more * (size_t)(state->input_count + 1));
+  address copy = 0;
+  if (more) state->inputs = more;
+  if (!more || cuda.allocate(&copy, bytes) != SUCCESS) {
+    state->lacks_inputs = 1;
+    return;
+  }
+  const brought made = {place, copy, bytes, state->graph_count};
+  state->inputs[state->input_count++] = made;
+  done(cuda.copy(copy, place, bytes, stream), "copy an input");
+}
+
 static void upload(const void *from, void *to, unsigned long bytes) {
   if (failed || !bytes) return;
   const address place = translated(to);
@@ -732,6 +763,7 @@ static void upload(const void *from, void *to, unsigned long bytes) {
     wait_for_default_stream();
     done(cuda.copy(place, (address)(uintptr_t)from, bytes, stream), "copy an input");
   }
+  if (!failed && mode() == RECORDING) remember_input(place, bytes);
 }
 
 /* On a stream of its own, which waits for the event: the other one goes on. */
@@ -746,7 +778,8 @@ static void download(handle ready, const void *from, void *to, unsigned long byt
     if (!done(cuda.record(ready, copies), "record an event")) return;
     done(cuda.wait_event(stream, ready, 0), "wait for an event");
   } else if (done(cuda.wait_for(ready), "compute")) {
-    if (done(cuda.download(to, place, bytes, copies), "copy from the GPU")) done(cuda.wait(copies), "copy from the GPU");
+    done(cuda.download(to, place, bytes, copies), "copy from the GPU");
+    if (!failed) done(cuda.wait(copies), "copy from the GPU");
   }
 }
 
@@ -826,6 +859,7 @@ int tw_gpu_end(void) {
   }
   if (failed && state->calls != REPLAYING) {
     while (state->graph_count) cuda.release_graph(state->graphs[--state->graph_count]);
+    forget_inputs(state);
   }
   if (!failed && state->calls != REPLAYING) state->calls++;
   return leave();
@@ -842,11 +876,20 @@ static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, addres
   }
 }
 
-static float time_of_graphs(const on_gpu_arena *last, int repeats) {
+/* What the recorded call has brought to the GPU before a graph, and that graph if it is to be launched. */
+static void launch_again(const on_gpu_arena *of, int at, int computes) {
+  for (int i = 0; i < of->input_count && !failed; i++) {
+    const brought one = of->inputs[i];
+    if (one.graph == at) done(cuda.copy(one.place, one.copy, one.bytes, stream), "copy an input");
+  }
+  if (!failed && computes) done(cuda.launch_graph(of->graphs[at], stream), "launch a graph");
+}
+
+static float time_of_graphs(const on_gpu_arena *last, int repeats, int computes) {
   float milliseconds = 0.0f;
   if (!failed) done(cuda.record(first_event, stream), "record an event");
   for (int i = 0; i < repeats && !failed; i++) {
-    for (int at = 0; at < last->graph_count; at++) done(cuda.launch_graph(last->graphs[at], stream), "launch a graph");
+    for (int at = 0; at < last->graph_count; at++) launch_again(last, at, computes);
   }
   if (!failed) done(cuda.record(last_event, stream), "record an event");
   if (!failed) done(cuda.wait(stream), "compute");
@@ -860,13 +903,13 @@ double tw_gpu_measured(tw_gpu_network *called, int repeats) {
   float milliseconds = 0.0f;
   pthread_mutex_lock(&busy);
   const on_gpu_arena *const last = called->state ? ((on_gpu *)called->state)->arenas : NULL;
-  failed = !last || last->calls != REPLAYING || last->graph_count == 0 || repeats < 1;
+  failed = !last || last->calls != REPLAYING || last->graph_count == 0 || last->lacks_inputs || repeats < 1;
   for (int32_t i = 0; i < called->kept_count; i++) bytes += whole(called->kept[i].bytes);
   if (!failed) done(cuda.use_context(context), "use the GPU");
   if (!failed && bytes) allocated(&saved, bytes, "states are copied while time is measured", "end what else uses it");
   if (!failed) {
     save_kept(called, last, saved, 0);
-    milliseconds = time_of_graphs(last, repeats);
+    milliseconds = time_of_graphs(last, repeats, 1) - time_of_graphs(last, repeats, 0);
     save_kept(called, last, saved, 1);
     if (!failed) done(cuda.wait(stream), "compute");
   }
