@@ -237,7 +237,7 @@ static int open_device(void) {
   has_doubles = strstr(extensions, "cl_khr_fp64") != NULL;
   cl.device_info(device, SINGLE_FLOATS, sizeof floats, &floats, NULL);
   cl.device_info(device, DEVICE_TYPE, sizeof type, &type, NULL);
-  /* pocl 3.1 optimises kernels with several barriers in loops wrongly; processors are for tests. */
+  /* pocl 3.1 computes attention wrongly with optimisation; processors are for tests. */
   snprintf(options, sizeof options, "-cl-std=CL1.2%s%s",
            floats & ROUNDS_DIVISIONS ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
            type & CPU ? " -cl-opt-disable" : "");
