@@ -8,6 +8,7 @@
 #include "alone.h"
 #include "extreme.h"
 #include "gpu.h"
+#include "gpu_unroll.h"
 #include "nan.h"
 
 TW_GROUP_SHARED(int32_t, tw_places, [TW_GROUP_SIZE]);
@@ -32,8 +33,14 @@ TW_GPU void group(const tw_extreme_params *params, const TW_X *x, int64_t *y) {
   x += TW_GROUP_X / params->inner * params->length * params->inner + TW_GROUP_X % params->inner;
   TW_ITEMS(t) {
     int32_t place = t < params->length ? t : 0;
+    TW_X best = x[place * params->inner];
+    TW_UNROLL_BY(8)
     for (int32_t i = place + TW_GROUP_SIZE; i < params->length; i += TW_GROUP_SIZE) {
-      place = tw_better_place(params, x, place, i);
+      const TW_X candidate = x[i * params->inner];
+      const int32_t are_same = candidate == best || (TW_IS_NAN(candidate) && TW_IS_NAN(best));
+      const int32_t is_taken = are_same ? params->last : better(candidate, best);
+      place = is_taken ? i : place;
+      best = is_taken ? candidate : best;
     }
     tw_places[t] = place;
   }
