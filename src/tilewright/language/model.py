@@ -43,6 +43,7 @@ from tilewright.passes.numerics.hardware import EXACT
 from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.target.mapping import only_engines
 from tilewright.target.settings import Settings, has_option
+from tilewright.target.target import Target
 
 LONGEST_CONTEXT = 512
 """Tokens that are remembered where nobody says how many, if the model was trained for so many."""
@@ -94,8 +95,10 @@ class LanguageModel:
         scores of the vocabulary, and needs no sampler.
         """
         facts, found = self.decoder.facts, targets.find(target)
-        if any(memory.holds for memory in found.memories):
-            raise CompileError(f"target {target}", "has no support for language models", "use generic or siracusa")
+        if not _talks(found):
+            known = [name for name in targets.names() if _talks(targets.find(name))]
+            hint = f"use one of {', '.join(known)}"
+            raise CompileError(f"target {target}", "has no support for language models", hint)
         context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
         of_kind(name, "name", str, "a text")
         of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
@@ -253,3 +256,8 @@ class LanguageModel:
     def save(self, folder: str | Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""
         return saving.save(self.compiled, path_of(folder, "folder"))
+
+
+def _talks(target: Target) -> bool:
+    """Boards have memories for one network and its constants."""
+    return target.talks and not any(memory.holds for memory in target.memories)

@@ -121,6 +121,9 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
+    talks: bool = True
+    """Whether programs around several networks, as language models are, can be built for it."""
+
     half_floats: tuple[str, ...] = ()
     """Element types of 16 bits that floats may be stored in, where a kernel takes them."""
 

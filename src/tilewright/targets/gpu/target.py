@@ -65,6 +65,7 @@ GPU = Engine(
 
 TARGET = Target(
     name="gpu",
+    talks=False,
     summary="GPUs by their driver alone (NVIDIA's, or OpenCL); without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),
