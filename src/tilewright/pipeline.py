@@ -117,7 +117,7 @@ def stages(
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
     narrowing = _narrowing(target, settings)
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
-    own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *packing)
+    own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *target.stored_passes, *packing)
     lowered = _reordered(apply(quantised, (*PASSES, *own, *separate)))
     yield lowered
     target = in_reach(target, lowered)

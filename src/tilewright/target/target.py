@@ -58,6 +58,8 @@ class Engine:
     """Rewrites of a lowered graph to operators of its own, before those of the target."""
     late_passes: tuple[Pass, ...] = ()
     """Rewrites of several nodes to one that it computes, after those of the target."""
+    stored_passes: tuple[Pass, ...] = ()
+    """Rewrites that ask how elements are stored, after floats are in 16 bits where that was asked for."""
     explain_skipped: Callable[[Graph, Node], str] | None = None
     """Why these have left a node as it is."""
     base_alignment: int = 1
@@ -165,6 +167,11 @@ class Target:
         """All rewrites that its kernels and engines ask for, in order."""
         first = (one for engine in self.engines for one in engine.passes)
         return (*first, *self.passes, *(one for engine in self.engines for one in engine.late_passes))
+
+    @property
+    def stored_passes(self) -> tuple[Pass, ...]:
+        """Those that come when all elements have the types in which they are stored."""
+        return tuple(one for engine in self.engines for one in engine.stored_passes)
 
     @property
     def platform(self) -> Platform:

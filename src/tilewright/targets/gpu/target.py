@@ -21,6 +21,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.gpu import attention, depthwise, fast, few_rows, plain, projections, rotate
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
+from tilewright.targets.gpu.padded_channels import PAD_CHANNELS
 from tilewright.targets.gpu.projections import JOIN_PROJECTIONS
 from tilewright.targets.gpu.rotate import FUSE_ROTATIONS
 from tilewright.targets.gpu.transfers import TRANSFERS
@@ -59,6 +60,7 @@ GPU = Engine(
     KERNELS,
     passes=(FUSE_ROTATIONS,),
     late_passes=(*fast.PASSES, TURN_DEPTHWISE, *attention.PASSES, JOIN_PROJECTIONS),
+    stored_passes=(PAD_CHANNELS,),
     explain_skipped=no_kernel,
     transfers=TRANSFERS,
 )
