@@ -252,6 +252,16 @@ class Distance:
     """Of the imported graph's output, in size."""
     differing: int
     elements: int
+    lost: int = 0
+    """Elements that are infinite or not a number, where those of the imported graph are numbers."""
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """What is wrong with it whatever the reference says."""
+        if not self.lost:
+            return None
+        remark = "not finite, but the model's are; fp16 ends at 65504, bf16 does not"
+        return Agreement(self.name, self.elements, self.lost, np.inf, 0.0, remark)
 
     @property
     def steps(self) -> float | None:
@@ -280,7 +290,7 @@ class AsImported:
     @property
     def first_difference(self) -> Agreement | None:
         found = next((one for one in self.held if not one.agrees), None)
-        return None if found is None else found.agreement
+        return next(filter(None, (one.agreement for one in self.outputs)), None) if found is None else found.agreement
 
     def as_dict(self) -> dict[str, Any]:
         worst = self.worst
@@ -343,4 +353,5 @@ def _distance(name: str, found: Array, wanted: Array, step: float) -> Distance:
     agreement = compare(name, found, wanted, 0.0)
     size = np.abs(wanted.astype(np.float64))
     largest = float(size[np.isfinite(size)].max(initial=0.0))
-    return Distance(name, agreement.max_abs_error, step, largest, agreement.mismatches, found.size)
+    lost = int(np.count_nonzero(np.isfinite(size) & ~np.isfinite(found.astype(np.float64))))
+    return Distance(name, agreement.max_abs_error, step, largest, agreement.mismatches, found.size, lost)

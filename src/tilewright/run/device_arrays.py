@@ -166,7 +166,8 @@ class DeviceArray:
     def numpy(self) -> Array:
         found = np.empty(self.shape, self.dtype)
         if self._copy(found.ctypes.data, self.address, found.nbytes):
-            raise CompileError("gpu", "the driver fails to copy an array to the memory of the computer")
+            what = "the driver fails to copy an array to the memory of the computer"
+            raise CompileError("gpu", what, "see whether `nvidia-smi` shows the GPU")
         return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -102,7 +102,8 @@ def test_another_device_and_overlaps(fake: Fake) -> None:
 def test_memory_is_given_back(fake: Fake) -> None:
     """Also where somebody takes a capsule, or leaves it."""
     f = fake.load(network(False))
-    f(X)
+    for _ in range(3):  # the first loads kernels, the second records launches and keeps what they were given
+        f(X)
     gc.collect()
     before = fake.allocated
     made = f.on_device(X)

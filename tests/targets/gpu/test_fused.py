@@ -199,6 +199,40 @@ def test_products_of_the_same_few_rows(rows: int, normalised: bool) -> None:
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+def biases_of_rows() -> Fed:
+    """As many as there are columns, but one for each row; and more products of one tensor than a layer has."""
+    net = Network()
+    constant = net.builder.constant
+    x = net.given(floats(4, 24))
+    for _ in range(2):
+        net.builder.output(net.add(MatMul(trans_b=True), x, constant(floats(4, 24)), constant(floats(4, 1))))
+    y = net.given(floats(2, 24))
+    for _ in range(5):
+        net.builder.output(net.add(MatMul(trans_b=True), y, constant(floats(6, 24))))
+    return net.build()
+
+
+def test_biases_of_rows_and_many_products() -> None:
+    graph, feeds = biases_of_rows()
+    assert (kinds(graph)["Projections"], kinds(graph)["MatMul"]) == (2, 2)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+def test_biases_of_tokens_are_no_projections() -> None:
+    tokens = channels = 8
+    net = Network()
+    wide, parts = net.given(floats(1, tokens, 16)), []
+    for count in range(3):
+        bias = floats(tokens, 1) if count == 2 else floats(channels)
+        made = net.add(
+            MatMul(trans_b=True), wide, net.builder.constant(floats(channels, 16)), net.builder.constant(bias)
+        )
+        parts.append(net.add(Reshape((1, tokens, 1, channels)), made))
+    net.builder.output(net.add(FusedAttention(scale=0.4), *parts))
+    graph, feeds = net.build()
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
 def part(start: int, sizes: tuple[int, ...]) -> Slice:
     """From somewhere on along the last axis."""
     return Slice((*(0 for _ in sizes[1:]), start), (1,) * len(sizes), sizes)

@@ -92,3 +92,13 @@ def test_a_network_agrees() -> None:
     assert len(check.layers) > 5
     assert check.imported is not None
     assert 0.0 < check.imported.outputs[0].relative < 5e-3
+
+
+@pytest.mark.in_turns(3)
+def test_results_beyond_the_range_do_not_agree() -> None:
+    settings = Settings(precision="fp16")
+    compiled = pipeline.Compiled(*pipeline.stages(network(1e4), "gpu", settings=settings))
+    check = Program(compiled, "", None, 0.0, settings=settings).check()
+    assert not check.agrees
+    assert check.first_difference is not None
+    assert "not finite, but the model's are" in check.first_difference.remark

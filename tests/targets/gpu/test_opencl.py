@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -181,15 +182,21 @@ def test_items_meet(items: None) -> None:
     check_kernels(cases, target="gpu", settings=Settings(gpu=runner.OPENCL))
 
 
-@pytest.mark.one_in(10)
-def test_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shared memory, counters of groups, integers, and pointers that are absent."""
+@pytest.fixture
+def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """OpenCL's, which nobody takes who does not ask for it."""
     monkeypatch.setenv(runner.DEVICE_VARIABLE, "cpu")
     runner.has_opencl_device.cache_clear()
-    is_there = runner.has_opencl_device() and not runner.has_driver()
-    runner.has_opencl_device.cache_clear()
-    if not is_there:
+    if not runner.has_opencl_device() or runner.has_driver():
+        runner.has_opencl_device.cache_clear()
         pytest.skip("apt-get install pocl-opencl-icd has OpenCL for a processor")
+    yield
+    runner.has_opencl_device.cache_clear()
+
+
+@pytest.mark.one_in(10)
+def test_runs(processor: None) -> None:
+    """Shared memory, counters of groups, integers, and pointers that are absent."""
     few = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)
     cases: list[Case] = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], integer_cases()[4]]
     check_kernels(cases, target="gpu")

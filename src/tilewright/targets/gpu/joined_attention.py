@@ -155,8 +155,7 @@ def _is_projection(graph: Graph, node: Node) -> bool:
     if not plain or any(name not in graph.constants for name in node.inputs[1:]):
         return False
     bias = [graph.constants[name] for name in node.inputs[2:]]
-    columns = graph.types[node.key].shape[-1]
-    return graph.constants[node.inputs[1]].ndim == 2 and all(values.size in (1, columns) for values in bias)
+    return graph.constants[node.inputs[1]].ndim == 2 and all(values.size in (1, *values.shape[-1:]) for values in bias)
 
 
 def _bias(graph: Graph, product: Node) -> Array:

@@ -177,9 +177,9 @@ def _joined(graph: Graph) -> list[_Joined]:
     found = [_as_joined(graph, products, gate) for gate, products in gated]
     for tensor, readers in graph.consumers.items():
         plain = [node for node in readers if node.key not in used and _is_plain(graph, node, tensor)]
-        unique = tuple({node.key: node for node in plain}.values())[:MOST]
-        if len(unique) > 1:
-            found.append(_as_joined(graph, unique, None))
+        unique = tuple({node.key: node for node in plain}.values())
+        parts = (unique[first : first + MOST] for first in range(0, len(unique), MOST))
+        found += [_as_joined(graph, part, None) for part in parts if len(part) > 1]
     return found
 
 
@@ -235,7 +235,7 @@ def _is_product(graph: Graph, node: Node) -> bool:
     rows, weights, result = (graph.types[name] for name in (*node.inputs[:2], node.key))
     if rows.dtype not in FLOATS or len(weights.shape) != 2 or len(rows.shape) < 2 or not result.elements:
         return False
-    is_row = all(graph.constants[name].size in (1, result.shape[-1]) for name in node.inputs[2:])
+    is_row = all(graph.constants[name].size in (1, *graph.constants[name].shape[-1:]) for name in node.inputs[2:])
     return is_row and math.prod(rows.shape[:-1]) <= MOST_ROWS and rows.shape[-1] % ELEMENTS == 0
 
 

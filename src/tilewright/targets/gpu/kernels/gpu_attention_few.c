@@ -115,8 +115,8 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
     if (t < r->length) {
       float query = TW_Q_LOAD(q[t]);
       if (cosine) {
-        const int32_t far = tw_other(t, r->length, params->interleaved);
-        query = tw_turned(query, TW_Q_LOAD(q[t + far]), far, TW_COSINE_LOAD(cosine[t]), TW_SINE_LOAD(sine[t]));
+        const int32_t away = tw_other(t, r->length, params->interleaved);
+        query = tw_turned(query, TW_Q_LOAD(q[t + away]), away, TW_COSINE_LOAD(cosine[t]), TW_SINE_LOAD(sine[t]));
       }
       tw_query[t] = query * params->scale;
     }

@@ -21,9 +21,9 @@ TW_GPU void group(const tw_gpu_rotate_params *params, const TW_X *x, const TW_CO
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < tw_binary_length(&params->loops)) {
       int32_t at_cosine, at_sine;
-      const int32_t far = tw_other(i % params->length, params->length, params->interleaved);
+      const int32_t away = tw_other(i % params->length, params->length, params->interleaved);
       tw_binary_place(&params->loops, i, &at_cosine, &at_sine);
-      y[i] = TW_Y_STORE(tw_turned(TW_X_LOAD(x[i]), TW_X_LOAD(x[i + far]), far, TW_COSINE_LOAD(cosine[at_cosine]),
+      y[i] = TW_Y_STORE(tw_turned(TW_X_LOAD(x[i]), TW_X_LOAD(x[i + away]), away, TW_COSINE_LOAD(cosine[at_cosine]),
                                   TW_SINE_LOAD(sine[at_sine])));
     }
   }

@@ -10,15 +10,15 @@
 #define TW_SINE_LOAD(element) (element)
 #endif
 
-/* How far the other of an element is, along a row of some length. */
+/* Where the other of an element is from it, along a row of some length. */
 static inline int32_t tw_other(int32_t at, int32_t length, int32_t interleaved) {
   const int32_t apart = interleaved ? 1 : length / 2;
   return at / apart % 2 ? -apart : apart;
 }
 
-/* An element and its other, which is so far away. */
-static inline float tw_turned(float x, float other, int32_t far, float cosine, float sine) {
-  return x * cosine + (far > 0 ? -other : other) * sine;
+/* An element and its other, which is so much away. */
+static inline float tw_turned(float x, float other, int32_t away, float cosine, float sine) {
+  return x * cosine + (away > 0 ? -other : other) * sine;
 }
 
 #endif

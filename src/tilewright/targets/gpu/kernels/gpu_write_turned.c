@@ -26,8 +26,8 @@ TW_GPU void group(const tw_gpu_write_turned_params *params, const TW_X *x, const
   TW_ITEMS(t) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < params->length && first < all) {
-      const int32_t at = i % params->row, far = tw_other(at, params->row, params->interleaved);
-      y[first + i] = TW_Y_STORE(tw_turned(TW_ROWS_LOAD(rows[i]), TW_ROWS_LOAD(rows[i + far]), far,
+      const int32_t at = i % params->row, away = tw_other(at, params->row, params->interleaved);
+      y[first + i] = TW_Y_STORE(tw_turned(TW_ROWS_LOAD(rows[i]), TW_ROWS_LOAD(rows[i + away]), away,
                                           TW_COSINE_LOAD(cosine[at]), TW_SINE_LOAD(sine[at])));
     }
     for (int32_t at = i; is_elsewhere && at < all; at += TW_GROUPS_X * TW_GROUP_SIZE) {
