@@ -104,6 +104,7 @@ def test_a_residual_block(target: str, first: bool) -> None:
     assert made.check().agrees
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
     assert [(found.pattern, found.jobs) for found in check_folder(str(RESIDUAL), target, jobs=3)] == [

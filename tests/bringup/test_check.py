@@ -29,6 +29,7 @@ def test_examples(folder: Path, target: str, jobs: int) -> None:
     assert all(found.jobs == jobs for found in check_folder(str(folder), target, jobs=jobs))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["snitch", "minpool"])
 def test_on_clusters_without_event_lines(target: str) -> None:
     assert all(found.jobs == 3 for found in check_folder(str(REQUANT), target, jobs=3))

@@ -99,6 +99,7 @@ def test_a_copy_of_the_process_computes_alone(made: Program, x: Array) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.in_turns(3)
 def test_the_folder_builds(made: Program, tmp_path: Path) -> None:
     made.save(tmp_path / "c")
     sources = sorted((tmp_path / "c").rglob("*.c"))

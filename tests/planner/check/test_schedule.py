@@ -63,7 +63,7 @@ def test_valid_schedules_pass(name: str, number: int) -> None:
     check_schedule(scheduled(name, number)[0])
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_faults_in_schedules_are_found(seed: int) -> None:
     rng = random.Random(seed)

@@ -141,6 +141,7 @@ def reached() -> Search:
     return with_floats("min_snr", 30.0)
 
 
+@pytest.mark.in_turns(3)
 def test_floats_are_taken_where_neither_8_nor_16_bits_hold(reached: Search) -> None:
     assert max(fixed_widths("int8"), fixed_widths("int16")) < 10
     assert reached.chosen.snr_db >= 30.0

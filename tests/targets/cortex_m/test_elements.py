@@ -42,6 +42,7 @@ def function(random: Generator, rounding: str, size: int, shift: int) -> Case:
     return narrow if random.integers(3) == 0 else op, [x, table.astype(np.int32)]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", TARGETS)
 def test_functions(target: str) -> None:
     random = default_rng(41)

@@ -28,7 +28,7 @@ def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:
     return set(kernels(compiled))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
 def test_convolutions(target: str) -> None:
     random = default_rng(1)

@@ -185,7 +185,7 @@ def test_sums_that_are_not_shifted_stay(shift: int, factor: int, joined: bool) -
     assert any(isinstance(node.op, QLinearAdd) for node in nodes) != joined
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_what_follows_is_computed_with_it(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole blocks of pixels and filters and parts of them, and a single pixel."""

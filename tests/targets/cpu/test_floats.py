@@ -180,6 +180,7 @@ def test_forms_mean_what_they_stand_for(width: int) -> None:
             same(found, op.numpy(*arrays))
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     "width",
     [pytest.param(one, marks=[] if one == vectors_of(NATIVE).bytes else [pytest.mark.thorough]) for one in WIDTHS],

@@ -42,7 +42,7 @@ def compiled(path: Path, processor: str) -> Program:
     return compile_model(path, target="cpu", settings=Settings(cpu=processor))
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("name", "processor"),
     [pytest.param(name, one, marks=needs_emulator(one)) for name, processors in EMULATED.items() for one in processors],
@@ -54,7 +54,7 @@ def test_networks_agree_with_the_reference(name: str, processor: str) -> None:
     check(program, path, is_quick=processor != AS_USERS_DO)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("name", "wide"), [("qdq/dscnn_kws/fp32.onnx", "x86-64-v4"), ("qdq/dscnn_kws/int8.onnx", "x86-64-v4+vnni")]
 )

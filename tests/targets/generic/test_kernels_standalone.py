@@ -97,6 +97,7 @@ def for_computer(target: Target, compiler: Compiler) -> list[str]:
     return [*target.definitions, *processor_flags(processor_of(target), compiler.is_zig)]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["generic", "cpu"])
 def test_gcc_warns_of_nothing_as_it_optimises(name: str, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def test_products_assemble_without_spills(tmp_path: Path) -> None:
         assert spills(assembled(code, tmp_path)) == []
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 @pytest.mark.one_in(3)
 def test_all_other_kernels_assemble_without_spills(precision: str, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_products_are_opencl_c(tmp_path: Path) -> None:
     check_texts(cases, tmp_path, ("CL1.2", "CL2.0", "CL3.0"))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.one_in(12)
 def test_all_other_kernels_are_opencl_c(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
