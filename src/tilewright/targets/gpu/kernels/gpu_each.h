@@ -127,7 +127,9 @@ static inline __attribute__((unused)) int32_t tw_offset(int32_t rank, const int3
       }                                                                                                     \
     }                                                                                                       \
   }                                                                                                         \
-  TW_GPU int32_t rows_apart(const tw_reduce_params *p) { return p->kept_stride[p->kept_rank - 1] != 1; }       \
+  TW_GPU int32_t rows_apart(const tw_reduce_params *p) {                                                       \
+    return p->kept_rank == 0 || p->kept_stride[p->kept_rank - 1] != 1;                                         \
+  }                                                                                                            \
   TW_GPU int32_t result_of(const tw_reduce_params *params, int32_t t) {                                     \
     return rows_apart(params) ? t / TW_SHARERS : t % TW_TOGETHER;                                           \
   }                                                                                                         \
