@@ -80,6 +80,8 @@ ACCELERATOR = Accelerator(
 ADDING = """\
 from tilewright.accelerator import AcceleratorDevice
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 class Device(AcceleratorDevice):
     def cycles(self, r):

@@ -22,6 +22,8 @@ from tilewright.ops import _control_flow
 from tilewright.ops._control_flow import flows
 from tilewright.planner.schedule.interpret import interpret
 
+pytestmark = pytest.mark.in_turns(2)
+
 MOST = 5
 
 

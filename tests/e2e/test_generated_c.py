@@ -18,6 +18,8 @@ from tests.support.models import model, residual
 from tilewright import pipeline
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, compile_objects, find_compiler
 
+pytestmark = pytest.mark.in_turns(3)
+
 HOSTILE = [
     'a"b',
     "new\nline",

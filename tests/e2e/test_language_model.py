@@ -24,6 +24,8 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
 from tilewright.quantiser.quantise import Options, quantise
 
+pytestmark = pytest.mark.in_turns(2)
+
 SLM = ROOT / "slm"
 needs_model = pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
 TOKENS = 6

@@ -19,6 +19,8 @@ from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceSession
 from tilewright.language.talking import Request, Said, SocSession
 
+pytestmark = pytest.mark.in_turns(3)
+
 PROMPT, GIVEN = "A fox met", 12
 SIZES = {"context": 40, "block": 4}
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)

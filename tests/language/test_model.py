@@ -36,6 +36,8 @@ from tilewright.toolchain.compiler import (
     link_objects,
 )
 
+pytestmark = pytest.mark.in_turns(2)
+
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
 SIZES = {"context": 40, "block": 4}
 PROMPTS = ("A fox", "What a fine day!", "", "\u00e9\U0001f600")

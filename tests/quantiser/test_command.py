@@ -143,6 +143,8 @@ def add(self, values):
     quick(self, values)
 histogram.Histogram.add = add
 from tilewright.cli.main import main
+
+pytestmark = pytest.mark.in_turns(2)
 main(sys.argv[1:])
 """
 

@@ -29,6 +29,8 @@ from tilewright.quantiser.samples.samples import samples_of
 from tilewright.quantiser.samples.stream import Walk, silent
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
+pytestmark = pytest.mark.in_turns(3)
+
 ALONE = Options(processes=1)
 CASES = {
     "classifier": (classifier(), images(24)), "skip": (with_skip(), images(24, 4, 6, 6)),

@@ -16,6 +16,8 @@ from tests.planner.simulating import L1_BYTES, LOADED, in_noise, painted, progra
 from tests.support.networks import label, models, needs_networks
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(2)
+
 SETTINGS = [
     Settings(cores, l1, None, home, buffering, engines, 1.0, weight_memory)
     for cores, l1, home, buffering in itertools.product(

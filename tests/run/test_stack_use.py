@@ -22,6 +22,8 @@ from tilewright.run.soc import SocProgram
 from tilewright.sim.program.frames import Frames, Function, _read, frames_of
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(3)
+
 fast = pytest.mark.fast
 UNOPTIMISED = (*soc.WARNINGS, "-O0")
 MARK = (0x57AC4E4D).to_bytes(4, "little")

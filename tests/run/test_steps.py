@@ -31,6 +31,8 @@ from tilewright.run.steps import stacked
 from tilewright.target.settings import DEFAULT, Settings
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
+pytestmark = pytest.mark.in_turns(3)
+
 STEPS = 5
 
 

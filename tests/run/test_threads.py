@@ -27,6 +27,8 @@ from tilewright.target.processors import check_threads_here
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
+pytestmark = pytest.mark.in_turns(2)
+
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 several = pytest.mark.skipif(PROCESSORS < 2, reason="needs two processors")
 TWO = Settings(threads=2)

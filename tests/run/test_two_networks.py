@@ -35,6 +35,8 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 from tilewright.version import VERSION
 
+pytestmark = pytest.mark.in_turns(3)
+
 CLUSTERS = ("siracusa", "quad", "snitch", "minpool")
 RUNS = 2
 """Of each network, in turn."""

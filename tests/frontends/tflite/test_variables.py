@@ -17,6 +17,8 @@ from tilewright.ir.types import Array
 from tilewright.program import compile_model
 from tilewright.run.steps import reference_steps
 
+pytestmark = pytest.mark.in_turns(2)
+
 HANDLE = T("int8", (), kind="RESOURCE")
 STREAMING = ROOT / "tflite_streaming"
 MODELS = ("alexa", "hey_jarvis")

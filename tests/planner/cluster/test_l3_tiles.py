@@ -26,6 +26,8 @@ from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
 
+pytestmark = pytest.mark.in_turns(3)
+
 L2 = find("siracusa").paths.home
 RESERVED = L2.reserved
 """Bytes of L2 that the program around the network has."""

@@ -23,6 +23,8 @@ from tilewright.quantiser.width_search.sensitivity import noises, weights_by_bit
 from tilewright.quantiser.widths import Width, Widths
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(3)
+
 OPTIONS = Options(processes=1)
 
 

@@ -12,6 +12,8 @@ from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 from tilewright.sim.user.watchdog import VARIABLE
 
+pytestmark = pytest.mark.in_turns(2)
+
 ENDLESS = "volatile int again = 1; while (again) { } "
 
 

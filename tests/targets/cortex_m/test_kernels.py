@@ -22,6 +22,8 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.transpose import Transpose
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(3)
+
 
 def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:
     compiled, _ = run_on_board(cases, Settings(), target=target)

@@ -30,6 +30,8 @@ from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.targets.cortex_m import vector_forms as forms
 from tilewright.targets.cortex_m import vector_offers
 
+pytestmark = pytest.mark.in_turns(3)
+
 GCC = "arm-none-eabi-gcc"
 
 

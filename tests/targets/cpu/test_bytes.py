@@ -32,6 +32,8 @@ from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
 from tilewright.targets.cpu import packed_offers
 
+pytestmark = pytest.mark.in_turns(3)
+
 EXTREMES = (-128, 127)
 
 

@@ -46,6 +46,8 @@ from tilewright.targets.cpu.concat_slices import READ_SLICES, ConcatSlices, all_
 from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS, all_widened
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 
+pytestmark = pytest.mark.in_turns(3)
+
 WIDTHS = (16, 32, 64)
 ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(0.0, 6.0), HardSwish(), Gelu())
 

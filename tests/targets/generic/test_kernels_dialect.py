@@ -25,6 +25,8 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 
+pytestmark = pytest.mark.in_turns(2)
+
 TYPES = sorted(INTEGERS)
 RANDOM = np.random.default_rng(2)
 

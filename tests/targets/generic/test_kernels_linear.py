@@ -30,6 +30,8 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
     """The first examples of a strategy: compiling one program for each would take too long."""

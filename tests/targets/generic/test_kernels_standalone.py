@@ -26,6 +26,8 @@ from tilewright.toolchain.object_cache import ObjectCache, bound
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
+pytestmark = pytest.mark.in_turns(3)
+
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"
 """Clang warns of all that it can as it reads; gcc also as it optimises. With -Og it looks for the same as with -O1, in

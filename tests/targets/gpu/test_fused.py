@@ -39,6 +39,8 @@ from tilewright.ops.writerows import WriteRows
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu.depthwise import DepthwiseConv
 
+pytestmark = pytest.mark.in_turns(2)
+
 LAST_TAP = Conv(channels_last=True, activation=Relu())
 Fed = tuple[Graph, dict[str, Array]]
 

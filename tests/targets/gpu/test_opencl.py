@@ -38,6 +38,8 @@ from tilewright.toolchain.compiler import (
 from tilewright.toolchain.opencl_c.devices import FORMS, device_code
 from tilewright.toolchain.opencl_c.text import opencl_c
 
+pytestmark = pytest.mark.in_turns(3)
+
 HEADERS = Path(plain.__file__).parent / "opencl"
 FAILURES = {
     "no library": ["there is no OpenCL on this machine: libOpenCL.so.1 is not found", HINT],

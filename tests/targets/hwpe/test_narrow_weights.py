@@ -16,6 +16,8 @@ from tilewright.run.kernel_bench import check
 from tilewright.target.cost_model import predict
 from tilewright.targets.hwpe.row import NeurekaRow
 
+pytestmark = pytest.mark.in_turns(2)
+
 BITS = (2, 3, 4, 5, 6, 7)
 PACKED = (2, 3, 4)
 any_bits = pytest.mark.parametrize("bits", BITS)

@@ -23,6 +23,8 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(2)
+
 MINPOOL = targets.find("minpool")
 RNG = np.random.default_rng(23)
 

@@ -36,6 +36,8 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 from tilewright.run.kernel_bench import Case, check
 
+pytestmark = pytest.mark.in_turns(2)
+
 MINPOOL = targets.find("minpool")
 RNG = np.random.default_rng(31)
 EVEN = full_range(20, "int8", -3, "half_even")

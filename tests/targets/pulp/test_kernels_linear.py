@@ -14,6 +14,8 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 def kernel(source: str) -> Kernel:
     return next(kernel for kernel in KERNELS if kernel.source == source)

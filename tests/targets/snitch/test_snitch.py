@@ -24,6 +24,8 @@ from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="snitch", settings=settings)
