@@ -21,6 +21,8 @@ from tilewright.bringup.page import page
 from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 @pytest.mark.in_turns(12)
 @pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
@@ -79,8 +81,6 @@ ACCELERATOR = Accelerator(
 """
 ADDING = """\
 from tilewright.accelerator import AcceleratorDevice
-
-pytestmark = pytest.mark.in_turns(2)
 
 
 class Device(AcceleratorDevice):

@@ -18,6 +18,8 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 from tilewright.passes import apply
 
+pytestmark = pytest.mark.in_turns(2)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -143,8 +145,6 @@ def add(self, values):
     quick(self, values)
 histogram.Histogram.add = add
 from tilewright.cli.main import main
-
-pytestmark = pytest.mark.in_turns(2)
 main(sys.argv[1:])
 """
 
