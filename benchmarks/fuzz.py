@@ -77,7 +77,7 @@ def _unlimited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _worker(channel: Connection) -> None:
+def _worker(channel: Connection, run_case: Callable[[bytes, bool], str]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
     sys.setrecursionlimit(1000)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -90,13 +90,13 @@ def _worker(channel: Connection) -> None:
 class Worker:
     """A process that is replaced when it dies or hangs."""
 
-    def __init__(self) -> None:
-        self.context = get_context("fork")
+    def __init__(self, run_case: Callable[[bytes, bool], str] = run_case) -> None:
+        self.context, self.run_case = get_context("fork"), run_case
         self.start()
 
     def start(self) -> None:
         self.channel, theirs = self.context.Pipe()
-        self.process = self.context.Process(target=_worker, args=(theirs,), daemon=True)
+        self.process = self.context.Process(target=_worker, args=(theirs, self.run_case), daemon=True)
         self.process.start()
         theirs.close()
 

@@ -123,9 +123,9 @@ def _decoder(name: str, precision: str, prefix: str) -> Made:
     from gpu_networks import DECODERS, values
     from tilewright import pipeline
     from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
-    from tilewright.frontends.checkpoint.decoder import decoder_model
     from tilewright.ir.evaluate import evaluate, initial_states, states_after
-    from tilewright.language.preparing import both_modes
+    from tilewright.language.decoder import CheckpointDecoder
+    from tilewright.language.preparing import in_modes, with_one_attention
     from tilewright.target.settings import Settings
 
     shape = DECODERS[name]
@@ -134,8 +134,9 @@ def _decoder(name: str, precision: str, prefix: str) -> Made:
         shape.context, 1e-5, tied=True,
     )  # fmt: skip
     checkpoint = Checkpoint(config, {one: values(one, size) for one, size in shapes(config)})
-    graph = pipeline.import_model(decoder_model(checkpoint, TOKENS, shape.context))
-    graph = both_modes(graph, TOKENS, shape.context, 16).decode
+    decoder = CheckpointDecoder(checkpoint)
+    fused = with_one_attention(lambda count: decoder.graph(count, shape.context), TOKENS)
+    graph = in_modes(fused, shape.context, 16).decode
     kept, steps = initial_states(graph), []
     for position, token in enumerate((1, 5, 7)):
         feeds = {"ids": np.array([[token]], np.int32), "position": np.array([position], np.int32)}

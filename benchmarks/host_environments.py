@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import ClassVar
 
 SCRIPTS = Path(__file__).parent / "host_contestants"
 TORCH = "torch==2.13.0"
@@ -22,8 +24,9 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with packages, made where it is not there yet."""
+    """A virtual environment with packages, made where it is not there yet; where nothing may be installed, this one."""
 
+    may_install: ClassVar[bool] = True
     folder: Path
     packages: tuple[str, ...]
     alone: tuple[str, ...] = ()
@@ -31,7 +34,7 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        return self.place / "bin" / "python"
+        return self.place / "bin" / "python" if self.may_install else Path(sys.executable)
 
     @property
     def place(self) -> Path:
@@ -39,6 +42,11 @@ class Environment:
         return self.folder / f"{self.packages[0].partition('=')[0]}-{key}"
 
     def ready(self) -> Environment:
+        if not self.may_install:
+            missing = [name for name in map(name_of, self.packages + self.alone) if not is_installed(name)]
+            if missing:
+                raise Failed(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed here")
+            return self
         if not (self.place / "done").exists():
             shutil.rmtree(self.place, ignore_errors=True)
             done_by([sys.executable, "-m", "venv", self.place])
@@ -51,6 +59,20 @@ class Environment:
 
     def run(self, script: str, *arguments: object, limit: float) -> None:
         done_by([self.python, SCRIPTS / script, *arguments], limit=limit)
+
+
+def name_of(package: str) -> str:
+    """Without a version and extras."""
+    return package.partition("=")[0].partition("[")[0]
+
+
+def is_installed(name: str) -> bool:
+    """In this environment, in whatever version."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def done_by(command: Sequence[object], folder: Path | None = None, limit: float | None = None) -> None:

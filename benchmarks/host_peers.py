@@ -7,6 +7,7 @@ cannot take a network, is left out by name. Every contestant is a process of its
 else the machine does hits all of them. Memory is what a process takes at most beyond Python, numpy and the inputs;
 start is loading the network and computing it once, after all imports. What a peer makes of a model (.tflite, .pt2,
 .vmfb) is taken from beside the model where it lies there, as not every machine has every converter.
+With --no-install those that this environment has take part, also where there is no network.
 $PIP_EXTRA_INDEX_URL may name a place that has torch without what graphics cards need.
 """
 
@@ -80,6 +81,7 @@ class Missing:
 def main() -> None:
     asked = arguments()
     cache = asked.cache or cache_folder() / "host_peers"
+    Environment.may_install = not asked.no_install
     found = networks(asked.networks, asked.kinds, asked.models, asked.definitions, cache)
     rows: list[Measured] = []
     missing: list[Missing] = []
@@ -107,6 +109,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=lambda text: [int(word) for word in words(text)], default=[1, 2])
     parser.add_argument("--seconds", type=float, default=3.0, help="of each contestant with each network")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds that a peer may make or load something for")
+    parser.add_argument("--no-install", action="store_true", help="only peers of this environment, in their versions")
     parser.add_argument("--models", type=Path, help="a folder of networks that are there already")
     parser.add_argument("--definitions", type=Path, default=stored / "host", help="the folder of gen_models.py")
     parser.add_argument("--cache", type=Path, help="where peers and what they make are kept")

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +22,23 @@ from tilewright import pipeline, targets
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.ir.at_sizes import at_sizes
 from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph, Node, rebuild
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
+from tilewright.language.decoder import TOKENS, of_any_tokens
 from tilewright.language.greedy_head import Finding
-from tilewright.language.preparing import LOGITS, Quantising, both_modes, quantiser_options, with_best
-from tilewright.language.resize_sequence import with_tokens
+from tilewright.language.preparing import (
+    LOGITS,
+    Quantising,
+    in_modes,
+    quantiser_options,
+    with_best,
+    with_one_attention,
+)
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.slice import of_ranges
-from tilewright.passes import apply
-from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.quantiser.quantise import quantise
@@ -47,7 +52,7 @@ QUICK = Config("llama", 32, 64, 2, 4, 4, 8, 96, 64, 1e-5)
 STORIES = ROOT / "slm" / "stories260k"
 HERTZ = 360e6
 """The clock of the peer's chip, and of the energy model."""
-TARGET, OFFSETS = "siracusa", "offsets"
+TARGET = "siracusa"
 CALIBRATION_TOKENS, SAMPLES = 13, 4
 """A number of tokens that no other axis of these models has, and how many texts of them ranges come from."""
 WORDS, STRIDE = 89, 7
@@ -85,15 +90,14 @@ class Model:
     name: str
     config: Config
     graph: Graph
-    """In integers, of `tokens` tokens at once, without a cache."""
-    tokens: int
+    """In integers, of any number of tokens at once, without a cache."""
     context: int
     """Tokens that caches have room for."""
 
     def decode(self, greedy: bool = False, way: str = RESIDENT) -> Graph:
         """One token, with caches; gives scores and the most likely token, or the latter alone."""
         found = only_engines(targets.find(TARGET), WAYS[way].engines)
-        return both_modes(self.graph, self.tokens, self.context, 1, Finding.by(found) if greedy else None).decode
+        return in_modes(self.graph, self.context, 1, Finding.by(found) if greedy else None).decode
 
     def decode_behind(self, cached: int) -> Graph:
         """The same with so many tokens read already."""
@@ -110,11 +114,7 @@ class Model:
         return with_best(_for_last_token(self._of_tokens(tokens)))
 
     def _of_tokens(self, tokens: int) -> Graph:
-        return with_tokens(_counting(self._fused, tokens), self.tokens, tokens)
-
-    @cached_property
-    def _fused(self) -> Graph:
-        return apply(self.graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+        return at_sizes(self.graph, {TOKENS: tokens})
 
     @property
     def parameters(self) -> int:
@@ -148,21 +148,15 @@ def random_checkpoint(config: Config) -> Checkpoint:
 def _quantised(name: str, checkpoint: Checkpoint, context: int) -> Model:
     """On random tokens: ranges are not what these studies ask about."""
     config, tokens = checkpoint.config, CALIBRATION_TOKENS
-    graph = pipeline.import_model(decoder_model(checkpoint, tokens, context))
+    graph = of_any_tokens(lambda count: pipeline.import_model(decoder_model(checkpoint, count, context)), tokens)
     ids = np.random.default_rng(1).integers(0, config.words, (SAMPLES, 1, tokens)).astype(np.int32)
     options = replace(quantiser_options(Quantising("")), processes=1)
     made = quantise(graph, {"ids": ids, "position": np.zeros((SAMPLES, 1), np.int32)}, options)
-    return Model(name, config, apply(made.graph, pipeline.QUANTISING), tokens, context)
+    fused = with_one_attention(lambda count: at_sizes(made.graph, {TOKENS: count}), tokens)
+    return Model(name, config, fused, context)
 
 
 # ---- graphs ---------------------------------------------------------------------------------------------------------
-
-
-def _counting(graph: Graph, tokens: int) -> Graph:
-    """With the places of more tokens than it was made for."""
-    count = np.arange(tokens, dtype=np.int32)
-    kind = TensorType(graph.types[OFFSETS].dtype, count.shape)
-    return replace(graph, constants={**graph.constants, OFFSETS: count}, types={**graph.types, OFFSETS: kind})
 
 
 def _for_last_token(graph: Graph) -> Graph:

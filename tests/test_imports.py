@@ -25,8 +25,8 @@ ROOT = Path(tilewright.__file__).parent
 LAYERS = [
     ["errors", "version"],
     ["ir", "toolchain"],
-    ["memory"],
-    ["ops", "requant", "tiling", "sim"],
+    ["memory", "grammar", "sim"],
+    ["ops", "requant", "tiling"],
     ["passes", "frontends", "emulator"],
     ["export"],
     ["target"],
@@ -37,8 +37,8 @@ LAYERS = [
     ["profiling", "analysis", "quantiser"],
     ["calibration", "program"],
     ["bringup"],
-    ["language", "exploring"],
-    ["report"],
+    ["language", "exploring", "training"],
+    ["report", "serving"],
     ["cli"],
     ["__main__"],
 ]
@@ -64,6 +64,9 @@ HEAVY = {
     "distributed": {"exploring"},
     "pyarrow": {"exploring"},
     "plotly": {"report"},
+    "jinja2": {"language"},
+    "starlette": {"serving"},
+    "uvicorn": {"serving"},
 }
 """Packages that only these parts may import."""
 

@@ -11,6 +11,8 @@ from benchmarks.differential.case import Case
 from benchmarks.differential.choices import Choices, Dull
 
 SECONDS = 120.0
+FEW = 64
+"""Choices of which every run of neighbours is left out in turn."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,19 @@ def _drawn(family: str, room: int, given: Sequence[int]) -> Small | None:
 
 
 def simpler(choices: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Large parts first: left out, made zero; then single numbers."""
+    """Large parts first: left out, made zero; then single numbers. The first number often says how many parts there
+    are: it is made one less with a part that is left out, or else a part of zeros would come behind the others."""
     count, length = len(choices), len(choices)
     while length:
         for start in range(0, count, length):
+            if start and choices[0]:
+                yield (choices[0] - 1, *choices[1:start], *choices[start + length :])
             yield (*choices[:start], *choices[start + length :])
             if any(choices[start : start + length]):
                 yield (*choices[:start], *([0] * len(choices[start : start + length])), *choices[start + length :])
         length //= 2
+    if count <= FEW:
+        yield from ((*choices[:a], *choices[b:]) for a in range(count) for b in range(a + 1, count))
     for place, chosen in enumerate(choices):
         for lower in sorted({chosen // 2, chosen - 1} - {chosen, -1, 0}):
             yield (*choices[:place], lower, *choices[place + 1 :])

@@ -25,20 +25,30 @@ if TYPE_CHECKING:
     from tilewright.report.page.write_report import write_report
     from tilewright.run.compare import Agreement
     from tilewright.run.result import Result
+    from tilewright.training.losses import CrossEntropy, MeanSquares
+    from tilewright.training.optimizers import SGD, Adam, AdamW
+    from tilewright.training.train import train
 
 __version__ = VERSION
 
 __all__ = [
-    "Agreement", "Analysis", "CompileError", "InternalError", "LanguageModel", "Program", "Result", "analyze",
-    "compile", "explore", "ops", "targets", "write_report",
+    "SGD", "Adam", "AdamW", "Agreement", "Analysis", "CompileError", "CrossEntropy", "InternalError", "LanguageModel",
+    "MeanSquares", "Program", "Result", "analyze", "compile", "explore", "ops", "targets", "train", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
     "Agreement": "run.compare.Agreement", "Analysis": "analysis.costs.Analysis", "analyze": "analysis.costs.analyze",
     "LanguageModel": "language.model.LanguageModel", "Program": "program.Program", "Result": "run.result.Result",
     "compile": "program.compile_model", "explore": "exploring.explore.explore",
-    "write_report": "report.page.write_report.write_report",
+    "SGD": "training.optimizers.SGD", "Adam": "training.optimizers.Adam", "AdamW": "training.optimizers.AdamW",
+    "CrossEntropy": "training.losses.CrossEntropy", "MeanSquares": "training.losses.MeanSquares",
+    "train": "training.train.train", "write_report": "report.page.write_report.write_report",
 }  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted([*__all__, "__version__", "__doc__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import targets
-from tilewright.accelerator.attach import check_drives, with_accelerators
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.errors import CompileError, instance, raise_all
 from tilewright.ir.arrays import Given
+from tilewright.ir.at_sizes import symbols_of
 from tilewright.ir.graph import Graph
 from tilewright.own_kernels.attach import with_own_kernels
 from tilewright.passes import Pass, apply, in_bodies
@@ -34,12 +34,14 @@ from tilewright.passes.fuse_integer_div import FUSE_INTEGER_DIV
 from tilewright.passes.fuse_patterns import FUSE_PATTERNS
 from tilewright.passes.fuse_requant import FUSE_REQUANT
 from tilewright.passes.narrow_floats import narrow_floats
+from tilewright.passes.note_scales import with_scales
 from tilewright.passes.numerics.hardware import numerics_passes
 from tilewright.passes.pack_weights import PACK_WEIGHTS
 from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.reorder import reorder
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.separate_states import separate_states
+from tilewright.passes.slice_sized_constants import SLICE_SIZED_CONSTANTS
 from tilewright.passes.tabulate import TABULATE
 from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.planner.arena.allocation import Allocation
@@ -52,6 +54,7 @@ from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
 from tilewright.target.runner import GpuProcess
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, check_options
+from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
 
 IMPORT_PASSES = (FUSE_INTEGER_DIV,)
@@ -107,7 +110,7 @@ def stages(
 ) -> Iterator[Any]:
     """The result of every stage in the order of STAGES; whoever needs no more than one of them stops there. Where the
     schedule only `predicts` what it takes, its events are not followed one by one, and no C is written for it."""
-    target = _target(target_name, settings)
+    target = _with_lengths(graph, _target(target_name, settings))
     planner = planner_of(target)
     yield graph
     quantised = _with_known_flow(apply(graph, reference_passes(target, settings)), target)
@@ -118,12 +121,13 @@ def stages(
     narrowing = _narrowing(target, settings)
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
     own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *target.stored_passes, *packing)
-    lowered = _reordered(apply(quantised, (*PASSES, *own, *separate)))
+    lowered = _reordered(apply(quantised, (SLICE_SIZED_CONSTANTS, *PASSES, *own, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)
     yield fitted
-    mapped = interleaved(planner.prefer(map_nodes(fitted, target, dict(settings.placed)), settings))
+    taken = for_all_sizes(map_nodes(fitted, target, dict(settings.placed)))
+    mapped = interleaved(planner.prefer(taken, settings))
     yield mapped
     placed = planner.place(mapped, settings)
     yield placed
@@ -132,6 +136,18 @@ def stages(
     if predicts:
         return
     yield folder.files(schedule, name)
+
+
+def _with_lengths(graph: Graph, target: Target) -> Target:
+    """The target, if it has programs whose sizes are arguments, or the graph has none."""
+    symbols = symbols_of(graph)
+    if symbols and not target.has_lengths:
+        known = [name for name in targets.names() if targets.find(name).has_lengths]
+        ranges = " ".join(f"--dim {one.name}={one.low}..{one.high}" for one in symbols)
+        what = f"target {target.name} has programs for one size only"
+        hint = f"fix it: {' '.join(f'--dim {one.name}={one.high}' for one in symbols)}; or use {', '.join(known)}"
+        raise CompileError(ranges, what, hint)
+    return target
 
 
 def _narrowing(target: Target, settings: Settings) -> tuple[Pass, ...]:
@@ -163,13 +179,21 @@ def _with_known_flow(graph: Graph, target: Target) -> Graph:
     return graph
 
 
+def _with_accelerators(target: Target, folders: tuple[str, ...]) -> Target:
+    """Most programs have none, and do not wait until all about them is imported."""
+    if not folders:
+        return target
+    from tilewright.accelerator.attach import check_drives, with_accelerators
+
+    return with_accelerators(check_drives(target), folders)
+
+
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     known = targets.find(name)
     check_options(known, settings)
     plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
-    driving = check_drives(plain) if settings.accelerators else plain
-    found = with_own_kernels(with_accelerators(driving, settings.accelerators), settings.kernels)
+    found = with_own_kernels(_with_accelerators(plain, settings.accelerators), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     return planner_of(target).adapt(target, settings)
 
@@ -226,12 +250,20 @@ def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
     return Compiled(*stages(graph, target_name, name))
 
 
-def import_model(model: Any, example_inputs: Given | None = None, **options: Any) -> Graph:
-    """The front end that fits the model."""
+def import_model(model: Any, example_inputs: Given | None = None, target_name: str = "", **options: Any) -> Graph:
+    """The front end that fits the model, of which the target's own compiler may have had parts before."""
     from tilewright.frontends import any_model
 
     _refuse_target_as_inputs(example_inputs)
-    return apply(any_model.load(model, example_inputs, **options), IMPORT_PASSES)
+    prepare = targets.find(target_name).prepare if target_name else None
+    prepared, notes = prepare(model) if prepare else (model, ())
+    graph = as_imported(any_model.load(prepared, example_inputs, **options))
+    return replace(graph, notes=(*graph.notes, *notes))
+
+
+def as_imported(graph: Graph) -> Graph:
+    """What a front end gave, with what is part of a model's meaning."""
+    return with_scales(apply(graph, IMPORT_PASSES))
 
 
 def _refuse_target_as_inputs(example_inputs: Given | None) -> None:

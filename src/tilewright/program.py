@@ -8,25 +8,27 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright import pipeline
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen import projects
-from tilewright.codegen.projects.project import End, Project
+from tilewright.codegen.projects.project import Project
 from tilewright.codegen.projects.writing import write as write_project
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, present
 from tilewright.ir.arrays import GIVEN, Given, arrays_of, match
+from tilewright.ir.at_sizes import at_sizes, check_size, said, sizes_of, symbols_of
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
+from tilewright.ir.length import Sizes
+from tilewright.ir.tried_sizes import checked_dims, checked_sizes
 from tilewright.ir.types import Array, TensorType
+from tilewright.passes import apply
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.cluster.plan import Plan
-from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.memory_map import MemoryMap
-from tilewright.profiling.profilers import maps, profile
 from tilewright.run.as_imported import Judge
 from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
@@ -35,8 +37,9 @@ from tilewright.run.comparison import Comparison
 from tilewright.run.host import TENSORS, HostProgram
 from tilewright.run.library import LoadedNetwork
 from tilewright.run.model_inputs import given_inputs, input_types, made_up_inputs, refuse_too_large
-from tilewright.run.result import Check, Result
+from tilewright.run.result import Check, Result, joined_checks
 from tilewright.run.runs import Runs, runs_of
+from tilewright.run.sized_meaning import check_meaning
 from tilewright.run.soc import SocProgram
 from tilewright.run.steps import (
     compare_steps,
@@ -48,6 +51,8 @@ from tilewright.run.steps import (
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, with_options
 
 if TYPE_CHECKING:
+    from tilewright.profiling.measuring import Profiled
+    from tilewright.profiling.memory_map import MemoryMap
     from tilewright.quantiser.cost.reporting import Report
     from tilewright.quantiser.quantise import Options, Quantised
 
@@ -70,10 +75,13 @@ class Program:
     """What quantising has cost, layer by layer, if it was asked for."""
     settings: Settings = DEFAULT
     """What was asked of the target."""
-    _builds: Builds = field(init=False, repr=False, compare=False)
+    read_at: Callable[[Sizes], Graph] | None = field(default=None, repr=False, compare=False)
+    """Reads the model again with these sizes of its dimensions, where they have ranges."""
+    _builds: Builds = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        self._builds = Builds(self.compiled.schedule, self.compiled.files, self.name, self.cc)
+        if self._builds is None:
+            self._builds = Builds(self.compiled.schedule, self.compiled.files, self.name, self.cc)
 
     def __repr__(self) -> str:
         schedule = self.compiled.schedule
@@ -89,6 +97,23 @@ class Program:
         """The C, by file name."""
         return self.compiled.files
 
+    @cached_property
+    def dimensions(self) -> dict[str, tuple[int, int]]:
+        """Those whose sizes calls say, and their ranges."""
+        return {symbol.name: (symbol.low, symbol.high) for symbol in symbols_of(self.graph)}
+
+    def at(self, **sizes: int) -> Program:
+        """The same program, held to the model as it is read with these sizes of its dimensions."""
+        read = present(self.read_at, "at", "the model has no dimensions with a range")
+        for symbol in symbols_of(self.graph):
+            check_size(symbol, sizes.get(symbol.name), "at")
+        compiled, graph = self.compiled, read(sizes)
+        passes = pipeline.reference_passes(compiled.schedule.target, self.settings)
+        schedule = replace(compiled.schedule, graph=at_sizes(compiled.schedule.graph, sizes))
+        lowered, quantised = at_sizes(compiled.lowered, sizes), apply(graph, passes)
+        found = replace(compiled, graph=graph, quantised=quantised, lowered=lowered, schedule=schedule)
+        return replace(self, compiled=found, read_at=None)
+
     @property
     def analysis(self) -> Analysis:
         return analysis_of(self.compiled.schedule)
@@ -100,11 +125,8 @@ class Program:
         """
         return pipeline.save(self.compiled, Path(folder), self.name, weights)
 
-    def export(self, folder: str | Path, kind: str, ends: tuple[End, End] | None = None) -> list[str]:
-        """Write a project around the C, of one of `codegen.projects.KINDS`; the names of its files.
-
-        `ends` say what integers of the first input and output stand for.
-        """
+    def export(self, folder: str | Path, kind: str) -> list[str]:
+        """Write a project around the C, of one of `codegen.projects.KINDS`; the names of its files."""
         schedule = self.compiled.schedule
         if kind not in projects.KINDS:
             raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
@@ -113,7 +135,7 @@ class Program:
                 f"target {schedule.target.name}", "has a cluster, for which there are no projects",
                 "`tilewright compile` writes a folder for it; or choose a target without one",
             )  # fmt: skip
-        project = Project(schedule, self.compiled.quantised, self.name, ends or (End(), End()))
+        project = Project(schedule, self.compiled.quantised, self.name)
         return write_project(projects.files(kind, project), Path(folder))
 
     def build(self, per_layer: bool = False) -> HostProgram:
@@ -217,12 +239,16 @@ class Program:
 
     def profile(self, inputs: Given | None = None) -> Profiled:
         """What each layer takes: of one run on the virtual SoC, which is watched, or of the fastest of some here."""
+        from tilewright.profiling.profilers import profile
+
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
         return profile(self._runs.profiled(), feeds, self.compiled.schedule.graph.name)
 
     @property
     def memory_maps(self) -> tuple[MemoryMap, ...]:
         """What lies where in the memories of the virtual SoC, or in the arena of a computer."""
+        from tilewright.profiling.profilers import maps
+
         return maps(self.compiled.schedule, self.compiled.allocation)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
@@ -246,6 +272,8 @@ class Program:
                 "--per-layer", "is not available on targets with a cluster, where memory of tensors is reused",
                 "use --target generic, whose integers are the same",
             )  # fmt: skip
+        if self.dimensions:
+            return self._check_sizes(inputs, expected, tolerance, repeats, per_layer, progress, steps)
         if steps is not None or (inputs is not None and has_step_axis(self._input_types, inputs)):
             if per_layer:
                 raise CompileError("--per-layer", "compares a single call, not --steps", "leave one of them out")
@@ -264,6 +292,22 @@ class Program:
             judge.see(feeds, evaluate(self.compiled.quantised, feeds) if self._stored else comparison.values(feeds))
             imported = judge.result(result.outputs)
         return Check(result, outputs, layers, self.analysis.memory(), self.compile_seconds, build_seconds, imported)
+
+    def _check_sizes(
+        self, inputs: Given | None, expected: Given | None, tolerance: float, repeats: int, per_layer: bool,
+        progress: Progress, steps: int | None,
+    ) -> Check:  # fmt: skip
+        """At the sizes of the inputs; without any, at the least and the most sizes and some between."""
+        if steps is not None:
+            raise CompileError("--steps", "are calls of one size each", "fix the sizes: --dim NAME=SIZE")
+        if inputs is None:
+            tried = checked_sizes(symbols_of(self.graph))
+        else:
+            types = self._input_types
+            tried = [sizes_of(types, match(list(types), arrays_of(inputs, "input"), "inputs"))]
+        options: dict[str, Any] = {"tolerance": tolerance, "repeats": repeats, "per_layer": per_layer}
+        found = [(sizes, self.at(**sizes).check(inputs, expected, progress=progress, **options)) for sizes in tried]
+        return joined_checks([check.at(said(sizes)) for sizes, check in found])
 
     def _judge(self, tolerance: float) -> Judge:
         passes = pipeline.reference_passes(self.compiled.schedule.target, self.settings)
@@ -297,9 +341,10 @@ class Program:
     def _expected(self, given: Given) -> dict[str, Array]:
         return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")
 
-    def random_inputs(self, seed: int = 0) -> dict[str, Array]:
-        """Reproducible inputs that suit the model's types."""
-        return made_up_inputs(self.graph, seed)
+    def random_inputs(self, seed: int = 0, **sizes: int) -> dict[str, Array]:
+        """Reproducible inputs that suit the model's types; with these sizes of its dimensions, or the most."""
+        most = {name: high for name, (_, high) in self.dimensions.items()}
+        return made_up_inputs(at_sizes(self.graph, {**most, **sizes}) if most else self.graph, seed)
 
     @property
     def _input_types(self) -> dict[str, TensorType]:
@@ -323,9 +368,9 @@ def _without_collecting() -> Iterator[None]:
 
 @_without_collecting()
 def compile_model(
-    model: Any, example_inputs: Given | None = None, target: str = "generic", *, dims: Mapping[str, int] | None = None,
-    dtypes: Mapping[str, str] | None = None, name: str | None = None, cc: str | None = None,
-    settings: Settings = DEFAULT, progress: Progress = silent,
+    model: Any, example_inputs: Given | None = None, target: str = "generic", *,
+    dims: Mapping[str, int | tuple[int, int]] | None = None, dtypes: Mapping[str, str] | None = None,
+    name: str | None = None, cc: str | None = None, settings: Settings = DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", quantise: Any = None,
     quantise_options: Options | None = None, check_export: bool = True, max_trips: int | None = None,
@@ -333,29 +378,33 @@ def compile_model(
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
 
-    `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the width
-    of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions, `dtypes` gives the
-    element types of such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings`
-    is what is asked of the target. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value,
-    `states` names inputs that each call takes from an output of the call before, and that output.
-    `tflite_rounding` names the runtime whose bits a quantised TensorFlow Lite model is to give: micro (the default),
-    reference, optimised, single or float. `quantise` are samples of the inputs (arrays with an axis of samples in
-    front, or an .npz file of them) with which a float network becomes one of integers; `program.quantisation` says what
-    that costs. A framework's model is held to what the framework computes of the example inputs, unless
-    `check_export` is False. `max_trips` bounds loops whose number of iterations data decides. With a
-    `random_seed`, random numbers of the model are drawn once, now; without one a model that needs any is refused.
-    `options` are what may be asked of the target, called as in `Settings` or on the command line: `cores`, `numerics`,
-    `accelerators` (folders, docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin`
-    and all others.
+    `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the
+    width of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions to sizes, or to
+    ranges (`{"batch": (1, 8)}`), of which the arrays of each call say a size. `dtypes` gives the element types of
+    such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings` is what is
+    asked of the target. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value, `states` names inputs
+    that each call takes from an output of the call before, and that output. `tflite_rounding` names the runtime
+    whose bits a quantised TensorFlow Lite model is to give: micro (the default), reference, optimised, single or
+    float. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
+    with which a float network becomes one of integers; `program.quantisation` says what that costs. A framework's
+    model is held to what the framework computes of the example inputs, unless `check_export` is False. `max_trips`
+    bounds loops whose number of iterations data decides. With a `random_seed`, random numbers of the model are
+    drawn once, now; without one a model that needs any is refused. `options` are what may be asked of the target,
+    called as in `Settings` or on the command line: `cores`, `numerics`, `accelerators` (folders,
+    docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin` and all others.
     """
     settings = with_options(settings, options)
     start = time.perf_counter()
     progress("reading the model")
-    said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {}}
-    said |= {"states": states or {}}
-    said |= {"tflite_rounding": tflite_rounding, "check_export": check_export, "max_trips": max_trips}
-    said |= {"random_seed": random_seed}
-    graph = pipeline.import_model(model, example_inputs, **said)
+    options_of_model: dict[str, Any] = {
+        "dims": checked_dims(dims or {}), "dtypes": dtypes or {}, "shapes": shapes or {}, "bind": bind or {},
+        "states": states or {}, "tflite_rounding": tflite_rounding, "check_export": check_export,
+        "max_trips": max_trips, "random_seed": random_seed,
+    }  # fmt: skip
+    graph = pipeline.import_model(model, example_inputs, target, **options_of_model)
+    if quantise is not None and symbols_of(graph):
+        what = "quantising with samples is for dimensions of one size"
+        raise CompileError("quantise", what, "fix them: --dim NAME=SIZE; or quantise to a file first")
     report = None
     if quantise is not None:
         quantised = _quantised(graph, quantise, quantise_options, progress)
@@ -364,7 +413,18 @@ def compile_model(
     for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
         results.append(result)
         progress(_DOING.get(following, ""))
-    return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings)
+    read_at = partial(_read_at, model, example_inputs, options_of_model) if symbols_of(graph) else None
+    made = Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings, read_at)
+    if made.dimensions:
+        least = {name: low for name, (low, _) in made.dimensions.items()}
+        at = made.at(**least).compiled
+        check_meaning(at.quantised, at.schedule.graph, said(least))
+    return made
+
+
+def _read_at(model: Any, example_inputs: Given | None, options: Mapping[str, Any], sizes: Sizes) -> Graph:
+    """The model with dimensions of these sizes."""
+    return pipeline.import_model(model, example_inputs, **{**options, "dims": {**options["dims"], **sizes}})
 
 
 def _quantised(graph: Graph, samples: Any, options: Options | None, progress: Progress) -> Quantised:

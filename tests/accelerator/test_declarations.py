@@ -103,6 +103,8 @@ def test_parameters_from_outside() -> None:
         read_folder(f"{QVANILLA}:speed=1")
     with pytest.raises(CompileError, match="'cycles_per_mac=fast' is not NAME=NUMBER"):
         read_folder(f"{QVANILLA}:cycles_per_mac=fast")
+    with pytest.raises(CompileError, match="rtl is 2, neither 1"):
+        read_folder(f"{QVANILLA}:rtl=2")
 
 
 def test_the_declared_area_follows_its_parameters() -> None:

@@ -78,5 +78,6 @@ def test_kernels_of_bytes_have_samples_that_they_take() -> None:
     own = [kernel.samples() for engine in CPU.engines for kernel in engine.kernels if kernel.samples]
     found = [*(sample for some in own for sample in some), *elementwise(QLinearAdd)]
     stems = {case.kernel.stem for case in measuring.cases(CPU, found)}
-    assert stems >= {"conv_dot", "depthwise_dot", "matmul_dot", "quantised_concat", "concat_slices", "conv_panels"}
+    assert stems >= {"conv_dot", "matmul_dot", "quantised_concat", "concat_slices", "conv_panels"}
+    assert stems & {"depthwise_dot", "depthwise_lanes"}
     assert stems >= {"conv_dot_twice", "conv_dot_sum", "winograd"}

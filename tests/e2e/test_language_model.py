@@ -89,7 +89,7 @@ OTHERS = {
         CONFIG, norm="layer", rotary=None, activation="gelu_tanh", gated=False, kv_heads=4,
         biases=frozenset({"query", "key", "value", "output", "up", "down"}),
     ),
-    "unscaled": replace(CONFIG, norm="layer", rotary=None, activation="gelu", gated=False, kv_heads=4, scaled=False),
+    "unscaled": replace(CONFIG, norm="layer", rotary=None, activation="gelu", gated=False, kv_heads=4, score_scale=1.0),
 }  # fmt: skip
 
 

@@ -114,6 +114,8 @@ def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.Mo
         (["residual.onnx", "--target", "generic"], "runs on this machine, without a profile"),
         (["made_up_study", "--target", "quad"], "is a study, which names its targets"),
         (["made_up_study", "-o", "missing/page.html"], "cannot be written"),
+        (["made_up_study", "-o", "residual.onnx/page.html"], "residual.onnx is not a folder"),
+        (["study.toml"], "`tilewright explore study.toml` computes it"),
         (["broken_study"], "is not tilewright-study/1"),
         (["old_study"], "is not tilewright-study/1"),
     ],
@@ -123,6 +125,7 @@ def test_what_goes_wrong(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text('models = ["residual.onnx"]')
     for name, version in {"broken_study": 1, "old_study": 0}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "results.json").write_text(json.dumps({"schema": f"tilewright-study/{version}"}))

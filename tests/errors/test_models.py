@@ -49,6 +49,14 @@ def test_a_truncated_file_says_so(tmp_path: Path) -> None:
     assert "not an ONNX file, or a damaged one (100 bytes)" in error.what
 
 
+def test_a_language_model_is_for_another_command(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF" + bytes(100))
+    error = refusal(path)
+    assert "is a language model in GGUF" in error.what
+    assert "tilewright generate" in error.hint
+
+
 def test_a_missing_model(tmp_path: Path) -> None:
     error = refusal(tmp_path / "nothing.onnx")
     assert "cannot be read: No such file or directory" in error.what
@@ -56,7 +64,7 @@ def test_a_missing_model(tmp_path: Path) -> None:
 
 
 def test_a_folder_as_model(tmp_path: Path) -> None:
-    assert "Is a directory" in refusal(tmp_path).what
+    assert "is a folder, not a model" in refusal(tmp_path).what
 
 
 def test_missing_external_data(tmp_path: Path) -> None:

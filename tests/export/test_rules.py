@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -27,19 +28,24 @@ from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.dequant import Dequant
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fft import FFT
 from tilewright.ops.gathernd import GatherND
+from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.maxpoolgrad import MaxPoolGrad
 from tilewright.ops.quant import Quant
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.relu import Relu
+from tilewright.ops.relugrad import ReluGrad
 from tilewright.ops.resize import Resize
 from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.slice import Slice
@@ -187,6 +193,29 @@ def test_convolutions(name: str) -> None:
 def test_transposed_convolutions_end_anywhere(spatial: tuple[int, int]) -> None:
     op = ConvTranspose(2, strides=(2, 3), before=(1, 1), spatial=spatial, activation=Relu())
     check_round_trip(*one(op, [floats(1, 4, 5, 5)], [floats(4, 3, 3, 3), floats(6)]), exact=False)
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("kind", ["ConvInputGrad", "ConvWeightGrad", "MaxPoolGrad"])
+def test_gradients_of_windows(kind: str, is_last: bool) -> None:
+    strides, pads = (2, 1), (1, 0, 1, 2)
+    x, g, w = floats(2, 4, 7, 6), floats(2, 6, 4, 6), floats(6, 2, 3, 3)
+    cases: dict[str, tuple[Op, list[Array]]] = {
+        "ConvInputGrad": (ConvInputGrad(strides, (1, 1), (1, 0, 0, 0), groups=2, size=(7, 6)), [g, w]),
+        "ConvWeightGrad": (ConvWeightGrad(strides, (1, 1), pads, groups=2, kernel=(3, 3)), [x, g]),
+        "MaxPoolGrad": (MaxPoolGrad(strides, (1, 1), pads, kernel=(3, 3)), [floats(2, 4, 4, 6), x]),
+    }
+    op, arrays = cases[kind]
+    if is_last:
+        op = replace(op, channels_last=True)  # type: ignore[call-arg]
+        arrays = [np.ascontiguousarray(np.moveaxis(array, 1, -1)) for array in arrays]
+    check_round_trip(*one(op, arrays), exact=False)
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gradients_of_functions(approximate: str) -> None:
+    check_round_trip(*one(ReluGrad(), [floats(3, 4), floats(3, 4)]), exact=False)
+    check_round_trip(*one(GeluGrad(approximate), [floats(3, 4), floats(3, 4)]), exact=False)
 
 
 @pytest.mark.parametrize("bits", [2, 4, 8])

@@ -38,7 +38,7 @@ def test_no_path(given: object, model: LanguageModel, tmp_path: Path) -> None:
         ({"context": "a"}, "context 'a': is of type str\n  hint: give a whole number"),
         ({"context": 1.5}, "context 1.5: is of type float"),
         ({"context": True}, "context True: is of type bool"),
-        ({"block": None}, "block None: is of type NoneType"),
+        ({"block": "a"}, "block 'a': is of type str"),
         ({"weight_bits": "a"}, "weight_bits 'a': is of type str"),
         ({"quantise": 3}, "quantise 3: is of type int\n  hint: give a path"),
         ({"quantise": "a\0b"}, "holds a character that no path has"),

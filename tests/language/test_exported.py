@@ -17,7 +17,8 @@ from tilewright.errors import CompileError
 from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceSession
-from tilewright.language.talking import Request, Said, SocSession
+from tilewright.language.soc_session import SocSession
+from tilewright.language.talking import Request, Said
 
 pytestmark = pytest.mark.in_turns(3)
 

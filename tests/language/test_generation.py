@@ -118,7 +118,7 @@ def test_a_tokenizer_of_another_model_is_found_out() -> None:
 
 
 def test_a_context_that_no_memory_holds_is_refused_with_bytes_and_what_would_fit() -> None:
-    needs = Needs(CONFIG, BYTES, 1000, 4, CONFIG.words)
+    needs = Needs(CONFIG, BYTES, 4, CONFIG.words)
     target, settings = find("siracusa"), Settings(l2=200_000)
     with pytest.raises(CompileError) as refused:
         check_context(needs, 5000, target, settings)

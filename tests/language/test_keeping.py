@@ -71,7 +71,7 @@ def results(graph: Graph, given: dict[str, Array]) -> list[bytes]:
 
 def test_a_decoder_is_quantised_once_and_is_the_same_again(made: list[Graph], tmp_path: Path) -> None:
     graph, given = decoder(tmp_path / "model"), tokens()
-    first, second = (keeping.quantised(graph, given, OPTIONS) for _ in range(2))
+    first, second = (keeping.quantised(graph, given, OPTIONS)(TOKENS) for _ in range(2))
     assert len(made) == 1
     assert str(first) == str(second)
     assert results(first, given) == results(second, given) == results(made[0], given)
@@ -79,28 +79,28 @@ def test_a_decoder_is_quantised_once_and_is_the_same_again(made: list[Graph], tm
 
 def test_whatever_matters_makes_another_entry(made: list[Graph]) -> None:
     graph = small()
-    keeping.quantised(graph, samples(), OPTIONS)
-    keeping.quantised(graph, samples(seed=1), OPTIONS)
-    keeping.quantised(graph, samples(), replace(OPTIONS, choose_ranges=False))
+    keeping.quantised(graph, samples(), OPTIONS)(TOKENS)
+    keeping.quantised(graph, samples(seed=1), OPTIONS)(TOKENS)
+    keeping.quantised(graph, samples(), replace(OPTIONS, choose_ranges=False))(TOKENS)
     weights = graph.constants["weights"] * np.float32(1.01)
-    keeping.quantised(replace(graph, constants={**graph.constants, "weights": weights}), samples(), OPTIONS)
+    keeping.quantised(replace(graph, constants={**graph.constants, "weights": weights}), samples(), OPTIONS)(TOKENS)
     assert len(made) == 4
-    keeping.quantised(graph, samples(seed=1), OPTIONS)
+    keeping.quantised(graph, samples(seed=1), OPTIONS)(TOKENS)
     assert len(made) == 4
 
 
 def test_a_damaged_entry_is_made_anew(made: list[Graph], tmp_path: Path) -> None:
-    first = keeping.quantised(small(), samples(), OPTIONS)
+    first = keeping.quantised(small(), samples(), OPTIONS)(TOKENS)
     (entry,) = (tmp_path / keeping.FOLDER).iterdir()
     data = bytearray(entry.read_bytes())
     data[len(data) // 2] ^= 1
     entry.write_bytes(data)
-    assert str(keeping.quantised(small(), samples(), OPTIONS)) == str(first)
+    assert str(keeping.quantised(small(), samples(), OPTIONS)(TOKENS)) == str(first)
     assert len(made) == 2
 
 
 def test_a_cache_folder_that_cannot_be_written_is_done_without(made: list[Graph], tmp_path: Path) -> None:
     (tmp_path / keeping.FOLDER).write_text("a file is in its place")
-    first, second = (keeping.quantised(small(), samples(), OPTIONS) for _ in range(2))
+    first, second = (keeping.quantised(small(), samples(), OPTIONS)(TOKENS) for _ in range(2))
     assert len(made) == 2
     assert str(first) == str(second)

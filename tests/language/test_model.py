@@ -6,25 +6,33 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright as tw
 from tests.support import talkers
 from tests.support.float_instructions import float_instructions
 from tilewright.errors import CompileError
-from tilewright.language import greedy_head
+from tilewright.language import compiling, greedy_head
 from tilewright.language.generation import CONTEXT, END, TOKENS
+from tilewright.language.known_models import KnownDecoder
 from tilewright.language.memory_use import kept_bytes
 from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
 from tilewright.language.reference import ReferenceSession
 from tilewright.language.sampler import Sampling
 from tilewright.language.saving import model_name
-from tilewright.language.talking import Request, Said, SocSession
+from tilewright.language.soc_session import SocSession
+from tilewright.language.talking import Request, Said
+from tilewright.language.text.piece_stream import PieceStream
+from tilewright.language.text.tokenizer import Start, Tokenizer
 from tilewright.ops.argmaxmatmul import ArgMaxMatMul
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import (
@@ -185,16 +193,39 @@ def test_who_stops_listening_still_learns_what_was_said(model: LanguageModel) ->
 @pytest.mark.in_turns(3)
 def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> None:
     files = model.save(tmp_path / "c")
-    assert {"CMakeLists.txt", "main.c", "fox.h", "decode/network.c", "prefill/network.c"} <= {*files}
-    model.save(tmp_path / "c")  # over itself
+    assert {"CMakeLists.txt", "main.c", "fox.h", "fox.weights", "decode/network.c", "prefill/network.c"} <= {*files}
+    assert "decode/network_data.c" not in files
     built(tmp_path / "c", tmp_path / "talk")
-    done = subprocess.run([tmp_path / "talk", "A fox", str(GIVEN)], check=True, capture_output=True)
+    mapped = [tmp_path / "talk", tmp_path / "c" / "fox.weights"]
+    done = subprocess.run([*mapped, "A fox", str(GIVEN)], check=True, capture_output=True)
     text = "".join(model.generate("A fox", GIVEN))
     assert done.stdout.decode("utf-8", "replace") == text + "\n"
-    assert subprocess.run([tmp_path / "talk", "A fox", "many"], capture_output=True).returncode == 2
+    for words in (["A fox", "many"], []):
+        assert subprocess.run([*mapped, *words], capture_output=True).returncode == 2
     made = (tmp_path / "c/CMakeLists.txt").read_text()
     assert "add_library(fox_model STATIC" in made
     assert {"fox_next", "FOX_CONTEXT", "fox_tokenizer", "fox_decode_run", "fox_prefill_run"} <= {*made.split()}
+    assert "TW_LM_API" not in made.split()
+    other = bytearray((tmp_path / "c" / "fox.weights").read_bytes())
+    other[24] ^= 1  # a bit of the number that stands for the library
+    for wrong in (bytes(other), b"", other[:100]):
+        (tmp_path / "wrong").write_bytes(wrong)
+        found = subprocess.run([tmp_path / "talk", tmp_path / "wrong", "A fox"], capture_output=True)
+        assert (found.returncode, found.stdout) == (2, b"")
+        assert b"the weights cannot be read, or are of another model" in found.stderr
+
+
+@pytest.mark.in_turns(3)
+def test_weights_may_be_part_of_the_program(model: LanguageModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "c")
+    files = model.save(tmp_path / "c", "c")  # over one with a file
+    assert "decode/network_data.c" in files
+    assert not (tmp_path / "c" / "fox.weights").exists()
+    built(tmp_path / "c", tmp_path / "talk")
+    done = subprocess.run([tmp_path / "talk", "A fox", str(GIVEN)], check=True, capture_output=True)
+    assert done.stdout.decode("utf-8", "replace") == "".join(model.generate("A fox", GIVEN)) + "\n"
+    with pytest.raises(CompileError, match="is no form of them"):
+        model.save(tmp_path / "c", "text")
 
 
 def built(folder: Path, program: Path, without: str = "") -> None:
@@ -206,38 +237,61 @@ def built(folder: Path, program: Path, without: str = "") -> None:
 
 DRAWS = """
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fox.h"
 
-static void say(void) {
+static void say(fox_context *context) {
   const int32_t tokens[] = {3, 4, 5};
-  fox_prompt(tokens, 3);
-  for (int i = 0; i < 8; i++) printf("%d ", (int)fox_next());
+  fox_prompt(context, tokens, 3);
+  for (int i = 0; i < 8; i++) printf("%d ", (int)fox_next(context));
   printf("\\n");
 }
 
-int main(void) {
-  const tw_sampling warm = {2 * TW_SAMPLER_ONE, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE};
-  if (fox_next() != TW_MODEL_NOTHING_READ) return 1;
-  if (fox_sampling(&warm, 5) != 0) return 1;
-  say();
-  fox_reset();
-  if (fox_sampling(&warm, 5) != 0) return 1;
-  say();
-  fox_reset();
-  say();
+int main(int count, char **words) {
+  const tw_sampling warm = {2 * TW_SAMPLER_ONE, 0, TW_SAMPLER_ONE, TW_SAMPLER_ONE, 0};
+  static fox_context one, other;
+  static unsigned char memory[2][(FOX_MEMORY_BYTES + 63) / 64 * 64] __attribute__((aligned(64)));
+  static unsigned char state[1 << 20];
+  fox_model model;
+  if (count != 2 || fox_open(&model, words[1]) != 0) return 1;
+  if (fox_begin(&one, &model, memory[0], FOX_MEMORY_BYTES - 1) != TW_MODEL_MEMORY) return 2;
+  if (fox_begin(&one, &model, memory[0], FOX_MEMORY_BYTES) != 0) return 3;
+  if (fox_begin(&other, &model, memory[1], FOX_MEMORY_BYTES) != 0) return 4;
+  if (fox_next(&one) != TW_MODEL_NOTHING_READ) return 5;
+  if (fox_sampling(&one, &warm, 5) != 0) return 6;
+  say(&one);
+  fox_reset(&one);
+  if (fox_sampling(&one, &warm, 5) != 0) return 7;
+  say(&one);
+  fox_reset(&one);
+  say(&one);
+  /* One goes on where another one is, which is not disturbed by it. */
+  const size_t bytes = fox_state_bytes(&one);
+  if (fox_save(&one, state, bytes - 1) != TW_MODEL_MEMORY || fox_save(&one, state, bytes) != 0) return 8;
+  say(&other);
+  if (fox_restore(&other, state, bytes) != 0 || fox_length(&other) != fox_length(&one)) return 9;
+  for (int i = 0; i < 8; i++)
+    if (fox_next(&one) != fox_next(&other)) return 10;
+  for (size_t i = 0; i < bytes; i += 97) {
+    state[i] ^= 4;
+    if (fox_restore(&one, state, bytes) != TW_MODEL_STATE || fox_length(&one) != fox_length(&other)) return 11;
+    state[i] ^= 4;
+  }
+  fox_close(&model);
   return 0;
 }
 """
 
 
-def test_sampling_holds_without_a_reset_before_it(model: LanguageModel, tmp_path: Path) -> None:
+def test_contexts_in_c(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "c")
     (tmp_path / "c" / "main.c").write_text(DRAWS)
     built(tmp_path / "c", tmp_path / "draw", without="talk.c")
-    done = subprocess.run([tmp_path / "draw"], check=True, capture_output=True, text=True)
-    first, again, greedy = done.stdout.splitlines()
-    assert first == again != greedy
+    done = subprocess.run([tmp_path / "draw", tmp_path / "c" / "fox.weights"], capture_output=True, text=True)
+    assert done.returncode == 0
+    first, again, greedy, other = done.stdout.splitlines()
+    assert first == again != greedy == other
 
 
 @pytest.mark.in_turns(2)
@@ -280,6 +334,118 @@ def test_foreign_files_are_not_overwritten(model: LanguageModel, tmp_path: Path)
     with pytest.raises(CompileError, match=r"holds other files: diary\.txt"):
         model.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+# ---- sessions -------------------------------------------------------------------------------------------------------
+
+
+def test_contexts_know_nothing_of_each_other(model: LanguageModel) -> None:
+    one, other = model.session(), model.session()
+    one.read([3, 4, 5, 6, 7, 8])
+    state, scores = one.save(), one.scores()
+    other.read([9, 10])
+    np.testing.assert_array_equal(one.scores(), scores)
+    other.restore(state)
+    assert other.length == 6
+    assert other.choose() == one.choose() == scores.argmax()
+    np.testing.assert_array_equal(other.scores(), scores)
+    other.read([11])
+    one.keep(3)
+    one.read([6, 7, 8, 11])
+    assert np.abs(one.scores() - other.scores()).max() == 0
+    one.reset()
+    assert (one.length, one.context, one.words) == (0, SIZES["context"], scores.size)
+    one.close()
+    assert other.length == 7
+
+
+def test_a_session_draws_as_a_text_is_drawn(model: LanguageModel) -> None:
+    sampling, session = SAMPLINGS[1], model.session()
+    session.sample(sampling)
+    session.read(model.tokenizer.encode("A fox"))
+    drawn: list[int] = []
+    for _ in range(GIVEN):
+        drawn.append(session.choose())
+        session.read(drawn[-1:])
+    assert tuple(drawn) == tokens(model, "A fox", sampling)
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [
+        (lambda s: s.choose(), "there is no token to continue from"),
+        (lambda s: s.read([3] * 41), "41 tokens behind 0 do not fit a context of 40"),
+        (lambda s: s.read([3, 258]), "token 258: is not one of the 258"),
+        (lambda s: s.read([-1]), "token -1"),
+        (lambda s: s.keep(1), "1 tokens to keep: 0 were read"),
+        (lambda s: s.restore(b"state" * 40), "state of 200 bytes: is of another model"),
+        (lambda s: (s.close(), s.length), "is closed"),
+    ],
+)
+def test_what_sessions_refuse(model: LanguageModel, use: Callable[[Any], object], what: str) -> None:
+    with pytest.raises(CompileError, match=what):
+        use(model.session())
+
+
+def test_pieces_are_those_of_whole_texts() -> None:
+    for start, dropped in ((Start.SPACES, 1), (Start.SPACES, 3), (Start.FIRST_TOKEN, 0), (Start.SPACES, 0)):
+        known = Tokenizer((b" ", b"  a ", b"b", b"", b"\xc3"), {}, (), {}, start=start, dropped_spaces=dropped)
+        for text in ([0, 0, 1, 2], [3, 1, 4, 9, 0], [2, 1], [0, 0, 0, 0, 2]):
+            stream = PieceStream(known)
+            assert b"".join(map(stream.piece, text)) == known.decode_bytes(text)
+            before, after = (known.decode_bytes(text[:count]) for count in (1, 2))
+            assert before + PieceStream(known, text[:1]).piece(text[1]) == after
+
+
+# ---- what is kept ---------------------------------------------------------------------------------------------------
+
+
+class Compiled(Exception):
+    """What was kept did not do."""
+
+
+def test_what_was_built_before_is_opened_at_once(
+    model: LanguageModel, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compile_model(*given: object, **options: object) -> None:
+        raise Compiled
+
+    wanted = tokens(model, "A fox", Sampling())
+    monkeypatch.setattr(compiling, "compile_model", compile_model)
+    again = LanguageModel.load(folder).compile(quantise=QUANTISING, **SIZES)
+    assert tokens(again, "A fox", Sampling()) == wanted
+    assert again.description == model.description
+    assert again._kept is not None
+    with pytest.raises(Compiled):  # which has networks
+        again.save("nowhere")
+    with pytest.raises(Compiled):  # for another one
+        again.compile(quantise=QUANTISING, context=39, block=4)
+    weights = again._kept[0] / "fox.weights"
+    data = weights.read_bytes()
+    weights.unlink()
+    weights.write_bytes(data[:-64])
+    with pytest.raises(Compiled):
+        LanguageModel.load(folder).compile(quantise=QUANTISING, **SIZES)
+    weights.write_bytes(bytes(64) + data[64:])
+    damaged = LanguageModel.load(folder).compile(quantise=QUANTISING, **SIZES)
+    with pytest.raises(Compiled):
+        damaged.build()
+    assert not weights.exists()
+
+
+def test_a_model_whose_files_change_is_read_again(tmp_path: Path) -> None:
+    folder = talkers.save(tmp_path / "fox")
+    first = LanguageModel.load(folder)
+    assert isinstance(LanguageModel.load(folder).decoder, KnownDecoder)
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    changed = LanguageModel.load(folder)
+    assert changed._files != first._files
+    assert not isinstance(changed.decoder, KnownDecoder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CompileError, match=r"model\.safetensors"):
+        LanguageModel.load(folder)
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -334,16 +500,16 @@ def test_what_is_refused_before_a_word_is_said(model: LanguageModel, options: di
         model.generate(**{"prompt": "A fox", **options})  # type: ignore[arg-type]
 
 
-def test_a_window_is_the_longest_context(folder: Path, tmp_path: Path) -> None:
-    """Within it all layers see all there is."""
+def test_a_window_is_the_usual_context(folder: Path, tmp_path: Path) -> None:
+    """Within it all layers see all there is; beyond it they see the last tokens."""
     shutil.copytree(folder, tmp_path / "near")
     config = json.loads((folder / "config.json").read_text())
     config |= {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 32}
     (tmp_path / "near" / "config.json").write_text(json.dumps(config))
     near = LanguageModel.load(tmp_path / "near")
-    with pytest.raises(CompileError, match="a sliding window of 32 tokens"):
-        near.compile(context=33)
     assert near.compile().compiled.context == 32
+    far = near.compile(context=33).compiled
+    assert {node.op.window for node in far.modes.decode.graph.nodes if isinstance(node.op, LimitedAttention)} == {32}
 
 
 def test_a_model_without_a_first_token_needs_a_word(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from tilewright.codegen.text_of import text_of
 from tilewright.errors import InternalError
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
+from tilewright.ir.at_sizes import at_sizes
+from tilewright.language.decoder import of_any_tokens
 from tilewright.language.modes import compile_modes
-from tilewright.language.preparing import Prepared, both_modes
-from tilewright.passes import apply
+from tilewright.language.preparing import Prepared, in_modes, with_one_attention
 from tilewright.planner.cluster.plan import Plan
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.target.settings import DEFAULT, Settings
@@ -28,10 +29,11 @@ TOKENS, BLOCK, CONTEXT = 11, 4, 13
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     """A tiny model in integers."""
     checkpoint = read_checkpoint(save(tmp_path_factory.mktemp("model"), LLAMA))
-    graph = pipeline.import_model(decoder_model(checkpoint, TOKENS, CONTEXT))
+    graph = of_any_tokens(lambda count: pipeline.import_model(decoder_model(checkpoint, count, CONTEXT)), TOKENS)
     ids = np.random.default_rng(2).integers(0, 19, (4, 1, TOKENS)).astype(np.int32)
     made = quantise(graph, {"ids": ids, "position": np.zeros((4, 1), np.int32)}, Options(wide=True, processes=1))
-    return both_modes(apply(made.graph, pipeline.QUANTISING), TOKENS, CONTEXT, BLOCK)
+    fused = with_one_attention(lambda count: at_sizes(made.graph, {"tokens": count}), TOKENS)
+    return in_modes(fused, CONTEXT, BLOCK)
 
 
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
@@ -42,7 +44,9 @@ def test_weights_exist_once(prepared: Prepared, target: str) -> None:
     assert modes.prefilling.constants == ["offsets"]
     assert modes.prefill.schedule.graph.constants["offsets"].nbytes == 4 * BLOCK
     declared = c_data.header(modes.prefilling)
-    assert all(f"{symbol}[" in declared for symbol in modes.shared_constants.values())
+    assert all(
+        f" {symbol}{' ((' if modes.is_mapped else '['}" in declared for symbol in modes.shared_constants.values()
+    )
     assert "tiny_decode_" in next(iter(modes.shared_constants.values()))
 
 

@@ -51,6 +51,8 @@ SETTINGS = [
     Sampling(2e-5), Sampling(1e-7), Sampling(1.0, top_k=1), Sampling(1.0, top_k=5), Sampling(1.0, top_k=10**6),
     Sampling(1.0, top_p=0.9), Sampling(2.0, top_p=1e-5), Sampling(1.5, top_p=0.99999), Sampling(1.0, 40, 0.9, 1.1, 3),
     Sampling(0.8, 3, 0.5, 0.25, 2**64 - 1), Sampling(5.0, 200, 0.7, 64.0), Sampling(1.0, top_k=2, top_p=0.5),
+    Sampling(1.0, min_p=0.1), Sampling(3.0, min_p=1.0), Sampling(0.9, 40, 0.9, 1.1, 3, min_p=0.05),
+    Sampling(100.0, min_p=1e-5),
 ]  # fmt: skip
 
 
@@ -78,7 +80,7 @@ def test_any_settings(made: ctypes.CDLL) -> None:
         st.builds(
             Sampling,
             temperature=st.floats(0, 100), top_k=st.integers(0, 40), top_p=st.floats(0.00002, 1),
-            penalty=st.floats(0.25, 64), seed=st.integers(0, 2**64 - 1),
+            penalty=st.floats(0.25, 64), min_p=st.floats(0, 1), seed=st.integers(0, 2**64 - 1),
         ),
         st.lists(st.integers(-128, 127), min_size=1, max_size=40),
         st.floats(1e-9, 1e9),
@@ -132,6 +134,7 @@ def test_the_penalty_is_for_what_was_seen(made: ctypes.CDLL) -> None:
         Sampling(1.0, top_k=5),
         Sampling(1.0, top_p=0.8),
         Sampling(0.9, 12, 0.9),
+        Sampling(1.0, min_p=0.2),
     ],
     ids=str,
 )
@@ -151,12 +154,13 @@ def test_tokens_are_as_frequent_as_probabilities_say(made: ctypes.CDLL, sampling
 
 
 def probabilities(values: Array, sampling: Sampling) -> Array:
-    """In floating point, as the words say it: temperature, then top-k, then top-p."""
+    """In floating point, as the words say it: temperature, then top-k, then top-p, then min-p."""
     weights = np.exp((values - values.max()) / sampling.temperature)
     order = np.argsort(-values, kind="stable")
     weights[order[sampling.top_k or len(values) :]] = 0
     shares = np.cumsum(weights[order]) / weights.sum()
     weights[order[int(np.searchsorted(shares, sampling.top_p)) + 1 :]] = 0
+    weights[weights < sampling.min_p * weights.max()] = 0
     return weights / weights.sum()
 
 
@@ -216,7 +220,8 @@ def test_floats_become_integers(made: ctypes.CDLL) -> None:
     [
         ("temperature", -0.1), ("temperature", float("nan")), ("temperature", float("inf")), ("temperature", "1"),
         ("top_k", -1), ("top_k", 1.5), ("top_k", 2**31), ("top_p", 0.0), ("top_p", 1.01), ("top_p", float("nan")),
-        ("penalty", 0.0), ("penalty", -1.0), ("penalty", 65.0), ("seed", -1), ("seed", 2**64), ("seed", True),
+        ("penalty", 0.0), ("penalty", -1.0), ("penalty", 65.0), ("min_p", -0.1), ("min_p", 1.1),
+        ("seed", -1), ("seed", 2**64), ("seed", True),
     ],
 )  # fmt: skip
 def test_bad_settings_are_refused(setting: str, value: object) -> None:
@@ -240,10 +245,11 @@ def test_bad_logits_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [(-1, 0, ONE, ONE), (101 * ONE, 0, ONE, ONE), (ONE, -1, ONE, ONE), (ONE, 0, 0, ONE),
-     (ONE, 0, ONE + 1, ONE), (ONE, 0, ONE, 0), (ONE, 0, ONE, 65 * ONE)],
+    [(-1, 0, ONE, ONE, 0), (101 * ONE, 0, ONE, ONE, 0), (ONE, -1, ONE, ONE, 0), (ONE, 0, 0, ONE, 0),
+     (ONE, 0, ONE + 1, ONE, 0), (ONE, 0, ONE, 0, 0), (ONE, 0, ONE, 65 * ONE, 0), (ONE, 0, ONE, ONE, -1),
+     (ONE, 0, ONE, ONE, ONE + 1)],
 )  # fmt: skip
-def test_c_refuses_bad_settings(made: ctypes.CDLL, settings: tuple[int, int, int, int]) -> None:
+def test_c_refuses_bad_settings(made: ctypes.CDLL, settings: tuple[int, ...]) -> None:
     seen = (ctypes.c_uint32 * 1)()
     state, fine = State(), Settings(ONE, 0, ONE, ONE)
     assert (

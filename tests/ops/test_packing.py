@@ -37,8 +37,8 @@ ROWS = [
 ]  # fmt: skip
 OTHERS = [
     layout.TILES, layout.BIASES, encoding.ONE_TAP, packed_forms.TAPS, vector_forms.FOURS, vector_forms.TWOS,
-    vector_forms.HALVES, *(few_bits(bits) for bits in WIDTHS), *(encoding._windows(bits) for bits in (2, 5, 8)),
-    *(encoding._channels(bits) for bits in (3, 8)),
+    vector_forms.HALVES, *(few_bits(bits) for bits in WIDTHS),
+    *(encoding._windows(bits) for bits in (2, 5, 8)), *(encoding._channels(bits) for bits in (3, 8)),
 ]  # fmt: skip
 
 

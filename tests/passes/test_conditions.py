@@ -74,6 +74,7 @@ from tilewright.passes.quantise.rules import QUANTISE
 from tilewright.passes.separate_outputs import SEPARATE_OUTPUTS
 from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.passes.tabulate import TABULATE
+from tilewright.passes.widen_weights import WIDEN_WEIGHTS
 from tilewright.pipeline import IMPORT_PASSES, PASSES, QUANTISING
 
 pytestmark = pytest.mark.fast
@@ -194,6 +195,12 @@ def few_bytes_many_products() -> Graph:
     return small.graph(small.add(Conv(padding=(1, 1, 1, 1), channels_last=True), x, filters))
 
 
+def short_weights() -> Graph:
+    small = Small()
+    weights = small.constant(np.ones((2, 3, 1, 1), np.float16))
+    return small.graph(small.add(Conv(), small.input("x", 1, 3, 5, 5, dtype="float32"), weights))
+
+
 def halves() -> Graph:
     small = Small()
     weights = np.ones((64, 32), np.float32)
@@ -312,6 +319,7 @@ CASES = [
     (ABSORB_TRANSPOSES, transposed_factor, "transposes for products alone"),
     (CHANNELS_SECOND, few_bytes_many_products, "would save "),
     (SHORTEN_CONSTANTS, halves, "has values that float16 holds"),
+    (WIDEN_WEIGHTS, short_weights, "is stored in 16 bits, and kernels read 32"),
     (COLLAPSE_TFLITE_ADD, thrice_rounded, "rounds three times"),
     (FUSE_PATTERNS, written_out_sigmoid, "nodes that one Sigmoid could be"),
     (fuse_activations(lambda activation, op: True), activated_product, "is the activation of"),

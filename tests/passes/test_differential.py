@@ -21,15 +21,20 @@ from tests.passes.test_rejoin_slices import added_to_a_part
 from tests.planner import networks
 from tests.quantiser.prepare import test_conditions as preparing
 from tests.support import control_flow, models, states
+from tests.support.caches import remembering
+from tests.support.sized_models import Net
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
+from tests.targets.gpu import test_blocks, test_fused, test_padded_channels
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
 from tests.targets.pulp import test_masked_attention, test_masked_softmax
 from tilewright import pipeline
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range
+from tilewright.language.caching import with_short_caches
 from tilewright.ops.conv import Conv
+from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Numbers, apply
@@ -37,6 +42,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.numerics.hardware import LOSSLESS
 from tilewright.pipeline import DEFAULT, STAGES
 from tilewright.target.settings import Settings
+from tilewright.targets.gpu import padded_channels
 
 HARDWARE = Settings(numerics="hardware")
 ON_ITA = Settings(numerics="hardware", engines=("all",))
@@ -97,11 +103,42 @@ def compile_all() -> None:
         compiled(iter(transformers), target, ON_ITA)
     compiled(iter(transformers), "snitch", replace(ON_ITA, engines=("cluster",)))
     compiled(iter([channels_last()]), "cortex-m55")
-    compiled(iter([channels_second()]), "gpu")
-    compiled(iter([groups_of_one_filter(), added_to_a_part()]), "cpu")
+    compile_for_gpus()
+    compiled(iter([groups_of_one_filter(), added_to_a_part(), remembering(), with_short_caches(remembering())]), "cpu")
+    compiled(iter([gradients_of_filters()]), "cpu")
+    compiled(iter([repeated_as_often_as_a_caller_says()]), "generic")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
     compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")
+
+
+def repeated_as_often_as_a_caller_says() -> Graph:
+    net = Net("repeated")
+    rows = net.add("Expand", net.weight(1, 4), net.add("Shape", "x"))
+    model = net.model(["time", 4], net.add("Add", rows, "x"))
+    return pipeline.import_model(model, dims={"time": (1, 9)})
+
+
+def compile_for_gpus() -> None:
+    """Passes of their own: sums, projections, rotations and caches, blocks of weights, channels that fill words, floats
+    of 16 bits."""
+    decoding = [test_fused.a_step(False), test_fused.a_cached_step(True, False, 5, 8, True)]
+    fed = [test_fused.float_sums(), test_fused.joined_rows(1, True), test_fused.projected(20, 4, 2, 8, True), *decoding]
+    graphs = [channels_second(), depthwise_beside_products(), *(graph for graph, _ in fed)]
+    graphs.append(test_blocks.layer("Q8_0", 1, 96)[0])
+    compiled(iter(graphs), "gpu", last="mapped")
+    compiled(iter([test_padded_channels.camera("int8", 3)]), "gpu", last="mapped")
+    compiled(iter([channels_second()]), "gpu", Settings(precision="fp16"))
+
+
+def depthwise_beside_products() -> Graph:
+    small, draws = Small(), np.random.default_rng(4)
+    pointwise, window, last = (
+        small.constant(draws.normal(size=shape).astype(np.float32))
+        for shape in ((96, 16, 1, 1), (96, 1, 3, 3), (16, 96, 1, 1))
+    )
+    wide = small.add(Conv(), small.input("x", 1, 16, 30, 30, dtype="float32"), pointwise)
+    return small.graph(small.add(Conv(), small.add(Conv(padding=(1, 1, 1, 1), groups=96), wide, window), last))
 
 
 def short_factors() -> Graph:
@@ -133,11 +170,21 @@ def groups_of_one_filter() -> Graph:
     return small.graph(small.add(Conv(groups=16, padding=(1, 0, 1, 2)), x, small.constant(filters)))
 
 
+def gradients_of_filters() -> Graph:
+    """As a training has them, at windows that skip nothing."""
+    small = Small()
+    x, gradient = (small.input(name, 1, 4, 6, 5, dtype="float32") for name in ("x", "gradient"))
+    return small.graph(small.add(ConvWeightGrad(padding=(1, 1, 1, 1), kernel=(3, 3)), x, gradient))
+
+
 def apply_some() -> None:
     """Passes with arguments, and those of rare graphs."""
     for step, make, _ in (*conditions.CASES, *preparing.CASES):
         apply(make(), (step,))
     apply(short_factors(), (LOSSLESS,))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(padded_channels, "FEWEST_MACS", 0)
+        apply(test_padded_channels.camera("int8", 3), (padded_channels.PAD_CHANNELS,))
     test_convolve.test_requantised_bytes_are_equal(*test_convolve.GEOMETRIES[0])
     for test in vars(test_rewrites).values():
         if getattr(test, "__name__", "").startswith("test_") and not test.__code__.co_argcount:

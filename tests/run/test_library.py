@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph
-from tilewright.ir.types import Array, TensorType
+from tilewright.ir.types import Array, TensorType, element
+from tilewright.ops.cast import Cast
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
 from tilewright.run.library import LoadedNetwork
 from tilewright.target import processors
-from tilewright.target.processors import PROCESSORS, SSE, check_processor, check_runs_here, processor_flags
+from tilewright.target.processors import PROCESSORS, SSE, check_processor, check_runs_here, processor_flags, vectors_of
 from tilewright.target.settings import Settings
 
 
@@ -50,6 +53,30 @@ def test_gives_what_a_run_gives(made: Program, x: Array) -> None:
     found, expected = made.load()(x), made.run(x)
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
+
+
+def test_arrays_of_all_kinds_give_the_same(made: Program, x: Array) -> None:
+    """Those that are looked at quickly, and those that are looked at closely."""
+    f = made.load()
+    expected, read_only = f(x), x.copy()
+    read_only.flags.writeable = False
+    for given in (read_only, x.copy().view(type("Named", (np.ndarray,), {}))):
+        assert np.array_equal(f(given), expected)
+    out = [np.zeros((4, 5), np.float32), np.zeros((4, 5), np.float32)]
+    found = f(x, out=out)
+    assert found[0] is out[0]
+    assert found[1] is out[1]
+    assert np.array_equal(out, expected)
+
+
+def test_outputs_that_overlap_are_refused(made: Program, x: Array) -> None:
+    f, memory = made.load(), np.zeros(100, np.float32)
+    first, second = memory[:20].reshape(4, 5), memory[19:39].reshape(4, 5)
+    with pytest.raises(CompileError, match="shares memory"):
+        f(x, out=[first, second])
+    with pytest.raises(CompileError, match="shares memory"):
+        f(memory[:32].reshape(4, 8), out=[np.zeros((4, 5), np.float32), second])
+    assert np.array_equal(f(x, out=[first, memory[20:40].reshape(4, 5)]), f(x))
 
 
 def test_writes_outputs_where_they_are(made: Program, x: Array) -> None:
@@ -169,7 +196,10 @@ def test_a_simulated_target_is_not_loaded() -> None:
 
 def test_processors() -> None:
     assert check_processor("v3") == "x86-64-v3"
+    assert check_processor("sapphirerapids") == "x86-64-v4+amx"
     assert processor_flags("x86-64-v4+vnni", False) == ("-march=x86-64-v4", "-mavx512vnni")
+    assert vectors_of("x86-64-v4+amx").has_tiles
+    assert vectors_of("x86-64-v3+avxvnni").bytes == 32
     with pytest.raises(CompileError, match="is unknown"):
         check_processor("z80")
     foreign = next(name for name, one in PROCESSORS.items() if one.machine != platform.machine())
@@ -187,10 +217,34 @@ def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         check_runs_here("x86-64-v3")
 
 
+def test_tiles_that_the_kernel_refuses_are_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text(f"flags : {' '.join(processors.TILES)}\n")
+    monkeypatch.setattr(processors, "Path", lambda name: told)
+    for is_permitted, tiles in ((True, True), (False, False)):
+        monkeypatch.setattr(processors, "_tiles_are_permitted", lambda said=is_permitted: said)
+        with contextlib.nullcontext() if is_permitted else pytest.warns(UserWarning, match="refuses AMX"):
+            found = processors._features.__wrapped__()
+        assert (found >= processors.TILES) == tiles
+        assert found >= processors.VNNI
+
+
 def test_the_folder_builds_for_the_processor() -> None:
     text = program(settings=Settings(cpu="x86-64-v3")).files["CMakeLists.txt"]
     assert "add_library(net_network\n" in text
     assert "-O3 -march=x86-64-v3" in text
+
+
+def test_a_folder_for_another_machine_has_its_toolchains(tmp_path: Path) -> None:
+    made = program(settings=Settings(cpu="spacemit-x60"))
+    assert (
+        "-O3 $<IF:$<BOOL:${ZIG_CPU}>,-mcpu=${ZIG_CPU},-march=rv64gcv_zba_zbb_zbs_zvfhmin_zvl256b>"
+        in made.files["CMakeLists.txt"]
+    )
+    assert "set(ZIG_CPU baseline_rv64+v+zba+zbb+zbs+zvfhmin+zvl256b)" in made.files["cmake/zig.cmake"]
+    assert "qemu-riscv64 -cpu rv64,v=true,vext_spec=v1.0,vlen=256)" in made.files["cmake/gcc.cmake"]
+    for _ in range(2):  # it is one of ours, and replaced
+        made.save(tmp_path / "c")
 
 
 def test_threads_that_load_at_once_make_one_library(x: Array) -> None:
@@ -209,6 +263,14 @@ def test_an_input_may_be_called_out(x: Array) -> None:
     builder.output(builder.add(Relu(), [builder.input("out", TensorType("float32", (4, 8)))])[0])
     loaded = Program(Compiled(*stages(builder.build(), "cpu", "net", Settings())), "net", None, 0.0).load()
     assert np.array_equal(loaded(out=x), np.maximum(x, 0))
+
+
+def test_elements_that_numpy_has_from_a_package() -> None:
+    builder = Builder("short")
+    builder.output(builder.add(Cast("float32"), [builder.input("x", TensorType("bfloat16", (3,)))])[0])
+    loaded = Program(Compiled(*stages(builder.build(), "cpu", "net", Settings())), "net", None, 0.0).load()
+    x = np.array([-1.0, 0.0, 2.0]).astype(element("bfloat16"))
+    assert loaded(x).tolist() == [-1.0, 0.0, 2.0]
 
 
 def test_a_program_says_what_it_is(made: Program) -> None:

@@ -51,7 +51,10 @@ def test_wrong_class(tmp_path: Path) -> None:
 
 def test_wrong_machine(tmp_path: Path) -> None:
     error = load_error(elf_bytes(b"\0" * 4, machine=40), tmp_path)
-    assert error.what == "is for machine 40, not for RISC-V (243)"
+    assert error.what == "is for Arm (40), not for RISC-V (243)"
+    assert "--platform cortex-m4" in error.hint
+    error = load_error(elf_bytes(b"\0" * 4, machine=62), tmp_path)
+    assert (error.what, error.hint) == ("is for machine 62, not for RISC-V (243)", "build for riscv32")
 
 
 def test_not_linked(tmp_path: Path) -> None:

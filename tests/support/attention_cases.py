@@ -15,6 +15,7 @@ from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 
@@ -57,6 +58,15 @@ def fusedattention(random: Generator) -> Case:
     return op, [*((random.standard_normal(shape)).astype(np.float32) for shape in (q, k, v)), *position]
 
 
+def limitedattention(random: Generator) -> Case:
+    """The same with a window, a cap or both."""
+    q, k, v = shapes(random)
+    cap = float(random.choice([0.0, 1.5]))
+    op, position = seen(random, LimitedAttention(scale=0.7, cap=cap), q[1], k[1])
+    made = replace(op, window=int(random.integers(1, k[1] + 1))) if op.causal else op
+    return made, [*((random.standard_normal(shape)).astype(np.float32) for shape in (q, k, v)), *position]
+
+
 def softmax_of(wide: bool, shares: str) -> tuple[QLinearMaskedSoftmax, Array, str]:
     """A softmax to shares of bytes, its table and the type of scores that it takes."""
     low, high = limits(shares)
@@ -81,5 +91,6 @@ def qlinearattention(random: Generator) -> Case:
 
 MAKERS: dict[str, Callable[[Generator], Case]] = {
     "FusedAttention": fusedattention,
+    "LimitedAttention": limitedattention,
     "QLinearAttention": qlinearattention,
 }

@@ -17,11 +17,14 @@ from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
+from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.maxpoolgrad import MaxPoolGrad
 from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 
@@ -131,6 +134,47 @@ def transposed_convs(draw: Draw) -> Case:
         draw(_shape(rank, 1, 9)),
     )  # fmt: skip
     return op, [x, w, bias, *rest]
+
+
+def _positions(op: Windowed, spatial: Shape, kernel: Shape) -> Shape:
+    """How many places the window has along each spatial axis."""
+    pads = [op.padding[axis] + op.padding[op.rank + axis] for axis in range(op.rank)]
+    walk = zip(spatial, pads, kernel, op.dilations, op.strides, strict=True)
+    return tuple((size + pad - reach(taps, dilation)) // stride + 1 for size, pad, taps, dilation, stride in walk)
+
+
+@st.composite
+def conv_input_grads(draw: Draw) -> Case:
+    """Of images that need not be as large as the windows reach."""
+    rank = draw(st.sampled_from([1, 2]))
+    strides, dilations, padding, kernel, outs = _window(draw, rank)
+    groups, filters, channels = draw(sizes(1, 3)), draw(sizes(1, 3)), draw(sizes(1, 3))
+    g = values(draw, "float32", draw(sizes(1, 2)), groups * filters, *outs)
+    w = values(draw, "float32", groups * filters, channels, *kernel)
+    before = (*padding[:rank], *(0,) * rank)
+    op = ConvInputGrad(strides, dilations, before, groups=groups, size=draw(_shape(rank, 1, 9)))
+    return in_either_layout(draw, op, [g, w], images=2)
+
+
+@st.composite
+def conv_weight_grads(draw: Draw) -> Case:
+    strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
+    groups, filters, channels, batch = draw(sizes(1, 3)), draw(sizes(1, 3)), draw(sizes(1, 3)), draw(sizes(1, 2))
+    op = ConvWeightGrad(strides, dilations, padding, groups=groups, kernel=kernel)
+    x = values(draw, "float32", batch, groups * channels, *spatial)
+    g = values(draw, "float32", batch, groups * filters, *_positions(op, spatial, kernel))
+    return in_either_layout(draw, op, [x, g], images=2)
+
+
+@st.composite
+def max_pool_grads(draw: Draw) -> Case:
+    """With few different values, so that windows have several largest elements."""
+    strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
+    op = MaxPoolGrad(strides, dilations, padding, kernel=kernel)
+    batch, channels = draw(sizes(1, 2)), draw(sizes(1, 3))
+    x = np.round(values(draw, "float32", batch, channels, *spatial))
+    g = values(draw, "float32", batch, channels, *_positions(op, spatial, kernel))
+    return in_either_layout(draw, op, [g, x], images=2)
 
 
 @st.composite
@@ -258,6 +302,9 @@ def packed_convs(draw: Draw) -> Case:
 CASES: dict[str, st.SearchStrategy[Case]] = {
     "Conv": convs(),
     "ConvTranspose": transposed_convs(),
+    "ConvInputGrad": conv_input_grads(),
+    "ConvWeightGrad": conv_weight_grads(),
+    "MaxPoolGrad": max_pool_grads(),
     "MatMul": matmuls(),
     "MaxPool": max_pools(),
     "AveragePool": average_pools(),

@@ -15,7 +15,7 @@ I32, U32, U64 = ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64
 
 
 class Settings(ctypes.Structure):
-    _fields_ = [(name, I32) for name in ("temperature", "top_k", "top_p", "penalty")]
+    _fields_ = [(name, I32) for name in ("temperature", "top_k", "top_p", "penalty", "min_p")]
 
 
 class Logits(ctypes.Structure):

@@ -13,10 +13,10 @@ ARENA = 2**17
 """Bytes: tables of 16-bit functions are more than a small file makes it ask for."""
 
 
-def micro(data: bytes, inputs: Sequence[Array], outputs: int) -> list[Array]:
+def micro(data: bytes, inputs: Sequence[Array], outputs: int, arena: int = ARENA) -> list[Array]:
     """TensorFlow Lite Micro, with its reference kernels."""
     runtime: Any = pytest.importorskip("tflite_micro.python.tflite_micro.runtime", reason="pip install tflite-micro")
-    interpreter = runtime.Interpreter.from_bytes(data, arena_size=ARENA)
+    interpreter = runtime.Interpreter.from_bytes(data, arena_size=arena)
     for position, array in enumerate(inputs):
         interpreter.set_input(array, position)
     interpreter.invoke()

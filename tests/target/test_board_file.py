@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> str:
 
 def test_every_board_is_read_and_says_where_its_numbers_are_from() -> None:
     found = targets.boards()
-    assert len(found) >= 8
+    assert len(found) >= 15
     assert all(board.sources and board.uncertain for board in found)
 
 

@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from tests.support import (
     attention_cases,
+    block_cases,
     classifiers,
     dialect_cases,
     elementwise,
@@ -38,7 +39,7 @@ def seeded(make: Callable[[Generator], Case]) -> st.SearchStrategy[Case]:
 
 MAKERS = {
     **movement.MAKERS, **reductions.MAKERS, **quantised.MAKERS, **dialect_cases.MAKERS, **recurrent.MAKERS,
-    **attention_cases.MAKERS, **classifiers.MAKERS,
+    **attention_cases.MAKERS, **classifiers.MAKERS, **block_cases.MAKERS,
 }  # fmt: skip
 
 CASES: dict[str, st.SearchStrategy[Case]] = {

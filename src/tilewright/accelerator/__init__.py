@@ -11,6 +11,7 @@ from tilewright.accelerator.declaration import (
     Pattern,
     Poll,
     Register,
+    Rtl,
     Scratchpad,
     registers,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "Poll",
     "Register",
     "Registers",
+    "Rtl",
     "Scratchpad",
     "registers",
     "requantised",

@@ -115,7 +115,7 @@ def _placed(platform: Platform, found: Sequence[AcceleratorFolder], target: str)
         base = _base(platform, accelerator, alike)
         platform = platform.with_device(name, base, PAGE, accelerator.latency)
         costs = one.costs.get(target, Costs())
-        units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, costs))
+        units.append(Unit(accelerator, name, number, base, one.folder, one.device, one.driver, costs, one.rtl))
     return units, platform
 
 
@@ -234,6 +234,8 @@ def _takes(graph: Graph, node: Node, offer: Callable[[Graph, Node], Offer]) -> b
 
 def _model(unit: Unit, made: Path) -> Model:
     """What is attached to the simulator."""
+    if (rtl := unit.rtl) is not None:
+        return Model(unit.name, lambda: rtl)
     if unit.device.name == C_MODEL:
         return Model(unit.name, lambda: unit.device, (made / f"device_{unit.name}", STATIC))
     return Model(unit.name, lambda: make_device(unit.device, unit.accelerator))

@@ -109,6 +109,8 @@ def _ends(accelerator: Accelerator) -> Iterator[Fault]:
         yield "done waits for no bits", "bits=1"
     if isinstance(accelerator.done, Event) and accelerator.done.line not in LINES:
         yield f"event line {accelerator.done.line} is not a device's", f"0 to {LINES.stop - 1}"
+    if accelerator.rtl is not None and accelerator.rtl.clock_divider < 1:
+        yield f"the clock's divider is {accelerator.rtl.clock_divider}", "a whole number from 1 on"
     if accelerator.bus is not None and not accelerator.bus.bytes_per_cycle > 0:
         yield f"the bus moves {accelerator.bus.bytes_per_cycle} bytes per cycle", "a number above 0"
     if accelerator.scratchpad is not None and accelerator.scratchpad.bytes < 1:

@@ -9,7 +9,7 @@ from tilewright.passes import Pass
 
 WORD = 4
 """Bytes of a register."""
-READ_WRITE, READ_ONLY, WRITE_ONLY = "rw", "r", "w"
+READ_WRITE, READ_ONLY = "rw", "r"
 CHANNELS_FIRST, CHANNELS_LAST = "channels first", "channels last"
 REQUANTISE = "requantise"
 
@@ -119,6 +119,19 @@ class Bus:
 
 
 @dataclass(frozen=True)
+class Rtl:
+    """The device in Verilog, where it is not one file `device.v` or `device.sv` whose module is called like the
+    accelerator."""
+
+    files: tuple[str, ...] = ()
+    """In the folder, in the order in which they are read; device.v or device.sv where none is named."""
+    top: str = ""
+    """The module; the accelerator's name where it is empty."""
+    clock_divider: int = 1
+    """Cycles of the SoC in one of the device."""
+
+
+@dataclass(frozen=True)
 class Accelerator:
     name: str
     summary: str
@@ -143,6 +156,7 @@ class Accelerator:
     least_cycles_per_mac: str = ""
     """Cycles of a multiply-accumulate that is no padding, at best, an expression as `area` is: what no run of a network
     can be below follows from it. Where it is empty, layers that the device could compute count as nothing there."""
+    rtl: Rtl | None = None
     passes: tuple[Pass, ...] = ()
     """Rewrites of the lowered graph, after those of the target: for what patterns cannot say."""
 

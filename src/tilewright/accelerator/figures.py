@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from tilewright.accelerator.area import gate_equivalents
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.expressions import Expression, Number
 from tilewright.accelerator.folder import DECLARATION, read_folder
@@ -16,8 +17,10 @@ SCRATCHPAD = "scratchpad_bytes"
 
 
 def area_of(words: str) -> float | None:
-    """Of `FOLDER:parameter=value`; None where nothing is declared."""
+    """Of `FOLDER:parameter=value`: as declared, or the gate equivalents of its Verilog; None where there is neither."""
     found = read_folder(words)
+    if not found.accelerator.area:
+        return gate_equivalents(found)
     return _figure(found.accelerator, "area", found.accelerator.area, str(found.folder / DECLARATION))
 
 

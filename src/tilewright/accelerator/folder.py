@@ -1,4 +1,4 @@
-"""An accelerator's folder: `accelerator.py`, a model `device.py` or `device.c`, and what else may lie there."""
+"""An accelerator's folder: `accelerator.py`, a model in Python or C, or Verilog, and what else may lie there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Any
 from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
+from tilewright.accelerator.rtl import rtl_header
 from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
+from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.user.device import UserDevice
 from tilewright.target.user_python import loaded, named
 
+RTL, VERILOG = "rtl", ("device.v", "device.sv")
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
 
 
@@ -26,6 +29,9 @@ class AcceleratorFolder:
     folder: Path
     accelerator: Accelerator
     device: Path
+    """The model; of a folder that has none, the first file of Verilog."""
+    rtl: RtlDevice | None
+    """What runs in the model's place."""
     driver: Path | None
     costs: dict[str, Costs]
     """By the target's name."""
@@ -34,6 +40,10 @@ class AcceleratorFolder:
 def read_folder(words: str) -> AcceleratorFolder:
     """`FOLDER`, or `FOLDER:parameter=value,...`."""
     place, parameters = _split(words)
+    takes_rtl = parameters.pop(RTL, None)
+    if takes_rtl not in (None, 0, 1):
+        what = f"{RTL} is {takes_rtl}, neither 1 (the Verilog) nor 0 (the model)"
+        raise CompileError(f"--accelerator {words}", what, f"for example :{RTL}=1")
     folder = Path(place).resolve()
     if not (folder / DECLARATION).is_file():
         what = f"has no {DECLARATION}" if folder.is_dir() else "is not a folder"
@@ -42,7 +52,9 @@ def read_folder(words: str) -> AcceleratorFolder:
     accelerator = replace(found, parameters={**found.parameters, **_checked(found, parameters, place)})
     check_declaration(accelerator, str(folder / DECLARATION))
     driver = folder / DRIVER
-    return AcceleratorFolder(folder, accelerator, _model(folder), driver if driver.is_file() else None, _costs(folder))
+    device, rtl = _device(folder, accelerator, takes_rtl)
+    own = driver if driver.is_file() else None
+    return AcceleratorFolder(folder, accelerator, device, rtl, own, _costs(folder))
 
 
 def _split(words: str) -> tuple[str, dict[str, float]]:
@@ -80,13 +92,45 @@ def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> d
     return given
 
 
-def _model(folder: Path) -> Path:
-    found = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
-    if not found:
-        raise CompileError(
-            str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "see docs/accelerators.md"
-        )
-    return found[0]
+def _device(folder: Path, accelerator: Accelerator, takes_rtl: float | None) -> tuple[Path, RtlDevice | None]:
+    """The model, and the Verilog where that is to run: `:rtl=1`, or there is no model."""
+    models = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
+    sources = verilog(folder, accelerator)
+    if not models and not sources:
+        known = f"neither {PYTHON_MODEL} nor {C_MODEL} nor {VERILOG[0]}"
+        raise CompileError(str(folder), f"has no model: {known}", "see docs/accelerators.md")
+    if takes_rtl and not sources:
+        raise CompileError(str(folder), f"has no {VERILOG[0]}", "leave :rtl=1 out, or write it: docs/rtl.md")
+    if takes_rtl == 0 and not models:
+        raise CompileError(str(folder), f"has no model: neither {PYTHON_MODEL} nor {C_MODEL}", "leave :rtl=0 out")
+    is_rtl = bool(sources) and (not models or bool(takes_rtl))
+    return (models or sources)[0], rtl_device(folder, accelerator) if is_rtl else None
+
+
+def beside_model(words: str) -> str:
+    """The same folder with its Verilog in place of its model; nothing where it lacks one of them or one is chosen."""
+    _, parameters = _split(words)
+    found = read_folder(words)
+    if RTL in parameters or found.rtl is not None or not verilog(found.folder, found.accelerator):
+        return ""
+    return f"{words}{',' if parameters else ':'}{RTL}=1"
+
+
+def verilog(folder: Path, accelerator: Accelerator) -> list[Path]:
+    """The device's files of Verilog."""
+    named = accelerator.rtl.files if accelerator.rtl else ()
+    for name in named:
+        if not (folder / name).is_file():
+            raise CompileError(str(folder / DECLARATION), f"rtl names {name}, which is no file", "Rtl(files=(...))")
+    return [folder / name for name in named] or [folder / name for name in VERILOG if (folder / name).is_file()][:1]
+
+
+def rtl_device(folder: Path, accelerator: Accelerator) -> RtlDevice:
+    top = accelerator.rtl.top if accelerator.rtl else ""
+    sources = tuple(verilog(folder, accelerator))
+    return RtlDevice(
+        accelerator.name, sources, top or accelerator.name, rtl_header(accelerator), dict(accelerator.parameters)
+    )
 
 
 def _costs(folder: Path) -> dict[str, Costs]:

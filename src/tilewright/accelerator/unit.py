@@ -11,6 +11,7 @@ from tilewright.accelerator.declaration import Accelerator, Pattern, texts
 from tilewright.accelerator.jobs import Declared
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import TensorType
+from tilewright.sim.rtl.build import RtlDevice
 
 ANY = "any"
 
@@ -52,6 +53,8 @@ class Unit:
     own_driver: Path | None = None
     """The user's driver.c, which takes the place of the generated one."""
     costs: Costs = field(default_factory=Costs)
+    rtl: RtlDevice | None = None
+    """What runs in the model's place."""
 
     @property
     def symbol(self) -> str:

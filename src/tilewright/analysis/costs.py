@@ -10,6 +10,7 @@ from tilewright import pipeline
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.numerics_record import NumericsRecord
+from tilewright.ir.scale import NO_SCALES, Scale, Scales
 from tilewright.ir.types import TensorType
 from tilewright.ops._control_flow import Loop
 from tilewright.planner.board.memory import board_memory
@@ -35,6 +36,10 @@ class LayerRow:
     parameters: int
     place: str
     """Where the first result lies."""
+    number: int | None
+    """Of layers that compute, as C, profiles and pages have it; a view has none."""
+    short_name: str
+    """As tables show it."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,8 @@ class Analysis:
     """What no run on the target can be below."""
     offloaded: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """With declared accelerators: nodes and MACs that each of them has."""
+    scales: Scales = NO_SCALES
+    """What integers at the network's ends stand for."""
     bodies: Mapping[str, tuple[LayerRow, ...]] = field(default_factory=dict)
     """Of loops and branches: the layers of each body, by its name; figures are of one run of it."""
 
@@ -137,9 +144,9 @@ class Analysis:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "name": self.name, "target": self.target, "inputs": _described(self.inputs),
-            "outputs": _described(self.outputs),
-            **({"states": _described(self.states)} if self.states else {}),
+            "name": self.name, "target": self.target, "inputs": _described(self.inputs, self.scales.inputs),
+            "outputs": _described(self.outputs, self.scales.outputs),
+            **({"states": _described(self.states, {})} if self.states else {}),
             "layers": [asdict(layer) for layer in self.layers], **self._bodies(),
             "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(), **self.accelerators(),
             "notes": list(self.notes),
@@ -157,8 +164,8 @@ def analyze(
     tflite_rounding: str = "",
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
-    said = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
-    graph = pipeline.import_model(model, example_inputs, **said)
+    said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
+    graph = pipeline.import_model(model, example_inputs, target, **said)
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 
 
@@ -175,13 +182,16 @@ def analysis_of(schedule: Schedule) -> Analysis:
     )  # fmt: skip
     if schedule.target.runner.unit == NANOSECONDS and placed.predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=placed.predicted * 1e-9)
-    found = replace(found, least=placed.least, bodies=dict(_bodies(schedule)))
+    found = replace(found, scales=graph.scales, least=placed.least, bodies=dict(_bodies(schedule)))
     return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
 
 
 def _rows(schedule: Schedule) -> tuple[LayerRow, ...]:
     kernels = {call.node.key: f"{call.engine}.{call.kernel.stem}{_origin(schedule, call)}" for call in schedule.layers}
-    return tuple(_layer(schedule, node, kernels.get(node.key, "view")) for node in schedule.graph.nodes)
+    numbers = {call.node.key: number for number, call in enumerate(schedule.layers)}
+    return tuple(
+        _layer(schedule, node, kernels.get(node.key, "view"), numbers.get(node.key)) for node in schedule.graph.nodes
+    )
 
 
 def _bodies(schedule: Schedule) -> Iterator[tuple[str, tuple[LayerRow, ...]]]:
@@ -254,7 +264,7 @@ def _portable_notes(schedule: Schedule) -> Iterator[str]:
 
 def _has_waits(schedule: Schedule) -> bool:
     target = schedule.target
-    return bool(target.runner.emulator) and any(memory.latency for memory in target.platform.memories)
+    return bool(target.agents.isa) and any(memory.latency for memory in target.platform.memories)
 
 
 def _origin(schedule: Schedule, call: LayerSchedule) -> str:
@@ -269,14 +279,20 @@ def _is_portable(schedule: Schedule, call: LayerSchedule) -> bool:
     return target.kernel_file(call.kernel.source).parents[1] == target.bases[-1]
 
 
-def _layer(schedule: Schedule, node: Node, kernel: str) -> LayerRow:
+def _layer(schedule: Schedule, node: Node, kernel: str, number: int | None) -> LayerRow:
     graph = schedule.graph
     kind = graph.types[node.key]
     return LayerRow(
         node.name, node.op.kind, kernel, kind.dtype, kind.shape, graph.macs(node),
-        graph.parameters(node), str(schedule.homes[node.key]),
+        graph.parameters(node), str(schedule.homes[node.key]), number, graph.short_name(node),
     )  # fmt: skip
 
 
-def _described(types: Mapping[str, TensorType]) -> list[dict[str, Any]]:
-    return [{"name": name, "dtype": kind.dtype, "shape": list(kind.shape)} for name, kind in types.items()]
+def _described(types: Mapping[str, TensorType], scales: Mapping[str, Scale]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name, "dtype": kind.dtype, "shape": list(kind.shape),
+            **(asdict(scales[name]) if name in scales else {}),
+        }
+        for name, kind in types.items()
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.planner.placed import Placed
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.mapping import Mapped
+from tilewright.target.mapping import Mapped, by_full_names
 from tilewright.target.runner import CYCLES, NANOSECONDS
 
 
@@ -35,6 +35,8 @@ class Explanation:
     """Predicted, with the tensors where they are."""
     why: str
     candidates: tuple[Candidate, ...]
+    short_name: str = ""
+    """As tables show it."""
     unit: str = CYCLES
     """Of all times: those of a computer are nanoseconds."""
 
@@ -53,7 +55,8 @@ def _explained(mapped: Mapped, placed: Placed, layer: LayerSchedule) -> Explanat
     unit = "ns" if mapped.target.runner.unit == NANOSECONDS else CYCLES
     why = _copied(mapped, layer) or _chosen(placed, layer, found, unit)
     operator, cycles = mapped.graph.producers[key].op.kind, placed.layer_cycles.get(key)
-    return Explanation(layer.node.name, operator, layer.engine, layer.kernel.stem, cycles, why, found, unit)
+    short = mapped.graph.short_names.get(layer.node.name, layer.node.name)
+    return Explanation(layer.node.name, operator, layer.engine, layer.kernel.stem, cycles, why, found, short, unit)
 
 
 def _copied(mapped: Mapped, layer: LayerSchedule) -> str:
@@ -65,7 +68,7 @@ def _copied(mapped: Mapped, layer: LayerSchedule) -> str:
 
 
 def _chosen(placed: Placed, layer: LayerSchedule, found: tuple[Candidate, ...], unit: str) -> str:
-    if layer.node.name in placed.pinned:
+    if layer.node.name in by_full_names(placed.mapped.graph, placed.pinned):
         return "placed there by --place"
     if placed.weighs_engines:
         return _why(placed, layer, found, unit)

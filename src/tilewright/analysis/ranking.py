@@ -37,7 +37,8 @@ class Candidate:
 def candidate_names() -> list[str]:
     """Every board with a known core, and every target that is none of those cores."""
     boards = [name for name in targets.board_names() if targets.has_core(name)]
-    return [*boards, *(name for name in targets.names() if not targets.find(name).runner.emulator)]
+    cores = {board.cpu for board in targets.boards()}
+    return [*boards, *(name for name in targets.names() if name not in cores)]
 
 
 def ranked(graph: Graph, settings: Settings, names: Iterable[str]) -> list[Candidate]:

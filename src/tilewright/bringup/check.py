@@ -43,14 +43,19 @@ class Trial:
 def check_folder(words: str, target_name: str = "", jobs: int = 12, seed: int = 0) -> list[PatternCheck]:
     """Raises `CompileError` for the first job that goes wrong."""
     trial = run_jobs(words, target_name, jobs, seed)
-    for tried, measured in zip(trial.tried, trial.measured, strict=True):
-        _same(trial.unit, tried, measured)
+    raise_wrong(trial)
     stems = dict.fromkeys(tried.driver.stem for tried in trial.tried)
     found = [PatternCheck(stem, sum(tried.driver.stem == stem for tried in trial.tried)) for stem in stems]
     return [
         *found,
         *(_unchecked(pattern) for pattern in trial.unit.accelerator.patterns if without_samples(pattern)),
     ]
+
+
+def raise_wrong(trial: Trial) -> None:
+    """Where a result is not numpy's."""
+    for tried, measured in zip(trial.tried, trial.measured, strict=True):
+        _same(trial.unit, tried, measured)
 
 
 def _unchecked(pattern: Pattern) -> PatternCheck:

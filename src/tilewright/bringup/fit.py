@@ -28,7 +28,7 @@ class Fit:
     error: float
     """Median over all jobs, of device and cores together."""
     device_error: float
-    """The same of the device alone."""
+    """Median over all jobs, of the device alone."""
     jobs: int
 
 

@@ -5,22 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.accelerator.check_declaration import IDENTIFIER
-from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL
+from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL, VERILOG
 from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
 
 TEMPLATES = Path(__file__).parent / "skeleton"
+OF_VERILOG = (
+    ('cycles="macs / macs_per_cycle + 20"', 'cycles="2 * macs + 3 * m * n"'),
+    ('    parameters={"macs_per_cycle": 4},\n', ""),
+)
+"""What the Verilog has otherwise: its time is what it is."""
 
 
-def new_folder(name: str, folder: Path, in_c: bool) -> list[Path]:
+def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = False) -> list[Path]:
     """The files that were written."""
+    if in_c and in_verilog:
+        raise CompileError("--c and --rtl", "are two devices", "choose one")
     if not IDENTIFIER.fullmatch(name):
         raise CompileError(f"accelerator '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CompileError(str(folder), "exists and is not empty", "choose another name or --output")
-    files = (DECLARATION, C_MODEL if in_c else PYTHON_MODEL)
+    files = (DECLARATION, VERILOG[0] if in_verilog else C_MODEL if in_c else PYTHON_MODEL)
     texts = {
         file: (TEMPLATES / file).read_text().replace("NAME", name).replace("UPPER", name.upper()) for file in files
     }
+    for old, new in OF_VERILOG if in_verilog else ():
+        texts[DECLARATION] = texts[DECLARATION].replace(old, new)
     write(texts, folder)
     return [folder / file for file in files]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from tilewright.calibration.values import (
     MEANS,
     NATIVELY,
@@ -19,6 +21,7 @@ from tilewright.calibration.values import (
     summands,
     values,
 )
+from tilewright.ir.block_formats import FORMATS
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array
 from tilewright.ops._packed import row_bytes
@@ -26,6 +29,8 @@ from tilewright.ops.argmaxmatmul import ArgMaxMatMul
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bestblock import BestBlock
+from tilewright.ops.blockgather import BlockGather
+from tilewright.ops.blockmatmul import BlockMatMul
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.globalaveragepool import GlobalAveragePool
@@ -254,6 +259,14 @@ def short_weights() -> Iterator[Sample]:
             yield MatMulNBits(inner, bits, 32), [values("float32", rows, inner), weights, scales]
 
 
+def weights_in_blocks() -> Iterator[Sample]:
+    for rows, inner, columns in ((1, 64, 32), (1, 256, 64), (8, 128, 16), (4, 96, 48)):
+        for name in ("Q8_0", "Q4_0"):
+            blocks = np.zeros((columns, FORMATS[name].bytes_of(inner)), np.uint8)
+            yield BlockMatMul(name), [values("float32", rows, inner), blocks]
+            yield BlockGather(name), [blocks, np.arange(rows, dtype=np.int32)]
+
+
 def packed_weights() -> Iterator[Sample]:
     for rows, inner, columns in ((1, 64, 64), (1, 512, 128), (1, 172, 64), (3, 128, 40), (8, 96, 32), (2, 77, 24)):
         for bits in (2, 4):
@@ -318,5 +331,5 @@ WITH_CONSTANTS = (constant_convolutions, constant_products)
 OTHERS = (
     products, argmax_matmul, best_blocks, large_products, scattered_products, batched_products, convolutions,
     long_convolutions, depthwise_convolutions, convolutions_channels_second, transposed_convolutions, pools,
-    global_pools, short_weights, packed_weights, packed_convolutions, *WITH_CONSTANTS,
+    global_pools, short_weights, weights_in_blocks, packed_weights, packed_convolutions, *WITH_CONSTANTS,
 )  # fmt: skip

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.calibration import classifiers, computer, elementwise, linear, movement, recurrent, rows, tflite
+from tilewright.calibration import (
+    classifiers,
+    computer,
+    elementwise,
+    gradients,
+    linear,
+    movement,
+    recurrent,
+    rows,
+    tflite,
+)
 from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
@@ -77,7 +87,7 @@ def samples(target: Target) -> Iterator[Sample]:
         yield from rows.reductions(kind)
     for kernel in (kernel for engine in target.engines for kernel in engine.kernels):
         yield from kernel.samples() if kernel.samples else ()
-    for family in (elementwise, linear, rows, movement, recurrent, tflite, classifiers):
+    for family in (elementwise, linear, gradients, rows, movement, recurrent, tflite, classifiers):
         for maker in family.OTHERS:
             yield from maker()
     yield from in_forms(target, (sample for maker in linear.WITH_CONSTANTS for sample in maker()))

@@ -22,6 +22,7 @@ from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.itamax import ITAMax
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.layernormalization import LayerNormalization
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.logsoftmax import LogSoftmax
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.lrn import LRN
@@ -107,6 +108,8 @@ def fused_attentions() -> Iterator[Sample]:
             *(values("float32", 1, keys, groups, length) for _ in "kv"),
         )
         yield FusedAttention(causal=queries == keys, scale=0.3), [q, k, v]
+        window = min(queries, 7) if queries == keys else 0
+        yield LimitedAttention(causal=queries == keys, scale=0.3, window=window, cap=2.0), [q, k, v]
 
 
 NUMERATOR = 1148417837063212928

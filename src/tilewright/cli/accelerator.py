@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.process import AGREES, print_json, progress_display, show
 
-app = typer.Typer(help="Accelerators of your own: new, check, driver, page.", no_args_is_help=True)
+app = typer.Typer(
+    cls=PlainGroup, help="Accelerators of your own: new, check, area, driver, page.", no_args_is_help=True
+)
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="The folder that holds accelerator.py.")]
 Target = Annotated[str, typer.Option("--target", help="The target to run jobs on; one with a virtual SoC.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits and underscores.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder; NAME by default.")] = None,
     in_c: Annotated[bool, typer.Option("--c", help="Write the device model in C instead of Python.")] = False,
+    in_verilog: Annotated[bool, typer.Option("--rtl", help="Write the device in Verilog.")] = False,
     as_json: Json = False,
 ) -> int:
     """Write the folder of a small accelerator that works, to start from."""
     from tilewright.bringup.skeleton import new_folder
 
     folder = output or Path(name)
-    files = new_folder(name, folder, in_c)
+    files = new_folder(name, folder, in_c, in_verilog)
     if as_json:
         print_json({"status": "ok", "folder": str(folder), "files": [str(path) for path in files]})
     else:
@@ -35,23 +40,31 @@ def new(
     return AGREES
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def check(
     folder: Folder, target: Target = "",
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of random jobs for every pattern.")] = 12,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random jobs.")] = 0, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run random jobs of every pattern through the driver and the device model, and compare with numpy."""
+    from tilewright.bringup.beside_rtl import check_beside_rtl
     from tilewright.bringup.check import check_folder
 
     with progress_display() as progress:
         progress("running jobs")
         found = check_folder(folder, target, jobs, seed)
+        progress("running jobs on the Verilog")
+        beside = check_beside_rtl(folder, target, jobs, seed)
     if as_json:
         unchecked = {one.pattern: one.unchecked for one in found if one.unchecked}
-        print_json({"status": "agree", "patterns": {one.pattern: one.jobs for one in found}, "unchecked": unchecked})
+        patterns = {one.pattern: one.jobs for one in found}
+        rtl = {"rtl": dataclasses.asdict(beside)} if beside else {}
+        print_json({"status": "agree", "patterns": patterns, "unchecked": unchecked, **rtl})
     else:
         show("\n".join(f"{one.pattern}: {_said(one.jobs, one.unchecked)}" for one in found))
+        if beside is not None:
+            off = f"{beside.median:.2%} off (median), at most {beside.worst:.2%} ({beside.pattern})"
+            show(f"the Verilog: {beside.jobs} jobs agree with numpy; the model's cycles are {off}")
     return AGREES
 
 
@@ -59,7 +72,28 @@ def _said(jobs: int, unchecked: str) -> str:
     return f"not checked: {unchecked}" if unchecked else f"{jobs} random jobs agree with numpy"
 
 
-@app.command()
+@app.command(cls=PlainCommand)
+def area(folder: Folder, as_json: Json = False) -> int:
+    """Synthesise the device's Verilog with yosys: gates, and the parts of two families of FPGAs."""
+    from tilewright.accelerator.area import Fpga, rtl_area
+
+    def parts(fpga: Fpga) -> str:
+        return f"{fpga.luts:,} LUTs, {fpga.flip_flops:,} flip-flops, {fpga.dsps:,} DSPs, {fpga.block_rams:,} block RAMs"
+
+    with progress_display() as progress:
+        progress("synthesising")
+        found = rtl_area(folder)
+    if as_json:
+        print_json({"status": "ok", **dataclasses.asdict(found)})
+    else:
+        show(
+            f"{found.gate_equivalents:,.0f} gate equivalents: {found.cells:,} cells, of which {found.flip_flops:,} are "
+            f"flip-flops\niCE40: {parts(found.ice40)}\nXilinx 7: {parts(found.xilinx)}\nby {found.tool}"
+        )
+    return AGREES
+
+
+@app.command(cls=PlainCommand)
 def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
     """Print the generated drivers. A driver.c in the folder replaces them."""
     from tilewright.bringup.sources import drivers
@@ -72,7 +106,7 @@ def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
     return AGREES
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def page(folder: Folder, as_json: Json = False) -> int:
     """Print a documentation page of the accelerator, generated from its declaration."""
     from tilewright.accelerator.folder import read_folder

@@ -48,7 +48,7 @@ def analyze(
     settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, **binding.options())
+        graph = pipeline.import_model(model, target_name=target, **binding.options())
         if emit or onnx:
             return emit_stage(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")

@@ -20,7 +20,12 @@ MODEL = "The model"
 
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dim", rich_help_panel=MODEL, metavar="NAME=SIZE", help="Size of a symbolic dimension. Repeatable."),
+    typer.Option(
+        "--dim",
+        rich_help_panel=MODEL,
+        metavar="NAME=SIZE",
+        help="Size of a symbolic dimension; or its range, NAME=1..8, and calls say the size. Repeatable.",
+    ),
 ]
 Dtypes = Annotated[
     list[str] | None,

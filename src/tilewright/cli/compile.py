@@ -36,7 +36,8 @@ def compile_command(
     settings, options = planning.settings(), binding.options()
     target = planning.target(target)
     if (emit and emit not in DEVICE_CODE) or onnx:
-        return emit_stage(pipeline.import_model(model, **options), target, name, emit, onnx, stage, as_json, settings)
+        graph = pipeline.import_model(model, target_name=target, **options)
+        return emit_stage(graph, target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:
         program = compile_model(model, target=target, name=name, settings=settings, progress=progress, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from tilewright.cli.options import Json, Model, Name, Planning, complete_target
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
 from tilewright.target.settings import DEFAULT
-
-if TYPE_CHECKING:
-    from tilewright.codegen.projects.project import End
 
 ONNX = "onnx"
 
@@ -38,7 +35,8 @@ As = Annotated[
     str,
     typer.Option(
         "--as", metavar="KIND", autocompletion=complete_kind,
-        help="onnx, or a firmware project: cmake, zephyr, arduino, platformio, cmsis-pack, mlperf-tiny.",
+        help="onnx, or a firmware project: cmake, zephyr, arduino, platformio, cmsis-pack, mlperf-tiny, esp-idf, "
+        "pico-sdk.",
     ),
 ]  # fmt: skip
 ProjectTarget = Annotated[
@@ -97,25 +95,9 @@ def _to_project(
         options = {"settings": planning.settings(), "progress": progress, **binding.options()}
         program = compile_model(model, target=target, name=name, **options)
         with uninterrupted():
-            files = program.export(place, kind, _ends(model))
+            files = program.export(place, kind)
     if as_json:
         print_json({"status": "ok", **program.analysis.as_dict(), "as": kind, "output": str(place), "files": files})
     else:
         show(printable(f"{len(files)} files written to {place}: see README.md there"))
     return AGREES
-
-
-def _ends(model: Path) -> tuple[End, End] | None:
-    """What integers of a TensorFlow Lite file's first input and output stand for."""
-    from tilewright.codegen.projects.project import End
-    from tilewright.frontends.tflite.file import Tensor, read
-
-    if model.suffix.lower() != ".tflite":
-        return None
-    graph = read(model).subgraphs[0]
-
-    def end(tensor: Tensor) -> End:
-        found = tensor.quantisation
-        return End() if found is None or len(found.scale) != 1 else End(float(found.scale[0]), int(found.zero_point[0]))
-
-    return end(graph.tensors[graph.inputs[0]]), end(graph.tensors[graph.outputs[0]])

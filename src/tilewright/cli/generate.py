@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from tilewright.cli.help import PlainCommand
+from tilewright.cli.json_schema import JsonSchema, read_schema
 from tilewright.cli.options import Cc, Json, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, present, printable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tilewright.language.generation import Generation
     from tilewright.language.model import LanguageModel
     from tilewright.language.step_profile import Share
+    from tilewright.target.settings import Settings
 
 QUANTISE, BESIDE = "--quantise", "calibration.txt beside MODEL"
 """An option that may stand alone, and what it means then."""
@@ -47,11 +49,16 @@ WeightBits = Annotated[int, typer.Option("--weight-bits", help="Bits of quantise
 Context = Annotated[
     int | None, typer.Option("--context", help="Context length in tokens; the model's, at most 512, by default.")
 ]
-Block = Annotated[int, typer.Option("--block", help="Tokens per prefill step.")]
+Block = Annotated[
+    int | None, typer.Option("--block", help="The most tokens per prefill step: 16, or on a computer in floats 512.")
+]
 Temperature = Annotated[float, typer.Option("--temperature", help="0 always takes the most likely token.")]
 TopK = Annotated[int, typer.Option("--top-k", help="Sample from this many of the most likely tokens; 0 is all.")]
 TopP = Annotated[
     float, typer.Option("--top-p", help="Sample from the most likely tokens that together have this probability.")
+]
+MinP = Annotated[
+    float, typer.Option("--min-p", help="Sample from tokens that have this share of the most likely one's probability.")
 ]
 Penalty = Annotated[
     float, typer.Option("--repetition-penalty", help="Above 1, tokens that occurred before become less likely.")
@@ -63,9 +70,31 @@ Greedy = Annotated[
     bool,
     typer.Option("--greedy", help="A program without sampler and logits, which always takes the most likely token."),
 ]
+Activations = Annotated[
+    str | None,
+    typer.Option(
+        "--activations", metavar="q8|f32",
+        help="What weights in blocks (GGUF) are multiplied with: bytes with a scale for each 32 of them (by default, "
+        "but on a GPU), or floats.",
+    ),
+]  # fmt: skip
+Cache = Annotated[
+    str | None,
+    typer.Option(
+        "--cache",
+        metavar="f16|f32",
+        help="What keys and values are kept as; on cpu f16 if weights are shorter than f32.",
+    ),
+]
 NoStop = Annotated[bool, typer.Option("--no-stop", help="Continue after an end-of-text token.")]
+Stops = Annotated[
+    list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text, where it comes. Repeatable.")
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write the C to this folder.")
+]
+Weights = Annotated[
+    str, typer.Option("--weights", metavar="file|c", help="Weights in the folder of C: a file that is mapped, or C.")
 ]
 PlanningTime = Annotated[
     float | None,
@@ -77,7 +106,7 @@ PlanningTime = Annotated[
 ]
 
 
-class GenerateCommand(TyperCommand):
+class GenerateCommand(PlainCommand):
     """With an option whose value may be left out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -98,36 +127,32 @@ def with_values(words: Sequence[str]) -> list[str]:
 class Sizes(Planning):
     """What a language model may ask of a target."""
 
-    names = ("cores", "l1", "l2", "engines", "weight_memory", "memories")
+    names = ("cores", "l1", "l2", "engines", "weight_memory", "memories", "cpu", "threads", "pins_threads")
     boards = False
 
 
 def generate(
     model: Checkpoint, planning: Sizes, prompt: Prompt = "", target: TargetName = "generic", tokens: Tokens = 100,
-    quantise: Text = None, weight_bits: WeightBits = 8, context: Context = None, block: Block = 16,
-    temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, repetition_penalty: Penalty = 1.0,
-    seed: Seed = 0, greedy: Greedy = False, no_stop: NoStop = False, output: Output = None,
-    tokenizer: TokenizerFile = None, name: Name = "",
-    time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
+    quantise: Text = None, weight_bits: WeightBits = 8, context: Context = None, block: Block = None,
+    temperature: Temperature = 0.0, top_k: TopK = 0, top_p: TopP = 1.0, min_p: MinP = 0.0,
+    repetition_penalty: Penalty = 1.0, seed: Seed = 0, greedy: Greedy = False, no_stop: NoStop = False,
+    stop: Stops = None, json_schema: JsonSchema = None, output: Output = None, weights: Weights = "file",
+    tokenizer: TokenizerFile = None, name: Name = "", activations: Activations = None,
+    cache: Cache = None, time_limit: PlanningTime = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Continue a text with a language model, and report speed, energy and memory."""
-    from tilewright import targets
-    from tilewright.codegen.folder import check_place
     from tilewright.language.arguments import tokens_of
     from tilewright.language.model import LanguageModel
     from tilewright.language.sampler import Sampling
-    from tilewright.target.settings import DEFAULT, has_option
 
-    found = targets.find(target)
-    usual = PLANNING if has_option(found, "time_limit") else DEFAULT.time_limit
-    settings = replace(planning.settings(), time_limit=usual if time_limit is None else time_limit)
-    sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+    settings = settings_of(planning, target, time_limit)
+    sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed, min_p)
     if greedy and not sampling.is_greedy:
         what = "has no logits that --temperature or --repetition-penalty could change"
         raise CompileError("--greedy", what, "leave one of them out")
-    if output is not None:
-        check_place(output)
+    _check_output(output, weights)
     tokens_of(tokens)
+    schema = read_schema(json_schema)
     text = _from_stdin() if prompt == "-" else prompt
     with progress_display() as progress:
         progress("reading the model")
@@ -136,12 +161,25 @@ def generate(
         lm.checked_prompt(text, context)
         lm.compile(
             target, context=context, block=block, quantise=_calibration(quantise), weight_bits=weight_bits,
-            settings=settings, name=name, cc=cc, progress=_counted(progress), greedy=greedy,
+            settings=settings, name=name, cc=cc, progress=counted(progress), greedy=greedy,
+            activations=activations, cache=cache,
         )  # fmt: skip
-        files = _saved(lm, output)
+        files = _saved(lm, output, weights)
         progress("compiling the C")
         lm.build()
-    pieces = lm.generate(text, tokens, temperature, top_k, top_p, repetition_penalty, seed, not no_stop)
+    pieces = lm.generate(
+        text,
+        tokens,
+        temperature,
+        top_k,
+        top_p,
+        repetition_penalty,
+        seed,
+        not no_stop,
+        min_p,
+        stop or (),
+        schema,
+    )
     _stream(pieces, text if isinstance(text, str) else text.decode(), as_json)
     given = present(lm.last, "generate", "no text was given")
     with progress_display() as progress:
@@ -153,6 +191,31 @@ def generate(
     else:
         _print(lm, given, spent, output, files)
     return AGREES
+
+
+def settings_of(planning: Sizes, target: str, time_limit: float | None) -> Settings | None:
+    """None where nothing is asked for: then a target need not be looked up for what is kept of it."""
+    from tilewright.target.settings import DEFAULT, has_option
+
+    asked = planning.settings()
+    if time_limit is None and asked == DEFAULT:
+        return None
+    from tilewright import targets
+
+    usual = PLANNING if has_option(targets.find(target), "time_limit") else DEFAULT.time_limit
+    return replace(asked, time_limit=usual if time_limit is None else time_limit)
+
+
+def _check_output(output: Path | None, weights: str) -> None:
+    """Before a minute of work, not behind it."""
+    if output is None and weights == "file":
+        return
+    from tilewright.codegen.folder import check_place
+    from tilewright.language.saving import check_form
+
+    check_form(weights)
+    if output is not None:
+        check_place(output)
 
 
 def _from_stdin() -> bytes:
@@ -169,15 +232,15 @@ def _calibration(given: str | None) -> Path | bool | None:
     return True if given == BESIDE else None if given is None else Path(given)
 
 
-def _counted(progress: Callable[[str], None]) -> Callable[[str, int, int], None]:
+def counted(progress: Callable[[str], None]) -> Callable[[str, int, int], None]:
     return lambda what, done, total: progress(f"{what} {done}/{total}" if total else what)
 
 
-def _saved(lm: LanguageModel, output: Path | None) -> list[str]:
+def _saved(lm: LanguageModel, output: Path | None, weights: str) -> list[str]:
     if output is None:
         return []
     with uninterrupted():
-        return lm.save(output)
+        return lm.save(output, weights)
 
 
 def _stream(pieces: Iterator[str], prompt: str, as_json: bool) -> None:
@@ -186,13 +249,13 @@ def _stream(pieces: Iterator[str], prompt: str, as_json: bool) -> None:
         for _ in pieces:
             pass
         return
-    show(_visible(prompt), end="")
+    show(visible(prompt), end="")
     for piece in pieces:
-        show(_visible(piece), end="")
+        show(visible(piece), end="")
     show("")
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     return "".join(c if c == "\t" else printable(c) for c in text)
 
 

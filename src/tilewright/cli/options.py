@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_type_hints
@@ -158,11 +159,28 @@ FORMS = {
 
 def _annotated(option: Option, name: str) -> Any:
     """Only numbers of commands have a smallest one."""
+    in_bytes = option.metavar == BYTES
     shown = typer.Option(
-        option.flag, help=option.help, metavar=option.metavar or None, min=option.least,
+        option.flag, help=option.help, metavar=option.metavar or None, min=None if in_bytes else option.least,
+        parser=partial(_bytes, int(option.least or 0)) if in_bytes else None,
         rich_help_panel=option.machines.heading or None,
     )  # fmt: skip
     return Annotated[FORMS[option.form].kind(name), shown]
+
+
+BYTES = "BYTES"
+"""What help calls a number of bytes."""
+
+
+def _bytes(least: int, given: str | int) -> int:
+    """A number of bytes from a command: 65536, 64k, 64KiB, 1M."""
+    digits = str(given).removeprefix("-")
+    found = int(given) if digits.isascii() and digits.isdigit() else _in_bytes(str(given))
+    if found is None:
+        raise typer.BadParameter(f"'{given}' is not a number of bytes, for example 65536, 64k or 1M.")
+    if found < least:
+        raise typer.BadParameter(f"{found} is not in the range x>={least}.")
+    return found
 
 
 def _default(name: str) -> Any:
@@ -210,11 +228,11 @@ def numbers(option: str, words: Sequence[str] | None) -> dict[str, int]:
     found = {}
     for name, value in pairs(option, words).items():
         # How many bytes a memory has, and that a negative number is none, the target says.
+        meant = _in_bytes(value) if option == "--memory" else None
+        value = value if meant is None else str(meant)
         digits = value.removeprefix("-") if option == "--memory" else value
         if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
-            meant = _in_bytes(value) if option == "--memory" else None
-            example = f"{option} {name}={meant or EXAMPLES[option]}"
-            hint = f"in bytes: {example}" if meant else f"for example {example}"
+            hint = f"for example {option} {name}={EXAMPLES[option]}"
             raise CompileError(f"{option} {name}={value}", "the size is not a whole number", hint)
         found[name] = int(value)
     return found
@@ -230,10 +248,15 @@ UNITS = {"k": 1024, "m": 1024 * 1024}
 
 
 def _in_bytes(value: str) -> int | None:
-    """What was meant by 64K, 64KB or 64KiB."""
+    """What is meant by 64k, 64K, 64KB, 64KiB or 1M."""
     found = re.fullmatch(r"(\d{1,6})([km])(i?b)?", value.lower())
     return int(found[1]) * UNITS[found[2]] if found else None
 
 
-def sizes(words: Sequence[str] | None) -> dict[str, int]:
-    return numbers("--dim", words)
+def sizes(words: Sequence[str] | None) -> dict[str, int | tuple[int, int]]:
+    """`name=size` words, or `name=least..most`."""
+    found: dict[str, int | tuple[int, int]] = {}
+    for name, value in pairs("--dim", words).items():
+        limits = [numbers("--dim", [f"{name}={one}"])[name] for one in value.split("..", 1)]
+        found[name] = limits[0] if len(limits) == 1 else (limits[0], limits[1])
+    return found

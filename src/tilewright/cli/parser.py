@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tilewright.cli.groups import grouped
+from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.version import VERSION
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
@@ -17,8 +18,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "compile": ("compile", "compile_command"),
     "run": ("run", "run"),
     "profile": ("profile", "profile"),
+    "train": ("train", "train"),
     "quantise": ("quantise", "quantise"),
     "generate": ("generate", "generate", "GenerateCommand"),
+    "chat": ("chat", "chat"),
+    "serve": ("serve", "serve"),
     "export": ("export", "export"),
     "explore": ("explore", "explore"),
     "report": ("report", "report"),
@@ -27,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ops": ("catalogue", "ops"),
     "targets": ("catalogue", "targets_command"),
     "accelerator": ("accelerator", "app"),
+    "doctor": ("doctor", "doctor"),
 }
 """The file of each command, its function or commands of its own, and the class that parses it, if it has one."""
 
@@ -40,7 +45,7 @@ def parser_for(words: Sequence[str]) -> Callable[..., int | None]:
 def _parser(names: tuple[str, ...]) -> Callable[..., int | None]:
     """Putting commands together takes longer than many of them."""
     app = typer.Typer(
-        name="tilewright", help="Any trained network in, bare-metal C out.", no_args_is_help=True,
+        name="tilewright", cls=PlainGroup, help="Any trained network in, bare-metal C out.", no_args_is_help=True,
         pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
     )  # fmt: skip
     app.callback()(options)
@@ -55,13 +60,25 @@ def _add(app: typer.Typer, name: str, file: str, *attributes: str) -> None:
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name)
     else:
-        app.command(name, cls=next(iter(classes), None))(grouped(command))
+        app.command(name, cls=next(iter(classes), PlainCommand))(grouped(command))
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"tilewright {VERSION}")
+        print(f"tilewright {VERSION}\n{_compiler()}")
         raise typer.Exit
+
+
+def _compiler() -> str:
+    """Of C, with its version; a missing one is told, not an error."""
+    from tilewright.errors import CompileError
+    from tilewright.toolchain.compiler import find_compiler
+    from tilewright.toolchain.doctor import compiler_version
+
+    try:
+        return f"C compiler: {compiler_version(find_compiler())}"
+    except CompileError as error:
+        return f"C compiler: {error.what} (tilewright doctor says more)"
 
 
 def options(

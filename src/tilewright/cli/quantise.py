@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilewright.cli.binding import Binding
+from tilewright.cli.block_weights import BlockWeights, quantise_weights
 from tilewright.cli.export import ShortWeights
-from tilewright.cli.options import Json, Model, Planning, TargetName, pairs
+from tilewright.cli.options import Json, Planning, TargetName, pairs
 from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
 from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, MinSnr, budget_of, draw_front
 from tilewright.errors import CompileError
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
     from tilewright.quantiser.width_search.search import Search
     from tilewright.quantiser.widths import Widths
 
+LANGUAGE = "for a language model (a folder in Hugging Face's format, a .gguf file)"
+QuantisedModel = Annotated[
+    Path,
+    typer.Argument(help=f"A float network: an .onnx, .tflite, .pt2 or .keras file; with --weights {LANGUAGE[4:]}."),
+]
 Data = Annotated[
-    Path, typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples along the first axis.")
+    Path | None,
+    typer.Option("--data", metavar="FILE.npz", help="Samples: an array per input, samples along the first axis."),
 ]
 Labels = Annotated[
     Path | None, typer.Option("--labels", metavar="FILE.npy", help="The class of each sample, to report the accuracy.")
@@ -36,8 +43,11 @@ MetricName = Annotated[
 ]  # fmt: skip
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE.onnx", help="The file to write; MODEL_int8.onnx by default."),
-]
+    typer.Option(
+        "-o", "--output", metavar="FILE",
+        help="The file to write; MODEL_int8.onnx by default, or MODEL_FORMAT.gguf with --weights.",
+    ),
+]  # fmt: skip
 LearnRounding = Annotated[
     bool,
     typer.Option(
@@ -77,13 +87,14 @@ class Sizes(Planning):
 
 
 def quantise(
-    model: Model, binding: Binding, planning: Sizes, data: Data, labels: Labels = None, metric: MetricName = "",
-    output: Output = None, learn_rounding: LearnRounding = False, wide: Wide = False, width: LayerWidths = None,
-    picture: Picture = None, run_c: RunC = False, processes: Processes = 0, target: TargetName = "generic",
-    max_cycles: MaxCycles = None, max_bytes: MaxBytes = None, max_loss: MaxLoss = None, min_snr: MinSnr = None,
-    front: FrontPicture = None, as_json: Json = False, short_weights: ShortWeights = False,
+    model: QuantisedModel, binding: Binding, planning: Sizes, blocks: BlockWeights, data: Data = None,
+    labels: Labels = None, metric: MetricName = "", output: Output = None, learn_rounding: LearnRounding = False,
+    wide: Wide = False, width: LayerWidths = None, picture: Picture = None, run_c: RunC = False,
+    processes: Processes = 0, target: TargetName = "generic", max_cycles: MaxCycles = None, max_bytes: MaxBytes = None,
+    max_loss: MaxLoss = None, min_snr: MinSnr = None, front: FrontPicture = None, as_json: Json = False,
+    short_weights: ShortWeights = False,
 ) -> int:  # fmt: skip
-    """Quantise a float network with samples of its inputs, and report the error of each layer."""
+    """Quantise a float network with samples of its inputs, or a language model's weights, and say what it costs."""
     from tilewright import pipeline, targets
     from tilewright.export import save
     from tilewright.quantiser.quantise import Options
@@ -91,6 +102,17 @@ def quantise(
     from tilewright.quantiser.samples.samples import samples_of
     from tilewright.quantiser.width_search.search import search
 
+    if blocks.are_wanted:
+        others = {
+            "--data": data, "--labels": labels, "--metric": metric, "--learn-rounding": learn_rounding, "--wide": wide,
+            "--width": width, "--picture": picture, "--run-c": run_c, "--max-cycles": max_cycles,
+            "--max-bytes": max_bytes, "--max-loss": max_loss, "--min-snr": min_snr, "--front": front,
+            "--int4": short_weights,
+        }  # fmt: skip
+        _check_places(model, {"-o": output})
+        return quantise_weights(model, output, blocks, others, as_json)
+    if data is None:
+        raise CompileError("--data", "is missing", f"give samples of the network's inputs, or {LANGUAGE} --weights")
     budget = budget_of(max_cycles, max_bytes, max_loss, min_snr, front)
     targets.find(target)
     path = output or Path(f"{model.stem}_int8.onnx")

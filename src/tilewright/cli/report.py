@@ -34,8 +34,11 @@ def report(
     inputs: InputFile = None, name: Name = "", cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
     """Write an HTML page with charts and tables of a simulated run, a saved profile or a study."""
+    from tilewright.report.page.write import refuse_place
+
     path = output or Path(f"{what.resolve().stem}.html")
     _check_exists(what)
+    refuse_place(path)
     if _is_saved(what):
         _report_saved(what, target, path)
     else:
@@ -71,6 +74,9 @@ def _report_saved(what: Path, target: str, path: Path) -> None:
 
 
 def _no_target(what: Path) -> CompileError:
+    if what.suffix == ".toml":
+        hint = f"`tilewright explore {what}` computes it; report takes the folder that this writes"
+        return CompileError(str(what), "describes a study, and holds no results", hint)
     if what.is_dir():
         hint = "give the folder of `tilewright explore`, or a model and its --target"
         return CompileError(str(what), f"is no study: there is no {STUDY} in it", hint)

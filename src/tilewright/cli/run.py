@@ -38,25 +38,36 @@ ElfFile = Annotated[
     Path | None,
     typer.Option("--elf", metavar="FILE", help="Also write the program for the SoC, with the inputs in it."),
 ]
+WavesFile = Annotated[
+    Path | None,
+    typer.Option("--waves", metavar="FILE", help="Write the signals of accelerators in Verilog: FILE.fst or FILE.vcd."),
+]
+WavesCycles = Annotated[
+    str, typer.Option("--waves-cycles", metavar="FIRST:LAST", help="Only write signals of these cycles of the SoC.")
+]
 
 
 def run(
     model: Model, binding: Binding, planning: Planning, target: TargetName = "",
     inputs: InputFile = None, expect: ExpectFile = None, per_layer: PerLayer = False, repeat: Repeat = 1,
     steps: Steps = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", emit: Emit = "",
-    elf: ElfFile = None, as_json: Json = False,
+    elf: ElfFile = None, waves: WavesFile = None,
+    waves_cycles: WavesCycles = "", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Compile a network, run it on this machine or in simulation, and compare its outputs with the reference."""
     from tilewright import pipeline
     from tilewright.analysis.exact_rounding import with_rounding_note
+    from tilewright.errors import CompileError
     from tilewright.program import compile_model
+    from tilewright.sim.rtl.waves import cycles_of, recording
 
     settings, options = planning.settings(), binding.options()
     target = planning.target(target)
     if emit:
-        graph = pipeline.import_model(model, **options)
+        graph = pipeline.import_model(model, target_name=target, **options)
         return emit_stage(graph, target, name, emit, None, "graph", as_json, settings)
-    with progress_display() as progress:
+    cycles = [cycles_of(waves_cycles)] if waves_cycles else []
+    with progress_display() as progress, recording(waves, *cycles) as recorded:
         options |= {"example_inputs": inputs, "settings": settings, "progress": progress}
         program = compile_model(model, target=target, name=name, cc=cc, **options)
         if elf is not None:
@@ -66,6 +77,10 @@ def run(
         )
         progress("predicting")
         found = with_rounding_note(program.analysis, program.graph, settings)
+    if waves is not None and not recorded:
+        raise CompileError(
+            f"--waves {waves}", "no device in Verilog has run", "give --accelerator a folder with device.v"
+        )
     if as_json:
         print_json({**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
     else:

@@ -1,4 +1,4 @@
-"""`tilewright sim`: any RISC-V program on a virtual SoC, any Cortex-M program in the emulator."""
+"""`tilewright sim`: any RISC-V program on a virtual SoC, any Cortex-M program in the emulator, any stream on an NPU."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from tilewright.cli.simulate import CHECKS, PLATFORM, emulated, simulate
 
 
 def complete_platform() -> list[str]:
+    from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
     from tilewright.sim.platforms import PLATFORMS
 
-    return sorted([*PLATFORMS, *emulated()])
+    return sorted([*PLATFORMS, *emulated(), *CONFIGURATIONS])
 
 
 def complete_check() -> list[str]:
     return list(CHECKS)
 
 
-Program = Annotated[Path, typer.Argument(help="An ELF file.")]
+Program = Annotated[Path, typer.Argument(help="An ELF file; for an NPU a command stream.")]
 PlatformName = Annotated[
     str, typer.Option("--platform", help="The SoC or core to simulate.", autocompletion=complete_platform)
 ]
@@ -44,6 +45,17 @@ Device = Annotated[
         "--device", metavar="ADDRESS=FILE.c", help="Add a device of your own, in C, at an address. Repeatable."
     ),
 ]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--region", metavar="NUMBER=FILE|BYTES", help="What a base pointer of an NPU leads to: the bytes of a file, or "
+        "so many that nobody has written. Repeatable.",
+    ),
+]  # fmt: skip
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--output", metavar="NUMBER=FILE", help="Write a region of an NPU to a file. Repeatable."),
+]
 Cc = Annotated[
     str | None, typer.Option("--cc", help="C compiler that builds the simulator; the pip-installed zig by default.")
 ]
@@ -52,8 +64,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 
 def sim(
     program: Program, platform: PlatformName = PLATFORM, trace: Trace = None, profile: Profile = False,
-    max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, cc: Cc = None,
-    as_json: Json = False,
+    max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, region: Regions = None,
+    output: Outputs = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run an ELF file on a virtual SoC or in the Cortex-M emulator. The exit code is the program's."""
-    return simulate(program, platform, trace, profile, max_cycles, gdb, check, device, cc, as_json)
+    """Run an ELF file on a virtual SoC or in the Cortex-M emulator: the exit code is the program's. Or a command stream
+    on an NPU."""
+    return simulate(program, platform, trace, profile, max_cycles, gdb, check, device, cc, as_json, region, output)

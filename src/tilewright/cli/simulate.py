@@ -29,9 +29,17 @@ CHECKS = ("unwritten", "protected", "transfers", "misuse")
 def simulate(
     program: Path, platform: str = PLATFORM, trace: Path | None = None, profile: bool = False,
     max_cycles: int | None = None, gdb: int | None = None, check: list[str] | None = None,
-    device: list[str] | None = None, cc: str | None = None, as_json: bool = False,
+    device: list[str] | None = None, cc: str | None = None, as_json: bool = False, region: list[str] | None = None,
+    output: list[str] | None = None,
 ) -> int:  # fmt: skip
-    """Run an ELF file; the exit code is the program's."""
+    """Run an ELF file; the exit code is the program's. For an NPU the program is a command stream."""
+    if platform.startswith("ethos-u"):
+        from tilewright.cli.simulate_npu import simulate_npu
+
+        choices = {"--trace": trace, "--profile": profile, "--max-cycles": max_cycles, "--gdb": gdb}
+        _refuse(platform, {**choices, "--check": check, "--device": device})
+        return simulate_npu(program, platform, region, output, cc, as_json)
+    _refuse(platform, {"--region": region, "--output": output})
     from tilewright.sim.platform import Flavour
     from tilewright.sim.simulator import Simulator
 
@@ -53,6 +61,12 @@ def simulate(
             return REFUSED
         _print(simulator, report, trace, profile, as_json)
         return report.exit_code or 0
+
+
+def _refuse(platform: str, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            raise CompileError(name, f"is not supported by {platform}", "leave it out")
 
 
 def _refuse_on_emulator(platform: str, options: dict[str, object]) -> None:

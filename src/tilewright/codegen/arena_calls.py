@@ -10,9 +10,10 @@ from tilewright.codegen import flow_names, threads
 from tilewright.codegen.arena_parts import arena_address
 from tilewright.codegen.event_text import EventText
 from tilewright.codegen.index_text import Indices
-from tilewright.codegen.initialiser import initialiser
+from tilewright.codegen.initialiser import initialiser, storage
 from tilewright.codegen.kernels import Instance, instance_of
 from tilewright.codegen.layer_title import layer_title
+from tilewright.codegen.literals import byte_count
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
 from tilewright.ir.graph import State
@@ -37,7 +38,7 @@ class LayerText(EventText):
             if isinstance(event, Submit):
                 yield from self.calls.submitted(self.layer)
             else:
-                yield self.calls.called(self.layer) if self.layer.tiles == 1 else self.calls.shared(self.layer)
+                yield self.calls.computed(self.layer)
         elif not isinstance(event, Barrier):  # one that threads meet at is the end of their layer
             yield from super()._one(event)
 
@@ -95,10 +96,11 @@ class ArenaCalls:
         if isinstance(layer.node.op, Planned):
             return self._flow_called(layer, layer.node.op)
         instance = instance_of(self.schedule.graph, layer)
-        tables, params = initialiser(layer.params_of(0))
+        given = layer.params_of(0)
+        tables, params = initialiser(given, names=self.network.size_names)
         arguments = _joined(["&params", *self._arguments(layer, instance)])
         return f"""{{{tables}
-    static const {layer.kernel.params_type} params = {{{params}}};
+    {storage(given)} {layer.kernel.params_type} params = {{{params}}};
     {self._start(layer)}{instance.function}({arguments});{self._probes(layer)}
   }}"""
 
@@ -118,18 +120,41 @@ class ArenaCalls:
     def shared(self, layer: LayerSchedule) -> str:
         """By the threads of a pool."""
         arguments = self._arguments(layer, instance_of(self.schedule.graph, layer))
-        return f"{{{threads.parallel_call(layer, arguments, self.part_function(layer))}{self._probes(layer)}\n  }}"
+        call = threads.parallel_call(layer.tiles, arguments, self.part_function(layer))
+        return f"{{{call}{self._probes(layer)}\n  }}"
 
     def part_function(self, layer: LayerSchedule) -> str:
         """What computes a part of a layer that threads share."""
         before = "" if self.inside == flow_names.PREFIX else f"{self.inside}_"
         return f"{before}layer_{layer.number}"
 
+    def computed(self, layer: LayerSchedule) -> str:
+        """By this thread, or by all."""
+        if threads.is_cooperative(self.schedule, layer):
+            return self._together(layer)
+        return self.called(layer) if layer.tiles == 1 else self.shared(layer)
+
+    def _together(self, layer: LayerSchedule) -> str:
+        """By a kernel that deals its work out to the threads of a pool."""
+        given = layer.params_of(0)
+        tables, params = initialiser(given, names=self.network.size_names)
+        arguments = ["&params", *self._arguments(layer, instance_of(self.schedule.graph, layer))]
+        parts = self.schedule.target.agents.threads
+        return f"""{{{tables}
+    {storage(given)} {layer.kernel.params_type} params = {{{params}}};\
+{threads.parallel_call(parts, arguments, self.part_function(layer))}{self._probes(layer)}
+  }}"""
+
     def shared_layers(self) -> str:
         """The functions of layers that several threads compute."""
-        graph = self.schedule.graph
-        split = [layer for layer in self.schedule.layers if layer.tiles > 1]
-        return "".join(threads.function(one, instance_of(graph, one), self.part_function(one)) for one in split)
+        found = []
+        for layer in self.schedule.layers:
+            instance, name = instance_of(self.schedule.graph, layer), self.part_function(layer)
+            if threads.is_cooperative(self.schedule, layer):
+                found.append(threads.cooperative_function(layer, instance, name, self.schedule.target.agents.threads))
+            elif layer.tiles > 1:
+                found.append(threads.function(layer, instance, name))
+        return "".join(found)
 
     def submitted(self, layer: LayerSchedule) -> Iterator[str]:
         """An accelerator computes it: its parameters live until it is waited for."""
@@ -151,7 +176,8 @@ class ArenaCalls:
             return ""  # a layer of a body: the layer that runs it is watched
         types = self.schedule.graph.types
         return "".join(
-            f"\n    LAYER_DONE({layer.number}, {position}, {self._pointer(name)}, {types[name].bytes}ul);"
+            f"\n    LAYER_DONE({layer.number}, {position}, {self._pointer(name)}, "
+            f"{byte_count(types[name].bytes, self.network.size_names)});"
             for position, name in enumerate(layer.node.outputs)
             if name
         )

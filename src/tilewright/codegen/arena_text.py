@@ -6,11 +6,14 @@ from tilewright.codegen import control_flow, threads
 from tilewright.codegen.arena_calls import ArenaCalls
 from tilewright.codegen.flow_names import HEADER
 from tilewright.codegen.names import comment
-from tilewright.codegen.network import Shared, Writer, math_header
+from tilewright.codegen.network import WEIGHTS_ALIGNMENT, Shared, Writer, math_header
 from tilewright.codegen.network_text import NetworkText
 from tilewright.codegen.states import listed, reset_body
 from tilewright.planner.schedule.planned_flow import may_stop, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
+
+WRONG_SIZE = 4
+"""What a network returns where a size is out of its range."""
 
 
 class ArenaText(NetworkText):
@@ -36,17 +39,35 @@ class ArenaText(NetworkText):
     def _about(self) -> str:
         graph = self.schedule.graph
         return f"""\
-/* Runs the network once. Returns 0, or 1 if the arena is not aligned{self._stops()}.
+/* Runs the network once. Returns 0, or 1 if the arena{self._or_weights()} is not aligned{self._stops()}.
  *
  * Inputs, only read; the last axis varies fastest:
 {self._listed(graph.inputs)}
  * Outputs, written whole; they must not overlap the inputs, each other or the arena:
 {self._listed(graph.outputs)}
+{self._size_lines()}\
  * The arena is the caller's: {self._arena_owner()}, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}"""
+
+    def _size_lines(self) -> str:
+        """What a caller says of dimensions."""
+        named = [(self.writer.size_names[size.name], size) for size in self.writer.sizes]
+        lines = [f" *   {name}: {size.range}, '{comment(size.name)}'\n" for name, size in named]
+        first = " * Sizes; the macros of elements above are for the largest, and smaller arrays are shorter:\n"
+        return "".join([first, *lines]) if lines else ""
+
+    def _check_sizes(self) -> str:
+        ranges = [(self.writer.size_names[size.name], self._size_macro(size)) for size in self.writer.sizes]
+        lines = [f"  if ({name} < {macro}_MIN || {name} > {macro}_MAX) return {WRONG_SIZE};" for name, macro in ranges]
+        return "".join(f"\n{line}" for line in lines)
+
+    def _or_weights(self) -> str:
+        return "" if self.writer.shared.weights is None else ", or the block of weights,"
 
     def _stops(self) -> str:
         stops = may_stop(self.schedule)
-        return ", or 2, without outputs, if a loop has more turns than\n * --max-trips allows" if stops else ""
+        turns = ", or 2, without outputs, if a loop has more turns than\n * --max-trips allows" if stops else ""
+        sizes = f", or {WRONG_SIZE}, without outputs, if a size is\n * out of its range" if self.writer.sizes else ""
+        return turns + sizes
 
     def _state_size(self) -> str:
         if not self.schedule.graph.states:
@@ -69,7 +90,7 @@ class ArenaText(NetworkText):
  * the call. Calls with different outputs and arenas, each with a state of its own, {self.together}."""
 
     def _reset_declaration(self) -> str:
-        if not self.schedule.graph.states:
+        if not self.schedule.graph.states or not self.writer.shared.resets:
             return ""
         return f"""
 /* Sets the state to its first value. Call it once before the first run, and again to begin anew. Returns 0, or 1 if the
@@ -128,7 +149,7 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         """The one that runs the network."""
         return f"""\
 {self._prototype()} {{
-{self._check_arenas()}
+{self._check_arenas()}{self._check_sizes()}
 {body}
   return 0;
 }}
@@ -141,6 +162,11 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
             f"  if ((uintptr_t){arena} % {self.macro}_ARENA_ALIGNMENT != 0) return 1;"
             for arena in self.writer.given_arenas
         ]
+        if self.writer.shared.weights is not None:
+            lines.append(
+                f"  const unsigned char *const weights = weights_memory;\n"
+                f"  if ((uintptr_t)weights % {WEIGHTS_ALIGNMENT} != 0) return 1;"
+            )
         return "\n".join(lines)
 
     def _control_flow(self) -> str:
@@ -152,7 +178,7 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 
     def _reset(self) -> str:
         graph, homes = self.schedule.graph, self.schedule.homes
-        if not graph.states:
+        if not graph.states or not self.writer.shared.resets:
             return ""
         body = reset_body(graph, lambda name: f"arena + {homes[name].offset}")
         return f"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tilewright.codegen import external_kernels, memory_regions
 from tilewright.codegen.arena_parts import arenas_of
@@ -49,19 +49,26 @@ def program_call(writer: Writer) -> str:
 
 def cmake(writer: Writer, names: Collection[str]) -> str:
     """The network as a library for a firmware, whose start-up and C library are its own."""
-    library, target = f"{writer.name}_network", writer.schedule.target
+    more = external_kernels.cmake_lines(writer.schedule.target, writer.kernels, names)
+    library = f"{writer.name}_network"
+    return cmake_of(writer.name, library, writer.schedule.target, symbols([writer]), names, more)
+
+
+def cmake_of(
+    name: str, library: str, target: Target, own_symbols: Sequence[str], names: Collection[str], more: str = ""
+) -> str:
+    """Of a library with one network, or with several; `more` are further lines."""
     own = [name for name in sorted(names) if name.endswith((".c", ".S")) and not name.startswith("runtime/")]
     sources = "\n".join(f"  {name}" for name in own)
-    more = external_kernels.cmake_lines(target, writer.kernels, names)
     return f"""\
 {MARKER} {VERSION}.
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
 # for which core; this was planned for {target.agents.isa}, with -O2.
 # runtime/ is what `tilewright run` makes a program with: start-up, linker script, what kernels use of a C library.
 cmake_minimum_required(VERSION 3.13)
-project({writer.name} {languages(names)})
+project({name} {languages(names)})
 
-{refuse_shared(writer.name, symbols([writer]))}
+{refuse_shared(name, own_symbols)}
 add_library({library} STATIC
 {sources}
 )

@@ -9,7 +9,7 @@ from tilewright.codegen.sections import definitions, section_of
 
 
 def header(writer: Writer) -> str:
-    lines = "\n".join(f"extern const {writer.data_declaration(name)};" for name in writer.used_constants)
+    lines = "\n".join(_declared(writer, name) for name in writer.used_constants)
     return f"""\
 /* Constants of {comment(writer.schedule.graph.name)}. */
 #ifndef {writer.macro}_NETWORK_DATA_H
@@ -21,6 +21,15 @@ def header(writer: Writer) -> str:
 
 #endif
 """
+
+
+def _declared(writer: Writer, name: str) -> str:
+    """An array, or a part of the block of weights that functions are given."""
+    weights = writer.shared.weights
+    if weights is None:
+        return f"extern const {writer.data_declaration(name)};"
+    symbol = writer.identifiers[name]
+    return f"#define {symbol} ((const {writer.c_type_of(name)} *)(weights + {weights[symbol]}))"
 
 
 def source(writer: Writer) -> str:

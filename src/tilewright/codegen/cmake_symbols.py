@@ -18,12 +18,13 @@ def symbols(writers: Iterable[Writer], headers: Iterable[str] = ()) -> list[str]
     found = [word for header in headers for word in _declared(header)]
     for writer in writers:
         found += [*_declared(text_of(writer).header()), *writer.kernel_functions]
-        found += [writer.identifiers[name] for name in writer.constants]
+        found += [writer.identifiers[name] for name in writer.constants if writer.shared.weights is None]
     return list(dict.fromkeys(found))
 
 
 def _declared(header: str) -> list[str]:
-    return re.findall(r"^(?:#define|int|int32_t|void|extern const \w+) (\w+)", header, re.MULTILINE)
+    kinds = r"#define|(?:TW_LM_API )?(?:int|int32_t|size_t|void)|extern const \w+"
+    return re.findall(rf"^(?:{kinds}) (?!TW_)(\w+)", header, re.MULTILINE)
 
 
 def refuse_shared(name: str, own: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from tilewright.codegen import (
     board_program,
     c_data,
     cluster_program,
+    cross_files,
     example,
     external_kernels,
     gpu_files,
@@ -32,7 +33,7 @@ from tilewright.target.runner import GpuProcess, HostProcess, Runner, VirtualSoc
 
 OWN_FILES = {
     "CMakeLists.txt", "kernels", "runtime", "main.c", "network.c", "network.h", "network_data.c", "network_data.h",
-    binary_data.SOURCE, binary_data.BYTES,
+    binary_data.SOURCE, binary_data.BYTES, cross_files.PLACE,
 }  # fmt: skip
 """A folder that holds nothing else is one of ours and may be replaced, if its CMakeLists.txt says so too."""
 
@@ -73,7 +74,8 @@ def files(schedule: Schedule, name: str = "", weights: str = "c") -> Texts:
 
 
 def _example(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
-    return {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts))}
+    built = {"main.c": example.main(writer), "CMakeLists.txt": example.cmake(writer, texts, needs_math(writer, texts))}
+    return built | cross_files.files(writer.schedule.target)
 
 
 def _one_core(writer: Writer, texts: Mapping[str, Text]) -> dict[str, str]:
@@ -103,12 +105,13 @@ def needs_math(writer: Writer, texts: Mapping[str, Text]) -> bool:
 
 
 def write(
-    texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes] | None = None,
+    texts: Mapping[str, str], folder: Path, binary: Mapping[str, bytes | Callable[[Path], None]] | None = None,
     own: Collection[str] = frozenset(OWN_FILES), is_ours: Callable[[Path], bool] | None = None,
 ) -> None:  # fmt: skip
     """Write into a folder beside the target and rename it into place at the end.
 
-    A folder that is there is replaced if it is one of ours and has no other files than `own`."""
+    What is large writes itself. A folder that is there is replaced if it is one of ours and has no other files than
+    `own`."""
     try:
         # A link stays a link: what it leads to is written.
         place = folder.resolve()
@@ -121,7 +124,10 @@ def write(
                 path.write_text(text, encoding="utf-8", newline="\n")
             for name, data in (binary or {}).items():
                 (draft / name).parent.mkdir(parents=True, exist_ok=True)
-                (draft / name).write_bytes(data)
+                if isinstance(data, bytes):
+                    (draft / name).write_bytes(data)
+                else:
+                    data(draft / name)
             _swap(draft, place)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error

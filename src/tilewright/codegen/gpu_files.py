@@ -16,13 +16,13 @@ from tilewright.toolchain.opencl_c.text import Kernel, opencl_c
 from tilewright.toolchain.ptx import ptx
 
 HEADER = "gpu_runtime.h"
-SOURCES = ("gpu_cuda.c", "gpu_opencl.c", "gpu_on_host.c")
-"""Of the runtime: but for the one that is asked for, they are empty."""
+SOURCES = ("gpu_cuda.c", "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_driver.h", "gpu_on_host.c")
+"""Of the runtime: but for those of the one that is asked for, they are empty."""
 FUNCTIONS = (
     "tw_gpu_begin", "tw_gpu_end", "tw_gpu_failure", "tw_gpu_upload", "tw_gpu_download", "tw_gpu_launch",
     "tw_gpu_measured", "tw_gpu_seen", "tw_gpu_keep", "tw_gpu_forget", "tw_gpu_input", "tw_gpu_output",
     "tw_gpu_allocate", "tw_gpu_release", "tw_gpu_after", "tw_gpu_copy", "tw_gpu_taken",
-    "tw_gpu_ask", "tw_gpu_start",
+    "tw_gpu_ask", "tw_gpu_start", "tw_gpu_has_failed", "tw_gpu_fetch",
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
@@ -77,8 +77,9 @@ def unread(definitions: Sequence[str]) -> tuple[str, ...]:
 
 def opencl_texts(files: Mapping[str, str]) -> dict[str, str]:
     """Kernels of a network in OpenCL C, by their names."""
-    named = (name for name in files if name.startswith("kernels/") and name.endswith(OPENCL_CODE))
-    return {name.removeprefix("kernels/").removesuffix(OPENCL_CODE): text_of_lines(files[name]) for name in named}
+    named = (name.removeprefix("kernels/") for name in files if name.startswith("kernels/"))
+    kernels = [name for name in named if name.endswith(OPENCL_CODE) and name not in SOURCES]
+    return {name.removesuffix(OPENCL_CODE): text_of_lines(files[f"kernels/{name}"]) for name in kernels}
 
 
 def text_of_lines(code: str) -> str:

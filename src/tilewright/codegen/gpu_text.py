@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from tilewright.codegen.arena_text import ArenaText
@@ -46,21 +47,35 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
 
     def _network(self) -> str:
         """What the runtime is told of it."""
-        names = [self.identifiers[name] for name in self.writer.used_constants]
-        rows = "\n".join(f"    {{{name}, sizeof {name}}}," for name in names) or "    {NULL, 0},"
         in_order = "0" if planned_layers(self.schedule) else "!WATCHED"
-        table, kept = (f"{self.name}_kept", self._kept_table()) if self._kept_states else ("NULL", "")
-        return f"""
-static const tw_gpu_constant {self.name}_constants[] = {{
-{rows}
-}};
-{kept}static tw_gpu_network {self.name}_on_gpu = {{
-    {self.name}_constants, {len(names)}, {table}, {len(self._kept_states)}, {in_order}, {self._capability},
-    {self.macro}_ARENA_BYTES, NULL}};
+        table, kept = (f"{self.name}_kept", self._kept_table()) if self.kept_states else ("NULL", "")
+        return f"""{self._memory()}
+{kept}{"" if self._is_shared else "static "}const tw_gpu_network {self.name}_on_gpu = {{
+    &{self._memory_name}, {table}, {len(self.kept_states)}, {in_order}, {self._capability}}};
 """
 
+    @property
+    def _is_shared(self) -> bool:
+        """Whether constants and arenas are those of other networks too."""
+        return bool(self.writer.shared.gpu_memory)
+
+    @property
+    def _memory_name(self) -> str:
+        return self.writer.shared.gpu_memory or f"{self.name}_in_gpu_memory"
+
+    def _memory(self) -> str:
+        """Constants and arenas on the GPU."""
+        if self._is_shared:
+            return f"""
+extern tw_gpu_memory {self._memory_name};
+extern const tw_gpu_network {self.name}_on_gpu;
+"""
+        names = [self.identifiers[name] for name in self.writer.used_constants]
+        rows = [f"{{{name}, sizeof {name}, 0}}" for name in names]
+        return memory_definition(self._memory_name, rows, f"{self.macro}_ARENA_BYTES", is_static=True)
+
     def _kept_table(self) -> str:
-        rows = "".join(f"    {self._kept_row(state)}\n" for state in self._kept_states)
+        rows = "".join(f"    {self._kept_row(state)}\n" for state in self.kept_states)
         return f"static const tw_gpu_kept {self.name}_kept[] = {{\n{rows}}};\n"
 
     def _kept_row(self, state: State) -> str:
@@ -68,7 +83,7 @@ static const tw_gpu_constant {self.name}_constants[] = {{
         return f"{{{offset}ul, {size}ul}}, /* {comment(state.name)} */"
 
     @cached_property
-    def _kept_states(self) -> list[State]:
+    def kept_states(self) -> list[State]:
         """States that no core reads or writes."""
         used = self._of_cores
         return [state for state in self.schedule.graph.states if state.before not in used]
@@ -117,9 +132,9 @@ static const tw_gpu_constant {self.name}_constants[] = {{
         return ",\n * ".join(found) or "none"
 
     def _kept(self) -> str:
-        if not self._kept_states:
+        if not self.kept_states:
             return super()._kept()
-        names = "\n".join(f" *   {comment(state.name)}" for state in self._kept_states)
+        names = "\n".join(f" *   {comment(state.name)}" for state in self.kept_states)
         return f"""{super()._kept()}
  *
  * The GPU keeps in its memory, for every arena that {self.name}_reset() or {self.name}_run() is called with:
@@ -128,7 +143,7 @@ static const tw_gpu_constant {self.name}_constants[] = {{
  * that memory back."""
 
     def _reset_done(self) -> str:
-        return f"  return tw_gpu_keep(&{self.name}_on_gpu, arena);" if self._kept_states else super()._reset_done()
+        return f"  return tw_gpu_keep(&{self.name}_on_gpu, arena, NULL);" if self.kept_states else super()._reset_done()
 
     def _reset_declaration(self) -> str:
         return f"""{super()._reset_declaration()}
@@ -147,7 +162,7 @@ double {self.name}_gpu_microseconds(int repeats);
     def _function(self, body: str) -> str:
         layers = self._prototype().replace(f"int {self.name}_run(", f"static int {self.name}_layers(", 1)
         names = [self._given(name) for name in self._caller_names]
-        given = ", ".join([*names, *(f"{arena}_memory" for arena in self.writer.given_arenas)])
+        given = ", ".join([*names, *(f"{arena}_memory" for arena in self.writer.given_arenas), *self._given_weights])
         return f"""\
 {layers} {{
 {self._check_arenas()}
@@ -156,13 +171,13 @@ double {self.name}_gpu_microseconds(int repeats);
 }}
 
 {self._prototype()} {{
-  if (tw_gpu_begin(&{self.name}_on_gpu, arena_memory) != 0) return TW_GPU_FAILED;
-  const int layers = {self.name}_layers({given});
+  if (tw_gpu_begin(&{self.name}_on_gpu, arena_memory, {self._weights}) != 0) return TW_GPU_FAILED;
+{self._copies()}  const int layers = {self.name}_layers({given});
   const int gpu = tw_gpu_end();
   return layers != 0 ? layers : gpu;
 }}
 
-void {self.name}_gpu_free(void *arena_memory) {{ tw_gpu_forget(&{self.name}_on_gpu, arena_memory); }}
+void {self.name}_gpu_free(void *arena_memory) {{ tw_gpu_forget(&{self._memory_name}, arena_memory, NULL); }}
 
 const char *{self.name}_gpu_error(void) {{ return tw_gpu_failure(); }}
 
@@ -170,13 +185,41 @@ double {self.name}_gpu_microseconds(int repeats) {{ return tw_gpu_measured(&{sel
 """
 
     @property
+    def _given_weights(self) -> list[str]:
+        return [] if self.writer.shared.weights is None else ["weights_memory"]
+
+    @property
+    def _weights(self) -> str:
+        return "NULL" if self.writer.shared.weights is None else "weights_memory"
+
+    @property
     def _caller_names(self) -> list[str]:
         return list(dict.fromkeys((*self.schedule.graph.inputs, *self.schedule.graph.outputs)))
 
     def _given(self, name: str) -> str:
         """An input or output as layers are given it."""
-        own, kind = self.identifiers[name], self.schedule.graph.types[name]
-        if name not in self._of_cores:
-            return own
-        function = "tw_gpu_input" if name in self.schedule.graph.inputs else "tw_gpu_output"
-        return f"{function}({own}, {kind.bytes}ul)"
+        own = self.identifiers[name]
+        return f"{own}_here" if name in self._of_cores else own
+
+    def _copies(self) -> str:
+        """Where the processor finds what it reads or writes. It does nothing where that is on a GPU out of reach."""
+        lines = [self._copy(name) for name in self._caller_names if name in self._of_cores]
+        return "".join([*lines, "  if (tw_gpu_has_failed()) return tw_gpu_end();\n"]) if lines else ""
+
+    def _copy(self, name: str) -> str:
+        own, size = self.identifiers[name], self.schedule.graph.types[name].bytes
+        is_input = name in self.schedule.graph.inputs
+        kind, function = ("const void *", "tw_gpu_input") if is_input else ("void *", "tw_gpu_output")
+        return f"  {kind}const {own}_here = {function}({own}, {size}ul);\n"
+
+
+def memory_definition(name: str, rows: Sequence[str], arena_bytes: str, is_static: bool) -> str:
+    """What networks have in the memory of a GPU; every row is a constant."""
+    listed = "\n".join(f"    {row}," for row in rows) or "    {NULL, 0, 0},"
+    return f"""
+static const tw_gpu_constant {name}_constants[] = {{
+{listed}
+}};
+{"static " if is_static else ""}tw_gpu_memory {name} = {{
+    {name}_constants, {len(rows)}, {arena_bytes}, NULL}};
+"""

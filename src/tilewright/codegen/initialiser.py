@@ -5,29 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.codegen.literals import number
+from tilewright.ir.length import lengths_in
 from tilewright.ir.op import Param, Params
 
+NO_NAMES: Mapping[str, str] = {}
 
-def initialiser(params: Params, prefix: str = "") -> tuple[str, str]:
-    """Tables that parameters point to, and the fields of the parameter struct by name."""
+
+def initialiser(params: Params, prefix: str = "", names: Mapping[str, str] = NO_NAMES) -> tuple[str, str]:
+    """Tables that parameters point to, and the fields of the parameter struct by name. `names` are what dimensions are
+    called whose sizes a caller says."""
     tables = "".join(
-        f"\n    static const int32_t {prefix}{name}[] = {{{', '.join(map(number, value)) or '0'}}};"
+        f"\n    {storage(value)} int32_t {prefix}{name}[] = {{{_listed(value, names)}}};"
         for name, value in params.items()
         if isinstance(value, list)
     )
-    fields = [f".{name} = {_value(prefix + name, value)}" for name, value in params.items()]
+    fields = [f".{name} = {_value(prefix + name, value, names)}" for name, value in params.items()]
     text = ", ".join(fields)
     return tables, text if len(text) <= 80 else "\n        " + _wrapped(fields)
 
 
-def _value(name: str, value: Param) -> str:
+def storage(value: Param | Params) -> str:
+    """What is known before a call is stored once."""
+    return "static const" if next(lengths_in(value), None) is None else "const"
+
+
+def _listed(values: Sequence[int], names: Mapping[str, str]) -> str:
+    return ", ".join(number(value, names) for value in values) or "0"
+
+
+def _value(name: str, value: Param, names: Mapping[str, str]) -> str:
     if isinstance(value, list):
         return name
     if isinstance(value, tuple):
-        return f"{{{', '.join(map(number, value)) or '0'}}}"
+        return f"{{{_listed(value, names)}}}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f".{inner} = {_value(inner, part)}" for inner, part in value.items()) + "}"
-    return number(value)
+        return "{" + ", ".join(f".{inner} = {_value(inner, part, names)}" for inner, part in value.items()) + "}"
+    return number(value, names)
 
 
 def _wrapped(fields: Sequence[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tilewright.ir.length import Length
 from tilewright.ir.types import Array
 
 C_TYPES = {
@@ -17,15 +18,22 @@ C_TYPES = {
 """How elements lie in memory; C99 has no short floats, so that these are their bits."""
 
 
-def number(value: int | float) -> str:
-    """One parameter value."""
+def number(value: int | float, names: Mapping[str, str] | None = None) -> str:
+    """One parameter value; of one that depends on sizes, the expression, with these names of dimensions."""
     if isinstance(value, float):
         return float_literal(value)
+    if isinstance(value, Length):
+        return value.form.c(names or {})
     if value == -(2**31):
         return "INT32_MIN"
     if -(2**31) < value < 2**31:
         return str(value)
     return f"INT64_C({value})" if value > -(2**63) else "INT64_MIN"
+
+
+def byte_count(value: int, names: Mapping[str, str] | None = None) -> str:
+    """Of an array."""
+    return f"(unsigned long)({number(value, names)})" if isinstance(value, Length) else f"{value}ul"
 
 
 def float_literal(value: float) -> str:

@@ -123,7 +123,7 @@ def _free(base: str, used: set[str], numbers: Mapping[str, Iterator[str]], reser
     return _free(f"tensor_{base}", used, numbers, reserved) if reserved.has_family(word) else word
 
 
-def comment(text: str) -> str:
+def comment(text: str, letters: int = 100) -> str:
     """Text that cannot end a comment, continue a line or hold control characters."""
     safe = "".join(c if c.isprintable() and ord(c) < 127 else "?" for c in text).replace("\\", "|")
-    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")[:100]
+    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")[:letters]

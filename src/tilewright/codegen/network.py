@@ -15,6 +15,8 @@ from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
 from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, identifier, unique
+from tilewright.ir.at_sizes import symbols_of
+from tilewright.ir.length import Symbol
 from tilewright.planner.arena.board_regions import MOST_ARENAS
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import calling_layers
@@ -22,7 +24,9 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.memory import Memory, Paths
 
 OTHER_ARENAS = frozenset(f"arena_{part}{more}" for part in range(1, MOST_ARENAS) for more in ("", "_memory"))
-OWN_NAMES = frozenset({"arena", "arena_memory", "params", "pointers", "scratch"}) | OTHER_ARENAS
+OWN_NAMES = (
+    frozenset({"arena", "arena_memory", "params", "pointers", "scratch", "weights", "weights_memory"}) | OTHER_ARENAS
+)
 RESERVED = Reserved(OWN_NAMES, (r"layer_\d+(_pointers)?", r"flow_\d+.*"))
 """Names in network.c and network.h."""
 
@@ -57,9 +61,18 @@ class Shared:
     """Constants -> the arrays of another network that hold the same."""
     arena: str = ""
     """The array of activations and states, on a cluster: somebody else defines it."""
+    weights: Mapping[str, int] | None = None
+    """Arrays of constants -> bytes from the start of a block that the caller has, where they are no part of the
+    program."""
+    resets: bool = True
+    """Whether it has a function that gives states their first values; another network with the same states may."""
+    gpu_memory: str = ""
+    """What others define that has the constants and arenas of all of them in the memory of a GPU."""
 
 
 ALONE = Shared()
+WEIGHTS_ALIGNMENT = 64
+"""Of a block of weights and of each constant in it: a line of a cache."""
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,24 @@ class Writer:
         taken = [*public, *self.kernel_functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
 
+    @cached_property
+    def sizes(self) -> tuple[Symbol, ...]:
+        """Dimensions whose sizes are arguments."""
+        return symbols_of(self.schedule.graph)
+
+    @cached_property
+    def size_names(self) -> dict[str, str]:
+        """What these are called in C."""
+        return unique({size.name: size.name for size in self.sizes}, self.identifiers.values(), self.reserved)
+
     @property
     def reserved(self) -> Reserved:
         """Names that tensors cannot have, as the files of a network have them for themselves."""
         submits = any(layer.kernel.offloaded for layer in self.schedule.layers)
         arrays = Reserved(frozenset(memory.symbol for memory in self.memories.memories))
         own = RUNTIME | arrays if self.has_runtime else NOTHING
-        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING) | own
+        helpers = Reserved(families=(rf"{self.name}_(de)?quantise_.*", f"{self.name}_quantisation"))
+        return RESERVED | EXAMPLE | LATER_WORDS | (SUBMITTED if submits else NOTHING) | own | helpers
 
     @property
     def _tables(self) -> set[str]:

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.codegen import threads
+from tilewright.codegen import scales, threads
+from tilewright.codegen.literals import number
 from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
+from tilewright.ir.length import Symbol
 from tilewright.planner.schedule.schedule import Schedule
 
 
@@ -45,7 +47,7 @@ class NetworkText(ABC):
 
 {self._memory_sizes()}
 {self._sizes()}
-{self._input_offsets()}
+{self._input_offsets()}{scales.text(self.writer)}
 #ifdef __cplusplus
 extern "C" {{
 #endif
@@ -84,7 +86,14 @@ extern "C" {{
         return "\n".join(
             f"#define {self.macro}_{self.identifiers[name].upper()}_ELEMENTS {graph.types[name].elements}"
             for name in dict.fromkeys([*graph.inputs, *graph.outputs])
+        ) + "".join(
+            f"\n#define {self._size_macro(size)}_{end} {value}"
+            for size in self.writer.sizes
+            for end, value in (("MIN", size.low), ("MAX", size.high))
         )
+
+    def _size_macro(self, size: Symbol) -> str:
+        return f"{self.macro}_{self.writer.size_names[size.name].upper()}"
 
     def _input_offsets(self) -> str:
         """Where inputs may lie in the arena."""
@@ -94,7 +103,7 @@ extern "C" {{
             f"#define {self.macro}_{self.identifiers[name].upper()}_ARENA_OFFSET {offset}\n"
             for name, offset in self.schedule.inputs.items()
         ]
-        said = "An input may lie in the arena, at this offset: nothing is written there before it has been read."
+        said = "You may write this input at `arena + ..._ARENA_OFFSET`; the run overwrites it."
         return "".join(["\n/* ", said, " */\n", *lines])
 
     def _listed(self, names: Sequence[str]) -> str:
@@ -103,14 +112,19 @@ extern "C" {{
 
     def _described(self, name: str) -> str:
         kind = self.schedule.graph.types[name]
-        shape = f"[{' x '.join(map(str, kind.shape))}]" if kind.shape else "scalar"
-        return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(name)}'"
+        names = self.writer.size_names
+        shape = f"[{' x '.join(number(size, names) for size in kind.shape)}]" if kind.shape else "scalar"
+        scale = self.schedule.graph.scale_of(name)
+        means = f", real = {scale}" if scale is not None else ""
+        return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(name)}'{means}"
 
     def _prototype(self) -> str:
         graph, named = self.schedule.graph, self.identifiers
         arguments = [f"const {self.writer.c_type_of(name)} *{named[name]}" for name in graph.inputs]
         arguments += [f"{self.writer.c_type_of(name)} *{named[name]}" for name in dict.fromkeys(graph.outputs)]
+        arguments += [f"int32_t {name}" for name in self.writer.size_names.values()]
         arguments += [f"void *{arena}_memory" for arena in self.writer.given_arenas]
+        arguments += [] if self.writer.shared.weights is None else ["const void *weights_memory"]
         line = f"int {self.name}_run({', '.join(arguments)})"
         if len(line) <= 110:
             return line

@@ -68,7 +68,7 @@ class RuntimeText(NetworkText):
 """
 
     def _reset_declaration(self) -> str:
-        if not self.schedule.graph.states:
+        if not self.schedule.graph.states or not self.writer.shared.resets:
             return ""
         return f"""
 /* Sets what the network keeps between calls to its first value. Call it once before the first run, and again to begin
@@ -80,7 +80,7 @@ void {self.name}_reset(void);
 
     def _reset(self) -> str:
         graph, symbol = self.schedule.graph, self.memories.home.symbol
-        if not graph.states:
+        if not graph.states or not self.writer.shared.resets:
             return ""
         body = reset_body(graph, lambda name: f"{symbol} + {self.schedule.homes[name].offset}")
         return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"

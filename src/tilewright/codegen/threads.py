@@ -67,12 +67,39 @@ static void {name}(const void *pointers, int part) {{
 """
 
 
-def parallel_call(layer: LayerSchedule, arguments: Sequence[str], name: str) -> str:
+def is_cooperative(schedule: Schedule, layer: LayerSchedule) -> bool:
+    """Whether all threads call its kernel, which deals its work out itself."""
+    return layer.kernel.cooperative and schedule.target.agents.threads > 1
+
+
+def cooperative_function(layer: LayerSchedule, instance: Instance, name: str, parts: int) -> str:
+    """What computes the share of a thread: the parameters say which it is."""
+    fields = "".join(f"\n  {kind} *{name};" for name, kind in _pointers(layer, instance))
+    arguments = [f"at->{argument.stem.lower()}" for argument in layer.kernel.arguments()]
+    if instance.takes_scratch:
+        own = layer.scratch.bytes // parts if layer.scratch is not None else 0
+        arguments.append(f"at->scratch + {own} * part" if own else "at->scratch")
+    return f"""
+typedef struct {{
+  const {layer.kernel.params_type} *params;{fields}
+}} {name}_pointers;
+
+static void {name}(const void *pointers, int part) {{
+  const {name}_pointers *const at = pointers;
+  {layer.kernel.params_type} params = *at->params;
+  params.part = part;
+  params.parts = {parts};
+  {instance.function}({", ".join(["&params", *arguments])});
+}}
+"""
+
+
+def parallel_call(parts: int, arguments: Sequence[str], name: str) -> str:
     """All parts of a layer; `arguments` are the pointers of the whole."""
     separator = ", " if len(", ".join(arguments)) <= 60 else ",\n        "
     return f"""
     const {name}_pointers pointers = {{{separator.join(arguments)}}};
-    tw_parallel({name}, &pointers, {layer.tiles});"""
+    tw_parallel({name}, &pointers, {parts});"""
 
 
 def _pointers(layer: LayerSchedule, instance: Instance) -> list[tuple[str, str]]:

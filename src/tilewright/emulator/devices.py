@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tilewright.errors import CompileError
 from tilewright.sim.platform import PAGE, Device
+from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.user.device import NEVER, CHost, CUserDevice, UserDevice
 from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob
@@ -21,13 +23,17 @@ class AttachedDevice:
     """Called for every access of a core. Between accesses nothing can be seen of a device, so what was due by then is
     done first."""
 
-    def __init__(self, name: str, callbacks: CUserDevice, emulator: Any, now: Callable[[], int]) -> None:
+    def __init__(
+        self, name: str, callbacks: CUserDevice, emulator: Any, now: Callable[[], int],
+        failed: Callable[[BaseException], None],
+    ) -> None:  # fmt: skip
+        self._failed = failed
         self.name, self.jobs = name, list[EngineJob]()
         self.shown = [0] * SHOWN
         self._callbacks, self._emulator, self._now, self._next = callbacks, emulator, now, NEVER
         self._state = ctypes.create_string_buffer(max(1, callbacks.state_bytes))
         self._moved, self._works_until = 0, 0
-        self._host = _host(emulator, self._move, self._work)
+        self._host = _host(emulator, self._move, self._work, self._fail)
         callbacks.reset(self._state)
 
     def read(self, _: Any, offset: int, __: int, ___: Any) -> int:
@@ -53,6 +59,11 @@ class AttachedDevice:
         self.jobs.append(EngineJob(self.name, now + 1, self._works_until))
         self._moved = 0
 
+    def _fail(self, _: Any, sentence: bytes) -> None:
+        """It gives up."""
+        what, _, hint = sentence.decode(errors="replace").partition("\n")
+        self._failed(CompileError(f"device {self.name}, cycle {self._now()}", what, hint))
+
     def _show(self, offset: int, value: int) -> None:
         if offset // 4 < SHOWN:
             self.shown[offset // 4] = value
@@ -76,10 +87,10 @@ class Devices(WatchedDevices):
         self._emulator, self._now = emulator, now
         self._found: dict[str, AttachedDevice] = {}
 
-    def attach(self, place: Device, device: UserDevice | str | Path, includes: tuple[Path, ...]) -> None:
+    def attach(self, place: Device, device: UserDevice | RtlDevice | str | Path, includes: tuple[Path, ...]) -> None:
         """Put an object or a C file at its place."""
         callbacks = self.callbacks(place.name, device, includes)
-        made = self._found[place.name] = AttachedDevice(place.name, callbacks, self._emulator, self._now)
+        made = self._found[place.name] = AttachedDevice(place.name, callbacks, self._emulator, self._now, self._fail)
         size = -(-place.size // PAGE) * PAGE
         self._emulator.mmio_map(place.base, size, made.read, None, made.write, None)
 
@@ -96,7 +107,7 @@ class Devices(WatchedDevices):
         return self._found[name].shown[:count]
 
 
-def _host(emulator: Any, move: Callable[..., None], work: Callable[..., None]) -> CHost:
+def _host(emulator: Any, move: Callable[..., None], work: Callable[..., None], fail: Callable[..., None]) -> CHost:
     """What a device may ask for. There are no event lines, and nobody looks for misuse."""
     kinds: dict[str, Any] = {name: kind for name, kind, *_ in CHost._fields_}
 
@@ -112,7 +123,8 @@ def _host(emulator: Any, move: Callable[..., None], work: Callable[..., None]) -
 
     functions = {
         "read": read, "write": write, "raise_event": _nothing, "claim": _nothing, "release": _nothing,
-        "misuse": _nothing, "is_checked": lambda *_: 0, "move": move, "work": work,
+        "misuse": _nothing, "is_checked": lambda *_: 0, "move": move, "work": work, "bank": lambda *_: 0,
+        "wait": _nothing, "fail": fail,
     }  # fmt: skip
     return CHost(None, *(kinds[name](function) for name, function in functions.items()))
 

@@ -30,6 +30,7 @@ from tilewright.sim.platform import PAGE, Memory, Platform
 from tilewright.sim.program.elf import MACHINE_ARM, Elf, read_elf, symbol_address
 from tilewright.sim.program.lines import place_of
 from tilewright.sim.results import Report
+from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.user.device import UserDevice
 from tilewright.sim.watching.probes import EngineJob, Probe
 from tilewright.sim.watching.traces import FunctionTime
@@ -142,9 +143,14 @@ class Emulator:
         raise CompileError(elf.path, what, f"link it into one of: {places}")
 
     def _is_memory(self, address: int, size: int) -> bool:
-        return any(m.base <= address and address + size <= m.base + m.size for m in self.platform.memories)
+        """Also of several memories, one behind the other."""
+        found = next((m for m in self.platform.memories if m.base <= address < m.base + m.size), None)
+        if found is None:
+            return False
+        end = found.base + found.size
+        return address + size <= end or self._is_memory(end, address + size - end)
 
-    def attach(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
+    def attach(self, name: str, device: UserDevice | RtlDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
         """Put a user's device, an object or a C file, at the place that the platform has for it."""
         self._devices.attach(self.platform.devices[self.platform.device_index(name)], device, includes)
 

@@ -34,16 +34,17 @@ def find_qemu() -> str:
 
 
 @functools.cache
-def version_of(program: str) -> tuple[int, int]:
+def version_of(program: str, install: str = INSTALL) -> tuple[int, int]:
+    """An error where it is too old, with what to install."""
     try:
         text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CompileError(program, f"does not run: {error}", INSTALL) from None
+        raise CompileError(program, f"does not run: {error}", install) from None
     found = re.search(r"version (\d+)\.(\d+)", text)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        raise CompileError(program, f"is version {'.'.join(map(str, version))}, and {oldest} is needed", INSTALL)
+        raise CompileError(program, f"is version {'.'.join(map(str, version))}, and {oldest} is needed", install)
     return version
 
 

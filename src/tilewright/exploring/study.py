@@ -66,7 +66,7 @@ class Point:
         return (*(path for name in FILES if (path := getattr(self.model, name))), *self.folders.values())
 
     def with_files(self, places: Mapping[str, str]) -> Point:
-        """The same where its files lie elsewhere."""
+        """This point, with its files in another place."""
         moved: dict[str, Any] = {name: places[path] for name in FILES if (path := getattr(self.model, name))}
         folders = {name: places[path] for name, path in self.folders.items()}
         return replace(self, model=replace(self.model, **moved), folders=folders)

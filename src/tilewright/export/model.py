@@ -14,6 +14,7 @@ from tilewright.export.registry import RULES
 from tilewright.export.rules import (
     attention,
     elementwise,
+    gradients,
     linear,
     movement,
     normalisations,
@@ -34,8 +35,8 @@ from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
-    attention, elementwise, linear, movement, normalisations, plain, recurrent, reductions, resampling, shares,
-    transforms, windows,
+    attention, elementwise, gradients, linear, movement, normalisations, plain, recurrent, reductions, resampling,
+    shares, transforms, windows,
 )  # fmt: skip
 """Modules that have given RULES their entries."""
 

@@ -17,6 +17,9 @@ DIALECT = frozenset({
 })  # fmt: skip
 
 
+BLOCKS = frozenset({"BlockMatMul", "BlockGather"})
+
+
 def reason(op: Op) -> Refusal:
     """Why there is no rule for an operator."""
     kind = op.kind
@@ -24,10 +27,13 @@ def reason(op: Op) -> Refusal:
         return Refusal(f"{kind} rounds as TensorFlow Lite does, for which ONNX has no operator", FLOAT_INSTEAD)
     if kind in DIALECT:
         return Refusal(f"{kind} belongs to the integer dialect, for which ONNX has no operator", FLOAT_INSTEAD)
+    if kind in BLOCKS:
+        return Refusal(f"{kind} has weights in blocks, for which ONNX has no operator", "export the float network")
     if is_made_by_passes(type(op)):
         return Refusal(f"{kind} computes integers that ONNX has no operator for", FLOAT_INSTEAD)
     return Refusal(f"there is no rule that writes {kind} as ONNX", "write one in tilewright/export/rules")
 
 
 def is_made_by_passes(kind: type[Op]) -> bool:
-    return issubclass(kind, Internal) or kind.__name__.startswith("QLinear")
+    """Or by readers of checkpoints."""
+    return issubclass(kind, Internal) or kind.__name__.startswith("QLinear") or kind.__name__ in BLOCKS

@@ -139,9 +139,10 @@ class NodeWriter:
         name = self.to.node_name(self.node.name, is_own=True)
         self.to.add(helper.make_node(kind, _without_trailing_blanks(inputs), given, name, domain=domain, **attributes))
 
-    def chain(self, *steps: Step) -> None:
-        """Nodes one after the other, of which the last gives what the graph's node gives."""
-        value: tuple[str, ...] = ()
+    def chain(self, *steps: Step, first: str = "") -> None:
+        """Nodes one after the other, of which the last gives what the graph's node gives; `first` is what the first
+        of them reads before its other inputs."""
+        value: tuple[str, ...] = (first,) if first else ()
         for step in steps[:-1]:
             value = (self.add(step.kind, (*value, *step.inputs), **step.attributes),)
         self.end(steps[-1].kind, (*value, *steps[-1].inputs), **steps[-1].attributes)

@@ -19,7 +19,7 @@ from tilewright.ir.types import Array, as_computed
 TOLERANCE = 1e-3
 """Of a tensor's largest element: rounding of float32 stays far below, a dropped argument far above."""
 SHORT_TOLERANCE = 0.05
-"""The same where floats of 16 bits are computed, or where the rounding of a whole network adds up."""
+"""Of a tensor's largest element, where floats have 16 bits or the rounding of a whole network adds up."""
 SHARE = 0.001
 """Of an integer tensor, the elements that may differ: rounding moves what lies next to a tie."""
 MOST_MACS = 2 * 10**10

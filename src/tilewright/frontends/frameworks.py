@@ -53,7 +53,7 @@ def _packages(kind: type) -> Iterator[str]:
     return (base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
-def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None) -> Exported:
+def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None, folds: bool = True) -> Exported:
     """The model as an ONNX one; what is no framework's stays as it is. Modules of PyTorch draw random numbers
     themselves; of other frameworks they are operators of ONNX."""
     framework = framework_of(model)
@@ -61,7 +61,8 @@ def exported(model: Any, example_inputs: Given | None, random_seed: int | None =
         return Exported(_known(model), "")
     reader = importlib.import_module(f"tilewright.frontends.{READERS[framework]}")
     export: Callable[..., Exported] = reader.exported
-    return export(model, example_inputs, **({"random_seed": random_seed} if framework == "torch" else {}))
+    own = {"random_seed": random_seed, "folds": folds} if framework == "torch" else {}
+    return export(model, example_inputs, **own)
 
 
 def _known(model: Any) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import compute
-from tilewright.ir.types import Array, dtype_name
+from tilewright.ir.length import numbers_of
+from tilewright.ir.types import Array, TensorType, dtype_name
 
 States = Mapping[str, Array]
 """The values of states between two calls, by their names."""
@@ -64,7 +65,12 @@ def evaluate_node(graph: Graph, node: Node, values: Mapping[str, Array]) -> tupl
         results = compute(node.op, operands)
     for name, value in zip(node.outputs, results, strict=False):
         kind = graph.types.get(name)
-        if kind is not None and (dtype_name(value.dtype) != kind.dtype or value.shape != kind.shape):
+        if kind is not None and (dtype_name(value.dtype) != kind.dtype or not _has_shape(value, kind)):
             what = f"computes {value.dtype.name}{value.shape}, the graph says {kind}"
             raise CompileError(node.where, what, "mend numpy() or infer() of its operator: they contradict each other")
     return results
+
+
+def _has_shape(value: Array, kind: TensorType) -> bool:
+    """Whether it is as large as the type says, or with lengths as large as their bounds."""
+    return value.shape == kind.shape or value.shape == numbers_of(kind.shape)

@@ -11,6 +11,8 @@ from tilewright.errors import CompileError, Refusal, printable
 from tilewright.ir.half_floats import infer
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.op import Op
+from tilewright.ir.scale import NO_SCALES, Scale, Scales
+from tilewright.ir.short_names import short_names
 from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
 
 MAX_ELEMENTS = 2**31 - 1
@@ -61,6 +63,8 @@ class State:
     """The tensor that is its value when the call ends."""
     initial: Array
     """Its value before the first call."""
+    is_shared: bool = False
+    """Whether other networks have it too, so that no pass may keep it in another layout."""
 
     @property
     def is_uniform(self) -> bool:
@@ -86,6 +90,8 @@ class Graph:
     """The names of nodes that compute floats between quantised tensors; notes say why."""
     numerics_records: tuple[NumericsRecord, ...] = ()
     """Requantisations that were asked to be the hardware's."""
+    scales: Scales = NO_SCALES
+    """What integers at the network's ends stand for."""
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -102,6 +108,12 @@ class Graph:
         pairs = zip(self.output_names, self.outputs, strict=True)
         return {name: values[tensor] for name, tensor in pairs if tensor in values}
 
+    def scale_of(self, tensor: str) -> Scale | None:
+        """What the integers of an input or an output tensor stand for."""
+        named = zip(self.outputs, self.output_names, strict=True)
+        outputs = (self.scales.outputs.get(name) for made, name in named if made == tensor)
+        return self.scales.inputs.get(tensor) if tensor in self.inputs else next(outputs, None)
+
     def operand_types(self, node: Node) -> dict[str, TensorType]:
         return {name: self.types[tensor] for name, tensor in node.operands().items()}
 
@@ -111,6 +123,14 @@ class Graph:
     def all_types(self, node: Node) -> dict[str, TensorType]:
         """The types of operands and results by their names in the operator."""
         return self.operand_types(node) | {name: self.types[tensor] for name, tensor in node.results().items()}
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """What tables call nodes."""
+        return short_names(node.name or node.key for node in self.nodes)
+
+    def short_name(self, node: Node) -> str:
+        return self.short_names[node.name or node.key]
 
     @cached_property
     def producers(self) -> dict[str, Node]:
@@ -156,6 +176,7 @@ class Builder:
     notes: list[str] = field(default_factory=list)
     kept_floats: list[str] = field(default_factory=list)
     numerics_records: tuple[NumericsRecord, ...] = ()
+    scales: Scales = NO_SCALES
     states: dict[str, State] = field(default_factory=dict)
     """By name; one whose value at the end is not known yet has no `after`."""
     node_name: str = ""
@@ -169,13 +190,13 @@ class Builder:
         self.inputs.append(name)
         return name
 
-    def state(self, name: str, initial: Array, before: str = "") -> str:
+    def state(self, name: str, initial: Array, before: str = "", is_shared: bool = False) -> str:
         """A value that is kept between calls: the tensor that is its value when a call begins."""
         if name in self.states:
             raise CompileError(f"state '{name}'", "is defined twice", "give every state a name of its own")
         tensor = before or self.fresh(name)
         self._define(tensor, type_of(initial), f"state '{name}'")
-        self.states[name] = State(name, tensor, "", initial)
+        self.states[name] = State(name, tensor, "", initial, is_shared)
         return tensor
 
     def set_next_state(self, name: str, tensor: str) -> None:
@@ -272,7 +293,7 @@ class Builder:
             Graph(
                 self.name, tuple(self.inputs), tuple(self.outputs), tuple(self.output_names), tuple(self.nodes),
                 dict(self.types), dict(self.constants), tuple(dict.fromkeys(self.notes)), tuple(self.states.values()),
-                tuple(self.kept_floats), self.numerics_records,
+                tuple(self.kept_floats), self.numerics_records, self.scales,
             )
         )  # fmt: skip
 
@@ -293,11 +314,13 @@ class Builder:
 def rebuild(graph: Graph) -> Builder:
     """A builder that starts with a graph's inputs, states and constants, for a pass that walks the nodes."""
     notes, kept_floats = list(graph.notes), list(graph.kept_floats)
-    builder = Builder(graph.name, notes=notes, kept_floats=kept_floats, numerics_records=graph.numerics_records)
+    builder = Builder(
+        graph.name, notes=notes, kept_floats=kept_floats, numerics_records=graph.numerics_records, scales=graph.scales
+    )
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for state in graph.states:
-        builder.state(state.name, state.initial, state.before)
+        builder.state(state.name, state.initial, state.before, state.is_shared)
     for name, array in graph.constants.items():
         builder.types[name] = graph.types[name]
         builder.constants[name] = array

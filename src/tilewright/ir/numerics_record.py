@@ -16,7 +16,7 @@ class NumericsRecord:
     share: float
     """Of all totals whose result is not saturated, for how many the hardware's result is another one."""
     expected: float
-    """The same where results lie around the zero point, as those of trained networks do."""
+    """The share of totals whose result differs, where results lie around the zero point, as in trained networks."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"layer": self.layer, "native": self.native, "share": self.share, "expected": self.expected}

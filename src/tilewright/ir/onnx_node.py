@@ -47,7 +47,7 @@ class OnnxNode:
         self.used.update(names)
 
     def unused_attributes(self) -> list[str]:
-        return sorted(set(self.attributes) - self.used)
+        return sorted(set(self.attributes) - self.used - {"description"})
 
     def has(self, position: int) -> bool:
         return position < len(self.inputs) and self.inputs[position] != ""

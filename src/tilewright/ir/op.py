@@ -11,9 +11,11 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.requant import roundings_of
@@ -51,8 +53,8 @@ class Op:
     results: ClassVar[tuple[str, ...]] = ("Y",)
     elementwise: ClassVar[bool] = False
     """Element i of the result needs only element i of each operand, so that the result may take an operand's place."""
-    overwrites: ClassVar[str] = ""
-    """The operand whose place the result may take although it is not element by element: the kernel leaves there what
+    overwrites: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Result -> the operand whose place it may take although it is not element by element: the kernel leaves there what
     it does not write."""
     view: ClassVar[bool] = False
     """The result is the first operand's bytes under another shape: nothing is computed."""
@@ -189,6 +191,15 @@ class Op:
     def finish(self, total: Array, shapes: Shapes, *arrays: Any, **named: Any) -> Array:
         """From the complete wide result to the result: bias, division, requantisation."""
         return total
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        """The gradients by operands, from those by results."""
+        raise Refusal("it has no gradient")
+
+    @classmethod
+    def has_rule(cls) -> bool:
+        """Whether there are gradients, though the rule may refuse some attributes."""
+        return cls.gradients is not Op.gradients
 
     def swapped(self) -> Op | None:
         """The same with its first two operands exchanged; None where nothing is."""

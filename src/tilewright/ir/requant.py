@@ -62,7 +62,7 @@ class Requant:
 NO_CHANGE = Requant(0, "int8", -128, 127)
 """The requantisation that an operator has before a pass gives it one."""
 TIES_TO_EVEN = dataclasses.replace(NO_CHANGE, rounding=Rounding.HALF_EVEN)
-"""The same of an exact mean."""
+"""The requantisation that an exact mean has before a pass gives it one."""
 
 
 def requants_of(op: object) -> list[Requant]:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.ir.length import Length
+
 Array = NDArray[Any]
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
@@ -52,7 +54,12 @@ class TensorType:
         return self.elements * BYTES[self.dtype]
 
     def __str__(self) -> str:
-        return f"{SHORT.get(self.dtype, self.dtype)}[{'x'.join(map(str, self.shape))}]"
+        return f"{SHORT.get(self.dtype, self.dtype)}[{'x'.join(map(size_text, self.shape))}]"
+
+
+def size_text(size: int) -> str:
+    """A size as people read it: a number, or what it depends on and its bound."""
+    return size.said if isinstance(size, Length) else str(size)
 
 
 def is_integer(dtype: str) -> bool:

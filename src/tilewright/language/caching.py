@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError
-from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
 from tilewright.ir.types import element
 from tilewright.ops._attention_rows import AttentionRows
+from tilewright.ops.cast import Cast
 from tilewright.ops.writerows import WriteRows
 
 POSITION = "position"
@@ -23,7 +24,7 @@ def with_cache(graph: Graph, context: int) -> Graph:
     if not attentions:
         raise CompileError(f"network '{graph.name}'", "has no attention that could have a cache", "is it a decoder?")
     caches = {node.key: _Cache.of(graph, node, number, context) for number, node in enumerate(attentions)}
-    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records)
+    builder = Builder(graph.name, notes=list(graph.notes), numerics_records=graph.numerics_records, scales=graph.scales)
     for name in graph.inputs:
         builder.input(name, graph.types[name])
     for name, array in graph.constants.items():
@@ -87,7 +88,7 @@ def _check(graph: Graph, node: Node) -> None:
     """A cache holds what all queries up to a token see: attention that looks ahead has none."""
     op, operands = _rows(node), node.operands()
     tokens = graph.types[operands["Q"]].shape[1]
-    if not op.causal and tokens > 1:
+    if not op.causal and tokens != 1:
         what = "attends to later tokens, so it cannot run token by token"
         raise CompileError(node.where, what, "use a decoder: its attention is causal (docs/language_models.md)")
     if POSITION in operands or op.first:
@@ -95,6 +96,34 @@ def _check(graph: Graph, node: Node) -> None:
     if POSITION not in graph.inputs:
         what = f"has no input '{POSITION}': how many tokens came before"
         raise CompileError(f"network '{graph.name}'", what, "add it: a scalar of int32")
+
+
+def with_short_caches(graph: Graph) -> Graph:
+    """With keys and values that are kept as float16."""
+    writers = {state.after: state.name for state in graph.states if _is_cache(graph, state)}
+    short = tuple(
+        replace(state, initial=state.initial.astype(np.float16)) if state.after in writers else state
+        for state in graph.states
+    )
+    builder = rebuild(replace(graph, states=short))
+    after = {state.name: state.after for state in graph.states}
+    for node in graph.nodes:
+        if node.key not in writers:
+            builder.copy_node(node, graph)
+            continue
+        before, rows, position = node.inputs
+        (rounded,) = builder.add(Cast("float16"), [rows], name=f"{node.name}.short")
+        (after[writers[node.key]],) = builder.add(WriteRows(), [before, rounded, position], name=node.name)
+        builder.add(Cast("float32"), [after[writers[node.key]]], node.outputs, f"{node.name}.long")
+    builder.copy_outputs(replace(graph, states=()))
+    for name, tensor in after.items():
+        builder.set_next_state(name, tensor)
+    return builder.build()
+
+
+def _is_cache(graph: Graph, state: State) -> bool:
+    writer = graph.producers.get(state.after)
+    return writer is not None and isinstance(writer.op, WriteRows) and state.initial.dtype == np.float32
 
 
 def without_outputs(graph: Graph) -> Graph:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tilewright import pipeline
+from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import Checkpoint, Config
 from tilewright.frontends.checkpoint.decoder import decoder_parts
+from tilewright.frontends.sized import merged
 from tilewright.ir.graph import Graph
+from tilewright.ir.length import length
 from tilewright.ir.types import Array
 from tilewright.language.kv_scale_balance import levelled
+from tilewright.ops.blockmatmul import OF_BYTES
 
-COMMON = (1, 2, 3, 256, 257)
-"""Sizes of axes that passes make: tables of bytes, and the like."""
+TOKENS = "tokens"
+"""The dimension of a graph that reads any number of them."""
+
+
+def of_any_tokens(graph_of: Callable[[int], Graph], tokens: int) -> Graph:
+    """A graph of 1 to so many tokens at once, from graphs of a number of them."""
+    shorter = tokens // 2 + 1
+    if not 1 < shorter < tokens:
+        what = f"holds {tokens} tokens: too few to tell an axis of them from others"
+        raise CompileError("the context of the model", what, "choose a longer context")
+    graphs: list[tuple[dict[str, int], Graph]] = [({TOKENS: count}, graph_of(count)) for count in (tokens, shorter)]
+    return merged(graphs, {TOKENS: length(TOKENS, 1, tokens)})
 
 
 class Facts(Protocol):
@@ -53,8 +67,9 @@ class Decoder(Protocol):
     def turns(self) -> bool:
         """Whether positions turn queries and keys, so that ranges are the same at all of them."""
 
-    def sizes(self, context: int) -> frozenset[int]:
-        """Those that an axis of its graphs may have, other than one of tokens."""
+    @property
+    def windows(self) -> Sequence[int | None]:
+        """The most tokens that each attention sees; None: all."""
 
     def graph(self, tokens: int, positions: int) -> Graph:
         """`ids` int32 [1, tokens] and `position` int32 [1] to scores float32 [1, tokens, words]."""
@@ -62,12 +77,22 @@ class Decoder(Protocol):
     def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> Decoder:
         """The same function with keys and values that lose less in bytes, if it knows how."""
 
+    @property
+    def has_short_weights(self) -> bool:
+        """Whether some of them have fewer bits than float32."""
+
+    def with_blocks(self, activations: str | None) -> Decoder:
+        """With weights in the blocks that its file has, where they are multiplied with such activations; None: all
+        weights are floats."""
+
 
 @dataclass(frozen=True)
 class CheckpointDecoder:
     """Of weights whose family is known."""
 
     checkpoint: Checkpoint
+    activations: str = OF_BYTES
+    """That weights in blocks are multiplied with."""
 
     @property
     def facts(self) -> Config:
@@ -81,16 +106,22 @@ class CheckpointDecoder:
     def turns(self) -> bool:
         return self.facts.rotary is not None
 
-    def sizes(self, context: int) -> frozenset[int]:
-        config = self.facts
-        repeat = config.heads // config.kv_heads
-        widths = (config.width, config.hidden, config.heads, config.kv_heads, repeat, config.head, config.head // 2)
-        products = (config.heads * config.head, config.kv_heads * config.head, config.words, context)
-        return frozenset((*widths, *products, *COMMON))
+    @property
+    def windows(self) -> Sequence[int | None]:
+        return [self.facts.window_of(layer) for layer in range(self.facts.layers)]
 
     def graph(self, tokens: int, positions: int) -> Graph:
-        parts = decoder_parts(self.checkpoint, tokens, positions)
+        parts = decoder_parts(self.checkpoint, tokens, positions, self.activations)
         return pipeline.import_model(parts.proto, constants=parts.constants)
 
     def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> CheckpointDecoder:
         return CheckpointDecoder(levelled(self.checkpoint, graph, samples))
+
+    @property
+    def has_short_weights(self) -> bool:
+        return self.checkpoint.has_blocks
+
+    def with_blocks(self, activations: str | None) -> CheckpointDecoder:
+        if activations is not None or not self.checkpoint.has_blocks:
+            return replace(self, activations=activations or OF_BYTES)
+        return replace(self, checkpoint=replace(self.checkpoint, weights=self.checkpoint.floats()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from tilewright.frontends.past_key_values.fixing import Exported
 from tilewright.frontends.past_key_values.settings import read_settings
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
-from tilewright.language.decoder import COMMON
 from tilewright.language.exported_steps import check_steps
 from tilewright.language.position_tables import TOKENS, TooManyTokens, attentions, lifted, of_tokens
+from tilewright.language.preparing import in_modes, with_one_attention
 
 PROBE = 61
 """Tokens of the graph that is looked at first: no size that decoders have."""
@@ -53,14 +53,21 @@ class ExportedDecoder:
     def parameters(self) -> int:
         return self.exported.parameters
 
-    def sizes(self, context: int) -> frozenset[int]:
-        found = {size for kind in self.probe.types.values() for size in kind.shape}
-        return frozenset((*found, PROBE, context, *COMMON))
+    @property
+    def windows(self) -> Sequence[int | None]:
+        return ()
 
     def graph(self, tokens: int, positions: int) -> Graph:
         return lifted(self.exported, tokens, positions)
 
     def levelled(self, graph: Graph, samples: Mapping[str, Array]) -> ExportedDecoder:
+        return self
+
+    @property
+    def has_short_weights(self) -> bool:
+        return False
+
+    def with_blocks(self, activations: str | None) -> ExportedDecoder:
         return self
 
 
@@ -85,7 +92,9 @@ def read_exported(path: Path) -> ExportedDecoder:
         context, settings.begin, settings.ends,
     )  # fmt: skip
     _check_words(facts, str(beside(path)))
-    check_steps(first, later, probe, tokens=_probed(context)[0])
+    tokens, positions = _probed(context)
+    fused = with_one_attention(lambda count: probe if count == tokens else lifted(first, count, positions), tokens)
+    check_steps(first, later, in_modes(fused, tokens, 2).decode)
     return ExportedDecoder(first, facts, probe)
 
 

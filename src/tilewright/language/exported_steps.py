@@ -16,7 +16,6 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.caching import POSITION
 from tilewright.language.position_tables import TOKENS
-from tilewright.language.preparing import both_modes
 
 BEFORE = 3
 """Tokens that are read at once; one more follows."""
@@ -24,12 +23,12 @@ TOLERANCE = 1e-2
 """Of the largest score: floats of 16 bits lose some of it."""
 
 
-def check_steps(first: Exported, later: Exported, lifted: Graph, tokens: int) -> None:
+def check_steps(first: Exported, later: Exported, decode: Graph) -> None:
     """Refuse a pair whose graphs do not belong together, or that was not understood."""
-    words = lifted.types[lifted.outputs[0]].shape[-1]
+    words = decode.types[decode.outputs[0]].shape[-1]
     ids = np.random.default_rng(0).integers(0, words, (1, BEFORE + 1)).astype(np.int32)
     wanted = _as_exported(first, later, ids)
-    found = _token_by_token(both_modes(lifted, tokens, tokens, 2).decode, ids)
+    found = _token_by_token(decode, ids)
     for number, (want, got) in enumerate(zip(wanted, found, strict=True)):
         error = float(np.abs(want - got).max())
         if not error <= TOLERANCE * max(float(np.abs(want).max()), 1e-6):

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.language.talking import Event, Read, Said
+from tilewright.language.talking import Ended, Event, Read, Said
+from tilewright.language.text.stop_words import StopWords
 
-TOKENS, END, CONTEXT = "tokens", "end of text", "context"
-"""Why a text is over: there are as many tokens as were asked for, the model said so, or no more can be remembered."""
+TOKENS, END, CONTEXT, STOP = "tokens", "end of text", "context", "stop word"
+"""Why a text is over: there are as many tokens as were asked for, the model said so, no more can be remembered, or a
+stop word came."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,17 @@ class Generation:
 class Listener:
     """Hears the events of a talk: gives the text as it comes, and keeps what it took."""
 
-    def __init__(self, wanted: int, ends: Sequence[int]) -> None:
-        self.wanted, self.ends = wanted, frozenset(ends)
+    def __init__(self, wanted: int, ends: Sequence[int], stops: Sequence[str] = ()) -> None:
+        self.wanted, self.ends, self.stops = wanted, frozenset(ends), StopWords(stops)
         self.read: Read | None = None
         self.said: list[Said] = []
         self.pieces: list[str] = []
+        self.why = ""
         self.started = time.perf_counter()
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
 
     @property
     def seconds(self) -> float:
@@ -136,15 +143,20 @@ class Listener:
         return time.perf_counter() - self.started
 
     def hear(self, events: Iterator[Event]) -> Iterator[str]:
-        """Pieces of text; the bytes of a character that more tokens make are held back until it is whole."""
+        """Pieces of text; the bytes of a character that more tokens make, and what may become a stop word, are held
+        back until that is decided."""
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         for event in events:
-            if isinstance(event, Read):
+            if isinstance(event, Said):
+                self.said.append(event)
+                yield from self._kept(self.stops.passed(decoder.decode(event.piece)))
+            elif isinstance(event, Ended):
+                self.why = event.why
+            else:
                 self.read = event
-                continue
-            self.said.append(event)
-            yield from self._kept(decoder.decode(event.piece))
-        yield from self._kept(decoder.decode(b"", final=True))
+            if self.stops.found:
+                return
+        yield from self._kept(self.stops.passed(decoder.decode(b"", final=True)) + self.stops.rest())
 
     def _kept(self, piece: str) -> Iterator[str]:
         if piece:
@@ -152,6 +164,8 @@ class Listener:
             yield piece
 
     def stopped(self, stops: bool) -> str:
+        if self.stops.found or self.why:
+            return STOP if self.stops.found else self.why
         if stops and self.said and self.said[-1].token in self.ends:
             return END
         return TOKENS if len(self.said) >= self.wanted else CONTEXT

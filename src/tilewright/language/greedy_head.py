@@ -32,6 +32,8 @@ Compares = Callable[[Op, Types], bool]
 """Whether products of a head are compared as they come, and not stored."""
 PART, SMALL_PART = 16384, 2048
 """Words whose scores are there at once, at most: with a cluster, where each layer has its price, and without one."""
+ANY_NUMBER = 2**31
+"""Where scores stay in a memory that has room for all of them."""
 BLOCK, LEAST_BLOCK, BLOCK_BYTES = 128, 8, 4096
 """Words of a block at most and at least, and bytes of weights that are enough for one: each core of a cluster has
 blocks of its own, and near them is room for one of each, twice."""
@@ -50,7 +52,10 @@ class Finding:
 
     @staticmethod
     def by(target: Target) -> Finding:
-        """Products are compared as they come where no accelerator, nor vectors, multiply faster than that."""
+        """Products are compared as they come where no accelerator, nor vectors, multiply faster than that. An engine
+        with a memory of its own has room for all scores."""
+        if any(engine.transfers is not None for engine in target.engines):
+            return Finding(part=ANY_NUMBER)
         multiplies_faster = target.agents.has_vectors or any(engine.offer is not None for engine in target.engines)
         part = PART if target.agents.has_runtime else SMALL_PART
         return Finding(never if multiplies_faster else target.fuses, part)

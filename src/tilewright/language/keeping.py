@@ -1,21 +1,25 @@
 """Quantised models, kept between runs: calibrating a decoder takes a minute, reading the result no time.
 
-An entry is an ONNX model with quantisers, under a hash of all that it depends on: the float graph, the samples, the
-options and the code. What was made now goes the same way as what is read, so that both are the same program.
+An entry is an ONNX model with quantisers for a number of tokens, under a hash of all that it depends on: the float
+graph, the samples, the options and the code. What was made now goes the same way as what is read, so that both are the
+same program.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from tilewright import pipeline
 from tilewright.export import save
+from tilewright.ir.at_sizes import at_sizes
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.language.decoder import TOKENS
 from tilewright.quantiser.quantise import Options, quantise
 from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.toolchain.compiler import cache_folder
@@ -29,16 +33,23 @@ CODE = ("ir", "ops", "passes", "frontends", "export", "quantiser", "pipeline.py"
 """What the result depends on, of this package."""
 
 
-def quantised(graph: Graph, samples: dict[str, Array], options: Options, progress: Progress = silent) -> Graph:
-    """The graph with quantisers, from the cache folder if it was made before."""
+def quantised(
+    graph: Graph, samples: dict[str, Array], options: Options, progress: Progress = silent
+) -> Callable[[int], Graph]:
+    """A graph of any number of tokens with quantisers, at a number; from the cache folder if it was made before."""
     kept = ObjectCache(cache_folder() / FOLDER, MOST)
     key = _key(graph, samples, options)
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
-        place = Path(folder) / "quantised.onnx"
-        if not kept.take(key, place):
-            save(quantise(graph, samples, options, progress=progress).graph, place)
-            kept.keep(key, place)
-        return pipeline.import_model(place)
+    made = cache(lambda: quantise(graph, samples, options, progress=progress).graph)
+
+    def of(tokens: int) -> Graph:
+        with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+            place = Path(folder) / "quantised.onnx"
+            if not kept.take(f"{key}{tokens}", place):
+                save(at_sizes(made(), {TOKENS: tokens}), place)
+                kept.keep(f"{key}{tokens}", place)
+            return pipeline.import_model(place)
+
+    return of
 
 
 def _key(graph: Graph, samples: dict[str, Array], options: Options) -> str:

@@ -22,7 +22,7 @@ SAMPLES = 4
 
 def levelled(checkpoint: Checkpoint, graph: Graph, samples: Mapping[str, Array]) -> Checkpoint:
     """With factors from what a float graph of the checkpoint computes on samples."""
-    config, weights = checkpoint.config, dict(checkpoint.weights)
+    config, weights = checkpoint.config, checkpoint.floats()
     seen = _reaches(config, graph, samples)
     for number in range(config.layers):
         layer = f"layer{number}.attention"
@@ -41,9 +41,10 @@ def levelled(checkpoint: Checkpoint, graph: Graph, samples: Mapping[str, Array])
 
 def _reaches(config: Config, graph: Graph, samples: Mapping[str, Array]) -> dict[str, Array]:
     """The largest magnitude of each channel of each head: [heads, elements of one]."""
-    end = ".heads" if config.rotary is None else ".rotated"
     names = {
-        f"layer{number}.attention.{part}": (".heads" if part == "value" else end)
+        f"layer{number}.attention.{part}": (
+            ".heads" if part == "value" or config.rotary_of(number) is None else ".rotated"
+        )
         for number in range(config.layers)
         for part in ("query", "key", "value")
     }

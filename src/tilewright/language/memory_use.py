@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -34,8 +35,6 @@ class Needs:
 
     config: Facts
     tokenizer: Tokenizer
-    tables: int
-    """Bytes of the tokenizer's tables."""
     bytes_each: int
     """Of an element in the caches."""
     scores: int
@@ -44,7 +43,12 @@ class Needs:
     @staticmethod
     def of(config: Facts, tokenizer: Tokenizer, is_quantised: bool, is_greedy: bool) -> Needs:
         scores = 0 if is_greedy else config.words
-        return Needs(config, tokenizer, table_bytes(tokenizer), 1 if is_quantised else 4, scores)
+        return Needs(config, tokenizer, 1 if is_quantised else 4, scores)
+
+    @cached_property
+    def tables(self) -> int:
+        """Bytes of the tokenizer's tables."""
+        return table_bytes(self.tokenizer)
 
     def caches(self, context: int) -> int:
         """Keys and values of all layers."""
@@ -88,12 +92,12 @@ def check_context(needs: Needs, context: int, target: Target, settings: Settings
     raise CompileError(f"context of {context} tokens on {target.name}", what, hint)
 
 
-def with_room(settings: Settings, target: Target, around: int) -> Settings:
+def with_room(settings: Settings, target: Target, needs: Needs, context: int) -> Settings:
     """The settings that leave the program around the networks its bytes of the memory that both live in."""
     home = target.home_memory
     if not home.reserved:
         return settings
-    left = capacity(target, home, settings) - around
+    left = capacity(target, home, settings) - needs.around(context)
     sizes = tuple((name, left if name == home.symbol else size) for name, size in settings.memories)
     return replace(settings, l2=left, memories=sizes)
 

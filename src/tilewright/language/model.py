@@ -8,54 +8,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tilewright import targets
 from tilewright.errors import CompileError
-from tilewright.language import saving
-from tilewright.language.arguments import callable_of, of_kind, path_of, tokens_of, whole
-from tilewright.language.decoder import Decoder
-from tilewright.language.folder import ModelC
-from tilewright.language.generation import Generation, Listener, Weights
-from tilewright.language.greedy_head import Finding
-from tilewright.language.memory_use import (
-    Needs,
-    check_context,
-    explained,
-    rows_twice,
-    used_bytes,
-    weight_bytes,
-    with_room,
-)
-from tilewright.language.modes import compile_modes
-from tilewright.language.places import Caller, Chip, Place
-from tilewright.language.preparing import Quantising, prepare
-from tilewright.language.prompt import prompt_bytes
-from tilewright.language.reading import files_beside, read_decoder, tokenizer_of
+from tilewright.language import kept_models, known_models
+from tilewright.language.arguments import of_kind, path_of, tokens_of, whole
+from tilewright.language.generation import Generation, Listener
+from tilewright.language.host_session import HostSession
+from tilewright.language.library import LibraryTokens, library_in
+from tilewright.language.prompt import calibration, check_sizes, prompt_bytes, usual_context
 from tilewright.language.sampler import Sampling
-from tilewright.language.step_profile import Share, shares
-from tilewright.language.talking import HostSession, Request, SocSession
+from tilewright.language.summary import Summary
+from tilewright.language.talking import Event, Request
+from tilewright.language.text.stop_words import stop_words
 from tilewright.language.text.tokenizer import Tokenizer
-from tilewright.language.text.tokenizer_file import load_tokenizer
-from tilewright.passes.numerics.hardware import EXACT
-from tilewright.quantiser.samples.stream import Progress, silent
-from tilewright.target.mapping import only_engines
-from tilewright.target.settings import Settings, has_option
-from tilewright.target.target import Target
 
-LONGEST_CONTEXT = 512
-"""Tokens that are remembered where nobody says how many, if the model was trained for so many."""
-PLANNING = 3.0
-"""Work of the solver for each mode on a target with a cluster, in about seconds."""
-CALIBRATION, BLOCK = "calibration.txt", 16
-"""The text beside a model that it is quantised on where no other is given."""
-WEIGHT_BITS = range(2, 9)
+# Whoever finds everything built does not wait until a compiler is loaded: the rest is imported where it is needed.
+if TYPE_CHECKING:
+    from tilewright.language.conversation.talker import Reply, Talker, Words
+    from tilewright.language.decoder import Decoder
+    from tilewright.language.folder import ModelC
+    from tilewright.language.preparing import Quantising
+    from tilewright.language.soc_session import SocSession
+    from tilewright.language.step_profile import Share
+    from tilewright.quantiser.samples.stream import Progress
+    from tilewright.target.settings import Settings
+
 NAMELESS = ("model", "onnx")
 """Names that say nothing about a model."""
-
-SESSIONS: Mapping[type[Place], type[HostSession] | type[SocSession]] = {Caller: HostSession, Chip: SocSession}
 
 
 @dataclass
@@ -72,93 +56,71 @@ class LanguageModel:
     _newest: object = field(default=None, repr=False)
     """The generation that was begun last."""
     _cc: str | None = field(default=None, repr=False)
+    _files: str | None = field(default=None, repr=False)
+    """Stands for the files that it was read from."""
+    _compile_now: Callable[[], ModelC] | None = field(default=None, repr=False)
+    _kept: tuple[Path, dict[str, Any]] | None = field(default=None, repr=False)
+    """The folder of what an earlier call has built, and what is said of it."""
+    _kept_key: str | None = field(default=None, repr=False)
+    _talker: tuple[str | Path | None, Talker] | None = field(default=None, repr=False)
+    """Whom `chat` talks to, and by which template."""
 
     @classmethod
     def load(cls, model: str | Path, tokenizer: str | Path | None = None) -> LanguageModel:
         """A folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX graphs with `past_key_values`.
 
-        The tokenizer is in it or lies beside it if it is not named.
+        The tokenizer is in it or lies beside it if it is not named. Of a model that was read before, weights are read
+        again only if it has to be compiled.
         """
         path = path_of(model, "model")
-        words = tokenizer_of(path) if tokenizer is None else path_of(tokenizer, "tokenizer")
-        return cls(read_decoder(path), load_tokenizer(words), path)
+        words = None if tokenizer is None else path_of(tokenizer, "tokenizer")
+        key = known_models.key_of(path, words)
+        found = known_models.recall(key, partial(_read_decoder, path)) if key else None
+        decoder, tokens = found or (_read_decoder(path), _read_tokenizer(path, words))
+        if key and not found:
+            known_models.remember(key, decoder, tokens)
+        return cls(decoder, tokens, path, _files=key)
 
     def compile(
-        self, target: str = "generic", *, context: int | None = None, block: int = BLOCK,
+        self, target: str = "generic", *, context: int | None = None, block: int | None = None,
         quantise: str | Path | bool | Quantising | None = None, weight_bits: int = 8, settings: Settings | None = None,
-        name: str = "", cc: str | None = None, progress: Progress = silent, greedy: bool = False,
+        name: str = "", cc: str | None = None, progress: Progress | None = None, greedy: bool = False,
+        activations: str | None = None, cache: str | None = None,
     ) -> LanguageModel:  # fmt: skip
-        """Both modes, for a target: `block` tokens of a prompt at once, and one after another.
+        """For a target: at most `block` tokens of a prompt at once (16, or 512 where lengths are arguments), and one
+        after another.
 
         With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only;
         `Quantising` has more to say about that. A `greedy` program only ever takes the most likely token: it keeps no
-        scores of the vocabulary, and needs no sampler.
+        scores of the vocabulary, and needs no sampler. Weights in blocks (GGUF) are multiplied with `activations` that
+        are rounded to bytes, block by block (q8), or with floats (f32, as a GPU always does). Keys and values are
+        kept in a `cache` of f16 or f32: on `cpu` of f16 if weights are shorter than f32.
         """
-        facts, found = self.decoder.facts, targets.find(target)
-        if not _talks(found):
-            known = [name for name in targets.names() if _talks(targets.find(name))]
-            hint = f"use one of {', '.join(known)}"
-            raise CompileError(f"target {target}", "has no support for language models", hint)
-        context, block = self.usual_context if context is None else whole(context, "context"), whole(block, "block")
-        of_kind(name, "name", str, "a text")
-        of_kind(cc, "cc", str | None, "a command")  # type: ignore[arg-type]
-        callable_of(progress, "progress")
-        of_kind(greedy, "greedy", bool, "True or False")
-        if settings is None:
-            settings = Settings(time_limit=PLANNING) if has_option(found, "time_limit") else Settings()
-        of_kind(settings, "settings", Settings, "a Settings")
-        quantising = self._quantising(quantise, whole(weight_bits, "weight_bits"))
-        needs = Needs.of(facts, self.tokenizer, quantising is not None, greedy)
-        # The usual block is one that fits.
-        block = min(block, context) if block == BLOCK else block
-        self._check_sizes(context, block)
-        check_context(needs, context, found, settings)
-        finding = Finding.by(only_engines(found, settings.engines)) if greedy else None
-        made = prepare(self.decoder, self.tokenizer, context, block, quantising, progress, finding)
-        progress("planning memory", 0, 0)
-        prefix = saving.model_name(name or self.name)
-        # The same text everywhere: no target rounds in its own way.
-        settings = replace(with_room(settings, found, needs.around(context)), numerics=settings.numerics or EXACT)
-        with explained(found, quantising is None):
-            modes = compile_modes(made.decode, made.prefill, target, prefix, settings)
-        self._compiled = ModelC(modes, facts, self.tokenizer, context, block, made.scale, made.is_tied)
-        self._session, self._cc = None, cc
+        asked = {given: value for given, value in locals().items() if given not in ("self", "progress")}
+        key = self._key(asked)
+        kept = kept_models.find(key) if key else None
+        compile_now = partial(self._compiled_now, asked, progress)
+        # What is kept is compiled only if somebody asks for its networks or its C.
+        made = None if kept else compile_now()
+        self._compiled, self._compile_now, self._kept, self._kept_key = made, compile_now, kept, key
+        self._session, self._talker, self._cc = None, None, cc
         return self
 
-    def _quantising(self, given: str | Path | bool | Quantising | None, bits: int) -> Quantising | None:
-        if isinstance(given, Quantising):
-            return given
-        if bits not in WEIGHT_BITS:
-            raise CompileError(f"{bits} bits for a weight", "are not supported", "choose 2 to 8")
-        if given is None or given is False:
-            if bits != 8:
-                raise CompileError(
-                    f"{bits} bits for a weight", "are for quantised models", "give a text to quantise on"
-                )
+    def _key(self, asked: Mapping[str, Any]) -> str | None:
+        """Of the model as it would be built; None where nobody can tell whether it is the same."""
+        settings, quantise, cc = asked["settings"], asked["quantise"], asked["cc"]
+        has_folders = any(getattr(settings, name, None) for name in ("kernels", "accelerators"))
+        if self._files is None or has_folders or not isinstance(cc, str | None):
             return None
-        return Quantising(self._calibration(given), bits)
+        if quantise is True or isinstance(quantise, str | Path):
+            quantise = calibration(self.path, quantise)
+        parts = [f"{name} {value!r}" for name, value in {**asked, "quantise": quantise}.items()]
+        return kept_models.key_of([self._files, self.name, *parts, kept_models.machine(cc)])
 
-    def _calibration(self, given: str | Path | bool) -> str:
-        if isinstance(given, str) and (len(given) > 255 or "\n" in given):
-            return given
-        path = files_beside(self.path) / CALIBRATION if given is True else path_of(given, "quantise")
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
-        except UnicodeDecodeError as error:
-            what = f"is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
-            raise CompileError(str(path), what, "give a file of plain text") from None
+    def _compiled_now(self, asked: Mapping[str, Any], progress: Progress | None) -> ModelC:
+        from tilewright.language.compiling import compile_model
 
-    def _check_sizes(self, context: int, block: int) -> None:
-        known = self.decoder.facts.context
-        if not 2 <= context <= known:
-            what = f"is not within the {known} tokens that the model was trained for"
-            raise CompileError(f"context {context}", what, f"choose 2 to {known}")
-        if not 1 <= block <= context:
-            what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {context}"
-            raise CompileError(f"block {block}", what, hint)
+        return compile_model(self.decoder, self.tokenizer, self.path, self.name, progress, **asked)
 
     @property
     def name(self) -> str:
@@ -170,56 +132,155 @@ class LanguageModel:
     @property
     def usual_context(self) -> int:
         """Where nobody says how many tokens are to be remembered."""
-        return min(self.decoder.facts.longest, LONGEST_CONTEXT)
+        return usual_context(self.decoder.facts)
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
         """As UTF-8, if it fits a context."""
         context = self.usual_context if context is None else whole(context, "context")
-        self._check_sizes(context, 1)
+        check_sizes(self.decoder.facts, context, 1)
         return prompt_bytes(prompt, self.tokenizer, self.decoder.facts, context)
 
     @property
     def compiled(self) -> ModelC:
         if self._compiled is None:
-            raise CompileError("language model", "is not compiled yet", 'call compile(target="generic") first')
+            self._compiled = self._asked()()
         return self._compiled
+
+    def _asked(self) -> Callable[[], ModelC]:
+        if self._compile_now is None:
+            raise CompileError("language model", "is not compiled yet", 'call compile(target="generic") first')
+        return self._compile_now
+
+    @property
+    def summary(self) -> Summary:
+        """What is said of the compiled model."""
+        self._asked()
+        return self._session.summary if self._session else self._kept_summary or self._summary_now()
+
+    @property
+    def _kept_summary(self) -> Summary | None:
+        return Summary.from_dict(self._kept[1]) if self._kept else None
+
+    def _summary_now(self) -> Summary:
+        from tilewright.language.building import summary_of
+
+        return summary_of(self.compiled, self.decoder.parameters)
 
     def build(self) -> HostSession | SocSession:
         """Compile the C for this machine, or for the target's virtual SoC; done once."""
         if self._session is None:
-            self._session = self._built()
+            self._session = self._reopened() or self._built()
         return self._session
 
+    def _reopened(self) -> HostSession | None:
+        """From the files of an earlier call, unless they were damaged since."""
+        summary = self._kept_summary
+        if self._kept is None or summary is None:
+            return None
+        try:
+            return HostSession(library_in(self._kept[0], summary.name), summary, self.tokenizer)
+        except CompileError:
+            kept_models.drop(self._kept[0])
+            self._kept = None
+            return None
+
+    def session(self) -> LibraryTokens:
+        """A new context, which tokens are read into one by one or many at once; any number may be used at a time."""
+        made = self.build()
+        if isinstance(made, HostSession):
+            return made.tokens()
+        where = f"target {made.summary.target}"
+        raise CompileError(where, "has no sessions: its programs read one text", "use generic or cpu, or generate()")
+
     def _built(self) -> HostSession | SocSession:
-        model = self.compiled
+        from tilewright.language.building import build
+        from tilewright.language.memory_use import explained
+        from tilewright.language.soc_session import SocSession
+
+        model, summary = self.compiled, self._summary_now()
         with explained(model.modes.decoding.schedule.target, model.scale is None):
-            return SESSIONS[type(model.place)](model, self._cc)
+            if not model.place.is_mapped:
+                return SocSession(model, summary, self._cc)
+            made = kept_models.make(self._kept_key, summary.as_dict(), lambda folder: build(model, folder, self._cc))
+        session = HostSession(library_in(made.folder, summary.name), summary, self.tokenizer)
+        session.owns = made.draft
+        return session
 
     def generate(
         self, prompt: str | bytes, tokens: int = 100, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
-        repetition_penalty: float = 1.0, seed: int = 0, stop: bool = True,
+        repetition_penalty: float = 1.0, seed: int = 0, stop: bool = True, min_p: float = 0.0,
+        stops: str | Sequence[str] = (), json_schema: object = None,
     ) -> Iterator[str]:  # fmt: skip
         """Pieces of the text that follows a prompt, as they come; then `last` has it all, and what it took.
 
-        With `stop` a text ends where the model says so; it always does where the context is full.
+        With `stop` a text ends where the model says so; it always does where the context is full, and before the
+        first of the texts in `stops`. With `json_schema`, an object as json.loads gives it, it is JSON of that schema.
         """
-        model = self.compiled
-        sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed)
+        model, words = self.summary, stop_words(stops)
+        sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed, min_p)
         of_kind(stop, "stop", bool, "True or False")
         if model.greedy and not sampling.is_greedy:
             what = "needs logits, which a greedy program does not have"
             where = f"sampling with temperature {temperature:g}, penalty {repetition_penalty:g}"
             raise CompileError(where, what, "compile it without greedy")
         text = self.checked_prompt(prompt, model.context)
-        return self._pieces(Request(text, tokens_of(tokens), sampling, stop))
+        request = Request(text, tokens_of(tokens), sampling, stop)
+        return self._pieces(request, words, None if json_schema is None else self._written(request, json_schema))
 
-    def _pieces(self, request: Request) -> Iterator[str]:
+    def talker(self, template: str | Path | None = None, chunk: int = 0) -> Talker:
+        """A new context to talk to, with the model's chat template or one in a file of one's own.
+
+        `chunk` is for those who need the same answer whatever was said before: see `Memory`.
+        """
+        from tilewright.language.conversation.memory import Memory
+        from tilewright.language.conversation.talker import Talker
+
+        return Talker(self._words(template), Memory(self.session(), chunk))
+
+    def _words(self, template: str | Path | None = None) -> Words:
+        from tilewright.language.conversation.talker import Words
+        from tilewright.language.conversation.template_files import read_talk
+
+        own = None if template is None else path_of(template, "template")
+        talk = read_talk(self.path, self.tokenizer, own)
+        return Words(self.tokenizer, talk, str(self.path), frozenset(self.summary.ends))
+
+    def _written(self, request: Request, schema: object) -> Iterator[Event]:
+        """A text of a JSON schema."""
+        from tilewright.language.conversation.memory import Memory
+        from tilewright.language.conversation.speaking import Asked, spoken
+        from tilewright.language.text.piece_stream import PieceStream
+
+        prompt = self.tokenizer.encode(request.text)
+        ends = frozenset(self.summary.ends) if request.stops else frozenset[int]()
+        asked = Asked(request.tokens, request.sampling, ends, self._words().json_text(schema))
+        return spoken(Memory(self.session()), prompt, asked, PieceStream(self.tokenizer, prompt))
+
+    def chat(
+        self, messages: Sequence[Mapping[str, object]], tokens: int | None = None, temperature: float = 0.0,
+        top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, seed: int = 0,
+        stops: str | Sequence[str] = (), json_schema: object = None, template: str | Path | None = None,
+    ) -> Reply:  # fmt: skip
+        """The next message of a conversation: iterate for its pieces as they come, or ask for its `text`.
+
+        With `json_schema`, an object as json.loads gives it, the answer is JSON of that schema. What the conversation
+        has in common with the one before is not read again.
+        """
+        from tilewright.language.conversation.speaking import Asked
+
+        if self._talker is None or self._talker[0] != template:
+            self._talker = template, self.talker(template)
+        sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed, min_p)
+        most = self.summary.context if tokens is None else tokens_of(tokens)
+        return self._talker[1].answer(messages, Asked(most, sampling), stop_words(stops), json_schema)
+
+    def _pieces(self, request: Request, stops: Sequence[str], events: Iterator[Event] | None) -> Iterator[str]:
         session = self.build()
-        listener = Listener(request.tokens, session.model.ends)
+        listener = Listener(request.tokens, session.summary.ends, stops)
         self.last, mine = None, object()
         self._newest = mine
         try:
-            yield from listener.hear(session.talk(request))
+            yield from listener.hear(events or session.talk(request))
         finally:
             # One that was begun earlier may end later.
             if self._newest is mine:
@@ -228,12 +289,10 @@ class LanguageModel:
     def _generation(self, request: Request, heard: Listener, session: HostSession | SocSession) -> Generation | None:
         if heard.read is None:
             return None
-        model = session.model
-        used = used_bytes(model, session.elf)
-        weights = Weights(weight_bytes(model), model.modes.second_packings, rows_twice(model))
+        said = session.summary
         return Generation(
-            model.modes.decoding.schedule.target.name, request.text.decode(), "".join(heard.pieces), heard.read,
-            tuple(heard.said), heard.stopped(request.stops), model.context, used, weights, heard.seconds,
+            said.target, request.text.decode(), heard.text, heard.read, tuple(heard.said),
+            heard.stopped(request.stops), said.context, said.bytes, said.weights, heard.seconds,
         )  # fmt: skip
 
     def spent(self) -> tuple[Share, ...]:
@@ -241,23 +300,32 @@ class LanguageModel:
         last = self.last
         if last is None or not self.build().counts_cycles:
             return ()
+        from tilewright.language.step_profile import shares
+
         return shares(self.compiled, min(last.prompt_tokens + last.tokens // 2, last.context - 1), self._cc)
 
     @property
     def description(self) -> str:
         """The model in one line."""
-        facts, model = self.decoder.facts, self.compiled
-        kind = "floating point" if model.scale is None else "integers only"
-        sizes = f"{facts.layers} layers, width {facts.width}, vocabulary {facts.words}"
-        parameters = f"{self.decoder.parameters:,} parameters"
-        limits = f"context {model.context}, blocks of {model.block}"
-        return f"{model.name}: {facts.family}, {sizes}, {parameters}; {kind}, {limits}"
+        return self.summary.description
 
-    def save(self, folder: str | Path) -> list[str]:
-        """Write the C into a folder, which appears whole or not at all; the names of its files."""
-        return saving.save(self.compiled, path_of(folder, "folder"))
+    def save(self, folder: str | Path, weights: str = "file") -> list[str]:
+        """Write the C into a folder, which appears whole or not at all; the names of its files.
+
+        For a computer, weights are a file that the program maps (`weights="file"`), or part of the program ("c")."""
+        from tilewright.language import saving
+
+        return saving.save(self.compiled, path_of(folder, "folder"), weights)
 
 
-def _talks(target: Target) -> bool:
-    """Boards have memories for one network and its constants."""
-    return target.talks and not any(memory.holds for memory in target.memories)
+def _read_decoder(path: Path) -> Decoder:
+    from tilewright.language.reading import read_decoder
+
+    return read_decoder(path)
+
+
+def _read_tokenizer(path: Path, given: Path | None) -> Tokenizer:
+    from tilewright.language.reading import tokenizer_of
+    from tilewright.language.text.tokenizer_file import load_tokenizer
+
+    return load_tokenizer(tokenizer_of(path) if given is None else given)

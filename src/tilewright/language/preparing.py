@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from tilewright import pipeline
 from tilewright.errors import CompileError
+from tilewright.ir.at_sizes import at_sizes
 from tilewright.ir.graph import Graph, rebuild
+from tilewright.ir.length import length
 from tilewright.ir.types import Array
 from tilewright.language.caching import with_cache, without_outputs
-from tilewright.language.decoder import Decoder, Facts
+from tilewright.language.decoder import TOKENS, Decoder, Facts, of_any_tokens
 from tilewright.language.greedy_head import Finding, best_alone
 from tilewright.language.keeping import quantised
-from tilewright.language.resize_sequence import unlike, with_tokens
 from tilewright.language.sampler import LogitScale
 from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.language.windows import with_windows
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.slice import Slice
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options
@@ -28,7 +32,9 @@ from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
 
 LOGITS, BEST = "logits", "best"
-CALIBRATION_TOKENS, SAMPLES = 128, 12
+SEEN_TOKENS = 24
+"""Of the graph that shows where axes of tokens are."""
+CALIBRATION_TOKENS, SAMPLES = 127, 12
 """Of the pieces of text that ranges and roundings come from."""
 
 
@@ -53,7 +59,9 @@ class Prepared:
     """Both modes as graphs."""
 
     decode: Graph
-    prefill: Graph
+    """Of one token; of any number up to a block, where there is no other."""
+    prefill: Graph | None
+    """Of a block of them, without scores."""
     scale: LogitScale | None
     """What the integers of scores are worth; None where they are floats."""
     is_tied: bool = False
@@ -62,40 +70,77 @@ class Prepared:
 
 def prepare(
     decoder: Decoder, tokenizer: Tokenizer, context: int, block: int, quantising: Quantising | None = None,
-    progress: Progress = silent, finding: Finding | None = None,
+    progress: Progress = silent, finding: Finding | None = None, has_lengths: bool = False,
 ) -> Prepared:  # fmt: skip
     """`block` tokens of a prompt are read at once, and `context` of them remembered.
 
-    With `finding`, decoding gives the most likely token and no scores.
+    With `finding`, decoding gives the most likely token and no scores. With `has_lengths` there is one network for any
+    number of tokens up to a block, which gives the scores behind the last of them.
     """
-    facts = decoder.facts
-    tokens = unlike(min(CALIBRATION_TOKENS, facts.longest - 1), decoder.sizes(context))
-    if tokens >= facts.longest:
-        what = f"is not longer than its other axes: an axis of {facts.longest} tokens cannot be told from them"
-        raise CompileError("the context of the model", what, "choose a longer context")
-    # Samples are as long whatever is remembered later, so that a model says the same with any context.
-    positions = max(context, tokens + 1)
-    graph = decoder.graph(tokens, positions)
-    if quantising is not None:
-        pieces = samples(facts, tokenizer, quantising, tokens, 0 if decoder.turns else positions - tokens)
-        graph = decoder.levelled(graph, pieces).graph(tokens, positions)
-        options = quantiser_options(quantising, graph.outputs[0])
-        graph = apply(quantised(graph, pieces, options, progress), pipeline.QUANTISING)
+    if quantising is None:
+        tokens = min(SEEN_TOKENS, decoder.facts.longest)
+        fused = with_one_attention(partial(decoder.graph, positions=max(context, tokens)), tokens)
+    else:
+        fused = _quantised(decoder, tokenizer, context, quantising, progress)
     # A head whose roundings are learned is worth its words, but is no table of them.
     has_fine_rows = quantising is not None and quantising.learns_rounding
-    return both_modes(graph, tokens, context, block, finding, has_fine_rows)
+    fused = with_windows(fused, decoder.windows, context)
+    return in_modes(fused, context, block, finding, has_fine_rows, has_lengths)
 
 
-def both_modes(
-    graph: Graph, tokens: int, context: int, block: int, finding: Finding | None = None, has_fine_rows: bool = False
-) -> Prepared:
-    """From a graph of `tokens` at once, a number that no other axis has."""
-    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+def _quantised(
+    decoder: Decoder, tokenizer: Tokenizer, context: int, quantising: Quantising, progress: Progress
+) -> Graph:
+    """In integers, with levelled keys and values."""
+    tokens = min(CALIBRATION_TOKENS, decoder.facts.longest - 1)
+    # Samples are as long whatever is remembered later, so that a model says the same with any context.
+    positions = max(context, tokens + 1)
+    pieces = samples(decoder.facts, tokenizer, quantising, tokens, 0 if decoder.turns else positions - tokens)
+    levelled = decoder.levelled(decoder.graph(tokens, positions), pieces)
+    graph = of_any_tokens(partial(levelled.graph, positions=positions), tokens)
+    made = quantised(graph, pieces, quantiser_options(quantising, graph.outputs[0]), progress)
+    return with_one_attention(made, tokens)
+
+
+def with_one_attention(graph_of: Callable[[int], Graph], tokens: int) -> Graph:
+    """A graph of 1 to so many tokens at once whose attentions are single operators, from graphs of a number of them:
+    there masks are recognised, and gone."""
+    passes = (*pipeline.QUANTISING, *pipeline.PASSES, fuse_attention(lambda op, types: True))
+    return of_any_tokens(lambda count: apply(graph_of(count), passes), tokens)
+
+
+def of_last_token(graph: Graph) -> Graph:
+    """With scores of the last token alone: what makes them is a product, which reads its row and no other."""
+    builder, scores = rebuild(graph), {graph.outputs[0]}
+    for node in reversed(graph.nodes):
+        if node.key in scores and not node.op.multiplies:
+            scores.add(next(name for name in node.inputs if name not in graph.constants))
+    for node in graph.nodes:
+        inputs = list(node.inputs)
+        if node.key in scores and node.op.multiplies:
+            _, tokens, width = graph.types[inputs[0]].shape
+            last = Slice((0, tokens - 1, 0), (1, 1, 1), (1, 1, width))
+            inputs[:1] = builder.add(last, inputs[:1], name=f"{node.name}.last")
+        builder.add(node.op, inputs, node.outputs, node.name)
+    builder.copy_outputs(graph)
+    return builder.build()
+
+
+def in_modes(
+    fused: Graph, context: int, block: int, finding: Finding | None = None, has_fine_rows: bool = False,
+    has_lengths: bool = False,
+) -> Prepared:  # fmt: skip
+    """From a graph of any number of tokens at once, whose attention is one operator."""
     fused, scale = _integer_scores(fused)
     fused, is_tied = share_words(fused, has_fine_rows)
-    decode, prefill = (with_cache(with_tokens(fused, tokens, count), context) for count in (1, block))
+    if has_lengths:
+        sized = at_sizes(fused, {TOKENS: length(TOKENS, 1, block)})
+        decode, prefill = with_cache(of_last_token(sized), context), None
+    else:
+        decode, together = (with_cache(at_sizes(fused, {TOKENS: count}), context) for count in (1, block))
+        prefill = without_outputs(together)
     decode = with_best(decode) if finding is None else best_alone(decode, BEST, finding)
-    return Prepared(decode, without_outputs(prefill), scale, is_tied)
+    return Prepared(decode, prefill, scale, is_tied)
 
 
 def with_best(graph: Graph) -> Graph:

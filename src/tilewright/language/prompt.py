@@ -1,12 +1,56 @@
-"""A prompt as bytes, if a program can read it."""
+"""Texts and sizes that are given for a model, if a program can have them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from tilewright.errors import CompileError
-from tilewright.language.arguments import of_kind
-from tilewright.language.decoder import Facts
-from tilewright.language.folder import text_bytes
+from tilewright.language.arguments import of_kind, path_of, text_of
 from tilewright.language.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tilewright.language.decoder import Facts
+
+LONGEST_CONTEXT = 512
+"""Tokens that are remembered where nobody says how many, if the model was trained for so many."""
+CALIBRATION = "calibration.txt"
+"""The text beside a model that it is quantised on where no other is given."""
+TEXT_BYTES_PER_TOKEN = 8
+"""Of the longest text that a program reads at once."""
+
+
+def usual_context(facts: Facts) -> int:
+    """Where nobody says how many tokens are to be remembered."""
+    return min(facts.longest, LONGEST_CONTEXT)
+
+
+def check_sizes(facts: Facts, context: int, block: int) -> None:
+    known = facts.context
+    if not 2 <= context <= known:
+        what = f"is not within the {known} tokens that the model was trained for"
+        raise CompileError(f"context {context}", what, f"choose 2 to {known}")
+    if not 1 <= block <= context:
+        what, hint = f"a context of {context} tokens holds no such block", f"choose 1 to {context}"
+        raise CompileError(f"block {block}", what, hint)
+
+
+def text_bytes(context: int) -> int:
+    return TEXT_BYTES_PER_TOKEN * context
+
+
+def calibration(model: Path, given: str | Path | bool) -> str:
+    """The text that a model is quantised on."""
+    if isinstance(given, str) and (len(given) > 255 or "\n" in given):
+        return given
+    path = _beside(model) / CALIBRATION if given is True else path_of(given, "quantise")
+    return text_of(path)
+
+
+def _beside(model: Path) -> Path:
+    from tilewright.language.reading import files_beside  # who has a text of one's own need not load all readers
+
+    return files_beside(model)
 
 
 def prompt_bytes(prompt: str | bytes, tokenizer: Tokenizer, config: Facts, context: int) -> bytes:

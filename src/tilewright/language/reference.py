@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilewright.errors import CompileError
+from tilewright.ir.at_sizes import at_sizes
 from tilewright.ir.evaluate import evaluate, initial_states, states_after
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.language.caching import POSITION
+from tilewright.language.decoder import TOKENS
 from tilewright.language.folder import ModelC
 from tilewright.language.sampler import Sampler
 from tilewright.language.talking import Event, Read, Request, Said
@@ -21,7 +23,8 @@ class ReferenceSession:
 
     def __init__(self, model: ModelC) -> None:
         self.model = model
-        self.decode, self.prefill = model.modes.decode.graph, model.modes.prefill.graph
+        self.decode = model.modes.decode.graph
+        self.prefill = None if model.modes.prefill is None else model.modes.prefill.graph
 
     def talk(self, request: Request) -> Iterator[Event]:
         """What was read, then every token; `seconds` are 0."""
@@ -58,19 +61,25 @@ class _Reading:
         self.best = 0
 
     def prompt(self, tokens: list[int]) -> None:
-        """As the C does it: blocks, and the rest one by one."""
+        """As the C does it: in blocks, of which the last is shorter, or is read one by one."""
         block, at = self.session.model.block, 0
-        while len(tokens) - at > block:
+        while self.session.prefill is not None and len(tokens) - at > block:
             self._run(self.session.prefill, tokens[at : at + block])
             at += block
-        for token in tokens[at:]:
-            self.token(token)
+        together = block if self.session.prefill is None else 1
+        for start in range(at, len(tokens), together):
+            self._scored(tokens[start : start + together])
 
     def token(self, token: int) -> None:
-        if self.held >= self.session.model.context:
+        self._scored([token])
+
+    def _scored(self, tokens: list[int]) -> None:
+        if self.held + len(tokens) > self.session.model.context:
             return
         graph = self.session.decode
-        values = self._run(graph, [token])
+        if self.session.prefill is None:
+            graph = at_sizes(graph, {TOKENS: len(tokens)})
+        values = self._run(graph, tokens)
         self.logits, self.best = values[graph.outputs[0]].reshape(-1), int(values[graph.outputs[-1]].reshape(-1)[0])
 
     def _run(self, graph: Graph, tokens: list[int]) -> dict[str, Array]:

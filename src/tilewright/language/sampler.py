@@ -2,7 +2,8 @@
 
 A token's weight is exp((logit - best) / temperature), / 2^30, by powers of two with straight lines between 64 of them.
 Of the tokens in order of their logits, of equal ones the first in the vocabulary first, top-k keeps the first k, and
-top-p of those the fewest whose weights are that share of all. One of them is drawn with numbers of PCG32.
+top-p of those the fewest whose weights are that share of all, and min-p of these the ones whose weight is that share of
+the best one's. One of them is drawn with numbers of PCG32.
 """
 
 from __future__ import annotations
@@ -44,12 +45,15 @@ class Sampling:
     penalty: float = 1.0
     """Logits of tokens in the prompt or the text are divided by it, or multiplied where they are below 0."""
     seed: int = 0
+    min_p: float = 0.0
+    """Tokens that have so much of the most likely one's probability; 0: all."""
 
     def __post_init__(self) -> None:
         _check("temperature", self.temperature, 0, 100, "0 is greedy, 0.8 is usual")
         _check("top_k", self.top_k, 0, 2**31 - 1, "0 keeps all tokens, 40 is usual")
         _check("top_p", self.top_p, 1e-6, 1, "1 keeps all tokens, 0.9 is usual")
         _check("repetition penalty", self.penalty, 0.25, 64, "1 is none, 1.1 is usual")
+        _check("min_p", self.min_p, 0, 1, "0 keeps all tokens, 0.05 is usual")
         _check("seed", self.seed, 0, LONG, "any whole number from 0 on")
         for name, value in (("top_k", self.top_k), ("seed", self.seed)):
             if value != int(value):
@@ -61,9 +65,10 @@ class Sampling:
         return self.penalty == 1 and (self.temperature == 0 or self.top_k == 1)
 
     @property
-    def fixed(self) -> tuple[int, int, int, int]:
-        """Temperature, top-k, top-p and penalty as C takes them."""
-        return _fixed(self.temperature), int(self.top_k), max(1, _fixed(self.top_p)), _fixed(self.penalty)
+    def fixed(self) -> tuple[int, int, int, int, int]:
+        """Temperature, top-k, top-p, penalty and min-p as C takes them."""
+        p = max(1, _fixed(self.top_p))
+        return _fixed(self.temperature), int(self.top_k), p, _fixed(self.penalty), _fixed(self.min_p)
 
 
 def _check(name: str, value: float, least: float, most: float, hint: str) -> None:
@@ -146,7 +151,7 @@ class Sampler:
     """Tokens one after another; the same seed gives the same ones everywhere."""
 
     def __init__(self, sampling: Sampling, vocabulary: int) -> None:
-        self.temperature, self.top_k, self.top_p, self.penalty = sampling.fixed
+        self.temperature, self.top_k, self.top_p, self.penalty, self.min_p = sampling.fixed
         self.seen = np.zeros(vocabulary, bool)
         self.rate = LOG2_E // self.temperature if self.temperature else 0
         self.random = 0
@@ -179,16 +184,26 @@ class Sampler:
 
     def _drawn(self, values: Array, step: tuple[int, int]) -> int:
         below = values.max() - values
-        order = np.argsort(below, kind="stable")
-        kept = order[: self.top_k or None]
-        weights = weights_at(below, *step)
+        kept = self._most_likely(below)
+        weights = weights_at(below[kept], *step)
         if self.top_p < ONE:
-            sums = np.cumsum(weights[kept])
+            order = np.argsort(below[kept], kind="stable")
+            sums = np.cumsum(weights[order])
             wanted = -(-int(sums[-1]) * self.top_p // ONE)
-            kept = kept[: int(np.searchsorted(sums, wanted)) + 1]
-        kept = np.sort(kept)
-        sums = np.cumsum(weights[kept])
+            chosen = np.sort(order[: int(np.searchsorted(sums, wanted)) + 1])
+            kept, weights = kept[chosen], weights[chosen]
+        # The best one weighs 2^30.
+        sums = np.cumsum(np.where(weights >= self.min_p << 14, weights, 0))
         return int(kept[np.searchsorted(sums, self._below(int(sums[-1])), side="right")])
+
+    def _most_likely(self, below: Array) -> Array:
+        """As many tokens as top-k says, in their order in the vocabulary; of equal ones the first."""
+        k = self.top_k
+        if not 0 < k < below.size:
+            return np.arange(below.size)
+        limit = np.partition(below, k - 1)[k - 1]
+        nearer, at_limit = np.flatnonzero(below < limit), np.flatnonzero(below == limit)
+        return np.sort(np.concatenate([nearer, at_limit[: k - nearer.size]]))
 
     def _word(self) -> int:
         """The next 32 random bits."""

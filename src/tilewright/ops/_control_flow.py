@@ -62,7 +62,7 @@ class ControlFlow(Op):
 
     @abstractmethod
     def with_bodies(self, bodies: Sequence[Body]) -> ControlFlow:
-        """The same with other bodies."""
+        """This operator with other bodies."""
 
     @property
     @abstractmethod

@@ -9,18 +9,34 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import FIRST, Affine, axis_loops
+from tilewright.ir.length import Length
 from tilewright.ir.op import Index, Op
-from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.types import Array, Shape, Shapes, TensorType, size_text
+from tilewright.ir.value import Value
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
     """The common shape, or a refusal that names them."""
     try:
-        return np.broadcast_shapes(*shapes)
+        has_lengths = any(isinstance(size, Length) for shape in shapes for size in shape)
+        return _broadcast_lengths(shapes) if has_lengths else np.broadcast_shapes(*shapes)
     except ValueError:
-        text = " and ".join("x".join(map(str, shape)) or "scalar" for shape in shapes)
+        text = " and ".join("x".join(map(size_text, shape)) or "scalar" for shape in shapes)
         raise Refusal(f"shapes {text} do not broadcast together") from None
+
+
+def _broadcast_lengths(shapes: Sequence[Shape]) -> Shape:
+    """Of axes whose sizes a caller says, those that are the same at every size."""
+    rank = max(map(len, shapes))
+    found = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True):
+        others = dict.fromkeys(size for size in sizes if size != 1)
+        if len(others) > 1:
+            raise ValueError(sizes)
+        found.append(next(iter(others), 1))
+    return tuple(found)
 
 
 def broadcast_index(shape: Shape, result: Shape) -> tuple[Affine, ...]:
@@ -74,6 +90,13 @@ class FloatUnary(Unary):
     def function(self, x: Array) -> Array:
         raise NotImplementedError(type(self).__name__)
 
+    def slope(self, x: Value, y: Value) -> Value:
+        """The derivative at x, where the function is y."""
+        raise Refusal("it has no gradient")
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient * self.slope(at["X"], at.y)}
+
     def numpy(self, X: Array) -> Array:
         return np.asarray(self.function(X.astype(np.float64))).astype(np.float32)
 
@@ -104,3 +127,10 @@ def same_types(types: Mapping[str, TensorType]) -> None:
     found = {kind.dtype for kind in types.values()}
     if len(found) > 1:
         raise Refusal(f"operands have different element types: {', '.join(sorted(found))}", "insert a Cast")
+
+
+def by_extreme(at: Adjoint, name: str) -> Value:
+    """The gradient by one of two operands of which the result is one; equals have half each."""
+    (other,) = at.operands.keys() - {name}
+    share = at[name].equals(at[other]).where(at.y.constant(0.5), 1.0)
+    return (at.gradient * share).only_where(at[name].equals(at.y))

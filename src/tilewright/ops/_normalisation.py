@@ -28,6 +28,9 @@ class RowNormalisation(Op):
         row = loops[self.axis % len(loops) :]
         return {"X": loops, **{name: row for name in shapes if name != "X"}, "Y": loops}
 
+    def row_axes(self, rank: int) -> list[int]:
+        return list(range(self.axis % rank, rank))
+
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         rank = len(shapes["X"])
         return frozenset(f"d{axis}" for axis in range(self.axis % rank, rank))

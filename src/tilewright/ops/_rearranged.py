@@ -31,7 +31,7 @@ class Rearranged(Op):
 
     @abstractmethod
     def of(self, plain: Op) -> Op:
-        """The same of a part of it."""
+        """This operator around another plain one, which computes a part."""
 
     @abstractmethod
     def plain_shapes(self, shapes: Shapes) -> Shapes:

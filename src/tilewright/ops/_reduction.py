@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.value import Value
 from tilewright.ops._chosen_axes import chosen
 from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import FLOATS, NUMBERS
@@ -43,6 +45,15 @@ class Reduction(Op):
     def count(self, shapes: Shapes) -> int:
         """How many elements one result is made of."""
         return math.prod(shapes["X"][axis] for axis in self.axes)
+
+    def kept(self, at: Adjoint, value: Value) -> Value:
+        """What has the shape of the result, with an axis of size 1 for each that is reduced."""
+        return value.reshape([1 if axis in self.axes else size for axis, size in enumerate(at["X"].shape)])
+
+    def by_extremes(self, at: Adjoint) -> Value:
+        """The gradient of which every element that is the result has an equal share."""
+        is_result = at["X"].equals(self.kept(at, at.y)).cast("float32")
+        return self.kept(at, at.gradient) * (is_result / is_result.sum(self.axes))
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

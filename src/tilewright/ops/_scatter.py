@@ -54,3 +54,9 @@ def check_reduction(reduction: str, types: Mapping[str, TensorType]) -> None:
         raise Refusal(f"X is {types['X'].dtype}, updates are {types['updates'].dtype}", "insert a Cast")
     if reduction != "none" and types["X"].dtype == "bool":
         raise Refusal(f"reduction {reduction} of bool is not supported")
+
+
+def check_linear(reduction: str) -> None:
+    """Refuse to differentiate what is not linear in both operands."""
+    if reduction not in ("none", "add"):
+        raise Refusal(f"the reduction {reduction} has no gradient")

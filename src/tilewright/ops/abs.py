@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
@@ -21,6 +22,9 @@ class Abs(Unary):
 
     def numpy(self, X: Array) -> Array:
         return np.abs(X)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient * at["X"].sign()}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

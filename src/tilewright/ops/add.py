@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
 
@@ -15,3 +16,6 @@ class Add(Arithmetic):
 
     def swapped(self) -> Add:
         return self
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"A": at.gradient, "B": at.gradient}

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
@@ -53,6 +55,21 @@ class AveragePool(Pool):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return np.asarray(total[0] / np.maximum(total[1], 1), np.float32)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        if self.channels_last:
+            raise Refusal("the gradient of a pool with the channels last is not derived")
+        x, rank = at["X"], self.rank
+        counts = self._counts(self.spatial(x.shape), at.y.shape[2:])
+        each = at.gradient * at.gradient.constant(1.0 / counts)
+        taps = x.constant(np.ones((x.shape[1], 1, *self.kernel)))
+        fields = {"strides": self.strides, "dilations": self.dilations, "before": self.padding[:rank]}
+        return {"X": each.apply("ConvTranspose", taps, groups=x.shape[1], spatial=x.shape[2:], **fields)}
+
+    def _counts(self, spatial: Shape, outs: Shape) -> Array:
+        """How many elements each window has a mean of."""
+        bare = replace(self, padding=(0,) * (2 * self.rank))
+        return np.maximum(bare.patches(self._weights(spatial), self.kernel).sum(axis=-1), 1).reshape(1, 1, *outs)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

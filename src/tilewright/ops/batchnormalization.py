@@ -7,10 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import FIRST, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
+from tilewright.ir.value import Value
 from tilewright.ops._compose import Compose
 from tilewright.ops.reducemean import ReduceMean
 
@@ -59,6 +61,25 @@ class BatchNormalization(Op):
             return scale, B
         factor = scale / np.sqrt(var + np.float32(self.epsilon))
         return factor, B - mean * factor
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        gradient, x = at.gradient, at["X"]
+        total = self._per_channel(gradient)
+        if "mean" not in at:
+            return {"X": gradient * self._spread(at["scale"], x), "scale": self._per_channel(gradient * x), "B": total}
+        inverse = 1.0 / (at["var"] + self.epsilon).sqrt()
+        factor = inverse * at["scale"]
+        product = self._per_channel(gradient * (x - self._spread(at["mean"], x))) * inverse
+        found = {"X": gradient * self._spread(factor, x), "scale": product, "B": total, "mean": -(total * factor)}
+        return {**found, "var": product * factor * inverse * -0.5}
+
+    def _spread(self, values: Value, x: Value) -> Value:
+        """Values of channels, ready to be broadcast."""
+        return values.reshape((self.channels(x.shape), *(1,) * (x.rank - 1 - self.axis)) if x.rank > 1 else (1,))
+
+    def _per_channel(self, value: Value) -> Value:
+        others = [axis for axis in range(value.rank) if axis != self.axis or value.rank == 1]
+        return value.sum(others, keepdims=False).reshape((self.channels(value.shape),))
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.element_types import element_type
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
@@ -42,6 +43,9 @@ class Cast(Unary):
         if X.dtype == np.float32 and is_integer(self.to):
             return saturated(X.astype(np.float64), self.to)
         return X.astype(element(self.to))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient.cast(at["X"].type.dtype)}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

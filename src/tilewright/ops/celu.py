@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -16,3 +17,6 @@ class Celu(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.where(x < 0, self.alpha * np.expm1(x / self.alpha), x)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (x < 0.0).where(y / self.alpha + 1.0, 1.0)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, limits
@@ -28,14 +29,21 @@ class Clip(Unary):
 
     def bounds(self, dtype: str) -> tuple[float, float]:
         """Both bounds as values of an element type; its own limits where there is none."""
-        least, most = (-math.inf, math.inf) if dtype == "float32" else limits(dtype)
+        is_float = dtype.startswith("float")
+        least, most = (-math.inf, math.inf) if is_float else limits(dtype)
         low = least if self.low is None else min(max(self.low, least), most)
         high = most if self.high is None else min(max(self.high, least), most)
-        return (low, high) if dtype == "float32" else (math.ceil(low), math.floor(high))
+        return (low, high) if is_float else (math.ceil(low), math.floor(high))
 
     def numpy(self, X: Array) -> Array:
         low, high = (X.dtype.type(bound) for bound in self.bounds(X.dtype.name))
         return np.minimum(np.maximum(X, low), high)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        inside = at.gradient
+        if self.low is not None:
+            inside = inside.only_where(at["X"] > self.low)
+        return {"X": inside if self.high is None else inside.only_where(at["X"] < self.high)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -8,7 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -49,6 +51,9 @@ class Concat(Op):
 
     def numpy(self, *X: Array) -> Array:
         return np.concatenate(X, self.axis)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {name: exchanged(self, at, name) for name in sorted(at.wanted)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

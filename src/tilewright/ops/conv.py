@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, loops
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.value import Value
 from tilewright.ops._compose import Compose
 from tilewright.ops._conv_planes import Depth, expanded, planes_as_channels, planes_back, sees_every_plane, tap_by_tap
 from tilewright.ops._filters import Filters, kernel_of
@@ -93,6 +95,32 @@ class Conv(Filters, Windowed):
             np.multiply(data[seen], weights[:, number], out=product)
             total += product
         return total
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        rules = {"X": self.by_image, "W": self.by_filters, "B": self.by_bias}
+        return {name: rules[name](at) for name in sorted(at.wanted)}
+
+    def by_bias(self, at: Adjoint) -> Value:
+        axes = range(at.gradient.rank)
+        per_filter = at.gradient.sum([axis for axis in axes if axis != self.channels(tuple(axes))], keepdims=False)
+        return per_filter.summed_to(at["B"].shape)
+
+    def by_image(self, at: Adjoint) -> Value:
+        """What each filter adds where it has read."""
+        padding = (*self.padding[: self.rank], *(0,) * self.rank)
+        window = {"strides": self.strides, "dilations": self.dilations, "padding": padding}
+        size = self.spatial(at["X"].shape)
+        return at.gradient.apply("ConvInputGrad", at["W"], groups=self.groups, size=size, **self._layout(), **window)
+
+    def by_filters(self, at: Adjoint) -> Value:
+        window = {"strides": self.strides, "dilations": self.dilations, "padding": self.padding}
+        kernel = self.spatial(at["W"].shape)
+        return at["X"].apply(
+            "ConvWeightGrad", at.gradient, groups=self.groups, kernel=kernel, **self._layout(), **window
+        )
+
+    def _layout(self) -> dict[str, bool]:
+        return {"channels_last": self.channels_last}
 
     def per_filter(self, values: Array, rank: int) -> Array:
         return values if self.channels_last else super().per_filter(values, rank)

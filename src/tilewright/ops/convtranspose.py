@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, Span, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.ir.value import Value
 from tilewright.ops._compose import Compose
 from tilewright.ops._conv_planes import Depth, expanded, planes_apart, planes_as_channels, planes_back
 from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
+from tilewright.ops.conv import Conv
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,24 @@ class ConvTranspose(Filters):
             target.append(slice(first * stride + shift, max(last, first) * stride + shift, stride))
         if all(part_of.stop > part_of.start for part_of in source):
             total[(slice(None), slice(None), *target)] += part[(slice(None), slice(None), *source)]
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        """Those of the convolution that it is the adjoint of, with image and result in each other's place."""
+        x, filters = at["X"], at["W"]
+        walk = zip(x.shape[2:], self.strides, filters.shape[2:], self.dilations, self.before, self.spatial, strict=True)
+        after = [(n - 1) * step + reach(taps, d) - cut - size for n, step, taps, d, cut, size in walk]
+        # What is behind all that reaches the result is cut off, and what reaches beyond it read as zeros.
+        cuts = [(min(cut, 0), min(end, 0)) for cut, end in zip(self.before, after, strict=True)]
+        seen = at.gradient.pad([(0, 0), (0, 0), *cuts])
+        padding = (*(max(cut, 0) for cut in self.before), *(max(end, 0) for end in after))
+        conv = Conv(self.strides, self.dilations, padding, self.groups)
+        found: dict[str, Value] = {}
+        if at.wants("X"):
+            window = {"strides": self.strides, "dilations": self.dilations, "padding": padding}
+            found["X"] = seen.apply("Conv", filters, groups=self.groups, **window)
+        if at.wants("W"):
+            found["W"] = conv.by_filters(Adjoint({"X": seen, "W": filters}, {"Y": x}, {"Y": x}, frozenset("W")))
+        return found | ({"B": conv.by_bias(at)} if at.wants("B") else {})
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[ConvTranspose, Sequence[str]]:

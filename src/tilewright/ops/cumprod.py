@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops.cumsum import CumSum
 
@@ -17,3 +18,8 @@ class CumProd(CumSum):
 
     def accumulated(self, X: Array) -> Array:
         return np.cumprod(X, self.axis, dtype=X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        backward = not self.reverse
+        sums = (at.gradient * at.y).apply("CumSum", axis=self.axis, exclusive=self.exclusive, reverse=backward)
+        return {"X": sums / at["X"]}

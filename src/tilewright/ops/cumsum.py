@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -47,6 +48,9 @@ class CumSum(Op):
 
     def accumulated(self, X: Array) -> Array:
         return np.cumsum(X, self.axis, dtype=X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient.apply("CumSum", axis=self.axis, exclusive=self.exclusive, reverse=not self.reverse)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

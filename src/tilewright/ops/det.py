@@ -14,6 +14,7 @@ from tilewright.ops.abs import Abs
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.div import Div
 from tilewright.ops.equal import Equal
+from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.where import Where
 
 LARGEST = 16
@@ -46,9 +47,11 @@ def _eliminated(make: Compose, a: str) -> tuple[str, str]:
     best = make(ArgMax(1, True), make.reshape(make(Abs(), make.part(a, 2, 0, 1)), (batch, size)))
     numbers = make.constant(np.arange(size, dtype=np.int64).reshape(1, size), "rows")
     is_best = make(Equal(), best, numbers)
-    row = make.matmul(make.reshape(make.cast(is_best, "float32"), (batch, 1, size)), a)
+    of_rows = make.reshape(is_best, (batch, size, 1))
+    # Chosen, not multiplied by 0 and 1: an infinity in another row leaves no mark.
+    row = make(ReduceSum((1,), True), make(Where(), of_rows, a, make.like(0, a)))
     first = make.part(a, 1, 0, 1)
-    others = make.part(make(Where(), make.reshape(is_best, (batch, size, 1)), first, a), 1, 1, size)
+    others = make.part(make(Where(), of_rows, first, a), 1, 1, size)
     pivot = make.part(row, 2, 0, 1)
     is_first = make.reshape(make.part(is_best, 1, 0, 1), (batch, 1, 1))
     signed = make(Where(), is_first, pivot, make.mul(pivot, make.like(-1, pivot)))

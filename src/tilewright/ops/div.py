@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
@@ -14,6 +15,10 @@ from tilewright.ops._arithmetic import Arithmetic
 @dataclass(frozen=True)
 class Div(Arithmetic):
     """a / b; integers truncate toward zero, and x / 0 is 0 for them."""
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        by_first = at.gradient / at["B"]
+        return {"A": by_first, "B": -(by_first * at.y)} if at.wants("B") else {"A": by_first}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -18,3 +19,6 @@ class Erf(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return erf(x)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (-x.squared()).exp() * (2.0 / math.sqrt(math.pi))

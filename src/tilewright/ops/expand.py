@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, axis_loops
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -44,6 +46,9 @@ class Expand(StridedCopy):
     def simplest(self, kind: TensorType) -> Op:
         """What gains no element is a Reshape."""
         return Reshape(self.shape) if TensorType(kind.dtype, self.shape).elements == kind.elements else self
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X")}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

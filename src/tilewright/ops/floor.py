@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import FloatUnary
 
@@ -14,3 +15,6 @@ class Floor(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.floor(x)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {}

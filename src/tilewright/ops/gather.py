@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -40,6 +41,17 @@ class Gather(Op):
 
     def numpy(self, X: Array, indices: Array) -> Array:
         return np.take(X, inside(indices, X.shape[self.axis]), self.axis)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x, rank = at["X"], at["indices"].rank
+        indexed = list(range(self.axis, self.axis + rank))
+        others = [axis for axis in range(at.gradient.rank) if axis not in indexed]
+        rows = at.gradient.transpose([*indexed, *others])
+        kept = [size for axis, size in enumerate(x.shape) if axis != self.axis]
+        table = x.zeros((x.shape[self.axis], *kept))
+        tuples = at["indices"].reshape((*at["indices"].shape, 1))
+        found = table.apply("ScatterND", tuples, rows, reduction="add")
+        return {"X": found.transpose([*range(1, self.axis + 1), 0, *range(self.axis + 1, x.rank)])}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -42,6 +43,10 @@ class GatherElements(Op):
         shape[self.axis] = X.shape[self.axis]
         part = X[tuple(map(slice, shape))]
         return np.take_along_axis(part, inside(indices, X.shape[self.axis]), self.axis)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        zeros = at["X"].zeros(at["X"].shape)
+        return {"X": zeros.apply("ScatterElements", at["indices"], at.gradient, axis=self.axis, reduction="add")}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -51,6 +52,14 @@ class GatherND(Op):
         where = tuple(inside(tuples[..., i], size) for i, size in enumerate(chosen))
         found: Array = table[(np.arange(groups)[:, None], *where)]
         return found.reshape((*indices.shape[:-1], *kept))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        indices, batch = at["indices"], at["X"].shape[: self.batch_dims]
+        if batch:
+            places = np.moveaxis(np.indices(indices.shape[:-1])[: self.batch_dims], 0, -1)
+            indices = indices.constant(places).joined(-1, indices)
+        zeros = at["X"].zeros(at["X"].shape)
+        return {"X": zeros.apply("ScatterND", indices, at.gradient, reduction="add")}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FloatUnary
 from tilewright.ops.erf import erf
@@ -26,3 +27,6 @@ class Gelu(FloatUnary):
         if self.approximate == "tanh":
             return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
         return 0.5 * x * (1.0 + erf(x / np.sqrt(2.0)))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient.apply("GeluGrad", at["X"], approximate=self.approximate)}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._global_pool import GlobalPool, spatial_axes
@@ -21,3 +23,7 @@ class GlobalAveragePool(GlobalPool):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return total / np.float32(math.prod(shapes["X"][2:]))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        inner = math.prod(at["X"].shape[2:])
+        return {"X": exchanged(self, at, "X") / inner}

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, axis_loops, loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -59,6 +60,19 @@ class GroupNormalization(Op):
         normal = centred / np.sqrt((centred**2).mean(axis=2, keepdims=True) + self.epsilon)
         shape = (-1, *(1,) * (X.ndim - 2))
         return np.asarray(normal.reshape(X.shape) * scale.reshape(shape) + bias.reshape(shape), np.float32)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x = at["X"]
+        rows = (x.shape[0], self.groups, math.prod(x.shape[1:]) // self.groups)
+        wide = (x.shape[1], *(1,) * (x.rank - 2))
+        centred = x.reshape(rows) - x.reshape(rows).mean([2])
+        inverse = 1.0 / (centred.squared().mean([2]) + self.epsilon).sqrt()
+        normal = centred * inverse
+        scaled = (at.gradient * at["scale"].reshape(wide)).reshape(rows)
+        by_x = inverse * (scaled - scaled.mean([2]) - normal * (scaled * normal).mean([2]))
+        per_channel = [0, *range(2, x.rank)]
+        by_scale = (at.gradient * normal.reshape(x.shape)).sum(per_channel, keepdims=False)
+        return {"X": by_x.reshape(x.shape), "scale": by_scale, "bias": at.gradient.sum(per_channel, keepdims=False)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -17,3 +18,6 @@ class HardSigmoid(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.clip(self.alpha * x + self.beta, 0.0, 1.0)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (y > 0.0).both(y < 1.0).where(x.constant(self.alpha), 0.0)

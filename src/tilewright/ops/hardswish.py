@@ -8,12 +8,16 @@ import numpy as np
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
 @dataclass(frozen=True)
 class HardSwish(FloatUnary):
     """x * clamp(x / 6 + 1 / 2, 0, 1)."""
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (x < -3.0).where(0.0, (x > 3.0).where(1.0, x / 3.0 + 0.5))
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

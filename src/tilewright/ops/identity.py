@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
@@ -24,6 +25,9 @@ class Identity(Unary):
 
     def numpy(self, X: Array) -> Array:
         return X.copy()
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

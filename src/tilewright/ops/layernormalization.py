@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import FIRST
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes
@@ -33,3 +34,12 @@ class LayerNormalization(RowNormalisation):
         result = result if Scale is None else result * Scale
         result = result if B is None else result + B
         return result.astype(np.float32), mean.astype(np.float32), inverse.astype(np.float32)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x, axes = at["X"], self.row_axes(at["X"].rank)
+        centred = x - x.mean(axes)
+        inverse = 1.0 / (centred.squared().mean(axes) + self.epsilon).sqrt()
+        normal = centred * inverse
+        scaled = at.gradient * at["Scale"] if "Scale" in at else at.gradient
+        by_x = inverse * (scaled - scaled.mean(axes) - normal * (scaled * normal).mean(axes))
+        return {"X": by_x, "Scale": at.gradient * normal, "B": at.gradient}

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ops._softmax import SoftmaxLike
 
 
@@ -11,3 +12,6 @@ class LogSoftmax(SoftmaxLike):
     """x - log(sum of exp(x)) along an axis."""
 
     logarithm: ClassVar[bool] = True
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient - at.y.exp() * at.gradient.sum([self.axis])}

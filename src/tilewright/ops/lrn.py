@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.value import Value
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,20 @@ class LRN(Op):
         squares = np.pad(X.astype(np.float64) ** 2, edges)
         total = sum(squares[:, shift : shift + X.shape[1]] for shift in range(self.size))
         return (X / (self.bias + self.alpha / self.size * total) ** self.beta).astype(np.float32)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x = at["X"]
+        before = (self.size - 1) // 2
+        base = _window_sums(x.squared(), self.size, before) * (self.alpha / self.size) + self.bias
+        scale = base.apply("Pow", -self.beta)
+        inner = _window_sums(at.gradient * x * (scale / base), self.size, self.size - 1 - before)
+        return {"X": at.gradient * scale - x * inner * (2 * self.alpha * self.beta / self.size)}
+
+
+def _window_sums(x: Value, size: int, before: int) -> Value:
+    """For each channel the sum over `size` of them, from `before` ahead of it on."""
+    wide = x.pad([(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.rank - 2)])
+    total = wide.part(1, 0, x.shape[1])
+    for first in range(1, size):
+        total = total + wide.part(1, first, first + x.shape[1])
+    return total

@@ -7,8 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import FIRST, Affine, axis_loops, loops
 from tilewright.ir.exact import exact_matmul
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.requant import Requant
@@ -121,6 +123,15 @@ class MatMul(Op):
             total = total + (C if self.beta == 1.0 else C * np.float32(self.beta))
         product = activated(self.activation, requantised(self, total, mul, add))
         return np.ascontiguousarray(product.transpose(self.perm_y)) if self.perm_y else product
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        found = {}
+        for name in sorted(at.wanted & {"A", "B"}):
+            found[name] = exchanged(self, at, name, ("A", "B")) * self.alpha
+        if at.wants("C"):
+            permuted_back = at.gradient.transpose(unpermuted(tuple(range(at.gradient.rank)), self.perm_y))
+            found["C"] = permuted_back * self.beta
+        return found
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import chain, in_one_type
-from tilewright.ops._elementwise import NUMBERS, Binary
+from tilewright.ops._elementwise import NUMBERS, Binary, by_extreme
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,9 @@ class Max(Binary):
 
     def numpy(self, A: Array, B: Array) -> Array:
         return np.maximum(A, B)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {name: by_extreme(at, name) for name in at.wanted}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array
@@ -29,6 +30,12 @@ class MaxPool(Pool):
 
     def combine(self, left: Array, right: Array) -> Array:
         return np.maximum(left, right)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        """Each window's goes to the first element that is its largest."""
+        window = {"strides": self.strides, "dilations": self.dilations, "padding": self.padding}
+        fields = {**window, "kernel": self.kernel, "channels_last": self.channels_last}
+        return {"X": at.gradient.apply("MaxPoolGrad", at["X"], **fields)}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

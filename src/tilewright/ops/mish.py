@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -14,3 +15,7 @@ class Mish(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return x * np.tanh(np.logaddexp(0.0, x))
+
+    def slope(self, x: Value, y: Value) -> Value:
+        inner = x.apply("Softplus").tanh()
+        return inner + x * x.sigmoid() * (1.0 - inner.squared())

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS, Binary
 
@@ -18,3 +19,9 @@ class Mod(Binary):
 
     def numpy(self, A: Array, B: Array) -> Array:
         return np.fmod(A, B) if self.fmod else np.mod(A, B)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        found = {"A": at.gradient}
+        if at.wants("B"):
+            found["B"] = at.gradient * ((at.y - at["A"]) / at["B"])
+        return found

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
 
@@ -15,3 +16,6 @@ class Mul(Arithmetic):
 
     def swapped(self) -> Mul:
         return self
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {name: at.gradient * at[other] for name, other in ("AB", "BA") if at.wants(name)}

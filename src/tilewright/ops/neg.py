@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
@@ -19,6 +20,9 @@ class Neg(Unary):
 
     def numpy(self, X: Array) -> Array:
         return -X
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": -at.gradient}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, Span, axis_loops, outside
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, is_integer, limits
@@ -47,6 +49,9 @@ class Pad(Op):
 
     def numpy(self, X: Array) -> Array:
         return np.pad(X, pad_spans(self.pads), constant_values=X.dtype.type(self.value))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X")}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

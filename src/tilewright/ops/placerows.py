@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -16,7 +17,7 @@ class PlaceRows(Internal):
     """X with `rows` in it along an axis, from `start` on: a tensor that is made strip by strip."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "rows")
-    overwrites: ClassVar[str] = "X"
+    overwrites: ClassVar[Mapping[str, str]] = MappingProxyType({"Y": "X"})
     axis: int = 0
     start: int = 0
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, TensorType
@@ -31,6 +32,14 @@ class Pow(Binary):
             power = np.power(A.astype(np.longdouble), B.astype(np.longdouble))
             return saturated(np.asarray(power).astype(np.float64), A.dtype.name)
         return _integer_power(A, B)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        a, b, found = at["A"], at["B"], {}
+        if at.wants("A"):
+            found["A"] = at.gradient * (b.equals(0.0).where(0.0, b * a.apply("Pow", b - 1.0)))
+        if at.wants("B"):
+            found["B"] = at.gradient * (a > 0.0).where(at.y * a.log(), 0.0)
+        return found
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

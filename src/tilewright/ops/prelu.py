@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FLOATS, SIGNED, Binary, broadcast
 
@@ -25,3 +26,9 @@ class PRelu(Binary):
 
     def numpy(self, A: Array, B: Array) -> Array:
         return np.where(A < 0, A * B, A)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x, found = at["A"], {"A": (at["A"] > 0.0).where(at.gradient, at.gradient * at["B"])}
+        if at.wants("B"):
+            found["B"] = (at.gradient * x).only_where(x < 0.0)
+        return found

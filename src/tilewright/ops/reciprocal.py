@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -12,3 +13,6 @@ class Reciprocal(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return 1.0 / x
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return -y.squared()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._reduction import Sum
 
@@ -14,3 +15,6 @@ class ReduceL1(Sum):
 
     def each(self, X: Array) -> Array:
         return np.abs(X)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": self.kept(at, at.gradient) * at["X"].sign()}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._reduction import FloatSum
 
@@ -17,3 +18,7 @@ class ReduceL2(FloatSum):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return np.sqrt(total).astype(X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        norm = self.kept(at, at.y)
+        return {"X": self.kept(at, at.gradient) * (norm > 0.0).where(at["X"] / norm, 0.0)}

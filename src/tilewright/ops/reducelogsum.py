@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._reduction import FloatSum
 
@@ -14,3 +15,6 @@ class ReduceLogSum(FloatSum):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return np.log(total).astype(X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": self.kept(at, at.gradient * (-at.y).exp()).expand(at["X"].shape)}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._reduction import FloatSum
 
@@ -22,3 +23,6 @@ class ReduceLogSumExp(FloatSum):
 
     def combine(self, left: Array, right: Array) -> Array:
         return np.logaddexp(left, right)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": self.kept(at, at.gradient) * (at["X"] - self.kept(at, at.y)).exp()}

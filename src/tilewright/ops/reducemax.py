@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Reduction, lowest
@@ -24,3 +25,6 @@ class ReduceMax(Reduction):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return np.asarray(total, X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": self.by_extremes(at)}

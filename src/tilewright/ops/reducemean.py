@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
@@ -46,6 +48,9 @@ class ReduceMean(Sum):
         if not self.integer:
             return TOWARD_ZERO
         return SHIFT if not self.keepdims and count & (count - 1) == 0 else HALF_AWAY
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X") / self.count(at.shapes)}
 
     @classmethod
     def dialect(cls, node: OnnxNode) -> dict[str, Any]:

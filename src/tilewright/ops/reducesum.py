@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.ir.adjoint import Adjoint, Gradients
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._reduction import Sum
@@ -20,6 +22,9 @@ class ReduceSum(Sum):
 
     def finish(self, total: Array, shapes: Shapes, X: Array) -> Array:
         return total.astype("int32" if self.wide else X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X")}
 
     @classmethod
     def dialect(cls, node: OnnxNode) -> dict[str, Any]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._reduction import Sum
 
@@ -12,3 +13,6 @@ class ReduceSumSquare(Sum):
 
     def each(self, X: Array) -> Array:
         return X * X
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": self.kept(at, at.gradient) * (at["X"] * 2.0)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
@@ -28,6 +29,9 @@ class Reshape(Op):
 
     def numpy(self, X: Array) -> Array:
         return X.reshape(self.shape)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient.reshape(at["X"].shape)}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

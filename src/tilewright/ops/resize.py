@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, Shape, TensorType
@@ -38,6 +39,16 @@ class Resize(Interpolation):
         parts = np.moveaxis(X, self.axis, 0)[taps]
         scaled = parts * weight.reshape(*weight.shape, *(1,) * (X.ndim - 1))
         return np.ascontiguousarray(np.moveaxis(scaled.sum(axis=1, dtype=np.float32), 0, self.axis))
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        x, taps, weight = at["X"], at["taps"].known, at["weight"].known
+        if taps is None or weight is None:
+            raise Refusal("there is a gradient where the positions are constants only")
+        matrix = np.zeros((x.shape[self.axis], len(taps)))
+        np.add.at(matrix, (taps, np.arange(len(taps))[:, None]), weight)
+        inner = math.prod(x.shape[self.axis + 1 :])
+        flat = at.gradient.reshape((math.prod(x.shape[: self.axis]), len(taps), inner))
+        return {"X": x.constant(matrix).times_matrix(flat).reshape(x.shape)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, TensorType
-from tilewright.ops._scatter import Scattering, check_reduction
+from tilewright.ops._scatter import Scattering, check_linear, check_reduction
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
@@ -34,6 +35,14 @@ class ScatterElements(Scattering):
         where: list[Array] = list(np.indices(indices.shape))
         where[self.axis] = inside(indices, X.shape[self.axis])
         return self.updated(X, tuple(where), updates)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        check_linear(self.reduction)
+        by_updates = at.gradient.apply("GatherElements", at["indices"], axis=self.axis)
+        if self.reduction == "add":
+            return {"X": at.gradient, "updates": by_updates}
+        zeros = at["updates"].zeros(at["updates"].shape)
+        return {"X": at.gradient.apply("ScatterElements", at["indices"], zeros, axis=self.axis), "updates": by_updates}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

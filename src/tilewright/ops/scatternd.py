@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import MAX_RANK
-from tilewright.ops._scatter import Scattering, check_reduction
+from tilewright.ops._scatter import Scattering, check_linear, check_reduction
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
 
 
@@ -32,6 +33,14 @@ class ScatterND(Scattering):
     def numpy(self, X: Array, indices: Array, updates: Array) -> Array:
         where = tuple(inside(indices[..., i], X.shape[i]) for i in range(indices.shape[-1]))
         return self.updated(X, where, updates)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        check_linear(self.reduction)
+        by_updates = at.gradient.apply("GatherND", at["indices"])
+        if self.reduction == "add":
+            return {"X": at.gradient, "updates": by_updates}
+        zeros = at["updates"].zeros(at["updates"].shape)
+        return {"X": at.gradient.apply("ScatterND", at["indices"], zeros), "updates": by_updates}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -17,3 +18,6 @@ class Selu(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return self.gamma * np.where(x < 0, self.alpha * np.expm1(x), x)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (x < 0.0).where(y + self.gamma * self.alpha, self.gamma)

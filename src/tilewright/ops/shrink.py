@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -17,3 +18,6 @@ class Shrink(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.where(x < -self.lambd, x + self.bias, np.where(x > self.lambd, x - self.bias, 0.0))
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (x.apply("Abs") > self.lambd).where(x.constant(1.0), 0.0)

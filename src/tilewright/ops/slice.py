@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, axis_loops
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -57,6 +59,9 @@ class Slice(StridedCopy):
     def simplest(self, shape: Shape) -> Op:
         """A slice that takes everything in order is no slice."""
         return Identity() if self.sizes == shape and min(self.steps, default=1) > 0 else self
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X")}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

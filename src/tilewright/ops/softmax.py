@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ops._softmax import SoftmaxLike
 
 
@@ -11,3 +12,7 @@ class Softmax(SoftmaxLike):
     """exp(x) / sum of exp(x) along an axis."""
 
     logarithm: ClassVar[bool] = False
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        weighted = at.gradient * at.y
+        return {"X": weighted - at.y * weighted.sum([self.axis])}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
 
@@ -12,3 +13,6 @@ class Sub(Arithmetic):
 
     def numpy(self, A: Array, B: Array) -> Array:
         return A.astype("int32") - B.astype("int32") if self.wide else A - B
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"A": at.gradient, "B": -at.gradient} if at.wants("B") else {"A": at.gradient}

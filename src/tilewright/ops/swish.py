@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -16,3 +17,7 @@ class Swish(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return x / (1.0 + np.exp(-self.alpha * x))
+
+    def slope(self, x: Value, y: Value) -> Value:
+        share = (x * self.alpha).sigmoid()
+        return share + y * (1.0 - share) * self.alpha

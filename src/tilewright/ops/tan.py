@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -14,3 +15,6 @@ class Tan(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.tan(x)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return y.squared() + 1.0

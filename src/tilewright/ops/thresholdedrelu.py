@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
 
 
@@ -16,3 +17,6 @@ class ThresholdedRelu(FloatUnary):
 
     def function(self, x: Array) -> Array:
         return np.where(x > self.alpha, x, 0.0)
+
+    def slope(self, x: Value, y: Value) -> Value:
+        return (x > self.alpha).where(x.constant(1.0), 0.0)

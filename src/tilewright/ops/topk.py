@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -51,6 +52,10 @@ class TopK(Op):
             order = np.argsort(X, self.axis, kind="stable")
         places = np.take(order, np.arange(self.k), self.axis).astype(np.int64)
         return np.take_along_axis(X, places, self.axis), places
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        zeros, places = at["X"].zeros(at["X"].shape), at.results["indices"]
+        return {"X": zeros.apply("ScatterElements", places, at.gradient, axis=self.axis, reduction="add")}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

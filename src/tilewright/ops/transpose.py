@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops
+from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -40,6 +42,9 @@ class Transpose(StridedCopy):
         """A transposition that only moves axes of size 1 moves no element: it is a Reshape."""
         moved = [axis for axis in self.perm if shape[axis] != 1]
         return Reshape(tuple(shape[axis] for axis in self.perm)) if moved == sorted(moved) else self
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": exchanged(self, at, "X")}
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -39,6 +40,9 @@ class Trilu(Op):
 
     def numpy(self, X: Array) -> Array:
         return np.triu(X, self.k) if self.upper else np.tril(X, self.k)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        return {"X": at.gradient.apply("Trilu", k=self.k, upper=self.upper)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, TensorType
@@ -30,6 +31,10 @@ class Where(Elementwise):
 
     def numpy(self, C: Array, A: Array, B: Array) -> Array:
         return np.where(C, A, B)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        condition, gradient = at["C"], at.gradient
+        return {"A": condition.where(gradient, 0.0), "B": condition.where(0.0, gradient)}
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

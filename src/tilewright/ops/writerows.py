@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -19,7 +20,12 @@ class WriteRows(Internal):
     """
 
     operands: ClassVar[tuple[str, ...]] = ("X", "rows", "position")
-    overwrites: ClassVar[str] = "X"
+    overwrites: ClassVar[Mapping[str, str]] = MappingProxyType({"Y": "X"})
+
+    @property
+    def tokens_together(self) -> int:
+        """Rows that axis 1 counts as one."""
+        return 1
 
     def index(self, shapes: Shapes) -> Index:
         axes = axis_loops(len(shapes["X"]))

@@ -15,7 +15,7 @@ from tilewright.target.kernel import Kernel
 
 
 def guarded(own: OwnKernels, path: Path) -> OwnKernels:
-    """The same kernels; the functions that the file at `path` gives them are guarded, defaults stay what they are."""
+    """Kernels whose functions from the file at `path` are guarded; defaults stay what they are."""
     kernels = tuple(_guarded_kernel(kernel, path) for kernel in own.kernels)
     return replace(own, kernels=kernels, forms=_guarded(own.forms, path) if own.forms else None)
 

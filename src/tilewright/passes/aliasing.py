@@ -47,9 +47,9 @@ def in_place_owners(
     moved, arena_only = dict(owners), set(around)
     last = _last_uses(graph, owners)
     for step, node in enumerate(graph.nodes):
-        replaced = _replaced(node, allowed.get(node.key, ()))
-        if not any(replaced) or len(list(filter(None, node.outputs))) != 1 or node.key in kept:
+        if len(node.results()) != 1 or node.key in kept:
             continue
+        replaced = _replaced(node, allowed.get(node.key, ()))
         new = _end(moved, node.key)
         if home_of(graph, new) == "state":
             continue  # an operand would be made there while others still read the old value
@@ -72,7 +72,9 @@ def _replaced(node: Node, allowed: Collection[str]) -> tuple[str, ...]:
     if node.op.elementwise:
         return node.inputs
     return tuple(
-        name for operand, name in node.operands().items() if operand == node.op.overwrites or operand in allowed
+        name
+        for operand, name in node.operands().items()
+        if operand in node.op.overwrites.values() or operand in allowed
     )
 
 

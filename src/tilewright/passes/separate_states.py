@@ -114,14 +114,16 @@ def _obstacle(settled: _Settled, state: State, joins: bool) -> str:
 
 
 def _is_in_place(facts: _Facts, writer: Node, state: State) -> bool:
-    """Whether a node that reads the old value can write the new one over it, element by element."""
-    types = facts.graph.types
-    kinds = {types[name] for name in writer.inputs if name and facts.owners[name] == state.before}
-    if kinds != {types[writer.key]} or len(list(filter(None, writer.outputs))) > 1:
+    """Whether a node that reads the old value can write the new one over it: element by element, or as the operand
+    that the result takes the place of."""
+    types, made = facts.graph.types, facts.owners[state.after]
+    read = {operand: name for operand, name in writer.operands().items() if facts.owners[name] == state.before}
+    if {types[name] for name in read.values()} != {types[made]}:
         return False
-    others = [name for operand, name in writer.operands().items() if operand != writer.op.overwrites]
-    overwrites = writer.op.overwrites and not any(facts.owners[name] == state.before for name in others)
-    return writer.op.elementwise or bool(overwrites)
+    results = writer.results()
+    if writer.op.elementwise and len(results) == 1:
+        return True
+    return read.keys() == {writer.op.overwrites.get(result) for result, name in results.items() if name == made}
 
 
 def _with_copy(graph: Graph, state: State) -> Graph:

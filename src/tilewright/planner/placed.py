@@ -33,7 +33,7 @@ class Placed(Protocol):
 
     @property
     def layer_cycles(self) -> Mapping[str, int]:
-        """The same of each layer, by the keys of their nodes; nothing where single layers are not counted."""
+        """What each layer takes in one run, by the keys of their nodes; nothing where single layers are not counted."""
 
     @property
     def gap(self) -> float:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+from tilewright.ir.at_sizes import symbols_of
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.allocation import Allocation, allocate
 from tilewright.planner.arena.transfers import with_transfers
@@ -15,6 +16,7 @@ from tilewright.planner.board.memory import check_board_memory
 from tilewright.planner.check.places import check_places
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
+from tilewright.planner.check.sizes import at_bound, check_sizes
 from tilewright.planner.check.states import check_allocation
 from tilewright.planner.cluster.capacity import check_memory_names
 from tilewright.planner.cluster.plan import Plan
@@ -104,7 +106,12 @@ class ArenaPlanner(Planner[Allocation]):
 
     def schedule(self, placed: Allocation, settings: Settings, predicts: bool) -> Schedule:
         made = copy_weights(lower_arena(placed), settings)
-        return check_places(check_schedule(check_board_memory(made, placed, settings)))
+        checked = check_board_memory(made, placed, settings)
+        if not symbols_of(checked.graph):
+            return check_places(check_schedule(checked))
+        check_sizes(checked)
+        check_schedule(at_bound(checked))
+        return checked
 
 
 TILES, ARENA = TilePlanner(), ArenaPlanner()

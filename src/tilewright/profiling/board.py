@@ -15,13 +15,12 @@ from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import Planned, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied
+from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WORKING, MemoryMap, Occupied, step_titles
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import JobInterval, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.activity import whole_count
-from tilewright.sim.simulator import Simulator
 from tilewright.sim.watching.calls import return_addresses
 from tilewright.sim.watching.probes import Probe
 
@@ -43,7 +42,7 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
         run_to_end(simulator)
         events, jobs = simulator.probes(), simulator.jobs()
         counted = None if simulator.counts_calls else simulator.read_word("tw_cycles")
-        estimate = "" if isinstance(simulator, Simulator) else simulator.estimate
+        estimate = simulator.estimate
     begin = next(at for at, event in enumerate(events) if event.address == call.entry)
     end = next(at for at, event in enumerate(events) if at > begin and event.address in call.returns)
     # A layer begins where the one before has ended: where its kernel is called.
@@ -102,6 +101,7 @@ def _layer(
         number, node.name or node.key, node.op.kind, call.engine, call.kernel.stem, WHOLE, False,
         schedule.target.memories[0].name, predicted, time, macs, 2 * macs or elements, stalls, 0, time.cycles,
         (Tile(0, time, {CORE: time}, Moved(), Moved()),), None, end.instructions - begin.instructions,
+        short_name=graph.short_name(node),
     )  # fmt: skip
 
 
@@ -112,7 +112,8 @@ def _timeline(marks: Sequence[Probe], jobs: tuple[JobInterval, ...]) -> Timeline
 
 def board_memory_maps(schedule: Schedule, allocation: Allocation) -> tuple[MemoryMap, ...]:
     """RAM with the arena first, which is drawn step by step; flash with the constants; other parts of the arena."""
-    steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
+    graph = allocation.mapped.graph
+    steps = step_titles(graph, [node.key for node in graph.nodes], list(allocation.layers))
     last, (ram, flash, *others) = max(len(steps) - 1, 0), board_memory(schedule)
     arenas = [arena_regions(schedule, allocation, part, last) for part in allocation.parts]
     beside = _beside(ram.parts, allocation.parts[0].bytes, last, {"the arena"})

@@ -11,7 +11,7 @@ from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.board import CORE, WHOLE, arena_regions
 from tilewright.profiling.measuring import Profiled
-from tilewright.profiling.memory_map import MemoryMap
+from tilewright.profiling.memory_map import MemoryMap, step_titles
 from tilewright.profiling.profile import NANOSECONDS, Interval, LayerProfile, Moved, Peaks, Profile, Tile
 from tilewright.profiling.timeline import Start, Timeline
 from tilewright.run.gpu_chip import Chip, chip
@@ -52,6 +52,7 @@ def _layer(schedule: Schedule, number: int, call: LayerSchedule, predicted: int,
         number, node.name or node.key, node.op.kind, call.engine, call.kernel.stem, WHOLE, False,
         schedule.target.memories[0].name, predicted, time, macs, 2 * macs or elements, {}, 0, time.cycles,
         (Tile(0, time, {CORE: time}, Moved(), Moved()),), None, None, *_on_gpu(schedule, call),
+        short_name=graph.short_name(node),
     )  # fmt: skip
 
 
@@ -88,7 +89,8 @@ def _how(schedule: Schedule) -> str:
 
 
 def arena_map(schedule: Schedule, allocation: Allocation) -> MemoryMap:
-    steps = tuple(node.name or node.key for node in allocation.mapped.graph.nodes)
+    graph = allocation.mapped.graph
+    steps = step_titles(graph, [node.key for node in graph.nodes], list(allocation.layers))
     whole = ArenaPart(schedule.target.memories[0].name, 0, schedule.arena_bytes)
     regions = arena_regions(schedule, allocation, whole, max(len(steps) - 1, 0))
     return MemoryMap(whole.memory, whole.bytes, whole.bytes, steps, tuple(regions))

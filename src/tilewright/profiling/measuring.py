@@ -116,7 +116,7 @@ def _layer(
         number, node.name or node.key, node.op.kind, option.engine, option.kernel.stem, option.mode,
         option.double, _home(schedule, layer), predicted, time, macs, 2 * macs or elements,
         _stalls(found, busy, number), waiting, _core_time(found, busy, number),
-        _tiles(layer, time, calls, found.jobs, moved, cores), energy,
+        _tiles(layer, time, calls, found.jobs, moved, cores), energy, short_name=graph.short_name(node),
     )  # fmt: skip
 
 

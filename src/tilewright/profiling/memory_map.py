@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tilewright.ir.graph import Graph
 from tilewright.memory.allocator import Key
 from tilewright.memory.arena import Arena
 from tilewright.planner.cluster.plan import Plan
@@ -42,7 +43,7 @@ class MemoryMap:
     """Bytes that may be used."""
     used: int
     steps: tuple[str, ...]
-    """Names of the layers."""
+    """Numbers and names of the layers; views have no number."""
     regions: tuple[Occupied, ...]
     remark: str = ""
 
@@ -57,9 +58,22 @@ class MemoryMap:
         }  # fmt: skip
 
 
+def step_titles(graph: Graph, keys: Iterable[str], layers: Sequence[str]) -> tuple[str, ...]:
+    """What the steps of a map are called: the layers by the numbers that they have in C, profiles and tables, what
+    computes nothing in brackets."""
+    numbers = {key: number for number, key in enumerate(layers)}
+    named = ((key, graph.short_name(graph.producers[key])) for key in keys)
+    return tuple(f"{numbers[key]} {name}" if key in numbers else f"({name})" for key, name in named)
+
+
+def _step_titles(plan: Plan) -> tuple[str, ...]:
+    keys = [step.option.node.key for step in plan.steps]
+    return step_titles(plan.mapped.graph, keys, keys)
+
+
 def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     """L1 and L2, and the other memories that something lives in."""
-    steps = tuple(step.option.node.name or step.option.node.key for step in plan.steps)
+    steps = _step_titles(plan)
     maps = [_tiles(plan, steps), _home(plan, steps)]
     memories = plan.memories
     remark = f"activations spilled from {memories.home.name}"
@@ -74,7 +88,8 @@ def memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
 
 def whole_memory_maps(plan: Plan) -> tuple[MemoryMap, ...]:
     """Of every memory that something lies in, with what lies beside arenas all the time: inputs, outputs, constants."""
-    steps, memories = tuple(step.option.node.name or step.option.node.key for step in plan.steps), plan.memories
+    steps = _step_titles(plan)
+    memories = plan.memories
     known = {one.memory: one for one in memory_maps(plan)}
     found = (
         known.get(memory.name) if memory in (memories.tiles, *memories.behind) else _whole(memory, plan, steps)
@@ -154,7 +169,7 @@ def _described(plan: Plan, key: Key) -> tuple[str, str]:
         kept = next((state.name for state in plan.mapped.graph.states if state.before == operand), None)
         return (operand, TENSOR) if kept is None else (kept, STATE)
     step = plan.steps[int(first)]
-    layer = step.option.node.name or step.option.node.key
+    layer = plan.mapped.graph.short_name(step.option.node)
     if rest:
         staging = key == staging_key(int(first), operand)
         if not staging:

@@ -94,6 +94,13 @@ class LayerProfile:
     """Bytes of operands and results, where an engine has a memory of its own."""
     peaks: Peaks | None = None
     """Of the GPU that has computed it."""
+    short_name: str = ""
+    """As tables show it, if not the name itself."""
+
+    @property
+    def shown(self) -> str:
+        """What tables and pictures call it."""
+        return self.short_name or self.name
 
     @property
     def cycles(self) -> int:
@@ -135,6 +142,7 @@ class LayerProfile:
         found |= {"start": self.time.start, "tiles": len(self.tiles), "stalls": dict(self.stalls)}
         found |= {"energy": self.energy.as_dict()} if self.energy else {}
         found |= {} if self.instructions is None else {"instructions": self.instructions}
+        found |= {"short_name": self.short_name} if self.short_name else {}
         found |= {"touched": self.touched} if self.touched else {}
         shares = {"bandwidth_share": self.bandwidth_share, "peak_share": self.peak_share}
         found |= {**shares, "peaks": asdict(self.peaks)} if self.peaks else {}

@@ -44,7 +44,7 @@ def _read(found: Mapping[str, Any]) -> SavedProfile:
         _energy(found, found["cycles"]), found.get("instructions"), found.get("estimate", ""),
         found.get("unit", CYCLES), found.get("least", 0),
     )  # fmt: skip
-    names = tuple(layer.name for layer in layers)
+    names = tuple(f"{layer.number} {layer.shown}" for layer in layers)
     return SavedProfile(profile, tuple(_map(one, names) for one in found["memory"]), tuple(found["notes"]))
 
 
@@ -66,7 +66,7 @@ def _layer(found: Mapping[str, Any]) -> LayerProfile:
     return LayerProfile(
         **{name: found[name] for name in plain}, time=time, stalls=found["stalls"], waiting=found["waiting"],
         core_time=found["core_time"], tiles=tuple(_tiles(found, time)), energy=_energy(found, time.cycles),
-        instructions=found.get("instructions"), touched=found.get("touched", 0),
+        short_name=found.get("short_name", ""), instructions=found.get("instructions"), touched=found.get("touched", 0),
         peaks=Peaks(**found["peaks"]) if "peaks" in found else None,
     )  # fmt: skip
 

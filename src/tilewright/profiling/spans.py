@@ -61,7 +61,7 @@ def spans(found: Profiled) -> Iterator[Doing]:
 
 
 def title(layer: LayerProfile) -> str:
-    return f"{layer.number} {layer.name}"
+    return f"{layer.number} {layer.shown}"
 
 
 def _layers(found: Profiled) -> Iterator[Doing]:

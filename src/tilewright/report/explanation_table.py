@@ -28,7 +28,7 @@ def print_explanations(target: Console, title: str, found: Sequence[Explanation]
 def _wide(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
     table = _table("#", "node", "operator", "engine", _unit(found), "why")
     for number, one in enumerate(found):
-        row = (name_text(one.node), one.operator, _kernel(one), _cycles(one), _why(one, reasons))
+        row = (name_text(one.short_name), one.operator, _kernel(one), _cycles(one), _why(one, reasons))
         table.add_row(str(number), *row)
     return table
 
@@ -39,7 +39,7 @@ def _narrow(found: Sequence[Explanation], reasons: Mapping[str, int]) -> Table:
     table.columns[1].max_width = NAME_WIDTH
     for number, one in enumerate(found):
         engine = Text("\n").join([Text(_kernel(one)), _why(one, reasons)])
-        table.add_row(str(number), name_text(one.node), _cycles(one), engine)
+        table.add_row(str(number), name_text(one.short_name), _cycles(one), engine)
     return table
 
 

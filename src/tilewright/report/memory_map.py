@@ -185,16 +185,22 @@ def _label(region: Occupied, x: float, y: float, width: float, height: float) ->
 def _step_names(one: MemoryMap, top: int, column: float) -> Iterator[str]:
     """Numbers of the steps, and names where there is room for them."""
     every = 1 if column >= NAMED else max(1, round(NUMBERED / column))
-    for number, name in enumerate(one.steps):
-        if number % every:
+    for step, title in enumerate(one.steps):
+        if step % every:
             continue
-        x = LEFT + column * (number + 0.5)
+        x = LEFT + column * (step + 0.5)
         if column < NAMED:
-            yield f"<text x='{x:.1f}' y='{top + 16}' text-anchor='middle' fill='#444'>{number}</text>"
+            yield f"<text x='{x:.1f}' y='{top + 16}' text-anchor='middle' fill='#444'>{_number(title)}</text>"
             continue
-        label = _shortened(f"{number} {name}", 26)
+        label = _shortened(title, 26)
         place = f"x='{x:.1f}' y='{top + 14}' transform='rotate(-50 {x:.1f} {top + 14})'"
         yield f"<text {place} text-anchor='end' fill='#444'>{_safe(label)}</text>"
+
+
+def _number(title: str) -> str:
+    """Of the layer; a view has none."""
+    first = title.partition(" ")[0]
+    return first if first.isdigit() else ""
 
 
 def _shortened(name: str, letters: int) -> str:

@@ -76,7 +76,7 @@ def _shares(layer: LayerProfile) -> list[str | Text]:
 
 def _computer_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     return [
-        str(layer.number), name_text(layer.name), layer.kernel, f"{layer.cycles / 1e3:.2f}",
+        str(layer.number), name_text(layer.shown), layer.kernel, f"{layer.cycles / 1e3:.2f}",
         f"{layer.cycles / max(profile.cycles, 1):.1%}", f"{layer.predicted / 1e3:.2f}", _error(layer.error),
         count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.1f}" if layer.macs else "",
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def _print_time(target: Console, profile: Profile) -> None:
 def _board_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     instructions, work = layer.instructions or 0, layer.macs or layer.operations
     return [
-        str(layer.number), name_text(layer.name), layer.kernel, f"{layer.cycles:,}",
+        str(layer.number), name_text(layer.shown), layer.kernel, f"{layer.cycles:,}",
         f"{layer.cycles / profile.cycles:.1%}", f"{instructions:,}", f"{layer.predicted:,}", _error(layer.error),
         count(layer.macs) if layer.macs else "",
         f"{instructions / max(work, 1):.2f}{'' if layer.macs else ' / result'}", _stalls(layer),
@@ -105,7 +105,7 @@ def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
     core_time = max(layer.cycles * profile.cores, 1)
     buffering = " DB" if layer.double else ""
     return [
-        str(layer.number), name_text(layer.name), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
+        str(layer.number), name_text(layer.shown), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
         f"{layer.cycles:,}", f"{layer.cycles / profile.cycles:.1%}",
         microjoules(layer.energy) if layer.energy else "", f"{layer.predicted:,}", _error(layer.error),
         count(layer.macs) if layer.macs else "", f"{layer.macs_per_cycle:.2f}" if layer.macs else "",

@@ -27,6 +27,8 @@ MOST_REASONS = 10
 def print_study(target: Console, results: Results) -> None:
     varied = [axis for axis in results.axes if len({row.settings.get(axis) for row in results.rows}) > 1]
     metrics = {name: heading for name, heading in METRICS.items() if name in results.metrics}
+    if "clock" in varied and "milliseconds" in results.metrics:  # cycles are the same at all of them
+        metrics["milliseconds"] = "ms"
     metrics |= {name: name for name in results.objectives if name in results.metrics and name not in metrics}
     headings = ("", "model", "target", *varied, *metrics.values(), "")
     rows = [_cells(row, mark, varied, list(metrics)) for row, mark in zip(results.rows, results.best, strict=True)]

@@ -12,10 +12,11 @@ from rich.text import Text
 from tilewright.analysis.costs import Analysis, LayerRow
 from tilewright.errors import printable
 from tilewright.ir.numerics_record import NumericsRecord
+from tilewright.ir.short_names import short_names
 from tilewright.ir.types import SHORT
 from tilewright.report.console import fitting_table, name_text, print_titled
 from tilewright.report.energy import energy_text
-from tilewright.report.numbers import count, duration, size
+from tilewright.report.numbers import count, duration, milliseconds, size
 from tilewright.run.as_imported import AsImported
 from tilewright.run.compare import Agreement
 from tilewright.run.result import Check, Result
@@ -23,7 +24,7 @@ from tilewright.run.result import Check, Result
 
 def print_layers(target: Console, analysis: Analysis) -> None:
     headings: tuple[str, ...] = ("#", "layer", "operator", "kernel", "result", "MACs", "params", "place")
-    rows = [_layer_cells(number, layer) for number, layer in enumerate(analysis.layers)]
+    rows = [_layer_cells(layer) for layer in analysis.layers]
     optional: tuple[str, ...] = ("place", "kernel", "params", "MACs", "#", "result")
     if analysis.numerics_records:
         found = {one.layer: _differing(one) for one in analysis.numerics_records}
@@ -33,7 +34,7 @@ def print_layers(target: Console, analysis: Analysis) -> None:
     table = fitting_table(target.width, headings, rows, "layer", optional)
     print_titled(target, f"{analysis.name} on {analysis.target}", table)
     for name, layers in analysis.bodies.items():
-        rows = [_layer_cells(number, layer) for number, layer in enumerate(layers)]
+        rows = [_layer_cells(layer) for layer in layers]
         own = fitting_table(target.width, headings[:8], rows, "layer", optional)
         print_titled(target, f"in a run of {printable(name)}", own)
 
@@ -42,8 +43,12 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
-    layers = f"{len(analysis.layers)} layer{'s' if len(analysis.layers) != 1 else ''}"
-    grid.add_row(" work", f"{layers}, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters")
+    grid.add_row(
+        " work", f"{_layers(analysis.layers)}, {count(analysis.macs)} MACs, {count(analysis.parameters)} parameters"
+    )
+    for what, scales in (("input", analysis.scales.inputs), ("output", analysis.scales.outputs)):
+        for name, scale in scales.items():
+            grid.add_row(f" {what}", name_text(f"{name}: real = {scale}"))
     if analysis.l1_bytes:
         gap = f"gap among candidates {analysis.predicted_gap:.1%}"
         grid.add_row(" time", f"{analysis.predicted_cycles:,} cycles predicted; {gap}")
@@ -74,16 +79,25 @@ def print_totals(target: Console, analysis: Analysis) -> None:
     target.print(grid)
 
 
+def _layers(rows: Sequence[LayerRow]) -> str:
+    """How many there are; views compute nothing and have no number."""
+    computed = sum(row.number is not None for row in rows)
+    views = len(rows) - computed
+    layers = f"{computed} layer{'s' if computed != 1 else ''}"
+    return f"{layers} and {views} view{'s' if views != 1 else ''}" if views else layers
+
+
 def _predicted(cycles: int, clock_mhz: float) -> str:
     if not cycles:
         return "not predicted: kernel costs are not measured; `tilewright run` counts cycles"
-    return f"{cycles:,} cycles predicted: {cycles / clock_mhz / 1000:.4g} ms at {clock_mhz:g} MHz"
+    return f"{cycles:,} cycles predicted: {milliseconds(cycles / clock_mhz / 1000)} at {clock_mhz:g} MHz"
 
 
 def print_agreements(target: Console, title: str, agreements: Sequence[Agreement], heading: str) -> None:
     floors = any(agreement.floor is not None for agreement in agreements)
     headings = (heading, "elements", "mismatches", "max |error|", "allowed", *(["floor"] if floors else []), "")
-    rows = [_agreement_cells(agreement, floors) for agreement in agreements]
+    names = short_names(agreement.name for agreement in agreements)
+    rows = [_agreement_cells(agreement, names[agreement.name], floors) for agreement in agreements]
     optional = ("floor", "allowed", "elements", "mismatches", "max |error|")
     print_titled(target, title, fitting_table(target.width, headings, rows, heading, optional))
 
@@ -118,25 +132,26 @@ def _numerics(rounded: Sequence[NumericsRecord]) -> Text:
     native, exact = [one for one in rounded if one.native], [one.layer for one in rounded if not one.native]
     most = max((one.share for one in native), default=0.0)
     text = f"{len(native)} of {len(rounded)} layers requantise as the hardware does"
-    text += f"; up to {most:.2%} of accumulator values differ from exact, by one" if native else ""
+    text += f"; hardware rounding: at most {most:.2%} of sums round one step off" if native else ""
     text += f"; exact: {', '.join(exact)}" if exact else ""
     return name_text(text)
 
 
-def _layer_cells(number: int, layer: LayerRow) -> list[str | Text]:
+def _layer_cells(layer: LayerRow) -> list[str | Text]:
     result = f"{SHORT[layer.dtype]} {'x'.join(map(str, layer.shape)) or 'scalar'}"
     macs, parameters = (count(value) if value else "" for value in (layer.macs, layer.parameters))
-    return [str(number), name_text(layer.name), layer.operator, layer.kernel, result, macs, parameters, layer.place]
+    number = "" if layer.number is None else str(layer.number)
+    return [number, name_text(layer.short_name), layer.operator, layer.kernel, result, macs, parameters, layer.place]
 
 
-def _agreement_cells(agreement: Agreement, floors: bool) -> list[str | Text]:
+def _agreement_cells(agreement: Agreement, name: str, floors: bool) -> list[str | Text]:
     verdict = (
         Text(f"✓ agrees{_turned(agreement)}", "green")
         if agreement.agrees
         else Text(f"✗ {agreement.remark or 'differs'}", "bold red")
     )
     return [
-        name_text(agreement.name), str(agreement.elements), str(agreement.mismatches), f"{agreement.max_abs_error:.3g}",
+        name_text(name), str(agreement.elements), str(agreement.mismatches), f"{agreement.max_abs_error:.3g}",
         f"{agreement.relative:.3g}" if floors and agreement.relative else f"{agreement.allowed:.3g}",
         *([_floor(agreement)] if floors else []), verdict,
     ]  # fmt: skip
@@ -169,7 +184,7 @@ def _board_text(result: Result) -> str:
     """Time and instructions of one core."""
     if result.instructions is None or result.milliseconds is None:
         return ""
-    return f" ({result.milliseconds:.4g} ms at {result.clock_mhz:g} MHz), {result.instructions:,} instructions"
+    return f" ({milliseconds(result.milliseconds)} at {result.clock_mhz:g} MHz), {result.instructions:,} instructions"
 
 
 def _board_lines(result: Result) -> Iterator[str]:
@@ -181,7 +196,8 @@ def _board_lines(result: Result) -> Iterator[str]:
             f"flash {size(taken.flash_bytes)}, of which {size(taken.code_bytes)} are code"
         )
     if result.soc is not None and result.soc.estimate:
-        most, waits = result.soc.activity.counts["most"], result.soc.activity.counts["waits"]
+        counts = result.soc.activity.counts
+        most, waits = counts.get("most", result.cycles), counts.get("waits", 0)
         range_of_cycles = f"; at most {most:,}" if most != result.cycles else ""
         waited = f", {waits:,} cycles of them" if waits else ""
         yield f"  cycles are an estimate: {result.soc.estimate}{waited}{range_of_cycles}"

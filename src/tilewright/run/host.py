@@ -14,16 +14,35 @@ import numpy as np
 from tilewright.codegen import binary_data, gpu_files
 from tilewright.codegen.external_kernels import blaming, responsible, with_flags
 from tilewright.codegen.kernels import PREFIX_FILE, prototypes
+from tilewright.codegen.literals import byte_count
 from tilewright.codegen.network import Writer
+from tilewright.emulator.user_mode import CHOSEN, emulator_of
 from tilewright.errors import CompileError, InternalError
+from tilewright.ir.at_sizes import sizes_of, symbols_of
 from tilewright.ir.graph import Graph
-from tilewright.ir.types import Array
+from tilewright.ir.length import Sizes, resolved
+from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
-from tilewright.target.processors import NATIVE, check_runs_here, check_threads_here, processor_flags
+from tilewright.target.processors import (
+    NATIVE,
+    PROCESSORS,
+    RISCV,
+    check_runs_here,
+    check_threads_here,
+    is_here,
+    processor_flags,
+)
 from tilewright.target.runner import GpuProcess, host_process
 from tilewright.target.target import Target
-from tilewright.toolchain.compiler import STRICT, Compiler, compile_objects, find_compiler, link_without_runtime
+from tilewright.toolchain.compiler import (
+    STRICT,
+    Compiler,
+    compile_objects,
+    find_compiler,
+    find_cross_compiler,
+    link_without_runtime,
+)
 
 RUN_TIMEOUT = 600
 """Seconds after which a run counts as hung."""
@@ -50,6 +69,8 @@ TOO_MANY_TURNS = 5
 """The same where a loop needs more iterations than --max-trips."""
 GPU_FAILED = 6
 """The same where a GPU or its driver fails, which it says why."""
+SHORT_VECTORS = 7
+"""The same where registers of vectors are shorter than those that the code is for."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,27 @@ def check_machine(target: Target) -> None:
     check_threads_here(target.agents.threads)
 
 
+@dataclass(frozen=True)
+class Emulated:
+    """A processor of another kind, whose programs QEMU runs on this machine."""
+
+    command: tuple[str, ...]
+    """Before that of a program."""
+    triple: str
+
+    def flags(self, compiler: Compiler) -> tuple[str, ...]:
+        """For a machine that is not this one; other compilers than zig are for one kind."""
+        return ("-target", self.triple) if compiler.is_zig else ()
+
+
+def emulated(target: Target) -> Emulated | None:
+    """None where this machine runs the target's programs, or ought to."""
+    name = processor_of(target)
+    if is_here(name) or PROCESSORS[name].machine != RISCV:
+        return None
+    return Emulated(emulator_of(RISCV, PROCESSORS[name].vector_bits), f"{RISCV}-linux-musl")
+
+
 class HostPrograms:
     """Networks for one target in one program for this machine. The files live as long as the object."""
 
@@ -103,12 +145,16 @@ class HostPrograms:
         self._build(networks[0].schedule.target, cc)
 
     def _build(self, target: Target, cc: str | None) -> None:
-        check_machine(target)
-        compiler = find_compiler(cc)
+        other = emulated(target)
+        if other is None:
+            check_machine(target)
+        compiler = find_compiler(cc) if other is None else find_cross_compiler(cc)
+        machine = () if other is None else other.flags(compiler)
         around = [name for name in (*HARNESS, "table.c") if name.endswith(".c")]
-        objects = self._objects(target, compiler, around)
+        objects = self._objects(target, compiler, around, machine)
+        flags = [*target.flags, *machine, *([] if other is None else ["-static"])]
         with blaming(target):
-            link_without_runtime(objects, target.libraries, self.folder / "program", compiler, target.flags)
+            link_without_runtime(objects, target.libraries, self.folder / "program", compiler, flags)
 
     def _objects(
         self, target: Target, compiler: Compiler, around: Sequence[str], more: Sequence[str] = ()
@@ -136,29 +182,34 @@ class HostPrograms:
     def run_steps(self, steps: Sequence[Mapping[str, Array]], repeats: int = 1, number: int = 0) -> list[HostRun]:
         """Calls in order, each with its own inputs; what the network keeps lives from one to the next."""
         graph = self.networks[number].schedule.graph
-        data = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for inputs in steps for name in graph.inputs)
+        at = [_sizes_of(graph, inputs) for inputs in steps]
+        data = b"".join(_given(graph, inputs, sizes) for inputs, sizes in zip(steps, at, strict=True))
         (self.folder / "inputs.bin").write_bytes(data)
         files = ["inputs.bin", "outputs.bin", str(repeats), str(len(steps))]
-        command = [str(self.folder / "program"), str(number), *files]
+        other = emulated(self.networks[0].schedule.target)
+        command = [*(() if other is None else other.command), str(self.folder / "program"), str(number), *files]
         if self.probe:
             command.append("probe.bin")
         with responsible(self.networks[0].schedule.target):
-            fastest, middle, resident = map(float, _execute(command, self.folder).split())
+            fastest, middle, resident = map(float, _execute(command, self.folder, other).split())
         names, written = list(dict.fromkeys(graph.outputs)), (self.folder / "outputs.bin").read_bytes()
-        size = sum(graph.types[name].bytes for name in names)
-        made = [_split(written[step * size : (step + 1) * size], graph, names) for step in range(len(steps))]
-        layers = self._layers(number) if self.probe == TENSORS else {}
+        made, start = list[dict[str, Array]](), 0
+        for sizes in at:
+            kinds = {name: resolved(graph.types[name], sizes) for name in names}
+            made.append(_split(written[start:], kinds))
+            start += sum(kind.bytes for kind in kinds.values())
+        layers = self._layers(number, at[-1]) if self.probe == TENSORS else {}
         times = tuple(np.fromfile(self.folder / "probe.bin").tolist()) if self.probe == TIMES else ()
         return [HostRun(outputs, middle * 1e-9, fastest * 1e-9, int(resident), layers, times) for outputs in made]
 
-    def _layers(self, number: int) -> dict[str, Array]:
+    def _layers(self, number: int, sizes: Sizes) -> dict[str, Array]:
         """Tensors by name from the probe's records."""
         data, at = (self.folder / "probe.bin").read_bytes(), 0
         schedule, layers = self.networks[number].schedule, dict[str, Array]()
         while at < len(data):
             layer, result = np.frombuffer(data, np.int32, 2, at)
             name = schedule.layers[int(layer)].node.outputs[int(result)]
-            kind = schedule.graph.types[name]
+            kind = resolved(schedule.graph.types[name], sizes)
             layers[name] = np.frombuffer(data, kind.element, kind.elements, at + 8).reshape(kind.shape)
             at += 8 + kind.bytes
         return layers
@@ -227,7 +278,8 @@ def _call(number: int, writer: Writer) -> str:
     started = f"{writer.name}_start_threads({int(target.agents.pins_threads)})"
     start = f"static int tw_start_threads_{number}(void) {{ return {started}; }}\n" if target.agents.threads > 1 else ""
     arguments = [f"inputs[{i}]" for i in range(len(graph.inputs))]
-    arguments += [f"outputs[{i}]" for i in range(len(outputs))] + ["arena"]
+    arguments += [f"outputs[{i}]" for i in range(len(outputs))]
+    most = [str(size.high) for size in writer.sizes]
     return f"""\
 #include "harness.h"
 
@@ -235,14 +287,37 @@ static const unsigned long tw_input_bytes_{number}[] = {{{_sizes(graph, graph.in
 static const unsigned long tw_output_bytes_{number}[] = {{{_sizes(graph, outputs)}}};
 static int tw_call_{number}(void **inputs, void **outputs, void *arena) {{
   (void)inputs;
-  return {writer.name}_run({", ".join(arguments)});
+  return {writer.name}_run({", ".join([*arguments, *most, "arena"])});
 }}
-{start}extern TW_SEEN const tw_harness_network tw_network_{number};
+{_sized_call(number, writer, arguments)}{start}extern TW_SEEN const tw_harness_network tw_network_{number};
 const tw_harness_network tw_network_{number} = {{
     {len(graph.inputs)}, {len(outputs)}, tw_input_bytes_{number}, tw_output_bytes_{number}, {writer.macro}_ARENA_BYTES,
     tw_call_{number}, {f"{writer.name}_reset" if graph.states else "0"},
     {f"tw_start_threads_{number}, {writer.name}_stop_threads" if target.agents.threads > 1 else "0, 0"},
-    {_gpu_functions(writer)}}};
+    {_gpu_functions(writer)},
+    {f"{len(writer.sizes)}, tw_bytes_{number}, tw_sized_call_{number}" if writer.sizes else "0, 0, 0"}}};
+"""
+
+
+def _sized_call(number: int, writer: Writer, arguments: Sequence[str]) -> str:
+    """The call with sizes, and the bytes of arrays that it reads and writes."""
+    if not writer.sizes:
+        return ""
+    graph, names = writer.schedule.graph, writer.size_names
+    declared = "".join(f"  const int {name} = sizes[{i}];\n" for i, name in enumerate(names.values()))
+    unused = "".join(f"  (void){name};\n" for name in names.values())
+    lines = [
+        f"  {kind}_bytes[{i}] = {byte_count(graph.types[name].bytes, names)};\n"
+        for kind, found in (("input", graph.inputs), ("output", dict.fromkeys(graph.outputs)))
+        for i, name in enumerate(found)
+    ]
+    return f"""\
+static void tw_bytes_{number}(const int *sizes, unsigned long *input_bytes, unsigned long *output_bytes) {{
+{declared}{unused}{"".join(lines)}}}
+static int tw_sized_call_{number}(void **inputs, void **outputs, const int *sizes, void *arena) {{
+  (void)inputs;
+  return {writer.name}_run({", ".join([*arguments, *(f"sizes[{i}]" for i in range(len(names))), "arena"])});
+}}
 """
 
 
@@ -254,10 +329,10 @@ def _gpu_functions(writer: Writer) -> str:
 
 
 def _sizes(graph: Graph, names: Sequence[str]) -> str:
-    return ", ".join(f"{graph.types[name].bytes}ul" for name in names) or "0"
+    return ", ".join(f"{int(graph.types[name].bytes)}ul" for name in names) or "0"
 
 
-def _execute(command: list[str], folder: Path) -> str:
+def _execute(command: list[str], folder: Path, other: Emulated | None) -> str:
     """What the program prints."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=RUN_TIMEOUT)
@@ -271,6 +346,22 @@ def _execute(command: list[str], folder: Path) -> str:
         raise too_many_turns()
     if done.returncode == GPU_FAILED:
         raise gpu_failed(done.stderr)
+    if done.returncode == SHORT_VECTORS:
+        said = done.stderr.strip().splitlines()[-1]  # the emulator may have said something before
+        raise CompileError("run", said, "choose another --cpu, such as rv64gcv, which takes any length")
+    if other is not None and done.returncode > 0 and done.stderr.startswith(f"{Path(other.command[0]).name}: "):
+        raise CompileError("run", done.stderr.strip(), f"unset {CHOSEN}, which names a processor to the emulator")
+    if other is not None and done.returncode == -signal.SIGILL:
+        raise CompileError(
+            " ".join(other.command),
+            "lacks instructions that the program has",
+            f"unset {CHOSEN}, or choose another --cpu",
+        )
+    if other is not None and done.returncode < 0 and "Assertion" in done.stderr:
+        raise CompileError(
+            other.command[0], f"fails by itself: {done.stderr.strip().splitlines()[-1]}",
+            "version 7.2 does so where floats become numbers of 8 or 16 bits: install a newer one",
+        )  # fmt: skip
     if done.returncode < 0:
         raise InternalError("run", f"the program was killed by signal {-done.returncode}")
     if done.returncode != 0:
@@ -285,10 +376,19 @@ def gpu_failed(said: str) -> CompileError:
     return CompileError("gpu", what, hint)
 
 
-def _split(data: bytes, graph: Graph, names: list[str]) -> dict[str, Array]:
+def _sizes_of(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
+    return sizes_of({name: graph.types[name] for name in graph.inputs}, inputs)
+
+
+def _given(graph: Graph, inputs: Mapping[str, Array], sizes: Sizes) -> bytes:
+    """What the harness reads for a call: sizes, and the arrays."""
+    said = np.array([sizes[symbol.name] for symbol in symbols_of(graph)], np.intc).tobytes()
+    return said + b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in graph.inputs)
+
+
+def _split(data: bytes, kinds: Mapping[str, TensorType]) -> dict[str, Array]:
     arrays, at = {}, 0
-    for name in names:
-        kind = graph.types[name]
+    for name, kind in kinds.items():
         arrays[name] = np.frombuffer(data, kind.element, kind.elements, at).reshape(kind.shape)
         at += kind.bytes
     return arrays

@@ -15,6 +15,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ import numpy as np
 from tilewright.codegen.flow_names import TOO_MANY_TURNS
 from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError, InternalError
+from tilewright.ir.at_sizes import sizes_of, symbols_of
 from tilewright.ir.graph import Graph
+from tilewright.ir.length import resolved
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
@@ -35,6 +38,11 @@ from tilewright.toolchain.compiler import find_compiler, link_without_runtime
 
 POINTER = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), POINTER)
+QUICK_CALL = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, POINTER)
+"""The same with addresses as numbers, which take less time to pass."""
+SIZED_CALL = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER), ctypes.POINTER(ctypes.c_int), POINTER
+)
 RESET = ctypes.CFUNCTYPE(ctypes.c_int, POINTER)
 SAID, MEASURE = ctypes.CFUNCTYPE(ctypes.c_char_p), ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int)
 TAKE, ALLOCATE = ctypes.CFUNCTYPE(None, POINTER), ctypes.CFUNCTYPE(POINTER, ctypes.c_ulong)
@@ -57,6 +65,7 @@ class CNetwork(ctypes.Structure):
         ("arena_bytes", ctypes.c_ulong), ("call", CALL), ("reset", RESET),
         ("start_threads", START), ("stop_threads", STOP), ("gpu_error", SAID), ("gpu_microseconds", MEASURE),
         ("gpu_free", TAKE), ("gpu_allocate", ALLOCATE), ("gpu_release", TAKE), ("gpu_after", RESET), ("gpu_copy", COPY),
+        ("sizes", ctypes.c_int), ("bytes_at", POINTER), ("sized_call", SIZED_CALL),
     ]  # fmt: skip
 
 
@@ -100,6 +109,74 @@ class HostLibrary(HostPrograms):
         return self.folder / "network.so"
 
 
+@dataclass(frozen=True)
+class Sized:
+    """What a call is like whose inputs have certain sizes."""
+
+    types: Mapping[str, TensorType]
+    arguments: Any = None
+    """The sizes, as C takes them; None where it takes none."""
+
+
+Done = tuple[int, Sequence[Array]]
+"""What C returns, and the outputs."""
+Quick = Callable[[Sequence[Array], Sequence[Array] | None], Done | None]
+
+
+def quick_call(network: Any, inputs: Sequence[TensorType], outputs: Sequence[TensorType], arena: int) -> Quick:
+    """Calls of a network for one size with arrays in the order of its inputs and outputs, one at a time. Where all of
+    them are as they should be, little more is done than to look at them: small networks take less time than a search
+    for what is wrong."""
+    function = QUICK_CALL(ctypes.cast(network.call, POINTER).value or 0)
+    given: Any = (POINTER * len(inputs))()
+    made: Any = (POINTER * len(outputs))()
+    given_at, made_at = ctypes.addressof(given), ctypes.addressof(made)
+    shapes, elements = [kind.shape for kind in inputs], [kind.element for kind in inputs]
+    sizes = [kind.bytes for kind in inputs]
+    results = [(number, kind.shape, kind.element) for number, kind in enumerate(outputs)]
+    address, ndarray, empty = ctypes.addressof, np.ndarray, np.empty
+    byte: Callable[[Any], Any] = ctypes.c_char.from_buffer
+
+    def call(arrays: Sequence[Array], out: Sequence[Array] | None) -> Done | None:
+        """None where an array is not as it should be."""
+        if len(arrays) != len(shapes):
+            return None
+        for number, array in enumerate(arrays):
+            if type(array) is not ndarray or array.shape != shapes[number] or array.dtype != elements[number]:
+                return None
+            if not array.flags.carray:
+                return None
+            given[number] = address(byte(array))
+        if out is None:
+            out = []
+            for number, shape, element in results:
+                array = empty(shape, element)
+                made[number] = address(byte(array))
+                out.append(array)
+        elif not take(out):
+            return None
+        return function(given_at, made_at, arena), out
+
+    def take(out: Sequence[Array]) -> bool:
+        if len(out) != len(results):
+            return False
+        for number, shape, element in results:
+            array = out[number]
+            if type(array) is not ndarray or array.shape != shape or array.dtype != element or not array.flags.carray:
+                return False
+            start = made[number] = address(byte(array))
+            end = start + array.nbytes
+            for at, size in zip(given, sizes, strict=True):
+                if at < end and start < at + size:
+                    return False
+            for other in range(number):
+                if made[other] < end and start < made[other] + out[other].nbytes:
+                    return False
+        return True
+
+    return call
+
+
 class LoadedNetwork:
     """One context of a network: it has an arena, and what the network keeps between calls."""
 
@@ -113,11 +190,17 @@ class LoadedNetwork:
         self._outputs = list(dict.fromkeys(graph.outputs))
         # What every call needs is looked up once: small networks take less time than looking it up does.
         self._order = [self._outputs.index(name) for name in graph.outputs]
+        self._is_single = len(self._order) == 1
         self._elements = {name: graph.types[name].element for name in (*graph.inputs, *self._outputs)}
         self._arena = _aligned(library.network.arena_bytes)
         self._has_device = False  # until memory of it was asked for
         self._call, self._address = library.network.call, _address(self._arena)
+        self._sized_call, self._symbols = library.network.sized_call, symbols_of(graph)
+        self._at_bound, self._known_sizes = Sized(graph.types), dict[tuple[int, ...], Sized]()
         self._lock = threading.Lock()
+        given, made = ([graph.types[name] for name in names] for names in (graph.inputs, self._outputs))
+        can_be_quick = not self._symbols and all(kind.bytes and kind.element.isbuiltin == 1 for kind in (*given, *made))
+        self._quick = quick_call(library.network, given, made, self._address) if can_be_quick else None
         LOADED.add(self)
         if library.network.gpu_free:
             weakref.finalize(self, _free, library.network.gpu_free, self._arena).atexit = False
@@ -149,20 +232,38 @@ class LoadedNetwork:
     def __call__(self, *inputs: Array, out: Array | Sequence[Array] | None = None, **named: Array) -> Any:
         """The outputs, one array or a tuple of them; those of `out`, where it is given, are written. A network with an
         input of that name takes it for that."""
+        if self._quick is not None and not named:
+            wanted = [out] if type(out) is np.ndarray else out
+            if wanted is None or (type(wanted) is list and "out" not in self._names):
+                with self._lock:
+                    done = self._quick(inputs, wanted)
+                if done is not None:
+                    code, results = done
+                    if code:
+                        self._check_done(code)
+                    return results[0] if self._is_single else tuple([results[at] for at in self._order])
         if out is not None and "out" in self._names:
             named, out = {**named, "out": out}, None  # type: ignore[dict-item]  # is checked as all inputs are
-        given = self._inputs(inputs, named)
-        return self._called(given, self._new_outputs() if out is None else self._checked_outputs(out, given))
+        arrays = self._matched(inputs, named)
+        sized = self._sized(arrays)
+        given = self._inputs(arrays, sized)
+        made = self._new_outputs(sized) if out is None else self._checked_outputs(out, given, sized)
+        return self._called(given, made, sized)
 
     def on_device(self, *inputs: Array, **named: Array) -> Any:
         """The same with outputs in the memory of the GPU; they have `__dlpack__`, `__cuda_array_interface__` and
         `numpy()`."""
-        given = self._inputs(inputs, named)
-        return self._called(given, [self._allocated(self._graph.types[name]) for name in self._outputs])
+        given = self._inputs(self._matched(inputs, named), self._at_bound)
+        made = [self._allocated(self._graph.types[name]) for name in self._outputs]
+        return self._called(given, made, self._at_bound)
 
-    def _called(self, given: Sequence[AnyArray], made: Sequence[AnyArray]) -> Any:
+    def _called(self, given: Sequence[AnyArray], made: Sequence[AnyArray], sized: Sized) -> Any:
         with self._lock:
-            self._check_done(self._call(_pointers(given), _pointers(made), self._address))
+            if sized.arguments is None:
+                code = self._call(_pointers(given), _pointers(made), self._address)
+            else:
+                code = self._sized_call(_pointers(given), _pointers(made), sized.arguments, self._address)
+            self._check_done(code)
         results = [_as_given(made[at]) for at in self._order]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -195,7 +296,23 @@ class LoadedNetwork:
         if code:
             raise InternalError("call", f"the network reports error {code}")
 
-    def _inputs(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> list[AnyArray]:
+    def _sized(self, given: Mapping[str, Array]) -> Sized:
+        """What a call with these inputs is like; of a network for one size, always the same."""
+        if not self._symbols:
+            return self._at_bound
+        arrays = {name: given[name] for name in self._names if isinstance(given[name], np.ndarray)}
+        sizes = sizes_of({name: self._graph.types[self._names[name]] for name in arrays}, arrays)
+        if len(sizes) < len(self._symbols):
+            return self._at_bound  # Some input is no array, which is said where each is checked.
+        known = tuple(sizes[symbol.name] for symbol in self._symbols)
+        if known not in self._known_sizes:
+            names = (*self._graph.inputs, *self._outputs)
+            types = {name: resolved(self._graph.types[name], sizes) for name in names}
+            self._known_sizes[known] = Sized(types, (ctypes.c_int * len(known))(*known))
+        return self._known_sizes[known]
+
+    def _matched(self, inputs: Sequence[Array], named: Mapping[str, Array]) -> dict[str, Array]:
+        """By name, one for each input."""
         names = list(self._names)
         given = dict(zip(names, inputs, strict=False)) | dict(named)
         wrong = [name for name in named if name not in names[len(inputs) :]]
@@ -204,12 +321,17 @@ class LoadedNetwork:
                 "call", f"{len(inputs)} arrays and {', '.join(named) or 'no names'} were given",
                 f"the inputs are {', '.join(names)}",
             )  # fmt: skip
-        return [self._checked(f"input {name}", given[name], self._names[name]) for name in names]
+        return given
 
-    def _new_outputs(self) -> list[AnyArray]:
-        return [np.empty(self._graph.types[name].shape, self._elements[name]) for name in self._outputs]
+    def _inputs(self, given: Mapping[str, Array], sized: Sized) -> list[AnyArray]:
+        return [self._checked(f"input {name}", given[name], self._names[name], sized) for name in self._names]
 
-    def _checked_outputs(self, out: Array | Sequence[Array], inputs: Sequence[AnyArray]) -> list[AnyArray]:
+    def _new_outputs(self, sized: Sized) -> list[AnyArray]:
+        return [np.empty(sized.types[name].shape, self._elements[name]) for name in self._outputs]
+
+    def _checked_outputs(
+        self, out: Array | Sequence[Array], inputs: Sequence[AnyArray], sized: Sized
+    ) -> list[AnyArray]:
         is_one = isinstance(out, np.ndarray) or on_device(out) is not None
         if not is_one and not isinstance(out, list | tuple):
             raise CompileError(
@@ -218,7 +340,8 @@ class LoadedNetwork:
         given: list[Any] = [out] if is_one else list(out)
         if len(given) != len(self._outputs):
             raise CompileError("call", f"out has {len(given)} arrays", f"the network has {len(self._outputs)} outputs")
-        checked = [self._checked(f"out {name}", array, name) for name, array in zip(self._outputs, given, strict=True)]
+        pairs = zip(self._outputs, given, strict=True)
+        checked = [self._checked(f"out {name}", array, name, sized) for name, array in pairs]
         for number, (name, array) in enumerate(zip(self._outputs, checked, strict=True)):
             if isinstance(array, np.ndarray) and not array.flags.writeable:
                 raise CompileError("call", f"out {name} is read-only", "give an array that may be written")
@@ -239,8 +362,8 @@ class LoadedNetwork:
             raise self._no_device()
         return checked(what, found, kind)
 
-    def _checked(self, what: str, array: Array, name: str) -> AnyArray:
-        kind = self._graph.types[name]
+    def _checked(self, what: str, array: Array, name: str, sized: Sized) -> AnyArray:
+        kind = sized.types[name]
         if not isinstance(array, np.ndarray):
             there = self._on_device(what, array, kind)
             if there is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tilewright.errors import CompileError
-from tilewright.ir.arrays import Given, convert_all, random_inputs
+from tilewright.ir.arrays import Given, arrays_of, convert_all, match, random_inputs
+from tilewright.ir.at_sizes import sizes_of, symbols_of
 from tilewright.ir.graph import Graph
+from tilewright.ir.length import resolved
 from tilewright.ir.types import Array, TensorType
 from tilewright.planner.schedule.schedule import Schedule
 
@@ -19,7 +21,10 @@ def input_types(graph: Graph) -> dict[str, TensorType]:
 def given_inputs(graph: Graph, given: Given) -> dict[str, Array]:
     """In the model's types."""
     refuse_too_large(graph)
-    return convert_all(input_types(graph), given)
+    types = input_types(graph)
+    if symbols_of(graph):
+        types = resolved(types, sizes_of(types, match(list(types), arrays_of(given, "input"), "inputs")))
+    return convert_all(types, given)
 
 
 def made_up_inputs(graph: Graph, seed: int) -> dict[str, Array]:

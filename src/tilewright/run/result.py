@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.ir.types import Array
@@ -111,6 +111,11 @@ class Check:
         own = next((found for found in (*self.layers, *self.outputs) if not found.agrees), None)
         return own if own is not None or self.imported is None else self.imported.first_difference
 
+    def at(self, said: str) -> Check:
+        """With the sizes that it is of beside every name."""
+        outputs = tuple(replace(one, name=f"{one.name} ({said})") for one in self.outputs)
+        return replace(self, outputs=outputs)
+
     def as_dict(self) -> dict[str, Any]:
         first = self.first_difference
         return {
@@ -127,3 +132,10 @@ class Check:
             "run_seconds": self.result.seconds, "compile_seconds": self.compile_seconds,
             "build_seconds": self.build_seconds,
         }  # fmt: skip
+
+
+def joined_checks(checks: Sequence[Check]) -> Check:
+    """Checks of one program at several sizes as one, with the times of the last; the first that differs speaks."""
+    shown = next((one for one in checks if not one.agrees), checks[-1])
+    outputs = tuple(found for one in checks for found in one.outputs)
+    return replace(shown, outputs=outputs, build_seconds=sum(one.build_seconds for one in checks))

@@ -14,7 +14,7 @@ from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
-from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun
+from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun, emulated
 from tilewright.run.library import HostLibrary
 from tilewright.run.model_inputs import refuse_large_arena, refuse_too_large
 from tilewright.run.result import OnComputer, Result
@@ -94,7 +94,8 @@ class HostRuns(Runs):
 
     def _taken(self, ran: HostRun) -> OnComputer:
         target = self.schedule.target
-        library = self.builds.library().path.stat().st_size if host_process(target.runner).cpu else None
+        is_loadable = host_process(target.runner).cpu and emulated(target) is None
+        library = self.builds.library().path.stat().st_size if is_loadable else None
         return OnComputer(ran.fastest, target.agents.threads, ran.resident_bytes, library)
 
     def elf(self, feeds: Feeds) -> Path:

@@ -25,6 +25,7 @@ from tilewright.ops._control_flow import too_many_turns
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy
+from tilewright.sim.ethos_u.npu import StreamFault
 from tilewright.sim.program.elf import Elf, code_bytes
 from tilewright.sim.results import Report
 from tilewright.sim.simulator import Simulator
@@ -124,6 +125,8 @@ def _stopped(simulator: Machine, error: CompileError) -> Exception:
     if isinstance(error, Unfinished):
         hint = "the network may be too large to be emulated: `analyze` says what it takes, without running it"
         return CompileError(error.where, error.what, hint)
+    if isinstance(error, StreamFault):
+        return CompileError(f"run, stream of the NPU, {error.where}", error.what, error.hint)
     if isinstance(simulator, Qemu) or not simulator.user_devices:
         return InternalError(f"run, {error.where}", error.what)
     lines = [f"    registers of {name}: {_words(simulator.registers(name, SHOWN))}" for name in simulator.user_devices]
@@ -221,9 +224,8 @@ class SimulatedProgram(ABC):
         done = after.since(before)
         energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
-        estimate = "" if isinstance(simulator, Simulator) else simulator.estimate
         cycles, taken = self._cycles(simulator, done), self._footprint(simulator)
-        return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, estimate)
+        return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, simulator.estimate)
 
     def _cycles(self, simulator: Machine, done: Activity) -> int:
         """As the program has counted them; what emulates a core counts them itself."""

@@ -19,5 +19,7 @@ what that costs in `energy.py`. `library.py` compiles the C below on first use. 
 * `devices/` devices that any platform may have: event unit, MCHAN, HyperRAM, timers, console, control registers
 * `neureka/` N-EUREKA
 * `ita/` ITA, and four of them as ITAPool has
-* `user/` a user's own device, in C or Python
+* `ethos_u/` Ethos-U55 and U65, which execute command streams; a library of its own
+* `rtl/` devices in Verilog: ports, adapters, what verilator makes of them
+* `user/` a user's own device, in C, Python or Verilog
 """

@@ -65,7 +65,7 @@ def activity_names(memories: Iterable[str]) -> list[str]:
 
 
 def activity_of(c: CActivity, memories: Iterable[str]) -> Activity:
-    """The same with the names of a platform's memories."""
+    """What the simulator has counted, with the names of a platform's memories."""
     names = list(memories)
     return Activity(dict(zip(activity_names(names), _counts(c, len(names)), strict=True)))
 

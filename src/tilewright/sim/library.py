@@ -22,6 +22,8 @@ FLAGS = (
     *("-std=gnu99", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     *("-ffp-contract=off", "-fno-sanitize=all", "-fwrapv"),
 )
+ETHOS_U = FOLDER / "ethos_u"
+"""A library of its own."""
 LONGEST = FOLDER / "cv32e40p" / "core.c"
 """Takes longer to compile than all others together."""
 WITHIN_LINES = ("-mbranches-within-32B-boundaries",) if platform.machine() in ("x86_64", "AMD64") else ()
@@ -79,6 +81,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_run": (U32, (P, U64)),
     "tw_attach": (None, (P, U32, P)),
     "tw_device_shown": (None, (P, U32, P, U32)),
+    "tw_device_said": (ctypes.c_char_p, (P, U32)),
     "tw_stop": (None, (P,)),
     "tw_fault": (None, (P, ctypes.POINTER(CFault))),
     "tw_exit_code": (U32, (P,)),
@@ -153,7 +156,7 @@ GUARD = FOLDER / "user" / "device_guard.c"
 
 
 def sources() -> list[Path]:
-    return sorted(path for path in FOLDER.rglob("*.c") if path != GUARD)
+    return sorted(path for path in FOLDER.rglob("*.c") if path != GUARD and path.parent != ETHOS_U)
 
 
 def _key(compiler: Compiler, files: list[Path], includes: tuple[Path, ...]) -> str:

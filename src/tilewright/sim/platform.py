@@ -8,12 +8,17 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from tilewright.errors import CompileError
+from tilewright.sim import core_timing
 from tilewright.sim.activity import MAX_MEMORIES
+from tilewright.sim.core_timing import CoreTiming
 from tilewright.sim.energy import EnergyModel
 
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
+EXTENSIONS = ("zba", "zbb", "zbs", "zbkb", "zcb")
+"""Instructions that cores with CORE-V's encoding may have besides: bits in this order, that of isa/insn.h."""
 PAGE = 0x1000
+WORD = 4
 
 
 class Flavour(IntEnum):
@@ -103,6 +108,10 @@ class Group:
     """Loads of a Snitch core whose results are under way at a time; 0: any number. Of a MemPool core, stores too."""
     tiles: Tiles | None = None
     """Of MemPool."""
+    extensions: frozenset[str] = frozenset()
+    """Of EXTENSIONS."""
+    timing: CoreTiming | None = None
+    """Where it is not that of the core which the flavour stands for."""
 
     @property
     def float_bits(self) -> int:
@@ -120,6 +129,11 @@ class ReadPort:
     """Whether the line behind the one that is executed is read ahead."""
     instruction_cache_bytes: int = 0
     data_cache_bytes: int = 0
+    cache_ways: int = 1
+    one_cache: bool = False
+    """Whether code and data share it."""
+    wait: int = 0
+    """Cycles of a line that no cache has, where the virtual SoC counts them."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +149,7 @@ class Memory:
     latency: Mapping[str, int] = field(default_factory=dict)
     """Extra cycles per access, by group."""
     fetch_latency: Mapping[str, int] = field(default_factory=dict)
-    """The same for lines that an instruction cache asks for, by group; where it is not given, that of accesses."""
+    """Extra cycles for a line that an instruction cache asks for, by group; those of accesses if not given."""
     uncached_fetch: Mapping[str, int] = field(default_factory=dict)
     """Cycles per 16 bytes of code while the instruction cache is off, by group."""
     is_mapped: bool = True
@@ -147,7 +161,8 @@ class Memory:
     is_flash: bool = False
     """Whether programs do not write to it: code and constants lie there."""
     port: ReadPort = ReadPort()
-    """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators may look at it."""
+    """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators look at it, and the
+    virtual SoC where it says how long a line takes."""
 
 
 @dataclass(frozen=True)
@@ -270,8 +285,10 @@ class CGroup(ctypes.Structure):
             "tiles_per_group",
             "tiles_with_cores",
             "sequential_bytes",
+            "extensions",
+            "has_timing",
         ]
-    ]
+    ] + [("timing", core_timing.CTiming)]
 
 
 class CMemory(ctypes.Structure):
@@ -283,6 +300,18 @@ class CMemory(ctypes.Structure):
         ("latency", U32 * MAX_GROUPS),
         ("fetch_latency", U32 * MAX_GROUPS),
         ("uncached_fetch", U32 * MAX_GROUPS),
+        *(
+            (name, U32)
+            for name in [
+                "line_wait",
+                "line_bytes",
+                "line_ways",
+                "reads_ahead",
+                "code_cache_bytes",
+                "data_cache_bytes",
+                "is_one_cache",
+            ]
+        ),
     ]
 
 
@@ -320,6 +349,7 @@ def to_c(platform: Platform) -> CPlatform:
         _by_group(platform, memory.latency, c.memory[i].latency)
         _by_group(platform, {**memory.latency, **memory.fetch_latency}, c.memory[i].fetch_latency)
         _by_group(platform, memory.uncached_fetch, c.memory[i].uncached_fetch)
+        _set_port(c.memory[i], memory.port)
     for i, window in enumerate(platform.windows):
         mask = sum(1 << platform.group_index(name) for name in window.groups)
         c.window[i] = CWindow(window.base, window.size, window.target, mask, window.test_and_set)
@@ -339,7 +369,15 @@ def _group(platform: Platform, group: Group) -> CGroup:
         cache.private_sets, cache.private_ways, cache.shared_banks, cache.shared_sets, cache.shared_ways,
         cache.on_at_reset, group.fpus, cache.last_core_private_sets, group.loads_in_flight,
         tiles.count, tiles.cores, tiles.per_group, tiles.with_cores or tiles.per_group, tiles.sequential_bytes,
+        sum(1 << EXTENSIONS.index(name) for name in group.extensions), group.timing is not None,
+        core_timing.to_c(group.timing),
     )  # fmt: skip
+
+
+def _set_port(memory: CMemory, port: ReadPort) -> None:
+    memory.line_wait, memory.line_bytes, memory.line_ways = port.wait, port.line_bytes or WORD, port.cache_ways
+    memory.reads_ahead, memory.is_one_cache = port.prefetch, port.one_cache
+    memory.code_cache_bytes, memory.data_cache_bytes = port.instruction_cache_bytes, port.data_cache_bytes
 
 
 def _by_group(platform: Platform, values: Mapping[str, int], target: ctypes.Array[ctypes.c_uint32]) -> None:

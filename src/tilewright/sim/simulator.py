@@ -27,6 +27,7 @@ from tilewright.sim.platforms import check_cores, find_platform
 from tilewright.sim.program.elf import Elf, read_elf, symbol_address
 from tilewright.sim.program.lines import place_of
 from tilewright.sim.results import Report
+from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.statistics import Statistics
 from tilewright.sim.user.device import UserDevice
 from tilewright.sim.user.watched import WatchedDevices
@@ -71,6 +72,7 @@ class Simulator:
         if self._open:
             self._library.tw_delete(self._open)
             self._open = None
+            self._devices.close()
 
     @property
     def _sim(self) -> int:
@@ -118,9 +120,9 @@ class Simulator:
         self._finds_misuse = misuse
         self._library.tw_check(self._sim, unwritten | protected << 1 | transfers << 2 | misuse << 3)
 
-    def attach(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
-        """Put a user's device, an object or a C file, at the place that the platform has for it. A C file may include
-        headers of the folders `includes`."""
+    def attach(self, name: str, device: UserDevice | RtlDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
+        """Put a user's device, an object, Verilog or a C file, at the place that the platform has for it. A C file may
+        include headers of the folders `includes`."""
         index = self.platform.device_index(name)
         callbacks = self._devices.callbacks(name, device, includes)
         with self._devices.watched():
@@ -143,6 +145,17 @@ class Simulator:
     @property
     def cycle(self) -> int:
         return int(self._library.tw_now(self._sim))
+
+    @property
+    def estimate(self) -> str:
+        """What its cycles are, where they follow from data about a core; nothing where a chip's were measured."""
+        if not any(group.timing for group in self.platform.groups):
+            return ""
+        ports = [
+            f"{memory.port.wait} cycles for {memory.port.line_bytes} bytes of {memory.name} that are in no cache"
+            for memory in self.platform.memories if memory.port.wait
+        ]  # fmt: skip
+        return ", ".join(["the core's cycles as published or assumed", *(ports or ["no wait states"])])
 
     def run(self, max_cycles: int | None = None) -> Report:
         """Run until the program exits; what goes wrong is an error with core, cycle and place."""
@@ -388,9 +401,20 @@ class Simulator:
         if fault.reason in (DEADLOCK, LIMIT):
             return standstill(fault.reason, self.cycle, self._core_places())
         if fault.reason == DEVICE and fault.value:
-            return describe(fault, f"device {self.platform.devices[fault.value - 1].name}, cycle {fault.cycle}")
+            return self._gave_up(fault) or describe(fault, self._device_place(fault))
         core = self.platform.core_name(fault.core)
         return describe(fault, f"{core}, cycle {fault.cycle}, {self.place(fault.pc)}")
+
+    def _device_place(self, fault: CFault) -> str:
+        return f"device {self.platform.devices[fault.value - 1].name}, cycle {fault.cycle}"
+
+    def _gave_up(self, fault: CFault) -> CompileError | None:
+        """A device that has ended the run by itself says why."""
+        said = self._library.tw_device_said(self._sim, fault.value - 1)
+        if not said:
+            return None
+        what, _, hint = said.decode(errors="replace").partition("\n")
+        return CompileError(self._device_place(fault), what, hint)
 
     def _core_places(self) -> str:
         return "\n".join(f"    {cores}: {does}, {self.place(pc)}" for cores, does, pc in self._statistics.places())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewright.emulator.qemu_machines import moved
 from tilewright.errors import CompileError
 from tilewright.sim.platform import PAGE, Platform
-from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, has_float
+from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, extensions, has_float
 from tilewright.target.memory import ARENA, STACK, Memory, holding
 from tilewright.target.runner import EMULATORS, QEMU, UNICORN, VirtualSoc, virtual_soc
 from tilewright.target.settings import Settings
@@ -48,7 +48,9 @@ def adapted(target: Target, settings: Settings) -> Target:
     platform = _platform(target.platform, resized)
     flags = target.flags
     if not runner.emulator:
-        groups = tuple(replace(group, has_float=has_float(isa)) for group in platform.groups)
+        groups = tuple(
+            replace(group, has_float=has_float(isa), extensions=extensions(isa)) for group in platform.groups
+        )
         platform = replace(platform, groups=groups)
         flags = tuple(compiler_flag(isa) if flag.startswith(COMPILER_CPU) else flag for flag in target.flags)
     agents = replace(agents, isa=isa, measured_isa=agents.measured_isa or agents.isa, stack=stack)
@@ -86,7 +88,7 @@ def _memories(target: Target, sizes: Mapping[str, int]) -> tuple[Memory, ...]:
 
 
 def _with_one_ram(target: Target, size: int) -> Target:
-    """Of several memories for what changes, the first that has so many bytes, and no more of it."""
+    """Of several memories for what changes, the first of at least that size, and no more of it."""
     found = holding(target.memories, STACK)
     largest = max(found, key=lambda memory: memory.bytes or 0)
     chosen = next((memory for memory in found if size <= (memory.bytes or 0)), largest)

@@ -21,6 +21,7 @@ ADDRESSES = 1 << 32
 SYSTEM = 0xE000_0000
 """Where the core's own registers begin."""
 MOST_WAIT_STATES = 1000
+MOST_WAYS = 64
 WORD = 4
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
 SHOWS = "docs/cortex_m_boards.md shows a file"
@@ -41,6 +42,9 @@ class BoardMemory:
     """Whether the line behind the one that is executed is read ahead."""
     instruction_cache_bytes: int = 0
     data_cache_bytes: int = 0
+    cache_ways: int = 1
+    one_cache: bool = False
+    """Whether code and data share the cache of `data_cache_bytes`."""
 
     @property
     def bytes(self) -> int:
@@ -105,6 +109,7 @@ class _Reader:
             int(self._number(given, place, "line_bytes", 0, 1024, 0)), self._flag(given, place, "prefetch"),
             int(self._number(given, place, "instruction_cache_bytes", 0, 1 << 24, 0)),
             int(self._number(given, place, "data_cache_bytes", 0, 1 << 24, 0)),
+            int(self._number(given, place, "cache_ways", 1, MOST_WAYS, 1)), self._flag(given, place, "one_cache"),
         )  # fmt: skip
 
     # ---- fields ----

@@ -48,8 +48,10 @@ def _caches(first: int, second: int, third: int, beyond_second: float, beyond_la
 BY_PROCESSOR = {
     "x86-64-v2": _caches(32, 256, 4096, 0.05, 0.06),
     "x86-64-v3": _caches(32, 512, 8192, 0.05, 0.05),
+    "x86-64-v3+avxvnni": _caches(48, 1280, 12288, 0.05, 0.05),
     "x86-64-v4": _caches(48, 1024, 16384, 0.05, 0.05),
     "x86-64-v4+vnni": _caches(48, 1280, 16384, 0.05, 0.05),
+    "x86-64-v4+amx": _caches(48, 2048, 32768, 0.05, 0.05),
     "cortex-a53": _caches(32, 512, 0, 0.4, 0.0),
     "cortex-a72": _caches(32, 1024, 0, 0.25, 0.0),
     "cortex-a76": _caches(64, 512, 2048, 0.05, 0.1),
@@ -58,6 +60,11 @@ BY_PROCESSOR = {
     "neoverse-v1": _caches(64, 1024, 32768, 0.055, 0.03),
     "neoverse-n2": _caches(64, 1024, 32768, 0.055, 0.03),
     "neoverse-v2": _caches(64, 2048, 32768, 0.055, 0.03),
+    "rv64gc": _caches(32, 512, 0, 0.4, 0.0),
+    "rv64gcv": _caches(32, 512, 0, 0.4, 0.0),
+    "k230": _caches(32, 256, 0, 0.4, 0.0),
+    "spacemit-x60": _caches(32, 512, 0, 0.4, 0.0),
+    "x280": _caches(32, 512, 2048, 0.05, 0.1),
 }
 """Sizes as they are common, of levels of x86-64 those of small machines that have them. The price behind the level-2
 cache was measured on a Neoverse-N1, on depthwise layers of MobileNets whole and in strips; all others are guesses from

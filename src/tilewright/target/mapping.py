@@ -21,7 +21,7 @@ from tilewright.target.target import Engine, Offer, Target
 CAST, OTHERWISE = "insert a Cast before it", "use another target or operator"
 """What to try where element types do not fit, and where something else does not."""
 MORE_ENGINES = "add an engine with cores"
-"""The same where an accelerator has not everything."""
+"""What to try where the only engine is an accelerator that has not everything."""
 
 
 ALL_ENGINES = "all"
@@ -155,6 +155,7 @@ def map_nodes(graph: Graph, target: Target, pinned: Mapping[str, str] = NOTHING_
     alternatives: dict[str, tuple[Choice, ...]] = {}
     refusals: dict[str, tuple[Refused, ...]] = {}
     constants: dict[str, Array] = {}
+    pinned = by_full_names(graph, pinned)
     errors: list[CompileError] = _unknown_pins(graph, target, pinned)
     raise_all(errors)
     engines = _engines_by_key(graph, target, pinned)
@@ -212,6 +213,12 @@ def with_nodes(mapped: Mapped, chosen: Mapping[str, Node]) -> Mapped:
     types = {name: kind for name, kind in graph.types.items() if name not in unused}
     constants = {name: array for name, array in graph.constants.items() if name in used}
     return replace(mapped, graph=replace(graph, nodes=nodes, types=types, constants=constants))
+
+
+def by_full_names(graph: Graph, pinned: Mapping[str, str]) -> dict[str, str]:
+    """Tables show nodes by short names, so those are understood too."""
+    full = {graph.short_name(node): node.name for node in graph.nodes}
+    return {full.get(name, name): engine for name, engine in pinned.items()}
 
 
 def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> list[CompileError]:

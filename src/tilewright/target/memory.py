@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tilewright.errors import InternalError
 from tilewright.target.caches import Caches
@@ -60,7 +61,7 @@ class Memory:
         return -(-size // self.alignment) * self.alignment
 
     def whole_constant(self, size: int) -> int:
-        """The same of a constant."""
+        """What a constant of so many bytes takes there: whole units of its alignment."""
         return -(-size // self.constants_alignment) * self.constants_alignment
 
     @property
@@ -136,37 +137,37 @@ class Paths:
     staged: tuple[Path, ...] = ()
     """Memories that cores do not reach, at least one link behind the home: what lives there is staged in it."""
 
-    @property
+    @cached_property
     def home(self) -> Memory:
         """Where tensors live, inputs and outputs too, and what is staged comes to; cores reach it."""
         return self.near[0].memory
 
-    @property
+    @cached_property
     def tile_link(self) -> Link:
         """Between the home and the tiles."""
         return self.near[0].links[0]
 
-    @property
+    @cached_property
     def beside(self) -> tuple[Memory, ...]:
         """Others that tiles are cut out of."""
         return tuple(path.memory for path in self.near[1:])
 
-    @property
+    @cached_property
     def weights(self) -> Memory | None:
         """Of those beside, the one that accelerators read weights in."""
         return self.beside[0] if self.beside else None
 
-    @property
+    @cached_property
     def behind(self) -> tuple[Memory, ...]:
         """What is staged lives there."""
         return tuple(path.memory for path in self.staged)
 
-    @property
+    @cached_property
     def spilling(self) -> Path | None:
         """Of the staged ones, that of activations, which come and go in parts: a single link behind the home."""
         return next((path for path in self.staged if len(path.staging) == 1), None)
 
-    @property
+    @cached_property
     def spill(self) -> Memory | None:
         """Where activations go that no memory near the tiles holds."""
         return self.spilling.memory if self.spilling else None

@@ -19,9 +19,9 @@ RAM = "RAM"
 def on_board(core: Target, file: BoardFile) -> Target:
     """The target of a core with the memories and the clock of a board; of several memories for a purpose the first in
     the file is preferred."""
-    groups = core.platform.groups
+    groups = tuple(replace(group, local_memory=_local(core, file)) for group in core.platform.groups)
     places = tuple(_place(memory, groups[0].name) for memory in file.memory)
-    platform = Platform(file.name, f"{file.summary}; {file.cpu}", groups, places)
+    platform = Platform(file.name, f"{file.summary}; {file.cpu}", groups, places, devices=core.platform.devices)
     used, code = holding(core.memories, STACK)[0], holding(core.memories, CODE)[0]
     return replace(
         core, name=file.name, summary=file.summary,
@@ -30,8 +30,19 @@ def on_board(core: Target, file: BoardFile) -> Target:
     )  # fmt: skip
 
 
+def _local(core: Target, file: BoardFile) -> str:
+    """Of the virtual SoC: the largest memory without wait states that programs write to."""
+    if core.runner.emulator:
+        return ""
+    found = [memory for memory in file.memory if ARENA in memory.holds and not memory.wait_states]
+    return max(found, key=lambda memory: memory.kib).name.lower() if found else ""
+
+
 def _place(memory: BoardMemory, core: str) -> Place:
-    port = ReadPort(memory.line_bytes, memory.prefetch, memory.instruction_cache_bytes, memory.data_cache_bytes)
+    port = ReadPort(
+        memory.line_bytes, memory.prefetch, memory.instruction_cache_bytes, memory.data_cache_bytes, memory.cache_ways,
+        memory.one_cache, memory.wait_states,
+    )  # fmt: skip
     latency = {core: memory.wait_states} if memory.wait_states else {}
     is_flash = not {ARENA, STACK} & set(memory.holds)
     return Place(memory.name.lower(), memory.base, memory.bytes, latency=latency, is_flash=is_flash, port=port)

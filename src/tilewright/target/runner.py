@@ -16,6 +16,7 @@ from tilewright.emulator.qemu import Qemu
 from tilewright.errors import InternalError
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms import find_platform
+from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.user.device import UserDevice
 
@@ -72,8 +73,8 @@ class Model:
 
     name: str
     """Of the device."""
-    make: Callable[[], UserDevice | Path]
-    """A new one, or the C file that it is built from."""
+    make: Callable[[], UserDevice | RtlDevice | Path]
+    """A new one, what is verilated, or the C file that it is built from."""
     includes: tuple[Path, ...] = ()
     """Where such a file finds headers."""
 
@@ -122,7 +123,7 @@ class HostProcess(Runner):
 
 @dataclass(frozen=True)
 class GpuProcess(HostProcess):
-    """The same, which launches some of its kernels on a GPU, or calls them where there is no driver of one."""
+    """A process of this machine that launches some kernels on a GPU, or calls them where there is no driver of one."""
 
     capability: int = field(kw_only=True)
     """The oldest of NVIDIA's GPUs that the code is for: ten times its compute capability."""
@@ -159,7 +160,7 @@ class VirtualSoc(Runner):
         return find_platform(self.platform)
 
     def on(self, platform: Platform) -> VirtualSoc:
-        """The same with another chip."""
+        """This virtual SoC with another chip."""
         return replace(self, platform=platform)
 
     def machine(self, models: Sequence[Model]) -> Machine:

@@ -129,8 +129,8 @@ class Settings:
     )  # fmt: skip
     numerics: str = option(
         "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
-        "hardly ever differ. By default hardware, if the model's format leaves the rounding open and the target gains "
-        "from it.", ANY, metavar="exact|hardware", choices=("", "exact", "hardware"),
+        "hardly ever differ. Default: hardware for ONNX on siracusa and mempool, exact for .tflite.", ANY,
+        metavar="exact|hardware", choices=("", "exact", "hardware"),
     )  # fmt: skip
     precision: str = option(
         "fp32", "--precision", "How floats are stored where the target has kernels for it; sums are in 32 bits.",
@@ -149,7 +149,7 @@ class Settings:
         metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
     )  # fmt: skip
     cpu: str = option(
-        "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76 and others.", COMPUTERS,
+        "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76, rv64gcv and others.", COMPUTERS,
         metavar="NAME",
     )  # fmt: skip
     gpu: str = option(
@@ -164,7 +164,8 @@ class Settings:
         metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
     )  # fmt: skip
     isa: str = option(
-        "", "--isa", "Target rv32: the instruction set, for example rv32imafc.", KNOWN_CORE, metavar="NAME"
+        "", "--isa", "Target rv32: the instruction set, for example rv32imafc; the core's by default.", KNOWN_CORE,
+        metavar="NAME",
     )  # fmt: skip
     clock_mhz: float | None = option(
         None, "--clock", "Clock, to convert cycles to time; the board's by default.", KNOWN_CORE, metavar="MHZ"
@@ -174,11 +175,13 @@ class Settings:
         metavar="cycles|ram", choices=GOALS,
     )  # fmt: skip
     emulator: str = option(
-        "", "--emulator", "What runs programs for Cortex-M: unicorn, or qemu if installed.", KNOWN_CORE, metavar="NAME"
+        "", "--emulator", "What runs programs for Cortex-M: unicorn (the default where it has the core), or qemu if "
+        "installed.", KNOWN_CORE, metavar="NAME",
     )  # fmt: skip
     stack: int | None = option(
-        None, "--stack", "Size of the stack; on a cluster, of each core's at least.", WITH_STACK, metavar="BYTES",
-        least=0,
+        None, "--stack", "Size of the stack, the board's by default; on a cluster, of each core's at least: by default "
+        "what kernels need.",
+        WITH_STACK, metavar="BYTES", least=0,
     )  # fmt: skip
     """Bytes of RAM, or of where a plan puts the stacks of cores."""
     copied_weights: int = option(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
@@ -123,14 +124,21 @@ class Target:
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
 
-    talks: bool = True
+    has_lengths: bool = False
+    """Whether sizes of a network may be arguments of its program."""
+    has_short_caches: bool = False
+    """Whether its attention reads keys and values that are kept as float16."""
+    language_models: bool = True
     """Whether programs around several networks, as language models are, can be built for it."""
 
     half_floats: tuple[str, ...] = ()
     """Element types of 16 bits that floats may be stored in, where a kernel takes them."""
 
     for_processor: Callable[[str], Target] | None = None
-    """The same for another processor, where it is for computers."""
+    """This target for another processor, where it is for computers."""
+
+    prepare: Callable[[Any], tuple[Any, tuple[str, ...]]] | None = None
+    """What another compiler makes of a model before it is read, and notes on that."""
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
@@ -159,7 +167,7 @@ class Target:
 
     @property
     def for_every_processor(self) -> tuple[Target, ...]:
-        """The same for each processor that is known, whichever this machine has; itself where it is for no computer."""
+        """This target for each known processor, whichever this machine has; itself where it is for no computer."""
         return tuple(map(self.for_processor, PROCESSORS)) if self.for_processor else (self,)
 
     @property
@@ -195,7 +203,7 @@ class Target:
         return self.paths.home
 
     def on_platform(self, platform: Platform, state: int) -> Target:
-        """The same on another chip, with so many bytes more for variables of the runtime."""
+        """This target on another chip, with so many bytes more for variables of the runtime."""
         runner = virtual_soc(self.runner, f"target {self.name}").on(platform)
         return replace(self, runner=runner, agents=replace(self.agents, state=self.agents.state + state))
 
@@ -213,10 +221,11 @@ class Target:
         return all(activation in kernel.activations for kernel in kernels if kernel.takes_floats)
 
     def fuses(self, op: Op, types: Types) -> bool:
-        """Whether it computes an operator better than what it stands for: with a kernel for all cores together, where
-        it has such kernels."""
+        """Whether it computes an operator better than what it stands for: on a cluster with a kernel for all cores
+        together, where it has such kernels."""
         kernels = [kernel for engine in self.engines for kernel in engine.kernels]
-        own = [kernel for kernel in kernels if kernel.cooperative] or kernels
+        together = [kernel for kernel in kernels if kernel.cooperative and self.agents.has_runtime]
+        own = together or kernels
         return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in own)
 
     def kernel_file(self, name: str) -> Path:

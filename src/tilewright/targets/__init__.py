@@ -15,9 +15,14 @@ from tilewright.target.board_file import SUFFIX, BoardFile, read_board
 from tilewright.target.on_board import on_board
 from tilewright.target.target import Target
 
+PLUS = "+"
+"""Between a core and the NPU beside it: cortex-m33+u65-256."""
+STANDING_IN = {"cortex-m55": "cortex-m33"}
+"""Beside an NPU: cores that only QEMU has, where nobody can attach a device, and cores whose programs they run too."""
 FAMILIES = {
     "cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
     "mempool": ("itapool", "mempool", "minpool"),
+    "rv32": ("rv32", "esp-rv32imc", "esp-rv32imafc", "hazard3", "nuclei-n205", "qingke-v4f"),
 }
 """Folders, and the names of the targets there."""
 
@@ -32,12 +37,20 @@ def find(name: str) -> Target:
     """A target by its name, or a board's by the name or the file of the board."""
     if is_board(name):
         return find_board(name)
+    if PLUS in name:
+        return _with_npu(*name.split(PLUS, 1))
     if name not in names():
         raise CompileError(f"target '{name}'", "is unknown", f"known targets: {', '.join(names())}")
     folder = next((folder for folder, members in FAMILIES.items() if name in members), name)
     module = importlib.import_module(f"{__name__}.{folder}.target")
     target: Target = module.TARGETS[name] if folder in FAMILIES else module.TARGET
     return target
+
+
+def _with_npu(core: str, npu: str) -> Target:
+    module = importlib.import_module(f"{__name__}.ethos_u.beside")
+    made: Target = module.with_npu(find(STANDING_IN.get(core, core)), f"{core}{PLUS}{npu}", npu)
+    return made
 
 
 def first_simulated() -> str:
@@ -81,6 +94,6 @@ def find_board(name: str) -> Target:
     if not is_board(name):
         hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
         raise CompileError(f"board '{name}'", "is unknown", hint)
-    cores = [core for core in names() if find(core).runner.emulator]
+    cores = [core for core in names() if find(core).agents.isa]
     file = read_board(_board_files().get(name, Path(name)), cores)
     return on_board(find(file.cpu), file)

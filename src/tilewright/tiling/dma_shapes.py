@@ -65,6 +65,8 @@ def dma_shape(grid: TileGrid, name: str, limited: bool = False) -> DmaShape:
             levels.append(Level(axis, factor, element * strides[innermost], many, bound))
         factor, innermost = 1, position - 1
     first = 0 if place is None else element * place.start * strides[place.axis]
+    if 0 in kind.shape:
+        return DmaShape(first, (Level(NOTHING, 1, element, False),))
     return DmaShape(first, tuple(reversed(levels)) or (Level(SCALAR, 1, element, False),))
 
 
@@ -74,6 +76,7 @@ def apart(grid: TileGrid) -> str:
 
 
 SCALAR = AxisWindow(1, base=0, length=1, end=1)
+NOTHING = AxisWindow(0, base=0, length=0, end=0)
 
 
 def cost(grid: TileGrid, name: str) -> tuple[int, int, int]:

@@ -136,7 +136,7 @@ class TileGrid:
         return self.geometry.results
 
     def in_tiles(self, cuts: tuple[Cut, ...]) -> TileGrid:
-        """The same layer cut in another way."""
+        """This layer cut in another way."""
         return replace(self, cuts=cuts)
 
     @property

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.codegen import projects
-from tilewright.codegen.projects.project import Content, End, Project
+from tilewright.codegen.projects.project import Content, Project
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant
+from tilewright.ir.scale import Scale, Scales
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.pipeline import Compiled, stages
@@ -29,6 +30,7 @@ def network() -> Graph:
     requant = Requant(0, "int8", -128, 127, zero_point=3, rounding="double")
     op = Conv((1, 1), (1, 1), (0, 0, 0, 0), channels_last=True, x_zero=-5, requant=requant)
     builder.output(builder.add(op, [x, w, b, mul, exponents], name="conv")[0])
+    builder.scales = Scales({x: Scale(0.5, 1)}, {builder.outputs[0]: Scale(0.25, -2)})
     return builder.build()
 
 
@@ -39,7 +41,7 @@ def program(target: str, *folders: str) -> Program:
 
 def content(kind: str, target: str = "cortex-m4", *folders: str) -> dict[str, Content]:
     compiled = program(target, *folders).compiled
-    return projects.files(kind, Project(compiled.schedule, compiled.quantised, "tiny", (End(0.5, 1), End(0.25, -2))))
+    return projects.files(kind, Project(compiled.schedule, compiled.quantised, "tiny"))
 
 
 def called(kind: str, label: str) -> dict[str, Content]:

@@ -26,10 +26,14 @@ from tilewright.target.settings import Settings
 pytestmark = pytest.mark.fast
 
 
+OWN_CORES = {"esp-idf": "esp-rv32imc", "pico-sdk": "hazard3"}
+"""Of kinds that are for chips of one maker."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target", ["cortex-m4", "generic"])
 def test_the_network_is_there_once(kind: str, target: str) -> None:
-    found = content(kind, target)
+    found = content(kind, target if target == "generic" else OWN_CORES.get(kind, target))
     assert len([name for name in found if name.endswith("network.c")]) == 1
     assert "README.md" in found
 
@@ -52,6 +56,52 @@ def test_zephyr() -> None:
     assert not any("CONFIG_FPU" in settings for settings in units.values())
     assert "  sample.tilewright.tiny:\n" in text(found, "samples/tiny/sample.yaml")
     assert "samples/tiny/src/main.c" in found
+
+
+def test_esp_idf() -> None:
+    """As its documentation of components, of their manifests and of linker fragments has it."""
+    found = content("esp-idf", "esp32-c6")
+    lists = text(found, "components/tiny/CMakeLists.txt")
+    assert lists.index("idf_component_register(") < lists.index("target_compile_options(${COMPONENT_LIB} PRIVATE -O2")
+    sources = re.findall(r'^    "(network/\S+\.c)"$', lists, re.MULTILINE)
+    assert [f"components/tiny/{name}" for name in sources] == [
+        name for name in found if "/network/" in name and name[-2:] == ".c"
+    ]
+    assert "    config TILEWRIGHT_TINY_CODE_IN_RAM\n        bool " in text(found, "components/tiny/Kconfig")
+    fragment = text(found, "components/tiny/linker.lf")
+    assert fragment.startswith(
+        "[mapping:tiny]\narchive: libtiny.a\nentries:\n    if TILEWRIGHT_TINY_CODE_IN_RAM = y:\n"
+    )
+    assert re.search(r'^version: "\d+\.\d+\.\d+"$', text(found, "components/tiny/idf_component.yml"), re.MULTILINE)
+    assert "PRIV_REQUIRES tiny " in text(found, "main/CMakeLists.txt")
+    chips = {name: text(content("esp-idf", name), "README.md") for name in ("esp32-p4", "generic")}
+    assert "set-target esp32c6" in text(found, "README.md")
+    assert "set-target esp32p4" in chips["esp32-p4"]
+    assert "any chip will do, RISC-V or Xtensa" in chips["generic"]
+
+
+@pytest.mark.parametrize(
+    ("target", "board", "platform"),
+    [
+        ("rp2350-riscv", "pico2", "rp2350-riscv"),
+        ("rp2350-arm", "pico2", "rp2350-arm-s"),
+        ("rp2040", "pico", "rp2040"),
+        ("generic", "pico2", "rp2350-arm-s"),
+    ],
+)
+def test_pico_sdk(target: str, board: str, platform: str) -> None:
+    lists = text(content("pico-sdk", target), "CMakeLists.txt")
+    places = [
+        f"set(PICO_BOARD {board} ", f"set(PICO_PLATFORM {platform} ", "pico_sdk_import.cmake)", "project(tiny",
+        "pico_sdk_init()", "add_executable(tiny ", "pico_add_extra_outputs(tiny)",
+    ]  # fmt: skip
+    assert [lists.index(place) for place in places] == sorted(lists.index(place) for place in places)
+
+
+@pytest.mark.parametrize(("kind", "maker"), [("esp-idf", "Espressif"), ("pico-sdk", "Raspberry Pi")])
+def test_chips_of_others_are_refused(kind: str, maker: str) -> None:
+    with pytest.raises(CompileError, match=f"target cortex-m4: is not for a chip of {maker}'s"):
+        content(kind)
 
 
 def test_arduino() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.projects.made import content, program, put
+from tests.codegen.projects.made import called, content, program, put
 from tilewright import targets
 from tilewright.toolchain.compiler import BARE, find_cross_compiler, link_objects
 
@@ -19,6 +19,13 @@ uint32_t k_cyc_to_us_floor32(uint32_t cycles);
 """,
     "zephyr/sys/printk.h": "void printk(const char *format, ...);\n",
     "stdio.h": "int printf(const char *format, ...);\n",
+    "esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
+    "pico/stdlib.h": """\
+#include <stdint.h>
+void stdio_init_all(void);
+void sleep_ms(uint32_t milliseconds);
+uint64_t time_us_64(void);
+""",
     "Arduino.h": """\
 extern "C" { unsigned long micros(void); unsigned long millis(void); }
 struct Port {
@@ -35,9 +42,9 @@ def stubs(tmp_path: Path) -> Path:
     return put(dict(STUBS), tmp_path / "stubs")
 
 
-def compiled(place: Path, source: str, *flags: str) -> None:
+def compiled(place: Path, source: str, *flags: str, target: str = "cortex-m4") -> None:
     """Without linking."""
-    wanted = [*targets.find("cortex-m4").flags, "-Wall", "-Wextra", "-Werror", *flags, "-c", source]
+    wanted = [*targets.find(target).flags, "-Wall", "-Wextra", "-Werror", *flags, "-c", source]
     find_cross_compiler().run([*wanted, "-o", "one.o"], place)
 
 
@@ -51,9 +58,29 @@ def test_arduino(tmp_path: Path, stubs: Path) -> None:
     compiled(place, "examples/tiny/tiny.ino", "-x", "c++", "-include", "Arduino.h", "-I", str(stubs), "-I", "src")
 
 
+def test_two_libraries_in_one_sketch(tmp_path: Path, stubs: Path) -> None:
+    places = [put(called("arduino", name), tmp_path / name) for name in ("first", "second")]
+    sketch = "#include <first.h>\n#include <second.h>\nint both(void) { return first_app_run() + second_app_run(); }\n"
+    (tmp_path / "both.ino").write_text(sketch)
+    folders = [word for place in places for word in ("-I", str(place / "src"))]
+    compiled(tmp_path, "both.ino", "-x", "c++", "-Wno-unused-variable", "-Wno-unused-function", *folders)
+
+
 def test_platformio(tmp_path: Path, stubs: Path) -> None:
     place = put(content("platformio"), tmp_path)
     compiled(place, "src/main.cpp", "-DARDUINO=1", "-I", str(stubs), "-I", "include", "-I", "lib/tiny/src")
+
+
+@pytest.mark.parametrize("target", ["esp32-c3", "esp32-p4"])
+def test_esp_idf(tmp_path: Path, stubs: Path, target: str) -> None:
+    place = put(content("esp-idf", target), tmp_path)
+    compiled(place, "main/main.c", "-I", str(stubs), "-I", "components/tiny/network", target=target)
+
+
+@pytest.mark.parametrize("target", ["rp2350-riscv", "rp2350-arm"])
+def test_pico_sdk(tmp_path: Path, stubs: Path, target: str) -> None:
+    place = put(content("pico-sdk", target), tmp_path)
+    compiled(place, "app/main.c", "-I", str(stubs), "-I", "network", target=target)
 
 
 def test_cmsis_pack(tmp_path: Path, stubs: Path) -> None:

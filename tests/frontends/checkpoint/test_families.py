@@ -12,6 +12,7 @@ import pytest
 from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save, tensors
 from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS, transformers_logits
 from tests.support.networks import ROOT
+from tilewright.errors import CompileError
 from tilewright.frontends import any_model
 from tilewright.frontends.checkpoint.decoder import decoder_model
 from tilewright.frontends.checkpoint.reading import read_checkpoint
@@ -29,22 +30,18 @@ def logits(path: Path, ids: tuple[int, ...] = IDS, position: int = 0, context: i
     return evaluate(any_model.load(made), feeds)["logits"][0]
 
 
-def context_of(config: Json) -> int | None:
-    return 16 if config["model_type"] == "gpt_neo" else None
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_logits_are_those_of_the_published_library(name: str, tmp_path: Path) -> None:
     folder = save(tmp_path, CASES[name])
     wanted = json.loads(GOLDEN.read_text())[name]
-    np.testing.assert_allclose(logits(folder, context=context_of(CASES[name]))[-1], wanted, atol=1e-4)
+    np.testing.assert_allclose(logits(folder)[-1], wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_logits_where_the_library_is_installed(name: str, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     folder = save(tmp_path, CASES[name])
-    found = logits(folder, context=context_of(CASES[name]))
+    found = logits(folder)
     np.testing.assert_allclose(found, transformers_logits(folder), atol=1e-4)
 
 
@@ -80,12 +77,16 @@ def test_names_without_their_prefix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("config", "window"), [(GPT_NEO, 16), (MISTRAL | {"sliding_window": 8}, 8)])
-def test_a_window_within_the_context_is_refused(config: Json, window: int, tmp_path: Path) -> None:
-    checkpoint = read_checkpoint(save(tmp_path, config))
-    assert checkpoint.config.window == window
-    with pytest.raises(Exception, match=f"a sliding window of {window} tokens.*\n.*at most {window}"):
-        decoder_model(checkpoint, 4)
-    assert decoder_model(checkpoint, 4, context=window).graph.node
+def test_windows(config: Json, window: int, tmp_path: Path) -> None:
+    found = read_checkpoint(save(tmp_path, config)).config
+    assert found.longest == found.window == window
+    assert [found.window_of(layer) for layer in range(2)] == [None if config is GPT_NEO else window, window]
+
+
+def test_mixtures_of_experts_are_named(tmp_path: Path) -> None:
+    folder = save(tmp_path, LLAMA | {"architectures": ["MixtralForCausalLM"], "num_local_experts": 8}, {})
+    with pytest.raises(CompileError, match="'MixtralForCausalLM' is not supported, nor is any mixture of experts"):
+        read_checkpoint(folder)
 
 
 @pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")

@@ -27,6 +27,10 @@ TEXTS = {
       p = NonZero(x) q = Transpose(p) i = Constant <value = int64[2] {1, 0}> () r = Gather <axis = 1> (q, i)
       a = Constant <value = int64[1] {1}> () b = Constant <value = int64[1] {9}> () s = Slice(q, a, b, a)
       y = Concat <axis = 1> (r, s) }""",
+    "last_axis": """g (float[2, 3] x) => (float[2, n] y) {
+      f = Constant <value = int64[1] {-1}> () r = Reshape(x, f) p = NonZero(r) z = Constant <value = int64[1] {0}> ()
+      i = Squeeze(p, z) t = Constant <value = float[2, 6] {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}> ()
+      y = Gather <axis = -1> (t, i) }""",
     "by_axis": """g (float[2, 3] x) => (int64[n] y, int64[n, 1] z) {
       p = NonZero(x) y0, z0 = Split <axis = 0> (p) a = Constant <value = int64[1] {0}> () y = Squeeze(y0, a)
       z = Transpose(z0) }""",
@@ -101,6 +105,15 @@ def test_bodies_that_give_them_are_refused(name: str) -> None:
         frontend.load(model(BODIES[name]), ModelOptions(max_trips=4))
 
 
+def test_loops_that_carry_them_are_refused() -> None:
+    """With what is wrong, not with all control flow."""
+    text = """g (float[6] x, int64 n) => (int64[1, k] y) { c = Constant <value = bool {1}> () z = NonZero(x)
+      y = Loop(n, c, z) <body = b (int64 i, bool d, int64[1, a] t) => (bool e, int64[1, a] u) {
+      e = Identity(d) u = Neg(t) }> }"""
+    with pytest.raises(CompileError, match="carries 'z', of which only the data knows how many rows there are"):
+        frontend.load(model(text))
+
+
 @pytest.mark.parametrize("size", [1, 2, 4, 7])
 def test_determinants(size: int) -> None:
     matrices = np.random.default_rng(size).normal(size=(3, size, size)).astype(np.float32)
@@ -108,3 +121,10 @@ def test_determinants(size: int) -> None:
     matrices[2, :, 0] = matrices[2, :, -1] * np.float32(size > 1)
     (found,) = imported(model(f"g (float[3, {size}, {size}] x) => (float[3] y) {{ y = Det(x) }}"), {"x": matrices})
     np.testing.assert_allclose(found, np.linalg.det(matrices.astype(np.float64)), atol=2e-6)
+
+
+def test_an_infinity_in_a_matrix_is_one_of_its_determinant() -> None:
+    """Rows that are not the pivot's leave no mark on it."""
+    matrices = np.array([[[3, 1], [1, np.inf]], [[1, 2], [3, 4]]], np.float32)
+    (found,) = imported(model("g (float[2, 2, 2] x) => (float[2] y) { y = Det(x) }"), {"x": matrices})
+    np.testing.assert_allclose(found, [np.inf, -2], rtol=1e-6)

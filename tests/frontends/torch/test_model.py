@@ -208,6 +208,14 @@ def test_sizes_that_values_decide_are_refused_with_what_to_do() -> None:
     assert "the module runs" in error.value.hint
 
 
+def test_a_program_of_torch_export_may_be_called_otherwise(tmp_path: Path) -> None:
+    x = torch.randn(2, 3)
+    block = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).eval()
+    torch.export.save(torch.export.export(block, (x,)), tmp_path / "block.pt2")
+    (tmp_path / "block.pt2").rename(tmp_path / "block.pt")
+    assert tw.compile(tmp_path / "block.pt").check([x.numpy()]).agrees
+
+
 def test_what_has_no_graph_is_refused(x: Any, tmp_path: Path) -> None:
     torch.save({"w": x}, tmp_path / "weights.pt")
     (tmp_path / "broken.pt2").write_bytes(b"no program")

@@ -10,7 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.checks import same
-from tilewright.frontends.torch import selections
+from tilewright.frontends.torch import jacobi, selections
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
@@ -51,8 +51,26 @@ def slices_set(x: Any) -> Any:
     return y
 
 
+def rebuilt(a: Any, b: Any) -> Any:
+    """Matrices from their factors, whose signs are the algorithm's own."""
+    left, values, right = torch.linalg.svd(a, full_matrices=False)
+    eigenvalues, vectors = torch.linalg.eigh(b + b.mT)
+    return left @ torch.diag_embed(values) @ right, vectors @ torch.diag_embed(eigenvalues) @ vectors.mT, eigenvalues
+
+
+def norms(a: Any) -> Any:
+    kinds = (2, -2, "nuc", "fro", 1)
+    return [torch.linalg.matrix_norm(a, kind) for kind in kinds], torch.linalg.svdvals(a), torch.linalg.pinv(a)
+
+
+def with_triangles(a: Any, b: Any) -> Any:
+    solve = torch.linalg.solve_triangular
+    return solve(a, b, upper=True), solve(a, b, upper=False, unitriangular=True), solve(a, b.mT, upper=True, left=False)
+
+
 X = draw(4, 5)
 SQUARE = draw(2, 4, 4)
+INDICES = torch.tensor([1, 2, 2, 5, 0])
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "attention of five axes": (lambda q, k: attention(q, k, k), (draw(2, 3, 2, 6, 8), draw(2, 3, 2, 5, 8))),
     "attention of three axes": (lambda q: attention(q, q, q, is_causal=True), (draw(2, 6, 8),)),
@@ -78,13 +96,29 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "inverse": (torch.linalg.inv, (SQUARE,)),
     "solve": (torch.linalg.solve, (SQUARE, draw(2, 4, 3))),
     "solve for a vector": (torch.linalg.solve, (SQUARE[0], draw(4))),
+    "singular values, eigenvalues": (rebuilt, (draw(2, 2, 3), SQUARE[:, :2, :2])),
+    "norms of matrices": (norms, (draw(2, 4, 2),)),
+    "triangles": (with_triangles, (SQUARE + 3 * torch.eye(4), draw(2, 4, 3))),
+    "qr": (lambda a: (*torch.linalg.qr(a), torch.linalg.qr(a.mT, "r").R), (draw(2, 4, 3),)),
+    "slogdet": (torch.linalg.slogdet, (torch.cat([SQUARE, torch.zeros(1, 4, 4)]),)),
+    "bincount": (lambda x, w: (torch.bincount(x, minlength=6), torch.bincount(x, w, 6)), (INDICES, draw(5))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_operations(name: str) -> None:
-    function, operands = CASES[name]
+    gives_what_pytorch_gives(*CASES[name])
+
+
+@pytest.mark.thorough
+def test_larger_matrices() -> None:
+    """PyTorch's exporter takes long for the hundreds of operations of each."""
+    gives_what_pytorch_gives(rebuilt, (draw(2, 3, 5), SQUARE))
+    gives_what_pytorch_gives(norms, (draw(2, 4, 3),))
+
+
+def gives_what_pytorch_gives(function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
     module = Function(function).eval()
     program = tw.compile(module, operands, target="generic")
     wanted = torch.utils._pytree.tree_leaves(module(*operands))
@@ -107,6 +141,28 @@ def test_as_many_as_data_says(name: str) -> None:
     function, x = CHOICES[name]
     found, count = tw.compile(Function(function).eval(), (x,), target="generic").run(x).outputs.values()
     same(np.asarray(found)[: int(count[0])], function(x).numpy(), 1e-6)
+
+
+def test_bincount_says_what_it_does_not_count() -> None:
+    program = tw.compile(Function(lambda x: torch.bincount(x, minlength=6)).eval(), (INDICES,))
+    assert any("numbers of minlength and more" in note for note in program.analysis.notes)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("kind", ["any", "equal columns", "zero", "graded", "wide"])
+def test_vectors_of_singular_values_stand_at_right_angles(size: int, kind: str) -> None:
+    a = draw(4, size + 2, size)
+    if kind == "equal columns":
+        a[..., 0] = a[..., -1]
+    change = {"zero": torch.zeros(size), "graded": torch.logspace(0, -5, size), "wide": torch.tensor(1e15)}
+    a = a * change.get(kind, torch.ones(size))
+    left, values, right = jacobi.singular_vectors(a, False)
+    largest = max(float(values.max()), 1e-30)
+    wanted = torch.linalg.svdvals(a.double())
+    assert float((values - wanted).abs().max()) < 1e-5 * largest
+    assert float((left * values.unsqueeze(-2) @ right - a).abs().max()) < 1e-5 * largest
+    for one in (left.mT @ left, right @ right.mT):
+        assert float((one - torch.eye(size)).abs().max()) < 3e-5
 
 
 @pytest.mark.parametrize("ends", [[2, 2, 7], [0, 3, 3], [7, 7, 7], [1, 2, 3]])

@@ -85,7 +85,7 @@ int residual_run(const float *image, float *scores, void *arena_memory) {
   {
     static const tw_reduce_params params = {
         .kept_rank = 1, .kept_size = {4}, .kept_stride = {1}, .rank = 1, .size = {64}, .stride = {4},
-        .count = 64, .shift = 6, .rounding = 0};
+        .count = 64, .shift = 0, .rounding = 0};
     tw_reducemean_f32(&params, out_relu_relu, pool_reducemean);
     LAYER_DONE(5, 0, pool_reducemean, 16ul);
   }

@@ -196,7 +196,7 @@ static TW_APART void layer_4_run(int tile, int turn) {
 TW_ASSERT_SIZE(tw_reduce_params, 148);
 static const tw_reduce_params layer_5_params = {
         .kept_rank = 1, .kept_size = {1}, .kept_stride = {0}, .rank = 1, .size = {64}, .stride = {1},
-        .count = 64, .shift = 6, .rounding = 0};
+        .count = 64, .shift = 0, .rounding = 0};
 static void layer_5_prefetch(void) {
   tw_prefetch_begin(5);
   tw_dma_in(tw_l1 + 2488, &layer_5_params, sizeof layer_5_params);

@@ -20,12 +20,14 @@ from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.run.host import HostNetwork, HostPrograms
-from tilewright.target.processors import PROCESSORS
+from tilewright.target.processors import PROCESSORS, RISCV
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import BARE, find_cross_compiler, link_objects
 
 LIBRARY = Path(__file__).parents[3] / "src" / "tilewright" / "targets" / "bare" / "runtime" / "libc"
 TIMEOUT = 120
+LENGTHS = (128, 256, 1024)
+"""Bits of RISC-V's vector registers."""
 
 
 def emulator(processor: str) -> str:
@@ -36,6 +38,14 @@ def needs_emulator(processor: str) -> pytest.MarkDecorator:
     """For tests of a processor; code for this machine's own kind is emulated too, as it may lack what is asked for."""
     missing = platform.system() != "Linux" or shutil.which(emulator(processor)) is None
     return pytest.mark.skipif(missing, reason=f"no {emulator(processor)} (apt install qemu-user)")
+
+
+def processors(name: str) -> list[str]:
+    """As QEMU calls them: all that run code for one."""
+    if PROCESSORS[name].machine != RISCV:
+        return ["max"]
+    least = PROCESSORS[name].vector_bits
+    return [f"rv64,v=true,vlen={bits}" for bits in LENGTHS if bits >= least] if least else ["rv64"]
 
 
 class ForeignProgram(HostPrograms):
@@ -58,12 +68,17 @@ class ForeignProgram(HostPrograms):
             link_objects(objects, ["compiler_rt"], self.folder / "program", compiler, flags)
 
     def outputs(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """By their names in the schedule."""
+        """By their names in the schedule; registers of other lengths give the same bits."""
         given = b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in self.graph.inputs)
-        command = [emulator(self.processor), "-cpu", "max", str(self.folder / "program")]
+        first, *others = (self._ran(cpu, given) for cpu in processors(self.processor))
+        assert all(one == first for one in others), "results depend on the length of registers"
+        return self._arrays(first)
+
+    def _ran(self, cpu: str, given: bytes) -> bytes:
+        command = [emulator(self.processor), "-cpu", cpu, str(self.folder / "program")]
         done = subprocess.run(command, input=given, capture_output=True, timeout=TIMEOUT)
         assert done.returncode == 0, f"{command} ended with {done.returncode}: {done.stderr.decode()}"
-        return self._arrays(done.stdout)
+        return done.stdout
 
     def _arrays(self, data: bytes) -> dict[str, Array]:
         found, at = {}, 0

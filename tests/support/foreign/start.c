@@ -47,6 +47,18 @@ static long system_call(long number, long a, long b, long c) {
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
   return x0;
 }
+#elif defined(__riscv)
+enum { READ = 63, WRITE = 64, EXIT = 93 };
+__asm__(".globl _start\n_start:\n  .option push\n  .option norelax\n  la gp, __global_pointer$\n  .option pop\n  call tw_start\n");
+
+static long system_call(long number, long a, long b, long c) {
+  register long a7 __asm__("a7") = number;
+  register long a0 __asm__("a0") = a;
+  register long a1 __asm__("a1") = b;
+  register long a2 __asm__("a2") = c;
+  __asm__ volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2) : "memory");
+  return a0;
+}
 #endif
 
 enum { ALIGNMENT = 64, MOST = 256, FAULT = 100, OVERRUN = 101, GUARD = 0x5c };

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from tests.support.checks import Case
-from tests.targets.cpu.machine import MATRICES, PROCESSORS_TESTED, needs, run_graph, run_on
+from tests.targets.cpu.machine import LIKE, MATRICES, PROCESSORS_TESTED, needs, run_graph, run_on
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
 from tilewright import pipeline
 from tilewright.errors import instance, present
@@ -88,8 +88,11 @@ def test_arrangements_are_undone() -> None:
     for channels in (1, 7, 8, 12, 16, 20, 24, 31, 40):
         for kernel in ((3, 3), (1, 5), (4, 2), (5, 5), (7,)):
             rows = some_bytes(random, "int8", channels, int(np.prod(kernel)))
-            form = forms.PackedDepthwise(channels, kernel)
-            np.testing.assert_array_equal(form.plain_weights(form.packed_weights(rows), 1), rows)
+            wide = forms.LaneDepthwise(channels, kernel, block=forms.Block(32))
+            for form in (forms.PackedDepthwise(channels, kernel), wide, forms.TapDepthwise(channels, kernel)):
+                np.testing.assert_array_equal(form.plain_weights(form.packed_weights(rows), 1), rows)
+                values = form.packed_values(np.arange(channels))
+                np.testing.assert_array_equal(form.plain_values(values), np.arange(channels))
 
 
 @pytest.mark.fast
@@ -102,9 +105,10 @@ def test_forms_mean_what_they_stand_for() -> None:
         names += ["" if array is None else builder.constant(array, f"c{n}") for n, array in enumerate(arrays[1:])]
         builder.output(*builder.add(op, names, name="layer"))
         graph = builder.build()
-        (offer,) = packed_offers.offers(8, graph, graph.nodes[0])
-        constants = [offer.constants[name] for name in offer.inputs[1:]]
-        np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
+        for columns in (8, 32):
+            (offer,) = packed_offers.offers(forms.Block(columns), graph, graph.nodes[0])
+            constants = [offer.constants[name] for name in offer.inputs[1:]]
+            np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
 
 
 @pytest.mark.in_turns(9)
@@ -118,7 +122,60 @@ def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPat
     cases.append(in_the_padding(random))
     cases += [depthwise(random, kind, size) for kind in kinds for size in (3, 8, 13, 16, 35)]
     cases += [product(random, kind) for kind in kinds for _ in range(4)]
-    assert run_on(cases, processor, monkeypatch) == {"conv_dot", "depthwise_dot"}
+    assert run_on(cases, processor, monkeypatch) == {"conv_dot", depthwise_kernel(processor)}
+
+
+def test_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole tiles of rows and of bytes and parts of them, windows that are read where they are and copied ones."""
+    random, cases = default_rng(23), list[Case]()
+    for kind, rows, inner, columns in (("half_even", 32, 64, 32), ("half_up", 70, 130, 40), ("double", 17, 200, 5)):
+        dtype = "uint8" if kind == "half_up" else "int8"
+        x = some_bytes(random, dtype, rows, inner)
+        w = random.choice(EXTREMES, (inner, columns)).astype(np.int8)
+        bias = random.integers(-5000, 5000, columns).astype(np.int32)
+        scaling, mul, add = requant(random, columns, kind, "int8")
+        cases.append((MatMul(a_zero=7, requant=scaling), [x, w, bias, mul, add]))
+        cases.append((MatMul(a_zero=7), [x, w, bias]))
+    cases += [large_conv(random, "half_even", *sizes) for sizes in ((16, 19), (24, 64), (8, 33))]
+    used = run_on(cases, f"{LIKE}x86-64-v4+amx", monkeypatch)
+    assert used == {"conv_dot"}
+
+
+def depthwise_kernel(processor: str) -> str:
+    """The one of this processor's vectors."""
+    dot = vectors_of(processor.removeprefix(LIKE)).dot
+    by_dot = {Dot.VNNI: "depthwise_lanes", Dot.MADDUBS: "depthwise_lanes", Dot.WIDENING: "depthwise_widening"}
+    return by_dot.get(dot, "depthwise_dot")
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("processor", PROCESSORS_TESTED)
+def test_depthwise_windows_at_their_limits(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pixel, a column, rows shorter than a vector, windows that see padding only, wide strides and dilations, several
+    images, and more channels than are computed at a time."""
+    needs(processor)
+    random, cases = default_rng(21), list[Case]()
+    shapes = ((1, 1, 1), (1, 9, 1), (2, 1, 7), (3, 5, 4), (1, 3, 40))
+    windows = (
+        ((3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+        ((3, 3), (2, 2), (1, 1), (0, 0, 1, 1)),
+        ((1, 3), (1, 3), (1, 2), (0, 4, 0, 2)),
+        ((5, 5), (1, 1), (1, 1), (2, 2, 2, 2)),
+        ((2, 2), (2, 1), (2, 1), (2, 0, 0, 1)),
+        ((4, 1), (3, 1), (1, 1), (3, 0, 0, 0)),
+        ((7, 3), (1, 2), (1, 1), (3, 0, 3, 2)),
+    )
+    for number, (channels, shape) in enumerate((c, s) for c in (2, 5, 8, 16, 17, 24, 72) for s in shapes):
+        kernel, strides, dilations, pads = windows[number % len(windows)]
+        reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+        if any(size + pads[at] + pads[at + 2] < reach[at] for at, size in enumerate(shape[1:])):
+            pads = (reach[0], reach[1], 0, 0)
+        x = random.choice(EXTREMES, (*shape, channels)).astype(np.int8)
+        w = random.choice(EXTREMES, (channels, *kernel, 1)).astype(np.int8)
+        scaling, mul, add = requant(random, channels, "half_even", "int8")
+        op = Conv(strides, dilations, pads, channels, -7, requant=scaling, channels_last=True)
+        cases.append((op, [x, w, random.integers(-5000, 5000, channels).astype(np.int32), mul, add]))
+    assert run_on(cases, processor, monkeypatch) == {depthwise_kernel(processor)}
 
 
 @pytest.mark.one_in(3)

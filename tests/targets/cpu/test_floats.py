@@ -209,9 +209,14 @@ def test_kernels(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of what is computed, and transpositions, on vectors of 32 bytes."""
-    vectors, random = Vectors(32, Dot.NONE), default_rng(3)
+    """On vectors of 32 bytes."""
+    vectors = Vectors(32, Dot.NONE)
     monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    check_all(computed_operands(default_rng(3)))
+
+
+def computed_operands(random: Generator) -> list[Case]:
+    """Products of what is computed, and transpositions."""
     found: list[Case] = [
         (
             MatMul(trans_b=bool(n % 2), alpha=0.5, activation=ACTIVATIONS[n % len(ACTIVATIONS)]),
@@ -237,15 +242,19 @@ def test_computed_operands(monkeypatch: pytest.MonkeyPatch) -> None:
         for align in (False, True)
         for size in ((4, 6), (1, 3))
     ]
-    check_all(found)
+    return found
 
 
 @pytest.mark.parametrize("width", WIDTHS[1:])
 def test_attention_and_curves(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = Vectors(width, Dot.NONE)
+    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
+    check_all(attention_and_curves(default_rng(4)))
+
+
+def attention_and_curves(random: Generator) -> list[Case]:
     """More keys than are met at a time, with scores that grow; heads longer than a chunk; values of less than a vector;
     functions from where they are 0 to where they overflow."""
-    vectors, random = Vectors(width, Dot.NONE), default_rng(4)
-    monkeypatch.setattr(cpu, "vectors_of", lambda name: vectors)
     found: list[Case] = [
         (FusedAttention(scale=0.3, causal=causal), attention(random, queries, keys, groups, repeat, columns, length))
         for causal, queries, keys, groups, repeat, columns, length in (
@@ -259,7 +268,7 @@ def test_attention_and_curves(width: int, monkeypatch: pytest.MonkeyPatch) -> No
     found.append((FusedAttention(scale=0.3), [q * np.float32(1e3), k, v]))
     ramp = np.concatenate([np.linspace(-110, 110, 333), np.linspace(-1e-3, 1e-3, 33)]).astype(np.float32)
     found += [(op, [ramp]) for op in (Elu(0.7), Selu(), Mish(), Softplus())]
-    check_all(found)
+    return found
 
 
 def check_all(found: Sequence[Case]) -> None:

@@ -30,6 +30,7 @@ from tilewright.passes.quantise_early import QUANTISE_EARLY
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.targets.cpu.concat_slices import READ_SLICES
 from tilewright.targets.cpu.followed import followed_pass, short_factors
+from tilewright.targets.cpu.packed_forms import Block
 from tilewright.targets.cpu.quantised_concat import QUANTISED_CONCATS
 from tilewright.targets.cpu.quantised_slices import QUANTISED_SLICES, are_neighbours
 
@@ -147,7 +148,7 @@ def test_a_second_requantisation_is_computed_with_the_product() -> None:
         requant = full_range(24, "int8", 7, "half_even")
         return builder.add(RequantShift(requant, 1), [product_of_bytes(builder, x), *factors])[0]
 
-    assert rewritten(followed_pass(8), *built("int8", layers)) == ["PackedProduct"]
+    assert rewritten(followed_pass(Block(8)), *built("int8", layers)) == ["PackedProduct"]
 
 
 @pytest.mark.parametrize("is_first", [False, True])
@@ -158,7 +159,7 @@ def test_a_sum_is_computed_with_the_product(is_first: bool) -> None:
         op = QLinearAdd(1927407, 702548, 12345, full_range(21, "int8", 3, "half_even"))
         return builder.add(op, operands if is_first else operands[::-1])[0]
 
-    assert rewritten(followed_pass(8), *built("int8", layers)) == ["Slice", "PackedProduct"]
+    assert rewritten(followed_pass(Block(8)), *built("int8", layers)) == ["Slice", "PackedProduct"]
 
 
 def test_results_that_others_read_stay() -> None:
@@ -168,7 +169,7 @@ def test_results_that_others_read_stay() -> None:
         op = QLinearAdd(1927407, 702548, 12345, full_range(21, "int8", 3, "half_even"))
         return builder.add(op, [made, made])[0]
 
-    assert rewritten(followed_pass(8), *built("int8", layers)) == ["MatMul", "QLinearAdd"]
+    assert rewritten(followed_pass(Block(8)), *built("int8", layers)) == ["MatMul", "QLinearAdd"]
 
 
 @pytest.mark.parametrize("bits", [20, 26, 29])

@@ -24,6 +24,7 @@ from tilewright.ops.max import Max
 from tilewright.ops.mul import Mul
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sign import Sign
+from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
 KERNELS = {"quantised_range", "conv_dot_scaled"}
@@ -156,7 +157,8 @@ def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -
     graph = pipeline.import_model(HYBRID[name](random))
     x = random.normal(size=graph.types[graph.inputs[0]].shape).astype(np.float32)
     used = run_graph(graph, {graph.inputs[0]: x}, "native", monkeypatch)
-    assert ("depthwise_dot" if name == "depthwise" else "conv_dot_scaled") in used
+    deep = "depthwise_lanes" if vectors_of(NATIVE).dot in (Dot.VNNI, Dot.MADDUBS) else "depthwise_dot"
+    assert (deep if name == "depthwise" else "conv_dot_scaled") in used
     assert ("symmetric_range" in used) == (name in ("conv", "connected"))
 
 

@@ -56,6 +56,11 @@ class Fake:
         """Bytes of its memory."""
         return int(ctypes.c_size_t.in_dll(self.driver, "fake_allocated").value)
 
+    @property
+    def contexts(self) -> int:
+        """That are on top of the thread's own."""
+        return int(ctypes.c_int.in_dll(self.driver, "fake_contexts").value)
+
     def load(self, graph: Graph) -> LoadedNetwork:
         return self.program(graph).load()
 
@@ -67,11 +72,15 @@ class Fake:
         return self._program(pipeline.compile_graph(graph, "gpu"))
 
     def _program(self, compiled: pipeline.Compiled) -> Program:
-        self.count, self.text = self.count + 1, compiled.files["network.c"]
-        library = self._kernels(dict(compiled.files), self.place / str(self.count))
-        self.patch.setenv("FAKE_KERNELS", str(library))
+        self.text = compiled.files["network.c"]
+        self.provide(dict(compiled.files))
         self.patch.setenv("LD_LIBRARY_PATH", str(Path(self.driver._name).parent))
         return Program(compiled, "", None, 0.0)
+
+    def provide(self, files: dict[str, str]) -> None:
+        """The kernels among the files of a program."""
+        self.count += 1
+        self.patch.setenv("FAKE_KERNELS", str(self._kernels(files, self.place / str(self.count))))
 
     def _kernels(self, files: dict[str, str], place: Path) -> Path:
         """Of a network, as a library of functions."""

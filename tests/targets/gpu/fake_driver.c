@@ -15,7 +15,8 @@ typedef struct {
   size_t params_bytes;
 } module;
 typedef struct {
-  void (*called)(const void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
+  void (*called)(const void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                 void *);
   module of;
   int dynamic; /* bytes */
 } kernel;
@@ -44,6 +45,7 @@ static struct {
 static int launches, graphs, loads_in_capture;
 static graph *recorded;
 size_t fake_allocated;
+int fake_contexts; /* that the thread has on top of its own */
 
 static int fails(const char *what) {
   const char *const asked = getenv("FAKE");
@@ -66,7 +68,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   }
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &launches + device, 0; }
-int cuCtxSetCurrent(void *context) { return context ? 0 : 1; }
+int cuCtxPushCurrent_v2(void *context) { return fake_contexts++, context ? 0 : 1; }
+int cuCtxPopCurrent_v2(void **context) { return *context = &launches, fake_contexts-- > 0 ? 0 : 1; }
 int cuMemGetInfo_v2(size_t *left, size_t *all) { return *left = 1000, *all = 2000, 0; }
 int cuMemAlloc_v2(address *memory, size_t bytes) {
   int at = 0;
@@ -179,7 +182,7 @@ int cuModuleGetFunction(void **function, void *from, const char *name) {
 static void run(const launch *one) {
   void *const *const p = one->pointers;
   if (one->function->called) {
-    one->function->called(one->params, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]);
+    one->function->called(one->params, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11]);
   }
 }
 int cuFuncSetAttribute(kernel *function, int attribute, int value) {

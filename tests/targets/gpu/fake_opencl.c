@@ -91,6 +91,7 @@ int clGetProgramInfo(void *program, unsigned name, size_t room, void *value, siz
   return memcpy(*(void **)value, "fake", 4), 0;
 }
 int clReleaseProgram(void *program) { return program ? 0 : -44; }
+int clReleaseKernel(void *kernel) { return kernel ? 0 : -48; }
 void *clCreateKernel(void *program, const char *name, int *error) {
   return *error = program && strcmp(name, "tw_kernel") == 0 ? 0 : -46, &launches;
 }

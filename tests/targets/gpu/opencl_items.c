@@ -86,8 +86,10 @@ void *clCreateProgramWithSource(void *context, unsigned count, const char **line
 }
 
 int clBuildProgram(program *made, unsigned count, void **devices, const char *options, void *notify, void *data) {
-  char folder[] = "/tmp/opencl_items_XXXXXX", path[64], library[64], command[4096];
+  const char *const place = getenv("TMPDIR");
+  char folder[512], path[544], library[544], command[4096];
   (void)count, (void)devices, (void)options, (void)notify, (void)data;
+  snprintf(folder, sizeof folder, "%s/opencl_items_XXXXXX", place && place[0] ? place : "/tmp");
   if (!mkdtemp(folder)) return -6;
   snprintf(path, sizeof path, "%s/kernel.cl", folder);
   snprintf(library, sizeof library, "%s/kernel.so", folder);
@@ -190,6 +192,7 @@ int clGetProgramBuildInfo(void *program, void *device, unsigned name, size_t roo
 }
 int clGetProgramInfo(void) { return -30; }
 int clReleaseProgram(void *program) { return program ? 0 : -44; }
+int clReleaseKernel(void *kernel) { return kernel ? 0 : -48; }
 int clGetKernelWorkGroupInfo(void *kernel, void *device, unsigned name, size_t room, void *value, size_t *needed) {
   const bits most = name == 0x11b2 ? 0 : MOST_ITEMS;
   (void)kernel, (void)device;

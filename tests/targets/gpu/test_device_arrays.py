@@ -97,6 +97,18 @@ def test_another_device_and_overlaps(fake: Fake) -> None:
             f(given, out=out)
     fake.fails("")
     np.testing.assert_array_equal(f(x)[0], np.maximum(X, 0))
+    assert fake.contexts == 0
+
+
+def test_the_processor_waits_for_arrays_within_reach(fake: Fake) -> None:
+    f = fake.load(network(True))
+    y, z = np.full(SHAPE, 7, np.float32), np.full(SHAPE, 7, np.float32)
+    x = there(f, X)
+    fake.fails("other device")
+    with pytest.raises(CompileError, match="in the memory of GPU 1"):
+        f(x, out=[y, z])
+    assert (z == 7).all()
+    assert fake.contexts == 0
 
 
 def test_memory_is_given_back(fake: Fake) -> None:

@@ -38,6 +38,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.ops.writerows import WriteRows
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu.depthwise import DepthwiseConv
+from tilewright.targets.gpu.rotate import Rotate
 
 pytestmark = pytest.mark.in_turns(2)
 
@@ -170,7 +171,7 @@ def test_few_rows() -> None:
     graph, feeds = few_rows()
     layers = pipeline.prediction(graph, "gpu").layers
     assert Counter(layer.kernel.stem for layer in layers if layer.node.op.multiplies) == {
-        "gpu_matmul_few": 4, "gpu_conv_few": 1,
+        "gpu_one_row_gpu_matmul_few": 1, "gpu_matmul_few": 3, "gpu_one_row_gpu_conv_few": 1,
     }  # fmt: skip
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
@@ -281,6 +282,42 @@ def test_rotations_where_they_are_read(interleaved: bool) -> None:
     graph, feeds = a_step(interleaved)
     found = kinds(graph)
     assert (found["TurnedAttention"], found["WriteTurned"], found["Rotate"], found["WriteRows"]) == (1, 1, 1, 1)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
+def a_cached_step(turned: bool, interleaved: bool, position: int, wide: int, shown: bool) -> Fed:
+    """Of a decoder whose caches are states, which are written just for the attention, or shown too."""
+    net = Network()
+    shape, at = (1, 9, 2, wide), net.given(np.array([position], np.int32))
+    query, key, value = (net.given(floats(1, 1, heads, wide)) for heads in (4, 2, 2))
+    if turned:
+        tables = net.given(floats(1, 1, 1, wide)), net.given(floats(wide))
+        query, key = (net.add(Rotate(interleaved), one, *tables) for one in (query, key))
+    caches = []
+    for name, row in (("keys", key), ("values", value)):
+        cache = net.builder.state(name, floats(*shape))
+        caches.append(net.add(WriteRows(), cache, row, at))
+        net.builder.set_next_state(name, caches[-1])
+        if shown:
+            net.builder.output(caches[-1])
+    net.builder.output(net.add(FusedAttention(True, scale=0.4), query, *caches, at))
+    return net.build()
+
+
+@pytest.mark.parametrize(
+    ("turned", "interleaved", "position", "wide", "shown"),
+    [
+        (True, False, 5, 6, True), (True, True, 0, 16, True), (False, False, 8, 8, True), (True, False, 9, 64, True),
+        (True, False, -3, 128, False),
+    ],
+)  # fmt: skip
+def test_attention_that_writes_its_caches(
+    turned: bool, interleaved: bool, position: int, wide: int, shown: bool
+) -> None:
+    """Before the first row, into it, into the last and behind it."""
+    graph, feeds = a_cached_step(turned, interleaved, position, wide, shown)
+    found = kinds(graph)
+    assert (found["CachedAttention"], found["WriteRows"], found["Rotate"]) == (1, 0, 0)
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 

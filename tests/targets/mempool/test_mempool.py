@@ -50,6 +50,15 @@ def scales(columns: int) -> list[Array]:
 # ---- networks ---------------------------------------------------------------------------------------------------
 
 
+def test_layers_that_fit_no_tiles_are_predicted() -> None:
+    """A mean of more numbers than L1 holds: one core reads them in L2."""
+    network = model([node("ReduceMean", "x", "y", axes=[0, 1])], {"x": (2, 9_000)}, ["y"])
+    program = compile_model(network, target="minpool")
+    cycles = program.run({"x": np.ones((2, 9_000), np.float32)}).cycles
+    assert cycles is not None
+    assert 1 / 3 < program.analysis.predicted_cycles / cycles < 3
+
+
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("name", "settings"),

@@ -112,9 +112,10 @@ def test_what_does_not_fit_is_refused_with_its_bytes() -> None:
         (Settings(memories=(("l1", 9),)), "--memory l1=9: is not a memory of rv32"),
         (Settings(memories=(("ram", 0),)), "--memory ram=0: rv32 may have 1 to"),
         (Settings(cores=2), "--cores 2: target rv32 has no cluster whose cores, tiles or buffering could be set"),
-        (Settings(isa="rv32imv"), "--isa rv32imv: 'v' is not known; known after rv32i: m, a, f, c"),
+        (Settings(isa="rv32imv"), "--isa rv32imv: 'v' is not known; known after rv32i: m, a, f, c; then _zba"),
         (Settings(isa="rv64imc"), "--isa rv64imc: does not begin with rv32i"),
         (Settings(isa="rv32imcf"), "its letters are not in their order"),
+        (Settings(isa="rv32imc_zbb_zba"), "write rv32imc_zba_zbb"),
         (Settings(clock_mhz=0.0), "--clock 0: is not a number of MHz above 0"),
     ],
 )

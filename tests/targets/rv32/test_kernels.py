@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
+from tests.support.block_cases import product as block_product
 from tests.support.checks import Case
 from tests.targets.rv32.machine import kernels, run_on_board
 from tilewright import targets
@@ -45,6 +46,9 @@ def requant(random: Generator, filters: int, kind: str, dtype: str) -> tuple[Req
         if kind == "float":
             mul = (2.0 ** random.uniform(-9, -3, count)).astype(np.float32).view(np.int32)
         return full_range(0, dtype, zero, kind), mul, exponents
+    if kind == "native":
+        mul = random.integers(1, 1 << 8, count).astype(np.int32)
+        return full_range(12, dtype, zero, "native"), mul, random.integers(-(1 << 20), 1 << 20, count).astype(np.int32)
     if kind == "dialect":
         mul = random.integers(1, 1 << 12, count).astype(np.int32)
         return full_range(16, dtype, zero), mul, random.integers(-(1 << 20), 1 << 20, count).astype(np.int32)
@@ -53,7 +57,7 @@ def requant(random: Generator, filters: int, kind: str, dtype: str) -> tuple[Req
     return full_range(int(random.integers(33, 38)), dtype, zero, kind), mul, None
 
 
-KINDS = ("half_even", "half_up", "half_away", "dialect", *TFLITE, "none")
+KINDS = ("half_even", "half_up", "half_away", "native", "dialect", *TFLITE, "none")
 
 
 def conv(random: Generator, kind: str, depthwise: bool = False) -> Case:
@@ -202,3 +206,20 @@ def test_ties_of_wide_totals() -> None:
         op = Conv((1,), (1,), (0, 0), requant=full_range(35, "int8", 3, rounding))
         cases.append((op, [values[:, None], weights[:, :, None], bias, np.array([1 << 29], np.int32)]))
     run_on_board(cases)
+
+
+def extreme_product(level: int, sign: float) -> Case:
+    """All weights have the level, and all of a row the largest byte: sums are as large as they may be."""
+    op, (x, w, _) = block_product(default_rng(5), "Q4_0", 1, 64, 2)
+    assert w is not None
+    w = w.reshape(2, 2, 18).copy()
+    w[:, :, 2:] = level * 0x11
+    return op, [np.full_like(x, sign), w.reshape(2, -1), None]
+
+
+def test_products_with_weights_in_blocks() -> None:
+    random = default_rng(4)
+    cases = [block_product(random, name, 2, 96, 5) for name in ("Q4_0", "Q8_0", "Q4_1")]
+    cases += [extreme_product(level, sign) for level in (0, 15) for sign in (-1.0, 1.0)]
+    found, _ = run_on_board(cases, tolerance=1e-5)
+    assert kernels(found) == ["block_matmul_bytes", "block_matmul_bytes", "block_matmul", *["block_matmul_bytes"] * 4]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tilewright.codegen.projects.project import Content, Project
 
-KINDS = ("cmake", "zephyr", "arduino", "platformio", "cmsis-pack", "mlperf-tiny")
+KINDS = ("cmake", "zephyr", "arduino", "platformio", "cmsis-pack", "mlperf-tiny", "esp-idf", "pico-sdk")
 
 
 class Kind(Protocol):

@@ -23,14 +23,15 @@ def files(project: Project) -> dict[str, Content]:
             "use --as platformio or --as cmake",
         )  # fmt: skip
     name, header = project.name, _header(project.name)
+    app = f"{name}_app"  # a sketch may have several libraries
     return {
         **project.sources(PLACE),
         f"{PLACE}/{header}": rendered("arduino/library.h", macro=project.writer.macro, name=name),
-        f"{PLACE}/{CALL}": project.call_header(),
+        f"{PLACE}/{CALL}": project.call_header(app=app),
         "library.properties": rendered(
             "arduino/library.properties", name=name, version=VERSION, summary=project.summary, header=header,
         ),
-        f"examples/{name}/{name}.ino": rendered("arduino/sketch.ino", header=header),
+        f"examples/{name}/{name}.ino": rendered("arduino/sketch.ino", header=header, app=app, prefix=app.upper()),
         "README.md": project.readme("arduino/README.md"),
     }  # fmt: skip
 

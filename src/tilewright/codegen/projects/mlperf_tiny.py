@@ -6,6 +6,7 @@ import math
 
 from tilewright.codegen.projects.project import Content, Project, rendered
 from tilewright.errors import CompileError
+from tilewright.ir.scale import Scale
 
 PLACE = "network"
 MODELS = {
@@ -41,13 +42,14 @@ def _model(project: Project) -> str:
     source, sink = graph.types[graph.inputs[0]], graph.types[graph.outputs[0]]
     shape = tuple(size for size in source.shape[1:]) or source.shape
     model, form = MODELS.get(shape, ("", "AS_THEY_ARE"))
-    (given, made) = project.ends
+    given, made = (graph.scale_of(name) or Scale(1.0, 0) for name in (graph.inputs[0], graph.outputs[0]))
     return rendered(
         "mlperf_tiny/model.h", define=f"#define TH_MODEL_VERSION EE_MODEL_VERSION_{model}" if model else _UNKNOWN,
         form=form, inputs=str(math.prod(source.shape)), outputs=str(math.prod(sink.shape)),
         error=str(int(model == ERROR)), input_float=str(int(source.dtype == "float32")),
-        output_float=str(int(sink.dtype == "float32")), input_scale=_float(given.scale), input_zero=str(given.zero),
-        output_scale=_float(made.scale), output_zero=str(made.zero), clock=f"{project.clock_mhz or 100:g}",
+        output_float=str(int(sink.dtype == "float32")), input_scale=_float(given.scale),
+        input_zero=str(given.zero_point), output_scale=_float(made.scale),
+        output_zero=str(made.zero_point), clock=f"{project.clock_mhz or 100:g}",
     )  # fmt: skip
 
 

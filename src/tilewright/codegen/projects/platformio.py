@@ -11,8 +11,11 @@ from tilewright.errors import CompileError
 BOARDS = {
     "cortex-m0plus": ("ststm32", "nucleo_l073rz"), "cortex-m4": ("ststm32", "nucleo_l476rg"),
     "cortex-m7": ("ststm32", "nucleo_h743zi"), "cortex-m33": ("ststm32", "nucleo_l552ze_q"),
+    "esp32-c3": ("espressif32", "esp32-c3-devkitm-1"), "esp32-c6": ("espressif32", "esp32-c6-devkitc-1"),
+    "ch32v307": ("ch32v", "ch32v307_evt"), "gd32vf103": ("gd32v", "sipeed-longan-nano"),
 }  # fmt: skip
-"""PlatformIO's names of a platform and a usual board with a core; a user with another board changes two lines."""
+"""PlatformIO's names of a platform and a usual board with a core of Arm's, or of a board of ours with another; a user
+with another board changes two lines."""
 
 
 def files(project: Project) -> dict[str, Content]:
@@ -40,7 +43,7 @@ def _manifest(project: Project) -> str:
 def _environment(project: Project) -> dict[str, str]:
     if not project.target.agents.isa:
         return {"environment": "native", "lines": "platform = native"}
-    core = cpu_of(project.target)
+    core = cpu_of(project.target) or project.target.name
     if core not in BOARDS:
         raise CompileError(
             f"target {project.target.name}", "no PlatformIO board is known for it", "use --as cmake"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen import folder
+from tilewright.codegen import folder, scales
 from tilewright.codegen.network import Writer, symbol_prefix
 from tilewright.codegen.program_call import placed_in
 from tilewright.errors import InternalError
@@ -24,6 +24,8 @@ Content = str | bytes
 TEMPLATES = Path(__file__).parent / "templates"
 VERSION = "1.0.0"
 """Of what a project is given as."""
+APP = "app"
+"""How names of an application begin that is of one network."""
 SHOWN = 10
 """Elements of the first output that applications print."""
 THOUSANDTHS = 1000
@@ -33,22 +35,12 @@ NOT_OURS = ("runtime/", "CMakeLists.txt", "main.c")
 
 
 @dataclass(frozen=True)
-class End:
-    """How integers of an input or output stand for numbers: (integer - zero) * scale."""
-
-    scale: float = 1.0
-    zero: int = 0
-
-
-@dataclass(frozen=True)
 class Project:
     schedule: Schedule
     reference: Graph
     """What the network means."""
     label: str = ""
     """The name that a user wants; the graph's without it."""
-    ends: tuple[End, End] = (End(), End())
-    """Of the first input and the first output."""
 
     @cached_property
     def writer(self) -> Writer:
@@ -92,26 +84,42 @@ class Project:
 
     # ---- one call ---------------------------------------------------------------------------------------------------
 
-    def call_header(self, placed: bool = False) -> str:
-        """network_call.h; `placed`: with the arena where the target's linker script has it."""
+    def call_header(self, placed: bool = False, app: str = APP) -> str:
+        """network_call.h, whose names begin with `app`; `placed`: with the arena where the target's linker script has
+        it."""
         graph, writer = self.schedule.graph, self.writer
         outputs = list(dict.fromkeys(graph.outputs))
-        names = [f"app_input_{i}" for i in range(len(graph.inputs))] + [f"app_output_{i}" for i in range(len(outputs))]
+        names = [f"{app}_input_{i}" for i in range(len(graph.inputs))]
+        names += [f"{app}_output_{i}" for i in range(len(outputs))]
         tensors = [*graph.inputs, *outputs]
-        buffers = [self._buffer(name, tensor) for name, tensor in zip(names, tensors, strict=True)]
-        section = placed_in(self.target.memories[0]) if placed else "APP_ALIGNED"
-        reset = f"{writer.name}_reset(app_arena)" if graph.states else "0"
+        buffers = [self._buffer(name, tensor, app.upper()) for name, tensor in zip(names, tensors, strict=True)]
+        section = placed_in(self.target.memories[0]) if placed else f"{app.upper()}_ALIGNED"
+        reset = f"{writer.name}_reset({app}_arena)" if graph.states else "0"
         return rendered(
-            "network_call.h", network=self.name, macro=writer.macro, buffers="\n".join(buffers), section=section,
-            arguments=", ".join([*names, "app_arena"]), reset=reset, clock=f"{self.clock_mhz:g}",
+            "network_call.h", app=app, prefix=app.upper(), network=self.name, macro=writer.macro,
+            buffers="\n".join(buffers), section=section,
+            arguments=", ".join([*names, f"{app}_arena"]), reset=reset, clock=f"{self.clock_mhz:g}",
             shown=str(len(self.expected)), scale=str(self._scale),
-            expected=", ".join(f"{value}L" for value in self.expected) or "0", element=self._element(),
+            expected=", ".join(f"{value}L" for value in self.expected) or "0", element=self._element(app),
+            scales=self._scales(outputs, app),
         )  # fmt: skip
 
-    def _buffer(self, name: str, tensor: str) -> str:
+    def _scales(self, outputs: Sequence[str], app: str) -> str:
+        """Names of the application for the functions between real numbers and integers."""
+        writer, found = self.writer, scales.scaled(self.writer)
+        inputs = list(enumerate(self.schedule.graph.inputs))
+        lines = [
+            f"#define {app}_quantise_{i} {scales.quantise_name(writer, name)}" for i, name in inputs if name in found
+        ]
+        made = [(i, name) for i, name in enumerate(outputs) if name in found]
+        lines += [f"#define {app}_dequantise_{i} {scales.dequantise_name(writer, name)}" for i, name in made]
+        said = "/* From a real number to an element of an input, and from an element of an output to a real number. */"
+        return "\n".join([said, *lines, ""]) if lines else ""
+
+    def _buffer(self, name: str, tensor: str, prefix: str) -> str:
         kind = self.schedule.graph.types[tensor]
         what = f"{self.writer.identifiers[tensor]}, {kind}"
-        return f"static {self.writer.c_type_of(tensor)} {name}[{max(kind.elements, 1)}] APP_ALIGNED; /* {what} */"
+        return f"static {self.writer.c_type_of(tensor)} {name}[{max(kind.elements, 1)}] {prefix}_ALIGNED; /* {what} */"
 
     @property
     def clock_mhz(self) -> float:
@@ -125,11 +133,11 @@ class Project:
     def _is_float(self) -> bool:
         return self.reference.types[self.reference.outputs[0]].dtype.startswith("float")
 
-    def _element(self) -> str:
+    def _element(self, app: str) -> str:
         """An element of the first output as a whole number."""
         if not self._is_float:
-            return "(long)app_output_0[i]"
-        return "(long)(app_output_0[i] * 1000.0f + (app_output_0[i] < 0.0f ? -0.5f : 0.5f))"
+            return f"(long){app}_output_0[i]"
+        return f"(long)({app}_output_0[i] * 1000.0f + ({app}_output_0[i] < 0.0f ? -0.5f : 0.5f))"
 
     @cached_property
     def expected(self) -> tuple[int, ...]:

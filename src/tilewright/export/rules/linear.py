@@ -61,7 +61,7 @@ def conv_transpose(to: NodeWriter, op: ConvTranspose) -> None:
     _refuse_requant(op)
     if to.type("X").dtype != "float32":
         raise Refusal(f"a transposed convolution of {to.type('X').dtype}", INTEGER_RESULTS)
-    ends = _ends(op, to.shape("X")[2:], to.shape("W")[2:])
+    ends = ends_of_transposed(op, to.shape("X")[2:], to.shape("W")[2:])
     how = {
         "strides": op.strides, "dilations": op.dilations, "group": op.groups,
         "pads": (*op.before, *(max(end, 0) for end in ends)), "output_padding": tuple(max(-end, 0) for end in ends),
@@ -70,7 +70,7 @@ def conv_transpose(to: NodeWriter, op: ConvTranspose) -> None:
     to.chain(Step("ConvTranspose", (to.operand("X"), to.operand("W"), *bias), how), *activation(to, op.activation))
 
 
-def _ends(op: ConvTranspose, ins: Shape, kernel: Shape) -> list[int]:
+def ends_of_transposed(op: ConvTranspose, ins: Shape, kernel: Shape) -> list[int]:
     """What is cut off at the end of each axis; negative where something is added."""
     walk = zip(ins, op.strides, kernel, op.dilations, op.before, op.spatial, strict=True)
     return [(n - 1) * stride + reach(k, d) - before - size for n, stride, k, d, before, size in walk]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tilewright.errors import CompileError
+from tilewright.ir.block_formats import BlockArray
 from tilewright.ir.types import Array, Shape
 
 PROJECTIONS = ("query", "key", "value", "output")
 FEED_FORWARD = ("gate", "up", "down")
+MOST_ERRORS = 8
+"""Of a file's tensors, shown at once."""
+Weight = Array | BlockArray
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Rotary:
     """How many elements of a head are turned, the first of them; 0: all."""
     divisors: tuple[float, ...] = ()
     """Of the angles of pairs, one by one; empty: they stay as they are."""
+    amplitude: float = 1.0
+    """By which what is turned becomes longer."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,16 @@ class Config:
     """Of the products that have one: `query`, `key`, `value`, `output`, `gate`, `up`, `down`, `head`."""
     qk_norm: bool = False
     """Whether each head of queries and of keys is normalised."""
-    scaled: bool = True
-    """Whether scores are divided by the root of a head's size."""
+    score_scale: float | None = None
+    """What scores are multiplied with; None: they are divided by the root of a head's size."""
+    attention_cap: float = 0.0
+    """What scores stay below: c tanh(score / c); 0: nothing."""
+    logit_cap: float = 0.0
+    """What the scores of words stay below, by the same formula; 0: nothing."""
+    embedding_scale: float = 1.0
+    """What embeddings are multiplied with."""
+    post_norms: bool = False
+    """Whether what attention and feed-forward give is normalised before it is added."""
     parallel: bool = False
     """Whether attention and the feed-forward part of a layer read the same stream, and both are added to it."""
     one_norm: bool = False
@@ -68,7 +84,13 @@ class Config:
     tied: bool = False
     """Whether the head's weights are those of the embedding."""
     window: int | None = None
-    """The most tokens that some layers look back, if fewer than the context."""
+    """The most tokens that local layers see, their own included, if fewer than the context."""
+    local: tuple[bool, ...] = (True,)
+    """Which layers are local, if there is a window; from the first on, again and again."""
+    local_rotary: Rotary | None = None
+    """How positions turn queries and keys of local layers, if otherwise."""
+    unturned: tuple[bool, ...] = (False,)
+    """Layers whose queries and keys are not turned although others' are; again and again."""
     begin: int | None = None
     """The token that texts begin with."""
     ends: tuple[int, ...] = ()
@@ -82,7 +104,18 @@ class Config:
     @property
     def scale(self) -> float:
         """Of scores."""
-        return float(self.head**-0.5) if self.scaled else 1.0
+        return float(self.head**-0.5) if self.score_scale is None else self.score_scale
+
+    def window_of(self, layer: int) -> int | None:
+        """The most tokens that a layer sees, if not all."""
+        return self.window if self.local[layer % len(self.local)] else None
+
+    def rotary_of(self, layer: int) -> Rotary | None:
+        """How a layer's queries and keys are turned, if they are."""
+        if self.unturned[layer % len(self.unturned)]:
+            return None
+        is_local = self.local_rotary is not None and self.local[layer % len(self.local)]
+        return self.local_rotary if is_local else self.rotary
 
     def check(self, where: str) -> None:
         """Refuse sizes that contradict each other."""
@@ -107,8 +140,21 @@ class Config:
 @dataclass(frozen=True)
 class Checkpoint:
     config: Config
-    weights: Mapping[str, Array]
-    """float32, by the names of `shapes`; matrices are [outputs, inputs]."""
+    weights: Mapping[str, Weight]
+    """By the names of `shapes`, float32; matrices are [outputs, inputs], and may be blocks as their file has them."""
+
+    @property
+    def has_blocks(self) -> bool:
+        return any(isinstance(value, BlockArray) for value in self.weights.values())
+
+    def floats(self) -> dict[str, Array]:
+        """All weights as float32."""
+        return {name: self.floats_of(name) for name in self.weights}
+
+    def floats_of(self, name: str) -> Array:
+        """One of them."""
+        value = self.weights[name]
+        return value.values() if isinstance(value, BlockArray) else value
 
 
 def shapes(config: Config) -> Iterator[tuple[str, Shape]]:
@@ -127,6 +173,8 @@ def shapes(config: Config) -> Iterator[tuple[str, Shape]]:
 def _of_layer(config: Config) -> Iterator[tuple[str, Shape]]:
     queries, keys = config.heads * config.head, config.kv_heads * config.head
     yield from _norm(config, "norm1")
+    if config.post_norms:
+        yield from _norm(config, "norm1.after")
     for part, rows in zip(PROJECTIONS, (queries, keys, keys, config.width), strict=True):
         yield from _linear(config, f"attention.{part}", rows, queries if part == "output" else config.width)
     if config.qk_norm:
@@ -134,6 +182,8 @@ def _of_layer(config: Config) -> Iterator[tuple[str, Shape]]:
         yield "attention.key.norm.weight", (config.head,)
     if not config.one_norm:
         yield from _norm(config, "norm2")
+    if config.post_norms:
+        yield from _norm(config, "norm2.after")
     for part in FEED_FORWARD if config.gated else FEED_FORWARD[1:]:
         sizes = (config.width, config.hidden) if part == "down" else (config.hidden, config.width)
         yield from _linear(config, f"ffn.{part}", *sizes)
@@ -149,3 +199,15 @@ def _linear(config: Config, name: str, rows: int, columns: int) -> Iterator[tupl
     yield f"{name}.weight", (rows, columns)
     if name.rpartition(".")[2] in config.biases:
         yield f"{name}.bias", (rows,)
+
+
+def shown(shape: Shape) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def by_rows(value: Weight, change: Callable[[Array], Array]) -> Weight:
+    """With some of its rows, or its rows in another order."""
+    if isinstance(value, BlockArray):
+        return replace(value, raw=np.ascontiguousarray(change(value.raw)))
+    changed = change(value)
+    return np.ascontiguousarray(changed).reshape(-1, *value.shape[1:])

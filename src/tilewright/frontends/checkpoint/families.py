@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import FEED_FORWARD, PROJECTIONS, Config, Rotary
 from tilewright.frontends.checkpoint.options import Options
+from tilewright.frontends.checkpoint.rope_options import OLD, read_rotary
 
 ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }  # fmt: skip
 
-SCALINGS = {"default": "", "linear": "linear", "llama3": "llama3"}
-"""Of angles, by their names in files."""
-
 QKV = ("query", "key", "value")
+TOGETHER = tuple(f"attention.{part}" for part in QKV)
+LAYER_TYPES = ("full_attention", "sliding_attention")
 
-OLD = ("rope_theta", "partial_rotary_factor")
-"""How older files call the base of angles, and the share of a head that is turned."""
+MOST_LAYERS = 4096
+"""That are told apart."""
+MOST_RUNS = 1024
+"""Repetitions of kinds of layers that a file may say."""
 
 
 @dataclass(frozen=True)
 class Family:
     config: Callable[[Options], Config]
-    names: Mapping[str, str]
-    """Parts by our names -> their names; those of a layer without its number."""
+    names: Mapping[str, str | tuple[str, ...]]
+    """Parts by our names -> their names, or one of several; those of a layer without its number."""
     layer: str
     """What is before the names of a layer's parts, but for its number."""
     turned: frozenset[str] = frozenset()
     """Parts of which matrices are [inputs, outputs]."""
-    joined: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Parts that are one of several in a tensor: which, and of how many."""
+    joined: Sequence[tuple[str, ...]] = ()
+    """Parts that are in one tensor, one behind another."""
     by_head: bool = False
-    """Whether such parts alternate head by head."""
+    """Whether queries, keys and values that are together alternate: those of one head of keys after another."""
     prefix: str = ""
     """That all names but the head's may lack."""
     ignored: tuple[str, ...] = ()
     """Ends of names of tensors that are no weights."""
+    norm_offset: float = 0.0
+    """What is to be added to the weights of norms."""
+    skipped_positions: int = 0
+    """Rows before those of learned positions."""
 
 
 # ---- Llama and what is like it ------------------------------------------------------------------------------------
@@ -49,92 +55,71 @@ def _llama(options: Options) -> Config:
     attention = PROJECTIONS if options.flag("attention_bias", False) else ()
     feed_forward = FEED_FORWARD if options.flag("mlp_bias", False) else ()
     heads = options.size("num_attention_heads")
-    return _like_llama(
+    return like_llama(
         options, "Llama", frozenset({*attention, *feed_forward}), options.size("num_key_value_heads", heads)
     )
 
 
 def _mistral(options: Options) -> Config:
     window = None
-    options.kinds("layer_types", ("full_attention", "sliding_attention"))
     if "sliding_window" not in options.found:
         window = 4096  # What the family's own library takes where nothing is said.
     elif options.has("sliding_window"):
         window = options.size("sliding_window")
-    return _like_llama(options, "Mistral", frozenset(), options.size("num_key_value_heads", 8), window=window)
+    groups, local = options.size("num_key_value_heads", 8), layer_types(options) or (True,)
+    return like_llama(options, "Mistral", frozenset(), groups, window=window, local=local)
 
 
 def _qwen2(options: Options) -> Config:
     groups = options.size("num_key_value_heads", 32)
-    return _like_llama(options, "Qwen2", frozenset(QKV), groups, window=_qwen_window(options))
+    window, local = _qwen_window(options)
+    return like_llama(options, "Qwen2", frozenset(QKV), groups, window=window, local=local)
 
 
 def _qwen3(options: Options) -> Config:
     biases = frozenset(PROJECTIONS if options.flag("attention_bias", False) else ())
-    groups, window = options.size("num_key_value_heads", 32), _qwen_window(options)
-    return _like_llama(options, "Qwen3", biases, groups, window=window, qk_norm=True, head=128)
+    groups, (window, local) = options.size("num_key_value_heads", 32), _qwen_window(options)
+    return like_llama(options, "Qwen3", biases, groups, window=window, local=local, qk_norm=True, head=128)
 
 
-def _qwen_window(options: Options) -> int | None:
-    """How far layers look back, if some do not see all."""
-    options.has("max_window_layers")
-    local = "sliding_attention" in options.kinds("layer_types", ("full_attention", "sliding_attention"))
-    if not options.flag("use_sliding_window", False) and not local:
-        options.has("sliding_window")
-        return None
-    return options.size("sliding_window", 4096)
+def _qwen_window(options: Options) -> tuple[int | None, tuple[bool, ...]]:
+    """How far local layers look back, and which are: the first ones are not, if nothing is said of each."""
+    first, layers = options.size("max_window_layers", 28), options.size("num_hidden_layers")
+    listed = layer_types(options)
+    is_local = options.flag("use_sliding_window", False)
+    options.has("sliding_window")
+    if not is_local and not any(listed):
+        return None, (True,)
+    local = listed or tuple(number >= first for number in range(min(layers, MOST_LAYERS)))
+    return (options.size("sliding_window", 4096), local) if any(local) else (None, (True,))
 
 
-def _like_llama(
+def layer_types(options: Options) -> tuple[bool, ...]:
+    """Which layers are local, where each is named; empty: none is."""
+    options.kinds("layer_types", LAYER_TYPES)
+    found = tuple(one == LAYER_TYPES[1] for one in options.sequence("layer_types"))
+    layers = options.size("num_hidden_layers")
+    options.check(len(found) in (0, layers), f"layer_types names {len(found)} of {layers} layers")
+    return found
+
+
+def like_llama(
     options: Options, family: str, biases: frozenset[str], groups: int, *, window: int | None = None,
-    qk_norm: bool = False, head: int = 0,
+    local: tuple[bool, ...] = (True,), qk_norm: bool = False, head: int = 0, tied: bool = False,
+    theta: float = Rotary.theta, share: float | None = None,
 ) -> Config:  # fmt: skip
     width, heads, context = (
         options.size(key) for key in ("hidden_size", "num_attention_heads", "max_position_embeddings")
     )
-    head = options.size("head_dim", head or _even_share(options, width, heads))
+    head = options.size("head_dim", head or even_share(options, width, heads))
     return Config(
         family, width, options.size("intermediate_size"), options.size("num_hidden_layers"), heads, groups, head,
-        options.size("vocab_size"), context, options.number("rms_norm_eps"), rotary=_rotary(options, head),
+        options.size("vocab_size"), context, options.number("rms_norm_eps"),
+        rotary=read_rotary(options, head, share, theta=theta),
         activation=options.choice("hidden_act", ACTIVATIONS, "silu"), biases=biases, qk_norm=qk_norm,
-        tied=options.flag("tie_word_embeddings", False), window=_shorter(window, context), begin=_begin(options),
-        ends=options.tokens("eos_token_id"),
+        tied=options.flag("tie_word_embeddings", tied), window=shorter(window, context), local=local,
+        begin=begin(options), ends=options.tokens("eos_token_id"),
     )  # fmt: skip
-
-
-def _rotary(options: Options, head: int, share: float | None = None, old: Sequence[str] = OLD) -> Rotary:
-    """Older files have `rope_theta` and `rope_scaling`, newer ones `rope_parameters` with all of it.
-
-    `share` is that of a head's elements that the family turns if nothing is said; None: all of them, always.
-    """
-    given = options.inner(options.one_of("rope_parameters", "rope_scaling"))
-    kind = given.choice(given.one_of("rope_type", "type"), SCALINGS, "default")
-    base, part = old
-    outer = options.number(base, Rotary.theta)
-    theta = given.number("rope_theta", outer)
-    options.check(theta == outer or not options.has(base), f"{base} is {outer}, and {theta} elsewhere")
-    turned = _turned(options, given, part, head, share)
-    found = Rotary(theta)
-    if kind == "linear":
-        found = Rotary(theta, kind, given.number("factor"))
-        given.has("original_max_position_embeddings")
-    if kind == "llama3":
-        factor, low, high = (given.number(key) for key in ("factor", "low_freq_factor", "high_freq_factor"))
-        given.check(low < high, f"low_freq_factor {low} is not below high_freq_factor {high}")
-        found = Rotary(theta, kind, factor, low, high, given.size("original_max_position_embeddings"))
-    given.finish()
-    return replace(found, turned=turned)
-
-
-def _turned(options: Options, given: Options, part: str, head: int, share: float | None) -> int:
-    """Elements of a head that are turned; 0 for all."""
-    if share is None:
-        options.fixed(part, 1.0)
-        given.fixed("partial_rotary_factor", 1.0)
-        return 0
-    share = given.number("partial_rotary_factor", options.number(part, share))
-    options.check(share <= 1.0, f"{part} {share} is more than a whole head")
-    return 0 if share == 1.0 else int(share * head)
 
 
 LLAMA_NAMES = {
@@ -181,13 +166,13 @@ def _in_part(
     width, heads, context = (
         options.size(key) for key in ("hidden_size", "num_attention_heads", "max_position_embeddings")
     )
-    head = _even_share(options, width, heads)
+    head = even_share(options, width, heads)
     return Config(
         family, width, options.size("intermediate_size"), options.size("num_hidden_layers"), heads, groups, head,
         options.size("vocab_size"), context, options.number("layer_norm_eps", 1e-5), norm="layer",
-        rotary=_rotary(options, head, share, old), activation=options.choice("hidden_act", ACTIVATIONS, activation),
+        rotary=read_rotary(options, head, share, old), activation=options.choice("hidden_act", ACTIVATIONS, activation),
         gated=gated, biases=biases, parallel=parallel, one_norm=one_norm,
-        tied=options.flag("tie_word_embeddings", False), begin=_begin(options), ends=options.tokens("eos_token_id"),
+        tied=options.flag("tie_word_embeddings", False), begin=begin(options), ends=options.tokens("eos_token_id"),
     )  # fmt: skip
 
 
@@ -208,7 +193,7 @@ GPT_NEOX = Family(
     }
     | {f"attention.{part}": "attention.query_key_value" for part in QKV},
     "gpt_neox.layers",
-    joined={f"attention.{part}": (at, len(QKV)) for at, part in enumerate(QKV)},
+    joined=(TOGETHER,),
     by_head=True,
     prefix="gpt_neox.",
     ignored=("attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"),
@@ -225,35 +210,51 @@ def _gpt2(options: Options) -> Config:
     biases = frozenset((*PROJECTIONS, "up", "down"))
     sizes = options.size("n_inner", 4 * width), options.size("n_layer"), heads
     return _like_gpt(options, "GPT-2", width, sizes, options.size("n_positions"), biases,
-                     scaled=options.flag("scale_attn_weights", True))  # fmt: skip
+                     score_scale=None if options.flag("scale_attn_weights", True) else 1.0)  # fmt: skip
 
 
 def _gpt_neo(options: Options) -> Config:
     width, heads = options.size("hidden_size"), options.size("num_heads")
     biases, context = frozenset(("output", "up", "down")), options.size("max_position_embeddings")
     sizes = options.size("intermediate_size", 4 * width), options.size("num_layers"), heads
-    window = options.size("window_size", 256) if _has_local_layers(options) else None
-    return _like_gpt(options, "GPT-Neo", width, sizes, context, biases, scaled=False, window=window)
+    local = _local_layers(options)
+    window = options.size("window_size", 256) if any(local) else None
+    return _like_gpt(options, "GPT-Neo", width, sizes, context, biases, score_scale=1.0, window=window, local=local)
 
 
-def _has_local_layers(options: Options) -> bool:
+def _local_layers(options: Options) -> tuple[bool, ...]:
     """Layers are said one by one, or as kinds with how often they are repeated; every second is if nothing is said."""
     options.has("window_size")
-    said = {kind for key in ("attention_layers", "attention_types") for kind in options.kinds(key, ("global", "local"))}
-    return not said or "local" in said
+    kinds = ("global", "local")
+    options.kinds("attention_types", kinds)
+    listed = [str(one) for one in options.sequence("attention_layers")]
+    options.kinds("attention_layers", kinds)
+    for run in options.sequence("attention_types") if not listed else ():
+        listed += _repeated(options, run)
+    return tuple(one == "local" for one in listed) or (False, True)
+
+
+def _repeated(options: Options, run: object) -> list[str]:
+    """Kinds of layers as often as a pair says."""
+    if isinstance(run, list) and len(run) == 2:
+        kinds, count = run
+        if isinstance(kinds, list) and isinstance(count, int) and 0 < count <= MOST_RUNS:
+            return [str(one) for one in kinds] * count
+    what = f"attention_types has {run!r}, no kinds of layers with how often they are repeated"
+    raise CompileError(options.where, what, "check the file")
 
 
 def _like_gpt(
     options: Options, family: str, width: int, sizes: tuple[int, int, int], context: int, biases: frozenset[str], *,
-    scaled: bool, window: int | None = None,
+    score_scale: float | None, window: int | None = None, local: tuple[bool, ...] = (True,),
 ) -> Config:  # fmt: skip
     hidden, layers, heads = sizes
     return Config(
-        family, width, hidden, layers, heads, heads, _even_share(options, width, heads), options.size("vocab_size"),
+        family, width, hidden, layers, heads, heads, even_share(options, width, heads), options.size("vocab_size"),
         context, options.number("layer_norm_epsilon", 1e-5), norm="layer", rotary=None,
         activation=options.choice("activation_function", ACTIVATIONS, "gelu_new"), gated=False, biases=biases,
-        scaled=scaled, tied=options.flag("tie_word_embeddings", True), window=_shorter(window, context),
-        begin=_begin(options), ends=options.tokens("eos_token_id"),
+        score_scale=score_scale, tied=options.flag("tie_word_embeddings", True), window=shorter(window, context),
+        local=local, begin=begin(options), ends=options.tokens("eos_token_id"),
     )  # fmt: skip
 
 
@@ -267,7 +268,7 @@ GPT2 = Family(
     GPT_NAMES | {f"attention.{part}": "attn.c_attn" for part in QKV} | {"attention.output": "attn.c_proj"},
     "transformer.h",
     turned=frozenset({*(f"attention.{part}" for part in PROJECTIONS), "ffn.up", "ffn.down"}),
-    joined={f"attention.{part}": (at, len(QKV)) for at, part in enumerate(QKV)},
+    joined=(TOGETHER,),
     prefix="transformer.",
     ignored=("attn.bias", "attn.masked_bias"),
 )
@@ -286,7 +287,7 @@ GPT_NEO = Family(
 # ---- what all have ------------------------------------------------------------------------------------------------
 
 
-def _even_share(options: Options, width: int, heads: int) -> int:
+def even_share(options: Options, width: int, heads: int) -> int:
     """Elements of a head where nothing is said of them."""
     if width % heads and not options.has("head_dim"):
         what = f"a width of {width} is no multiple of {heads} heads"
@@ -294,40 +295,12 @@ def _even_share(options: Options, width: int, heads: int) -> int:
     return max(width // heads, 1)
 
 
-def _begin(options: Options) -> int | None:
+def begin(options: Options) -> int | None:
     return next(iter(options.tokens("bos_token_id")), None)
 
 
-def _shorter(window: int | None, context: int) -> int | None:
+def shorter(window: int | None, context: int) -> int | None:
     return window if window is not None and window < context else None
 
 
-FAMILIES = {
-    "LlamaForCausalLM": _named_as_llama(_llama), "MistralForCausalLM": _named_as_llama(_mistral),
-    "Qwen2ForCausalLM": _named_as_llama(_qwen2), "Qwen3ForCausalLM": _named_as_llama(_qwen3),
-    "GPT2LMHeadModel": GPT2, "GPTNeoForCausalLM": GPT_NEO, "GPTNeoXForCausalLM": GPT_NEOX, "PhiForCausalLM": PHI,
-    "StableLmForCausalLM": _named_as_llama(_stablelm),
-}  # fmt: skip
-"""By the architectures that files name."""
-
-MODEL_TYPES = {
-    "llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM",
-    "qwen3": "Qwen3ForCausalLM", "gpt2": "GPT2LMHeadModel", "gpt_neo": "GPTNeoForCausalLM",
-    "gpt_neox": "GPTNeoXForCausalLM", "phi": "PhiForCausalLM", "stablelm": "StableLmForCausalLM",
-}  # fmt: skip
-"""For files that name no architecture."""
-
-
-def family_of(options: Options) -> Family:
-    named = options.sequence("architectures")
-    found = str(named[0]) if named else _of_model_type(options)
-    if found in FAMILIES:
-        return FAMILIES[found]
-    raise CompileError(
-        options.where, f"the architecture '{found}' is not supported", f"supported: {', '.join(sorted(FAMILIES))}"
-    )
-
-
-def _of_model_type(options: Options) -> str:
-    kind = str(options.found.get("model_type"))
-    return MODEL_TYPES.get(kind, kind)
+LLAMA, MISTRAL, QWEN2, QWEN3, STABLELM = map(_named_as_llama, (_llama, _mistral, _qwen2, _qwen3, _stablelm))

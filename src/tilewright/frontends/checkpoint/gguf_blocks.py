@@ -1,146 +1,15 @@
-"""Formats of weights in GGUF: blocks of a few elements that share a scale, and what their bytes stand for."""
+"""The numbers that formats of blocks have in GGUF files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from tilewright.ir import block_formats
 
-import numpy as np
-
-from tilewright.ir.types import Array
-
-SMALL, LARGE = 32, 256
-"""Elements of a block."""
-
-
-@dataclass(frozen=True)
-class Block:
-    name: str
-    elements: int
-    bytes: int
-    values: Callable[[Array], Array]
-    """Bytes of blocks [n, bytes] -> float32 [n, elements]."""
-
-    def bytes_of(self, elements: int) -> int:
-        return elements // self.elements * self.bytes
-
-
-def values(kind: int, raw: Array) -> Array:
-    """What the bytes of a tensor stand for, element by element."""
-    block = FORMATS[kind]
-    return block.values(raw.reshape(-1, block.bytes)).astype(np.float32, copy=False).reshape(-1)
-
-
-def _halves(blocks: Array, start: int) -> Array:
-    """One fp16 of each block, as a column of float32."""
-    return np.ascontiguousarray(blocks[:, start : start + 2]).view(np.float16).astype(np.float32)
-
-
-def _nibbles(packed: Array) -> Array:
-    """The low halves of bytes, then the high ones."""
-    return np.concatenate([packed & 15, packed >> 4], axis=1)
-
-
-def _signed(blocks: Array) -> Array:
-    return np.ascontiguousarray(blocks).view(np.int8)
-
-
-# ---- single elements, and blocks of 32 ----------------------------------------------------------------------------
-
-
-def _as(dtype: type[np.generic], blocks: Array) -> Array:
-    return np.asarray(blocks.view(dtype))
-
-
-def _bf16(blocks: Array) -> Array:
-    return (blocks.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-
-
-def _q8_0(blocks: Array) -> Array:
-    return _halves(blocks, 0) * _signed(blocks[:, 2:])
-
-
-def _q4_0(blocks: Array) -> Array:
-    return _halves(blocks, 0) * (_nibbles(blocks[:, 2:]).astype(np.float32) - 8)
-
-
-def _q4_1(blocks: Array) -> Array:
-    return _halves(blocks, 0) * _nibbles(blocks[:, 4:]) + _halves(blocks, 2)
-
-
-def _q5_0(blocks: Array) -> Array:
-    levels = _nibbles(blocks[:, 6:]) | _fifth_bits(blocks[:, 2:6])
-    return _halves(blocks, 0) * (levels.astype(np.float32) - 16)
-
-
-def _q5_1(blocks: Array) -> Array:
-    levels = _nibbles(blocks[:, 8:]) | _fifth_bits(blocks[:, 4:8])
-    return _halves(blocks, 0) * levels + _halves(blocks, 2)
-
-
-def _fifth_bits(packed: Array) -> Array:
-    return np.unpackbits(packed, axis=1, bitorder="little") << 4
-
-
-# ---- blocks of 256 ------------------------------------------------------------------------------------------------
-
-
-def _scales_and_minima(packed: Array) -> tuple[Array, Array]:
-    """Eight of each, of 6 bits: the last four of both have their upper two bits beside those of the first."""
-    first, second, last = packed[:, :4], packed[:, 4:8], packed[:, 8:]
-    scales = np.concatenate([first & 63, (last & 15) | (first >> 6 << 4)], axis=1)
-    minima = np.concatenate([second & 63, (last >> 4) | (second >> 6 << 4)], axis=1)
-    return scales.astype(np.float32), minima.astype(np.float32)
-
-
-def _by_scales(blocks: Array, levels: Array) -> Array:
-    """Of levels [n, 8, 32], with what is common to formats of 4 and 5 bits in front of a block."""
-    scales, minima = _scales_and_minima(blocks[:, 4:16])
-    factors, offsets = _halves(blocks, 0) * scales, _halves(blocks, 2) * minima
-    return (factors[:, :, None] * levels - offsets[:, :, None]).reshape(-1, LARGE)
-
-
-def _pairs(packed: Array) -> Array:
-    """Nibbles of runs of 32 bytes: a part of the low ones, a part of the high ones, and so on."""
-    runs = packed.reshape(len(packed), -1, 1, SMALL)
-    return np.concatenate([runs & 15, runs >> 4], axis=2).reshape(len(packed), -1, SMALL)
-
-
-def _q4_k(blocks: Array) -> Array:
-    return _by_scales(blocks, _pairs(blocks[:, 16:]))
-
-
-def _q5_k(blocks: Array) -> Array:
-    shifts = np.arange(8, dtype=np.uint8)[:, None]
-    fifth = (blocks[:, None, 16:48] >> shifts & 1) << 4
-    return _by_scales(blocks, _pairs(blocks[:, 48:]) | fifth)
-
-
-def _q6_k(blocks: Array) -> Array:
-    count = len(blocks)
-    low = blocks[:, :128].reshape(count, 2, 1, 2, SMALL)
-    nibbles = np.concatenate([low & 15, low >> 4], axis=2).reshape(count, 2, 4, SMALL)
-    shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
-    upper = (blocks[:, 128:192].reshape(count, 2, 1, SMALL) >> shifts & 3) << 4
-    levels = (nibbles | upper).reshape(count, 16, 16).astype(np.float32) - 32
-    scales = _halves(blocks, 208) * _signed(blocks[:, 192:208])
-    return (scales[:, :, None] * levels).reshape(count, LARGE)
-
-
-FORMATS = {
-    0: Block("F32", 1, 4, lambda blocks: _as(np.float32, blocks)),
-    1: Block("F16", 1, 2, lambda blocks: _as(np.float16, blocks)),
-    2: Block("Q4_0", SMALL, 18, _q4_0),
-    3: Block("Q4_1", SMALL, 20, _q4_1),
-    6: Block("Q5_0", SMALL, 22, _q5_0),
-    7: Block("Q5_1", SMALL, 24, _q5_1),
-    8: Block("Q8_0", SMALL, 34, _q8_0),
-    12: Block("Q4_K", LARGE, 144, _q4_k),
-    13: Block("Q5_K", LARGE, 176, _q5_k),
-    14: Block("Q6_K", LARGE, 210, _q6_k),
-    30: Block("BF16", 1, 2, _bf16),
-}
-"""By their numbers in files."""
+NUMBERS = {
+    "F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14,
+    "BF16": 30,
+}  # fmt: skip
+FORMATS = {number: block_formats.FORMATS[name] for name, number in NUMBERS.items()}
+"""Those that are read."""
 
 NAMES = {number: block.name for number, block in FORMATS.items()} | {
     9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S",

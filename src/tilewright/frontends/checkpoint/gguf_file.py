@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.errors import CompileError, Refusal
-from tilewright.frontends.checkpoint.gguf_blocks import FORMATS, NAMES, values
+from tilewright.frontends.checkpoint.gguf_blocks import FORMATS, NAMES
+from tilewright.ir.block_formats import Block, BlockArray
 from tilewright.ir.types import Array, Shape
+from tilewright.toolchain.mapped_arrays import release
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -54,10 +56,26 @@ class GgufFile:
 
     def tensor(self, name: str) -> Array:
         """As float32, of which the caller is the owner."""
+        found, block = self.tensors[name], self._format(name)
+        return block.values(self._bytes(name)).reshape(found.shape)
+
+    def blocks(self, name: str) -> BlockArray:
+        """A matrix where the file has it, as it is there."""
+        return BlockArray(self._format(name), self._bytes(name).reshape(self.tensors[name].shape[0], -1))
+
+    def is_finite(self, name: str) -> bool:
+        """Whether all its elements are numbers."""
+        data = self._bytes(name)
+        found = self._format(name).are_finite(data)
+        release(data)
+        return found
+
+    def _format(self, name: str) -> Block:
+        return FORMATS[self.tensors[name].kind]
+
+    def _bytes(self, name: str) -> Array:
         found = self.tensors[name]
-        block = FORMATS[found.kind]
-        raw = np.frombuffer(self.data, np.uint8, block.bytes_of(found.elements), found.start)
-        return values(found.kind, raw).reshape(found.shape)
+        return np.frombuffer(self.data, np.uint8, self._format(name).bytes_of(found.elements), found.start)
 
 
 def read_gguf(path: Path) -> GgufFile:

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.errors import CompileError, raise_all
-from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
-from tilewright.frontends.checkpoint.families import Family, family_of
+from tilewright.frontends.checkpoint.config import MOST_ERRORS, Checkpoint, Config, Weight, by_rows, shapes, shown
+from tilewright.frontends.checkpoint.families import Family
+from tilewright.frontends.checkpoint.known_families import family_of
 from tilewright.frontends.checkpoint.options import Options
 from tilewright.frontends.checkpoint.rotation import halves_from_part
-from tilewright.frontends.checkpoint.safetensors_file import read_safetensors
+from tilewright.frontends.checkpoint.safetensors_file import StoredTensor, read_safetensors
 from tilewright.ir.types import Array, Shape
 
+POSITIONS = "position_embedding"
 CONFIG, WHOLE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-MOST_ERRORS = 8
-"""Shown at once."""
 
 
 def read_folder(folder: Path) -> Checkpoint:
     config, family = _config(folder)
     tensors = _read(folder)
     lacks_prefix = family.prefix and not any(name.startswith(family.prefix) for name in tensors)
-    reader = _Reader(str(folder), family, tensors, family.prefix if lacks_prefix else "")
-    return Checkpoint(config, _in_halves(config, reader.weights(config)))
+    reader = _Reader(str(folder), config, family, tensors, family.prefix if lacks_prefix else "")
+    return Checkpoint(config, _in_halves(config, reader.weights()))
 
 
-def _in_halves(config: Config, weights: dict[str, Array]) -> dict[str, Array]:
+def _in_halves(config: Config, weights: dict[str, Weight]) -> dict[str, Weight]:
     """With pairs half a head apart, also where a part of each head is turned only."""
     rotary = config.rotary
     if rotary is None or not rotary.turned:
         return weights
     turned = ("attention.query.", "attention.key.")
     return {
-        name: halves_from_part(value, rotary, config.head) if any(part in name for part in turned) else value
+        name: by_rows(value, lambda rows: halves_from_part(rows, rotary, config.head))
+        if any(part in name for part in turned)
+        else value
         for name, value in weights.items()
     }
 
@@ -71,7 +74,7 @@ def read_json(path: Path) -> dict[str, object]:
 # ---- files --------------------------------------------------------------------------------------------------------
 
 
-def _read(folder: Path) -> dict[str, Array]:
+def _read(folder: Path) -> dict[str, StoredTensor]:
     """All tensors of a folder by name."""
     if (folder / WHOLE).is_file():
         return read_safetensors(folder / WHOLE)
@@ -82,14 +85,14 @@ def _read(folder: Path) -> dict[str, Array]:
     return _read_shards(folder)
 
 
-def _read_shards(folder: Path) -> dict[str, Array]:
+def _read_shards(folder: Path) -> dict[str, StoredTensor]:
     path = folder / INDEX
     listed = read_json(path).get("weight_map")
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
         raise CompileError(str(path), "has no weight_map from tensors to files", "get the file again")
     files = sorted(set(listed.values()))
     _check_shards(folder, files)
-    found: dict[str, Array] = {}
+    found: dict[str, StoredTensor] = {}
     for name in files:
         found |= read_safetensors(folder / name)
     lost = [name for name in listed if name not in found and not name.endswith(".scale")]
@@ -106,9 +109,9 @@ def _check_shards(folder: Path, files: list[str]) -> None:
             raise CompileError(str(folder / INDEX), f"names the file '{name}'", "shards lie beside the index")
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
-        shown = ", ".join(missing[:MOST_ERRORS])
+        listed = ", ".join(missing[:MOST_ERRORS])
         raise CompileError(
-            str(folder), f"{len(missing)} of {len(files)} shards are missing: {shown}", "get the whole folder"
+            str(folder), f"{len(missing)} of {len(files)} shards are missing: {listed}", "get the whole folder"
         )
 
 
@@ -118,15 +121,18 @@ def _check_shards(folder: Path, files: list[str]) -> None:
 class _Reader:
     """Finds the weights of a family among tensors."""
 
-    def __init__(self, where: str, family: Family, tensors: dict[str, Array], lacking: str) -> None:
+    def __init__(
+        self, where: str, config: Config, family: Family, tensors: dict[str, StoredTensor], lacking: str
+    ) -> None:
         self.where, self.family, self.tensors, self.lacking = where, family, tensors, lacking
+        self.config = config
+        self.rows = {self._part(name): shape[0] for name, shape in shapes(replace(config, layers=1))}
         self.errors: list[CompileError] = []
         self.read = set[str]()
-        self.heads = 1
 
-    def weights(self, config: Config) -> dict[str, Array]:
-        found: dict[str, Array] = {}
-        self.heads = config.heads
+    def weights(self) -> dict[str, Weight]:
+        found: dict[str, Weight] = {}
+        config = self.config
         for name, shape in shapes(config):
             value = self._weight(name, shape)
             if value is not None:
@@ -137,21 +143,39 @@ class _Reader:
         self._refuse_others(config)
         return found
 
-    def _weight(self, name: str, shape: Shape) -> Array | None:
+    def _weight(self, name: str, shape: Shape) -> Weight | None:
         source, part = self._source(name), self._part(name)
-        at, parts = self.family.joined.get(part, (0, 1))
+        together = next((parts for parts in self.family.joined if part in parts), (part,))
         turned = part in self.family.turned and len(shape) == 2
-        whole = (shape[0] * parts, *shape[1:])
+        skipped = self.family.skipped_positions if part == POSITIONS else 0
+        rows = {one: self.rows.get(one, 0) for one in together} if len(together) > 1 else {part: shape[0]}
+        whole = (sum(rows.values()) + skipped, *shape[1:])
         value = self._tensor(source, whole[::-1] if turned else whole)
         if value is None:
             return None
-        rows = value.T if turned else value
-        if parts > 1 and self.family.by_head:
-            rows = rows.reshape(self.heads, parts, -1, *shape[1:])[:, at].reshape(shape)
-            return np.ascontiguousarray(rows)
-        return np.ascontiguousarray(rows[at * shape[0] : (at + 1) * shape[0]])
+        found = value.floats() if turned or part == POSITIONS else value.weight
+        found = found.T if turned and isinstance(found, np.ndarray) else found
+        if len(together) > 1 and self.family.by_head:
+            return by_rows(found, lambda rows: self._of_heads(part, rows))
+        first = skipped + sum(rows[one] for one in together[: together.index(part)])
+        if turned or first or len(found.shape) == 1 or found.shape[0] != shape[0]:
+            found = by_rows(found, lambda rows: rows[first : first + shape[0]] + self._offset(name, rows))
+        return found
 
-    def _tensor(self, source: str, shape: Shape) -> Array | None:
+    def _of_heads(self, part: str, rows: Array) -> Array:
+        """Queries, keys or values of heads that share keys, of which each has its queries first."""
+        config, others = self.config, rows.shape[1:]
+        repeat = config.heads // config.kv_heads
+        apart = rows.reshape(config.kv_heads, repeat + 2, config.head, *others)
+        place = {"query": slice(0, repeat), "key": slice(repeat, repeat + 1), "value": slice(repeat + 1, None)}
+        return apart[:, place[part.rpartition(".")[2]]].reshape(-1, *others)
+
+    def _offset(self, name: str, rows: Array) -> Array:
+        """What is to be added to norms."""
+        is_norm = "norm" in name and name.endswith(".weight")
+        return rows.dtype.type(self.family.norm_offset if is_norm else 0)
+
+    def _tensor(self, source: str, shape: Shape) -> StoredTensor | None:
         """A tensor of that shape; what is wrong is noted once."""
         value, known = self.tensors.get(source), source in self.read
         self.read.add(source)
@@ -159,7 +183,7 @@ class _Reader:
             if not known:
                 self.errors.append(self._missing(source) if value is None else self._misshapen(source, value, shape))
             return None
-        if not known and not np.all(np.isfinite(value)):
+        if not known and not value.are_finite():
             self.errors.append(
                 CompileError(f"{self.where}, tensor '{source}'", "has values that are not finite", "get the file again")
             )
@@ -168,8 +192,8 @@ class _Reader:
     def _missing(self, source: str) -> CompileError:
         return CompileError(self.where, f"has no tensor '{source}', which {CONFIG} calls for", "get the whole folder")
 
-    def _misshapen(self, source: str, value: Array, shape: Shape) -> CompileError:
-        what = f"has shape {_shown(value.shape)}, but by {CONFIG} it has {_shown(shape)}"
+    def _misshapen(self, source: str, value: StoredTensor, shape: Shape) -> CompileError:
+        what = f"has shape {shown(value.shape)}, but by {CONFIG} it has {shown(shape)}"
         return CompileError(f"{self.where}, tensor '{source}'", what, "the two files are not of one model")
 
     def _part(self, name: str) -> str:
@@ -180,9 +204,13 @@ class _Reader:
     def _source(self, name: str) -> str:
         """How a weight is called in the file."""
         first, _, kind = name.partition(".")[0], *name.rpartition(".")[1:]
-        theirs = self.family.names[self._part(name)]
+        named = self.family.names[self._part(name)]
         layer = f"{self.family.layer}.{first.removeprefix('layer')}." if first.startswith("layer") else ""
-        return f"{layer}{theirs}.{kind}".removeprefix(self.lacking)
+        known = [
+            f"{layer}{theirs}.{kind}".removeprefix(self.lacking)
+            for theirs in (named if isinstance(named, tuple) else (named,))
+        ]
+        return next((one for one in known if one in self.tensors), known[0])
 
     def _refuse_others(self, config: Config) -> None:
         head = f"{self.family.names['head']}.weight"
@@ -201,12 +229,8 @@ class _Reader:
 
     def _check_tied(self, head: str) -> None:
         embedding = self._source("embedding.weight")
-        if not np.array_equal(self.tensors[head], self.tensors[embedding]):
+        if not np.array_equal(self.tensors[head].floats(), self.tensors[embedding].floats()):
             raise CompileError(
                 f"{self.where}, tensor '{head}'", f"differs from '{embedding}', although tie_word_embeddings is true",
                 "set tie_word_embeddings to false if the head has weights of its own",
             )  # fmt: skip
-
-
-def _shown(shape: Shape) -> str:
-    return "x".join(map(str, shape)) or "scalar"

@@ -11,7 +11,9 @@ from tilewright.ir.types import Array
 def tables(rotary: Rotary, head: int, context: int) -> tuple[Array, Array]:
     """Cosines and sines, [context, head]: an element and the one half a head away are turned together."""
     angles = np.outer(np.arange(context), frequencies(rotary, head))
-    cosine, sine = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    longer = np.pad(np.full((rotary.turned or head) // 2, rotary.amplitude), (0, (head - (rotary.turned or head)) // 2),
+                    constant_values=1.0)  # fmt: skip
+    cosine, sine = ((longer * turn(angles)).astype(np.float32) for turn in (np.cos, np.sin))
     return np.concatenate([cosine, cosine], 1), np.concatenate([sine, sine], 1)
 
 
@@ -48,6 +50,23 @@ def halves_from_neighbours(weight: Array, head: int) -> Array:
 def halves_from_part(rows: Array, rotary: Rotary, head: int) -> Array:
     """Rows of a projection of which the first elements of a head were turned, in halves of their own, such that pairs
     are half a head apart; scores stay the same if queries and keys are both in this order."""
+    heads = rows.reshape(-1, head, *rows.shape[1:])
+    return np.ascontiguousarray(heads[:, _part_first(rotary, head)]).reshape(rows.shape)
+
+
+def _part_first(rotary: Rotary, head: int) -> list[int]:
+    """The elements of a head whose first ones are turned, each pair of them half a head apart."""
     half, turned = head // 2, rotary.turned // 2
-    order = [*range(turned), *range(2 * turned, turned + half), *range(turned, 2 * turned), *range(turned + half, head)]
-    return np.ascontiguousarray(rows.reshape(-1, head, *rows.shape[1:])[:, order]).reshape(rows.shape)
+    return [*range(turned), *range(2 * turned, turned + half), *range(turned, 2 * turned), *range(turned + half, head)]
+
+
+def neighbours_from_halves(rows: Array, head: int) -> Array:
+    """The other way round than `halves_from_neighbours`, of rows of any kind."""
+    halves = rows.reshape(-1, 2, head // 2, *rows.shape[1:])
+    return np.ascontiguousarray(halves.swapaxes(1, 2)).reshape(rows.shape)
+
+
+def part_from_halves(rows: Array, rotary: Rotary, head: int) -> Array:
+    """The other way round than `halves_from_part`."""
+    heads = rows.reshape(-1, head, *rows.shape[1:])
+    return np.ascontiguousarray(heads[:, np.argsort(_part_first(rotary, head))]).reshape(rows.shape)

@@ -24,6 +24,12 @@ PLAIN = frozenset({
 })  # fmt: skip
 """Attributes that are numbers, texts, or lists of them."""
 
+CHECKPOINT = "config.json"
+"""What makes a folder one of a language model, as Hugging Face has it."""
+
+GGUF = b"GGUF"
+"""What files of language models begin with."""
+
 
 def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """The model and a name for it."""
@@ -38,6 +44,8 @@ def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, 
 
 
 def _read_file(path: Path) -> onnx.ModelProto:
+    if path.is_dir():
+        raise _no_file(path)
     try:
         proto = _parse(path.read_bytes(), str(path))
     except OSError as error:
@@ -52,7 +60,17 @@ def _read_file(path: Path) -> onnx.ModelProto:
     return proto
 
 
+def _no_file(path: Path) -> CompileError:
+    if (path / CHECKPOINT).is_file():
+        hint = f'tilewright generate {path} "Once upon a time"'
+        return CompileError(str(path), "is the folder of a language model, no graph", hint)
+    return CompileError(str(path), "is a folder, not a model", "name the model's file, or the folder of a SavedModel")
+
+
 def _parse(data: bytes, where: str) -> onnx.ModelProto:
+    if data.startswith(GGUF):
+        what, hint = "is a language model in GGUF, no graph", f'tilewright generate {where} "Once upon a time"'
+        raise CompileError(where, what, hint)
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)

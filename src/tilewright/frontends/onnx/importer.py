@@ -49,6 +49,7 @@ DOMAINS = frozenset(
         "com.microsoft",
         "PACTOps",
         "ai.onnx.contrib",
+        "tilewright",
     }
 )
 
@@ -73,6 +74,8 @@ class _Import:
         self.opsets = onnx_file.opsets(proto)
         self.nodes = onnx_file.live_nodes(self.graph)
         self.unread = onnx_file.unread_outputs(self.graph, self.nodes)
+        self.updated = frozenset(name for node in self.nodes if _is_update(node) for name in node.output)
+        """Tensors that are declared as the flag that a buffer was updated; they are the buffer."""
         self.builder = Builder(name)
         self.constants: dict[str, Array] = {}
         self.current: dict[str, str] = {}
@@ -153,6 +156,8 @@ class _Import:
 
     def _refuse_other_size(self, value: onnx.ValueInfoProto) -> None:
         """A declared output of another size means that the file's operators are not what they are called."""
+        if value.name in self.updated:
+            return
         declared = onnx_file.static_shape(value)
         found = self.builder.types[self.builder.outputs[-1]].shape
         if declared is not None and math.prod(declared) != math.prod(found):
@@ -314,10 +319,11 @@ class _Import:
     def _behind_open_lengths(self, node: onnx.NodeProto) -> OpenLength | None:
         """Of the results of a node that reads a tensor of open length; a `Refusal` where it may not."""
         lengths, found = self.scope.open_lengths, [name for name in node.input if name in self.scope.open_lengths]
-        kind = self._operand_type(found[0]) if found else None
-        if kind is None:
+        if not found or self._operand_type(found[0]) is None:
             return None
-        given = open_lengths.Operands(tuple(lengths.get(name) for name in node.input), len(kind.shape), self.constants)
+        kinds = [self._operand_type(name) for name in node.input]
+        ranks = tuple(len(kind.shape) if kind else 0 for kind in kinds)
+        given = open_lengths.Operands(tuple(lengths.get(name) for name in node.input), ranks, self.constants)
         return open_lengths.behind(node, given)
 
     def _note_open_lengths(self, node: onnx.NodeProto, length: OpenLength | None) -> None:
@@ -466,6 +472,10 @@ def _hinted(error: CompileError) -> CompileError:
         if error.hint
         else CompileError(error.where, error.what, "look at it in Netron; the export may be at fault")
     )
+
+
+def _is_update(node: onnx.NodeProto) -> bool:
+    return node.op_type == "InPlaceAccumulatorV2" and len(node.output) == 1
 
 
 def _refuse_missing_inputs(operator: type[Op], node: OnnxNode) -> None:

@@ -24,6 +24,9 @@ ELEMENTWISE = frozenset({
 })  # fmt: skip
 """Of one operand: every row of the result is one of the operand."""
 
+MOVING = frozenset({"Concat", "Gather", "GatherND", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"})
+"""Of which attributes and known operands say where rows go."""
+
 HINT = "such tensors may only be outputs of the model, or go through what works row by row: export it up to there"
 
 
@@ -78,8 +81,8 @@ class Operands:
     """What a node reads, of which at least one has an open length."""
 
     lengths: tuple[OpenLength | None, ...]
-    rank: int
-    """Of the first that has one."""
+    ranks: tuple[int, ...]
+    """Numbers of axes."""
     constants: Mapping[str, Array]
 
 
@@ -93,19 +96,23 @@ def behind(node: onnx.NodeProto, given: Operands) -> OpenLength:
     axis = _axis_behind(node, position, length.axis, given) if is_alone and is_told else None
     if axis is None:
         name = node.input[position]
-        raise Refusal(f"reads '{name}', of which only the data knows how many rows there are", HINT)
+        does = "carries" if node.op_type in ("Loop", "Scan") else "reads"
+        raise Refusal(f"{does} '{name}', of which only the data knows how many rows there are", HINT)
     return replace(length, axis=axis)
 
 
 def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands) -> int | None:
     """Where the rows lie behind a node; None where it mixes them."""
-    kind, found, rank = node.op_type, onnx_file.attributes(node), given.rank
+    kind, rank = node.op_type, given.ranks[position]
     if kind in ELEMENTWISE:
         return axis
+    if kind not in MOVING:
+        return None
+    found = onnx_file.attributes(node)
     if kind == "Transpose":
         return list(found.get("perm", range(rank)[::-1])).index(axis)
-    if kind == "Gather":
-        return _gathered(node, position, axis, found.get("axis", 0), given)
+    if kind == "Gather" and given.ranks[0]:
+        return _gathered(node, position, axis, found.get("axis", 0) % given.ranks[0], given)
     if kind == "GatherND" and position == 1 and not found.get("batch_dims", 0):
         return axis if axis < rank - 1 else None
     if kind in ("Split", "Concat") and position == 0:
@@ -122,11 +129,11 @@ def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands
 def _gathered(node: onnx.NodeProto, position: int, axis: int, along: int, given: Operands) -> int | None:
     """Behind a Gather: of rows that indices name, or of known parts of every row."""
     if position == 1:
-        return None if along < 0 else along + axis
+        return along + axis
     indices = given.constants.get(node.input[1])
-    if indices is None or along % given.rank == axis:
+    if indices is None or along == axis:
         return None
-    return axis if axis < along % given.rank else axis + indices.ndim - 1
+    return axis if axis < along else axis + indices.ndim - 1
 
 
 def _renumbered(kind: str, axis: int, rank: int, axes: list[int]) -> int | None:

@@ -140,7 +140,7 @@ def _loop(flow: ControlFlow, turns: Turns, changing: Sequence[int]) -> None:
     own = _carrying_alike(flow, own, carried, int(known is None))
     names = captured_names(own)
     op = Loop(
-        own.body(names, [_type(flow, name) for name in names]), _bounded(flow, turns, stacked), len(carried),
+        own.body(names, [_type(flow, name) for name in names]), _bounded(turns, stacked), len(carried),
         bool(turns.count), bool(turns.condition), known is None, turns.is_said, (), (False,) * len(stacked),
     )  # fmt: skip
     operands = [*filter(None, [turns.count, turns.condition]), *carried, *names]
@@ -180,7 +180,7 @@ def _ended(turns: Turns, known: Array | None) -> Turns:
     return turns
 
 
-def _bounded(flow: ControlFlow, turns: Turns, stacked: Sequence[int]) -> int:
+def _bounded(turns: Turns, stacked: Sequence[int]) -> int:
     if turns.trips < 0 and stacked:
         what = f"the number of iterations '{turns.count}'" if turns.count else "the number of iterations"
         raise Refusal(

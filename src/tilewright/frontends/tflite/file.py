@@ -28,6 +28,8 @@ DTYPES = {
 ACCESSORS = (str(Path(flatbuffers.__file__).parent), str(Path(tflite.__file__).parent))
 """Where the code lies that follows offsets. It has no checks: an offset that leads nowhere ends in any exception."""
 MAX_AXES = 16
+PLACES = "OfflineMemoryAllocation"
+"""Names the metadata that says where tensors lie."""
 Value = TypeVar("Value")
 
 
@@ -55,6 +57,8 @@ class Tensor:
     is_variable: bool = False
     signature: Shape = ()
     """The shape with -1 for sizes that are open, or depend on those of the inputs; `shape` has 1 in their place."""
+    offset: int = -1
+    """Where the file puts it in the arena; -1 where it leaves that to the runtime."""
 
     @property
     def is_open(self) -> bool:
@@ -132,10 +136,20 @@ class _Reader:
             )
         self.codes = [self._code(root.OperatorCodes(i)) for i in self._count(root.OperatorCodesLength())]
         self.buffers = [root.Buffers(i) for i in self._count(root.BuffersLength())]
+        self.offsets = self._places(root)
         subgraphs = tuple(self._subgraph(root.Subgraphs(i)) for i in self._count(root.SubgraphsLength()))
         if not subgraphs:
             raise CompileError(self.where, "holds no graph", "convert it again")
         return Model(stem, subgraphs)
+
+    def _places(self, root: Any) -> tuple[int, ...]:
+        """Offsets of the first graph's tensors in the arena, behind three words; empty where the file has none."""
+        for i in self._count(root.MetadataLength()):
+            entry = root.Metadata(i)
+            raw = self._buffer(entry.Buffer()) if _text(entry.Name()) == PLACES else None
+            if raw is not None and raw.size >= 12 and raw.size % 4 == 0:
+                return tuple(np.frombuffer(raw.tobytes(), "<i4")[3:].tolist())
+        return ()
 
     def _count(self, length: int) -> range:
         """The positions of a list, each of which takes an offset of four bytes at least."""
@@ -179,7 +193,8 @@ class _Reader:
         quantisation = _quantisation(tensor.Quantization(), shape, name)
         is_sparse = value is None and tensor.Sparsity() is not None
         signature = _integers(tensor, "ShapeSignature")
-        return Tensor(name, kind, shape, value, quantisation, is_sparse, bool(tensor.IsVariable()), signature)
+        offset = self.offsets[number] if number < len(self.offsets) else -1
+        return Tensor(name, kind, shape, value, quantisation, is_sparse, bool(tensor.IsVariable()), signature, offset)
 
     def _value(self, tensor: Any, kind: str, shape: Shape, name: str) -> Array | None:
         raw, sparsity = self._buffer(tensor.Buffer()), tensor.Sparsity()

@@ -18,6 +18,7 @@ from tilewright.frontends.tflite.operators import RULES
 from tilewright.frontends.tflite.rules import complex
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
+from tilewright.ir.scale import SCALED, Scale, Scales
 from tilewright.ir.types import BYTES, Array, Shape, TensorType
 from tilewright.ir.unused import drop_unused
 from tilewright.ops._control_flow import Body
@@ -93,6 +94,9 @@ class _Import:
         if self.scope.is_quantised:
             self._note_arithmetic()
         self.scope.variables.end()
+        inputs = {self.scope.names[number]: self.graph.tensors[number] for number in self.graph.inputs}
+        outputs = {self.graph.tensors[number].name: self.graph.tensors[number] for number in self.graph.outputs}
+        self.scope.builder.scales = Scales(_scales(inputs), _scales(outputs))
         return self.scope.builder.build()
 
     def _initialise(self, operator: Operator) -> None:
@@ -330,16 +334,28 @@ def _check_tensor(tensor: Tensor, may_be_complex: bool = False) -> None:
         raise Refusal(f"tensor '{tensor.name}' has elements of {tensor.dtype}; supported: {', '.join(BYTES)}", hint)
 
 
+def _scales(tensors: Mapping[str, Tensor]) -> dict[str, Scale]:
+    """What the file says of integers at its ends."""
+    given = {name: tensor.quantisation for name, tensor in tensors.items() if tensor.dtype in SCALED}
+    return {
+        name: Scale(float(one.scale[0]), int(one.zero_point[0]))
+        for name, one in given.items()
+        if one is not None and len(one.scale) == 1 and one.scale[0] > 0
+    }
+
+
 def _refuse_unknown(operator: Operator) -> None:
     if operator.is_custom and operator.kind.startswith(FLEX):
         raise Refusal(
             f"is the TensorFlow operator {operator.kind[len(FLEX) :]}, which TensorFlow Lite passes on to TensorFlow",
             "convert the model with built-in operators only",
         )
-    if operator.is_custom:
+    if operator.is_custom and operator.kind not in RULES:
         raise Refusal("is a custom operator: what it computes is not in the file", "replace it before conversion")
     if operator.kind not in RULES and operator.kind not in control_flow.KINDS:
         raise Refusal(f"operator {operator.kind} is not supported", "docs/tflite.md lists what is")
+    if operator.is_custom:
+        return
     newest = NEWEST_VERSIONS.get(operator.kind, NEWEST_VERSION)
     if not 1 <= operator.version <= newest:
         what = f"has version {operator.version} of {operator.kind}, {newest} is the newest known"

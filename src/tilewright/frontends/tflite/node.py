@@ -121,13 +121,13 @@ class Node:
     def count(self) -> int:
         return len(self.operator.inputs)
 
-    def _declared(self, position: int) -> Tensor:
+    def declared(self, position: int) -> Tensor:
         if not self.has(position):
             raise Refusal(f"input {position} is missing")
         return self.scope.tensors[self.operator.inputs[position]]
 
     def input(self, position: int) -> str:
-        self._declared(position)
+        self.declared(position)
         return self.scope.tensor(self.operator.inputs[position])
 
     def inputs(self) -> list[str]:
@@ -160,10 +160,10 @@ class Node:
 
     def is_variable(self, position: int) -> bool:
         """Whether the file says that an operand keeps its value from call to call."""
-        return self._declared(position).is_variable
+        return self.declared(position).is_variable
 
     def declared_name(self, position: int) -> str:
-        return self._declared(position).name
+        return self.declared(position).name
 
     def axis(self, axis: int, rank: int) -> int:
         if not -rank <= axis < rank:
@@ -180,14 +180,14 @@ class Node:
     # ---- quantisation -------------------------------------------------------------------------------------------
 
     def quantisation(self, position: int) -> Quantisation:
-        return _required(self._declared(position))
+        return _required(self.declared(position))
 
     def result_quantisation(self, position: int = 0) -> Quantisation:
         return _required(self.result(position))
 
     def is_quantised(self, position: int = 0) -> bool:
         """Whether an operand's integers stand for real numbers."""
-        declared = self._declared(position)
+        declared = self.declared(position)
         return declared.dtype in ("int8", "uint8", "int16") and declared.quantisation is not None
 
     @property
@@ -195,7 +195,7 @@ class Node:
         """The arithmetic that is meant; whoever asks depends on it."""
         self.scope.is_quantised = True
         # XNNPACK has no kernels of 16-bit tensors: LiteRT's own compute them.
-        words = self.scope.meant.name == "float" and self._declared(0).dtype == "int16"
+        words = self.scope.meant.name == "float" and self.declared(0).dtype == "int16"
         return find("optimised") if words else self.scope.meant
 
     # ---- options and emission -----------------------------------------------------------------------------------

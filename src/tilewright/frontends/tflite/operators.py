@@ -9,6 +9,7 @@ from tilewright.frontends.tflite.rules import (
     binary,
     blocks,
     complex,
+    ethos_u,
     functions,
     linear,
     movement,
@@ -35,4 +36,5 @@ RULES: dict[str, Rule] = {
     **complex.RULES,
     **recurrent.RULES,
     **blocks.RULES,
+    **ethos_u.RULES,
 }

@@ -1,20 +1,22 @@
-"""Small matrices of fixed size: solving, inverses, determinants and Cholesky factors, step by step."""
+"""Small matrices of fixed size: solving, inverses, determinants, Cholesky and QR factors, step by step."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 LARGEST = 16
 """Rows of matrices that are written out; each is a step of about ten operations."""
 
 
-def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
-    """What solves a x = b, and the determinant of a: Gauss and Jordan's elimination with the largest pivots."""
+def _eliminated(a: Any, b: Any) -> tuple[Any, list[Any]]:
+    """What solves a x = b, and the factors of the determinant of a: Gauss and Jordan's elimination with the largest
+    pivots."""
     import torch
 
     size, outer = a.shape[-1], torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     both = torch.cat([a.expand(*outer, *a.shape[-2:]), b.expand(*outer, *b.shape[-2:])], -1)
-    rows, determinant = torch.arange(size), torch.ones(outer, dtype=a.dtype)
+    rows, factors = torch.arange(size), []
     is_singular = torch.zeros(outer, dtype=torch.bool)
     for step in range(size):
         below = torch.where(rows < step, -1.0, both[..., step].abs())
@@ -25,12 +27,12 @@ def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
         value = chosen[..., step : step + 1]
         is_swapped = pivot.squeeze(-1) != step
         pivots = value.squeeze(-1).squeeze(-1)
-        determinant = determinant * torch.where(is_swapped, -1.0, 1.0) * pivots
-        is_singular = is_singular | (pivots == 0)
+        is_singular = is_singular | (pivots == 0)  # behind a pivot of 0 nothing is a number
+        factors.append((torch.where(is_swapped, -1.0, 1.0) * pivots).masked_fill(is_singular, 0))
         scaled = chosen / value
         is_chosen = (rows == step).unsqueeze(-1)
         both = torch.where(is_chosen, scaled, both - both[..., step : step + 1] * scaled)
-    return both[..., size:], determinant.masked_fill(is_singular, 0)  # behind a pivot of 0 nothing is a number
+    return both[..., size:], factors
 
 
 def _is_small(a: Any) -> bool:
@@ -62,8 +64,49 @@ def solved(a: Any, b: Any, *, left: bool = True) -> Any:
     return _eliminated(a, b)[0] if left else _eliminated(a.mT, b.mT)[0].mT
 
 
+def solved_triangle(a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    import torch
+
+    if not _is_small(a):
+        return NotImplemented
+    triangle = a.triu(int(unitriangular)) if upper else a.tril(-int(unitriangular))
+    return solved(triangle + torch.eye(a.shape[-1], dtype=a.dtype) if unitriangular else triangle, b, left=left)
+
+
 def determinant(a: Any) -> Any:
-    return _eliminated(a, a[..., :1])[1] if _is_small(a) else NotImplemented
+    return math.prod(_eliminated(a, a[..., :1])[1]) if _is_small(a) else NotImplemented
+
+
+def sign_and_logarithm(a: Any) -> Any:
+    """Of the determinant."""
+    if not _is_small(a):
+        return NotImplemented
+    factors = _eliminated(a, a[..., :1])[1]
+    logarithm = sum(factor.abs().log() for factor in factors)
+    return math.prod(factor.sign() for factor in factors), logarithm
+
+
+def orthogonal_and_upper(a: Any, mode: str = "reduced") -> Any:
+    """Householder's reflections, column by column, with the signs that LAPACK chooses."""
+    import torch
+
+    rows, columns = a.shape[-2:]
+    if max(rows, columns) > LARGEST or not a.is_floating_point():
+        return NotImplemented
+    places = torch.arange(rows)
+    unit = torch.eye(rows, dtype=a.dtype)
+    both = torch.cat([a, unit.expand(*a.shape[:-2], rows, rows)], -1)
+    for at in range(min(rows - 1, columns)):
+        column = torch.where(places < at, 0.0, both[..., at])
+        below = torch.where(places <= at, 0.0, column)
+        head, length = column[..., at : at + 1], (column * column).sum(-1, keepdim=True).sqrt()
+        normal = column - torch.where(head < 0, length, -length) * unit[at]
+        is_done = (below * below).sum(-1, keepdim=True) == 0
+        factor = torch.where(is_done, 0.0, 2 / torch.where(is_done, 1.0, (normal * normal).sum(-1, keepdim=True)))
+        both = both - (factor * normal).unsqueeze(-1) * (normal.unsqueeze(-2) @ both)
+    kept = rows if mode == "complete" else min(rows, columns)
+    upper, orthogonal = both[..., :kept, :columns].triu(), both[..., columns:].mT[..., :kept]
+    return (a.new_zeros(0) if mode == "r" else orthogonal), upper
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:

@@ -19,6 +19,7 @@ from tilewright.frontends.torch import names as torch_names
 from tilewright.frontends.torch import operations as torch_operations
 from tilewright.frontends.torch import own as torch_own
 from tilewright.frontends.torch import states as torch_states
+from tilewright.frontends.torch.file import refuse_without_graph
 from tilewright.frontends.torch.followed import Followed
 from tilewright.frontends.torch.recording import Raises
 from tilewright.ir.arrays import Given, read_npz
@@ -27,21 +28,23 @@ MUST_RUN = "the module must run on the example inputs: try module(*example_input
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"
 
 
-def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None) -> Exported:
+def exported(model: Any, example_inputs: Given | None, random_seed: int | None = None, folds: bool = True) -> Exported:
     """The ONNX model of a module, an ExportedProgram or a .pt2 file, its nodes named as the module's parts are. With a
-    seed, random numbers that a module draws are constants."""
-    require("torch", "torch", "onnxscript")
+    seed, random numbers that a module draws are constants. Unless it `folds`, parameters are as the module has them."""
     model = Path(model) if isinstance(model, str) else model
+    if isinstance(model, Path):
+        refuse_without_graph(model)
+    require("torch", "torch", "onnxscript")
     with silence():
         found = _exported(model, example_inputs, random_seed)
         traced = found.program
-        program = _converted(traced)
+        program = _converted(traced, folds)
         buffers = torch_states.changed(program.exported_program)
         made = _with_states(model, traced, buffers) if buffers else _named(program, output_names(traced))
     title = model.stem if isinstance(model, Path) else type(model).__name__
     made.proto.graph.name = title
     own = torch_own.of(model, traced, made.program, made.tensors, random_seed)
-    return Exported(made.proto, title, own, found.notes)
+    return Exported(made.proto, title, own, (*found.notes, *torch_operations.notes(traced)))
 
 
 @dataclass(frozen=True)
@@ -132,13 +135,9 @@ def _as_it_runs(found: Followed, module: Any) -> Followed:
 def _loaded(path: Path) -> Any:
     import torch
 
-    if path.suffix.lower() != ".pt2":
-        raise CompileError(
-            str(path), "holds weights or a pickled module, not a graph",
-            "load it in Python and compile the module, or save torch.export.export(module, inputs) as .pt2",
-        )  # fmt: skip
     try:
-        return torch.export.load(path)
+        with path.open("rb") as file:  # by its name it would have to end in .pt2
+            return torch.export.load(file)
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
     except Exception as error:
@@ -213,7 +212,7 @@ def _hint(error: Exception, module: Any, positional: tuple[Any, ...], named: Map
     if _runs(module, positional, named):
         return (
             "the module runs, but torch.export cannot follow it there: sizes may not depend on values (those of packed "
-            "sequences do: pad and mask instead)"
+            "sequences may not depend on inputs: pad and mask instead)"
         )
     return MUST_RUN
 
@@ -244,9 +243,9 @@ def arguments(example_inputs: Given) -> tuple[tuple[Any, ...], Mapping[str, Any]
     return (tuple(tensors) if isinstance(tensors, list | tuple) else (tensors,)), {}
 
 
-def _converted(exported: Any) -> Any:
+def _converted(exported: Any, folds: bool = True) -> Any:
     try:
-        return _as_captured(exported)
+        return _as_captured(exported, folds)
     except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:
@@ -260,13 +259,13 @@ def _converted(exported: Any) -> Any:
         ) from None
 
 
-def _as_captured(exported: Any) -> Any:
+def _as_captured(exported: Any, folds: bool) -> Any:
     """Attention lies otherwise in memory where gradients are kept, so that views of it must be converted in the mode in
     which they were captured: without gradients here, in either where a program is given."""
     import torch
 
     def convert() -> Any:
-        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False)
+        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False, optimize=folds)
 
     try:
         with torch.no_grad():

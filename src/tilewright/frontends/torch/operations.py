@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontends.torch import linear_algebra, selections, special_functions
+from tilewright.frontends.torch import jacobi, linear_algebra, selections, special_functions
 
 
 def written_out(exported: Any) -> Any:
@@ -14,6 +14,15 @@ def written_out(exported: Any) -> Any:
     if not any((node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes):
         return exported
     return exported.run_decompositions(known)
+
+
+def notes(exported: Any) -> tuple[str, ...]:
+    """What the user should know of how operations are written."""
+    import torch
+
+    counted = [node for node in exported.graph.nodes if node.target is torch.ops.aten.bincount.default]
+    what = "numbers of minlength and more, which PyTorch counts, are not counted"
+    return tuple(f"{node.name}: {what}" for node in counted)
 
 
 DIVISOR = 6
@@ -83,13 +92,21 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.index_put.default: selections.put_where, aten.index_put_.default: selections.put_where,
         aten.slice_scatter.default: selections.put_slice, aten.masked_select.default: selections.masked,
         aten.cummax.default: selections.largest_so_far, aten.cummin.default: selections.least_so_far,
-        aten.kthvalue.default: selections.kth_value, aten.mode.default: selections.most_frequent,
+        aten.bincount.default: selections.frequencies, aten.kthvalue.default: selections.kth_value,
+        aten.mode.default: selections.most_frequent,
         aten._embedding_bag.default: selections.bags, aten._embedding_bag_forward_only.default: selections.bags,
         aten.embedding_bag.padding_idx: selections.bags, aten.lgamma.default: special_functions.log_gamma,
         aten.erfinv.default: special_functions.inverse_erf, aten.hypot.default: special_functions.length_of_both,
         aten.linalg_inv.default: linear_algebra.inverse, aten.inverse.default: linear_algebra.inverse,
         aten.linalg_inv_ex.default: linear_algebra.inverse_with_info, aten.linalg_solve.default: linear_algebra.solved,
         aten.linalg_det.default: linear_algebra.determinant, aten.det.default: linear_algebra.determinant,
+        aten.linalg_slogdet.default: linear_algebra.sign_and_logarithm,
+        aten.slogdet.default: linear_algebra.sign_and_logarithm,
+        aten.linalg_solve_triangular.default: linear_algebra.solved_triangle,
+        aten.linalg_qr.default: linear_algebra.orthogonal_and_upper, aten.linalg_svd.default: jacobi.singular_vectors,
+        aten.linalg_svdvals.default: jacobi.singular_values, aten.linalg_eigh.default: jacobi.eigenvectors,
+        aten.linalg_eigvalsh.default: jacobi.eigenvalues, aten.linalg_pinv.atol_rtol_tensor: jacobi.pseudo_inverse,
+        aten.linalg_matrix_norm.default: jacobi.norm, aten.linalg_matrix_norm.str_ord: jacobi.norm,
         aten.linalg_cholesky.default: linear_algebra.cholesky,
         aten.linalg_cholesky_ex.default: linear_algebra.cholesky_with_info,
         aten.copysign.Tensor: special_functions.with_sign_of,

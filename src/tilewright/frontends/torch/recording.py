@@ -19,6 +19,7 @@ from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
+from tilewright.frontends.torch import packed
 from tilewright.frontends.torch.own import seeded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
 from tilewright.frontends.torch.watcher import DRAWN, inputs_watcher
@@ -216,6 +217,10 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             before = [(tensor, tensor._version) for tensor in leaves((positional, named), torch.Tensor)]
             if watcher.is_drawn((positional, named)):
                 return self._called(function, positional, named)
+            written_out = packed.written_out(function, positional)
+            if written_out is not None and not watcher.depends(positional[1]):
+                with self:
+                    return written_out(*positional, **named)
             operands = mapped((positional[:1] + self._numbers(positional[1:]), named), self.ref, torch.Tensor)
             found = self._called(function, positional, named)
             if watcher.has_read:

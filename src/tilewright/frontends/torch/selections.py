@@ -55,6 +55,18 @@ def masked(x: Any, mask: Any) -> Any:
     return x[mask]
 
 
+def frequencies(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number below `minlength` is there, or the sums of their weights."""
+    import torch
+
+    if not minlength:
+        return NotImplemented
+    is_one = x.unsqueeze(0) == torch.arange(minlength).unsqueeze(1)
+    if weights is None:
+        return is_one.to(torch.int64).sum(-1)
+    return torch.where(is_one, weights if weights.is_floating_point() else weights.to(torch.float64), 0.0).sum(-1)
+
+
 def put_slice(
     x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:

@@ -27,7 +27,7 @@ class Call:
     results: tuple[Ref | None, ...]
     """Of all tensors that the call gives, in order; None where one is a constant."""
     shapes: tuple[tuple[int, ...], ...] | None = None
-    """Of these tensors: Python may have read them."""
+    """Of all tensors that the call gives: Python may have read them."""
     part: str = ""
     """The part of the module that calls."""
     writes: bool = False

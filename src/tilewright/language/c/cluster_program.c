@@ -6,6 +6,7 @@
 
 #define STDOUT (*(volatile uint32_t *)TW_STDOUT)
 
+static TW_LM_FUNCTION(context) context;
 tw_request tw_asked;
 char tw_text[TW_LM_TEXT_BYTES];
 int32_t tw_token, tw_prompt_tokens;
@@ -26,7 +27,7 @@ __attribute__((noinline)) void tw_token_done(void) { __asm__ volatile("" ::: "me
 
 static int32_t next_token(void) {
   const uint32_t start = cycles();
-  tw_token = tw_talk_next(&tw_asked);
+  tw_token = tw_talk_next(&context, &tw_asked);
   tw_cycles = cycles() - start;
   return tw_token;
 }
@@ -34,7 +35,7 @@ static int32_t next_token(void) {
 int main(void) {
   program_prepare();
   const uint32_t start = cycles();
-  tw_prompt_tokens = tw_talk_begin(&tw_asked, tw_text);
+  tw_prompt_tokens = tw_talk_begin(&context, &tw_asked, tw_text);
   tw_cycles = cycles() - start;
   tw_prompt_done();
   while (tw_prompt_tokens >= 0 && next_token() >= 0) {

@@ -87,6 +87,7 @@ int32_t tw_sampler_init(
     if (w->top_k < 0 || vocabulary < 1) return TW_SAMPLER_BAD;
     if (w->top_p < 1 || w->top_p > TW_SAMPLER_ONE) return TW_SAMPLER_BAD;
     if (w->penalty < LEAST_PENALTY || w->penalty > MOST_PENALTY) return TW_SAMPLER_BAD;
+    if (w->min_p < 0 || w->min_p > TW_SAMPLER_ONE) return TW_SAMPLER_BAD;
     if (w->penalty != TW_SAMPLER_ONE && seen == NULL) return TW_SAMPLER_BAD;
     s->settings = *w;
     s->vocabulary = vocabulary;
@@ -330,6 +331,20 @@ static kept_tokens most_likely(draw *d, uint64_t count) {
     return kept;
 }
 
+/* Tokens that weigh at least so much: weights fall with the distance, so that a search finds the last one. */
+static kept_tokens heavy_tokens(const draw *d, kept_tokens kept, uint32_t least) {
+    uint32_t reached = 0, beyond = kept.limit < d->reach ? kept.limit : d->reach;
+    if (weight(d, beyond) >= least) return kept;
+    while (beyond - reached > 1) {
+        uint32_t middle = reached + (beyond - reached) / 2;
+        if (weight(d, middle) >= least) reached = middle;
+        else beyond = middle;
+    }
+    kept.limit = reached;
+    kept.ties = (uint64_t)d->s->vocabulary;
+    return kept;
+}
+
 static int32_t sampled(tw_sampler *s, const tw_logits *l) {
     int kind = l->bits == 8 ? LEVELS : TOKENS;
     draw d = {s, l, INT32_MIN, 0, 0, 0, 0, kind == LEVELS ? TW_SAMPLER_LEVELS : s->vocabulary, kind};
@@ -343,6 +358,10 @@ static int32_t sampled(tw_sampler *s, const tw_logits *l) {
     uint64_t sum = total(&d, kept);
     if (s->settings.top_p < TW_SAMPLER_ONE) {
         kept = best_tokens(&d, share(sum, s->settings.top_p), 1, kept.limit < d.reach ? kept.limit : d.reach);
+        sum = total(&d, kept);
+    }
+    if (s->settings.min_p > 0) {
+        kept = heavy_tokens(&d, kept, (uint32_t)s->settings.min_p << 14);
         sum = total(&d, kept);
     }
     uint64_t place = random_below(s, sum);

@@ -1,4 +1,5 @@
-/* The next token from a network's logits: greedy, or drawn with a temperature, top-k, top-p and a repetition penalty.
+/* The next token from a network's logits: greedy, or drawn with a temperature, top-k, top-p, min-p and a
+   repetition penalty.
 
    Integers only: the same seed gives the same tokens on every machine. C99, no heap, no division by the processor. */
 #ifndef TW_SAMPLER_H
@@ -15,6 +16,7 @@ typedef struct {
     int32_t top_k;       /* so many of the best tokens; 0: all */
     int32_t top_p;       /* / 65536, above 0, up to 1: so much of the probability, of the best tokens */
     int32_t penalty; /* / 65536, from 1/4 to 64: logits of tokens seen are divided by it, or multiplied if below 0 */
+    int32_t min_p;   /* / 65536, from 0 to 1: tokens that have so much of the most likely one's probability */
 } tw_sampling;
 
 /* Logits as integers q of 8, 16 or 32 bits: their value is (q - zero_point) * multiplier / 2^shift. */

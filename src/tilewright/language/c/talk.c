@@ -1,6 +1,5 @@
 #include "talk.h"
 
-#include "calls.h"
 #include "words.h"
 
 char tw_piece[TW_LM_LONGEST_PIECE + 1];
@@ -25,15 +24,15 @@ static void pass_over(int32_t count) {
     tw_tokenizer_decode(&TW_LM_TOKENIZER, &stream, tokens[i], tw_piece, TW_LM_LONGEST_PIECE);
 }
 
-int32_t tw_talk_begin(const tw_request *request, const char *text) {
-  TW_LM_FUNCTION(reset)();
+int32_t tw_talk_begin(TW_LM_FUNCTION(context) *context, const tw_request *request, const char *text) {
+  TW_LM_FUNCTION(reset)(context);
   const uint64_t seed = (uint64_t)request->seed[1] << 32 | request->seed[0];
-  const int32_t status = TW_LM_FUNCTION(sampling)(&request->sampling, seed);
+  const int32_t status = TW_LM_FUNCTION(sampling)(context, &request->sampling, seed);
   if (status != 0) return status;
   const int32_t count = tw_tokenizer_encode(
       &TW_LM_TOKENIZER, text, (size_t)request->text_bytes, 1, tokens, TW_LM_CONTEXT, scratch, TW_LM_SCRATCH_WORDS);
   if (count < 0) return count;
-  const int32_t read = TW_LM_FUNCTION(prompt)(tokens, count);
+  const int32_t read = TW_LM_FUNCTION(prompt)(context, tokens, count);
   if (read != 0) return read;
   pass_over(count);
   left = request->tokens;
@@ -41,9 +40,9 @@ int32_t tw_talk_begin(const tw_request *request, const char *text) {
   return count;
 }
 
-int32_t tw_talk_next(const tw_request *request) {
+int32_t tw_talk_next(TW_LM_FUNCTION(context) *context, const tw_request *request) {
   if (left <= 0 || ended) return TW_TALK_END;
-  const int32_t token = TW_LM_FUNCTION(next)();
+  const int32_t token = TW_LM_FUNCTION(next)(context);
   tw_piece_bytes = 0;
   if (token < 0) return token;
   left--;

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "calls.h"
 #include "sampler.h"
 
 typedef struct {
@@ -14,11 +15,12 @@ typedef struct {
   uint32_t seed[2]; /* lower word first */
 } tw_request;
 
-/* Reads the text: gives the number of its tokens, or a number below 0 of language_model.h or tokenizer.h. */
-int32_t tw_talk_begin(const tw_request *request, const char *text);
+/* Reads the text into a context: gives the number of its tokens, or a number below 0 of language_model.h or
+ * tokenizer.h. */
+int32_t tw_talk_begin(TW_LM_FUNCTION(context) *context, const tw_request *request, const char *text);
 
 /* The next token; TW_TALK_END behind the last one, or a number below 0 of language_model.h. */
-int32_t tw_talk_next(const tw_request *request);
+int32_t tw_talk_next(TW_LM_FUNCTION(context) *context, const tw_request *request);
 
 #define TW_TALK_END (-100)
 

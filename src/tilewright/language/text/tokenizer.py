@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from functools import cached_property
@@ -17,6 +17,8 @@ from functools import cached_property
 from tilewright.errors import CompileError
 from tilewright.language.text.character_classes import whitespace
 from tilewright.language.text.patterns import Pattern
+
+Restored = Callable[[str], str]
 
 NONE = -1
 LONGEST_KNOWN, MOST_KNOWN = 32, 100_000
@@ -159,24 +161,27 @@ class Tokenizer:
         """The added token of a text, such as `</s>`."""
         return next((one.token for one in self.added if one.text == text), None)
 
-    def encode(self, text: str | bytes, add_special: bool = True) -> list[int]:
-        """Tokens of a text; bytes need not be valid UTF-8, a string must be."""
-        found = [token for piece in self._parts(_characters(text)) for token in piece]
+    def encode(self, text: str | bytes, add_special: bool = True, restored: Restored = str) -> list[int]:
+        """Tokens of a text; bytes need not be valid UTF-8, a string must be.
+
+        `restored` changes normalised text once added tokens were looked for: what it writes is never one of them.
+        """
+        found = [token for piece in self._parts(_characters(text), restored) for token in piece]
         return [*self.prefix, *found, *self.suffix] if add_special else found
 
-    def _parts(self, text: str) -> Iterator[Iterable[int]]:
+    def _parts(self, text: str, restored: Restored) -> Iterator[Iterable[int]]:
         for part, is_first in _between(text, self._finder):
             if isinstance(part, AddedToken):
                 yield (part.token,)
             else:
-                yield from self._normalised_parts(self.normaliser(part), is_first)
+                yield from self._normalised_parts(self.normaliser(part), is_first, restored)
 
-    def _normalised_parts(self, text: str, is_first: bool) -> Iterator[Iterable[int]]:
+    def _normalised_parts(self, text: str, is_first: bool, restored: Restored) -> Iterator[Iterable[int]]:
         for part, is_start in _between(text, self._normalised_finder):
             if isinstance(part, AddedToken):
                 yield (part.token,)
             else:
-                yield from map(self._word, self.words(part, is_first and is_start))
+                yield from map(self._word, self.words(restored(part), is_first and is_start))
 
     @cached_property
     def _finder(self) -> Finder:

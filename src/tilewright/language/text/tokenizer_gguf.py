@@ -15,13 +15,13 @@ from tilewright.frontends.checkpoint.gguf_file import read_gguf
 from tilewright.frontends.checkpoint.options import Options
 from tilewright.language.text import tokenizer_json
 from tilewright.language.text.decoders import BYTE
-from tilewright.language.text.splitting import GPT2
-from tilewright.language.text.tokenizer import NONE, AddedToken, Normaliser, Tokenizer
+from tilewright.language.text.splitting import GPT2, words_of
+from tilewright.language.text.tokenizer import NONE, AddedToken, Normaliser, Tokenizer, Words
 from tilewright.language.text.tokenizer_bin import merges_by_score
 from tilewright.language.text.word_bounds import MARK, bounded
 
 PREFIX = "tokenizer.ggml."
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTES = 1, 2, 3, 4, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTES = 1, 2, 3, 4, 5, 6
 """Types of tokens."""
 ANOTHER = "name the model's own tokenizer.json as the tokenizer"
 
@@ -56,13 +56,17 @@ CUTTINGS = {
 
 def read(path: Path) -> Tokenizer:
     """The tokenizer of a file; CompileError where it has none, or one of a kind that is not known."""
-    file = read_gguf(path)
-    told = Options(str(path), {key: value for key, value in file.keys.items() if key.startswith(PREFIX)})
+    return of(read_gguf(path).keys, str(path))
+
+
+def of(keys: Mapping[str, object], where: str) -> Tokenizer:
+    """The tokenizer that the keys of a file speak of."""
+    told = Options(where, {key: value for key, value in keys.items() if key.startswith(PREFIX)})
     known = {"gpt2": _of_merges, "llama": _of_scores}
     kind = told.found.get(f"{PREFIX}model")
     if kind not in known:
         what = f"its tokenizer is of the kind {kind!r}, which is not supported" if kind else "has no tokenizer"
-        raise CompileError(str(path), what, f"supported: {', '.join(known)}; or {ANOTHER}")
+        raise CompileError(where, what, f"supported: {', '.join(known)}; or {ANOTHER}")
     return known[str(kind)](_Tokens.of(told))
 
 
@@ -147,6 +151,11 @@ def _of_merges(tokens: _Tokens) -> Tokenizer:
         },
     }  # fmt: skip
     return tokenizer_json.of(file, told.where)
+
+
+def words_by(cutting: Cutting) -> Words:
+    """The words that text is cut into."""
+    return words_of({"type": "Sequence", "pretokenizers": _cuts(cutting)})[0]
 
 
 def _cuts(cutting: Cutting) -> list[Mapping[str, object]]:

@@ -18,8 +18,8 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
 from tilewright.ir.types import Shape
 from tilewright.ir.unused import drop_unused
+from tilewright.ops._pool import Pool
 from tilewright.ops._windows import Windowed
-from tilewright.ops.conv import Conv
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
@@ -84,8 +84,8 @@ def _form(layout: ChannelPosition, graph: Graph, node: Node) -> Moved | None:
 
 
 def _windowed_operands(node: Node) -> tuple[int, ...]:
-    """Those of a convolution or pool that have channels: images, and filters, which need not be constants."""
-    return (0, 1) if isinstance(node.op, Conv) else (0,)
+    """Those of a convolution, pool or gradient that have channels: images, and filters, which need not be constants."""
+    return (0,) if isinstance(node.op, Pool) else (0, 1)
 
 
 def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
@@ -129,8 +129,9 @@ def _maker(layout: ChannelPosition, graph: Graph, forms: Forms, tensor: str) -> 
 
 
 def _state(graph: Graph, state: State) -> Vertex:
-    """What decides in which layout a state is kept: nobody else sees it."""
-    return ("state", state.name) if len(graph.types[state.before].shape) in (3, 4) else GIVEN
+    """What decides in which layout a state is kept, if nobody else sees it."""
+    moves = len(graph.types[state.before].shape) in (3, 4) and not state.is_shared
+    return ("state", state.name) if moves else GIVEN
 
 
 def _readers(layout: ChannelPosition, graph: Graph, forms: Forms, node: Node, tensor: str) -> set[Vertex]:
@@ -212,7 +213,7 @@ class _Layouts:
 
     def _begin(self, state: State) -> None:
         if state.name not in self.states:
-            self.builder.state(state.name, state.initial, state.before)
+            self.builder.state(state.name, state.initial, state.before, state.is_shared)
             return
         rank = state.initial.ndim
         moved = np.ascontiguousarray(state.initial.transpose(self.layout.perm(rank)))

@@ -12,11 +12,11 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Shape
 from tilewright.ops._dialect import IntegerRows
 from tilewright.ops._elementwise import Elementwise
-from tilewright.ops._filters import Filters
 from tilewright.ops._global_pool import GlobalPool
 from tilewright.ops._interpolation import Interpolation
 from tilewright.ops._loops import permuted
 from tilewright.ops._per_axis import PerAxis
+from tilewright.ops._pool import Pool
 from tilewright.ops._reduction import Reduction
 from tilewright.ops._softmax import SoftmaxLike
 from tilewright.ops._windows import Windowed
@@ -34,7 +34,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 
-SPATIAL_FIELDS = ("strides", "dilations", "kernel", "uncounted")
+SPATIAL_FIELDS = ("strides", "dilations", "kernel", "uncounted", "size")
 """Fields of convolutions and pools with a value for each spatial axis."""
 
 Perm = tuple[int, ...]
@@ -143,7 +143,7 @@ def _(op: Windowed, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     fields: dict[str, Any] = {
         name: permuted(getattr(op, name), order) for name in SPATIAL_FIELDS if name in op.attributes()
     }
-    return Moved(replace(op, padding=padding, **fields), (0, 1) if isinstance(op, Filters) else (0,))
+    return Moved(replace(op, padding=padding, **fields), (0,) if isinstance(op, Pool) else (0, 1))
 
 
 @on_permuted_axes.register

@@ -16,6 +16,7 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.div import Div
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearattention import QLinearAttention
@@ -23,6 +24,7 @@ from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
+from tilewright.ops.tanh import Tanh
 from tilewright.passes.aliasing import is_only_reader
 
 HIDING = -1e4
@@ -56,6 +58,8 @@ class Shares:
     mask: Array | None
     """True where a score is seen; None where all are."""
     scale: float = 1.0
+    cap: float = 0.0
+    """What scores are bent below: cap * tanh(score / cap); 0: nothing."""
 
 
 def written_attention(graph: Graph, node: Node) -> Written | None:
@@ -149,7 +153,7 @@ def _shares(graph: Graph, node: Node) -> Shares | None:
 
 
 def _float_shares(graph: Graph, node: Node) -> Shares | None:
-    found = _scaled(graph, _masked(graph, Shares(node, node, node.inputs[0], None)))
+    found = _scaled(graph, _capped(graph, _masked(graph, Shares(node, node, node.inputs[0], None))))
     # Heads that share keys may have been written as rows of one product.
     scores, shares = graph.types[found.scores], graph.types[node.key]
     return found if scores.elements == shares.elements and scores.shape[-1:] == shares.shape[-1:] else None
@@ -167,15 +171,29 @@ def _masked(graph: Graph, shares: Shares) -> Shares:
     return replace(shares, reader=source, scores=found[0], mask=np.atleast_2d(~hidden))
 
 
+def _capped(graph: Graph, shares: Shares) -> Shares:
+    """Without a factor of hyperbolic tangents; their scores are then those divided by it."""
+    factor = _scaled(graph, shares)
+    source = _maker(graph, factor.reader, factor.scores, through_views=True) if factor is not shares else None
+    if source is None or not isinstance(source.op, Tanh) or factor.scale <= 0:
+        return shares
+    return replace(factor, reader=source, scores=source.inputs[0], scale=1.0, cap=factor.scale)
+
+
 def _scaled(graph: Graph, shares: Shares) -> Shares:
-    """Without a factor or divisor of all scores."""
+    """Without factors or divisors of all scores."""
+    found = _scaled_once(graph, shares)
+    return found if found is shares else _scaled(graph, found)
+
+
+def _scaled_once(graph: Graph, shares: Shares) -> Shares:
     source = _maker(graph, shares.reader, shares.scores, through_views=True)
     found = _with_constant(graph, source) if source and isinstance(source.op, Mul | Div) else None
     if source is None or found is None or found[1].size != 1 or found[0] != source.inputs[0]:
         return shares
     factor = float(found[1].flat[0])
     scale = factor if isinstance(source.op, Mul) else 1.0 / factor if factor else 0.0
-    return replace(shares, reader=source, scores=found[0], scale=scale) if scale else shares
+    return replace(shares, reader=source, scores=found[0], scale=shares.scale * scale) if scale else shares
 
 
 def _with_constant(graph: Graph, node: Node) -> tuple[str, Array] | None:
@@ -193,7 +211,10 @@ def _operator(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> Atte
     if graph.types[mixing.key].dtype != "float32":
         return _integer(graph, shares, scoring, mixing)
     products = [instance(node.op, MatMul) for node in (scoring, mixing)]
-    return None if products[1].alpha != 1.0 else FusedAttention(scale=shares.scale * products[0].alpha)
+    if products[1].alpha != 1.0:
+        return None
+    scale = shares.scale * products[0].alpha
+    return LimitedAttention(scale=scale * shares.cap, cap=shares.cap) if shares.cap else FusedAttention(scale=scale)
 
 
 def _integer(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> QLinearAttention | None:

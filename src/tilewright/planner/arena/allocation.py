@@ -29,6 +29,7 @@ from tilewright.planner.machine_bound import MachineBound
 from tilewright.planner.stacks import CALLERS, Stacks
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import STACK, holding
+from tilewright.target.sizes import most_scratch_at
 from tilewright.tiling.tiles import TileGrid
 
 INPUTS_TIME = 1.0
@@ -249,7 +250,7 @@ def tensor_buffers(graph: Graph, owners: Owners) -> list[Buffer]:
         for name in filter(None, node.outputs):
             first.setdefault(owners[name], step)
     return [
-        Buffer((owner,), graph.types[owner].bytes, step, last[owner])
+        Buffer((owner,), int(graph.types[owner].bytes), step, last[owner])
         for owner, step in first.items()
         if home_of(graph, owner) == "arena"
     ]
@@ -279,9 +280,16 @@ def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
             if node.key in split:
                 size = memory.whole(most_scratch(kernel, split[node.key])) * split[node.key].tiles
             else:
-                size = kernel.scratch_bytes(node.op, mapped.graph.all_types(node))
+                size = scratch_of_all(mapped, node)
             sizes.append((node, size))
     return [(node, size) for node, size in sizes if size]
+
+
+def scratch_of_all(mapped: Mapped, node: Node) -> int:
+    """Bytes of working memory of a layer in one piece; of a kernel that all threads call, for each of them."""
+    kernel, threads = mapped.choice(node).kernel, mapped.target.agents.threads
+    size = most_scratch_at(mapped.graph, kernel, node)
+    return mapped.target.memories[0].whole(size) * threads if kernel.cooperative and threads > 1 else size
 
 
 def _scratch_buffers(mapped: Mapped) -> list[Buffer]:

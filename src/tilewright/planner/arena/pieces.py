@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.length import Length
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
 from tilewright.passes.aliasing import Owners, home_of, is_only_reader
@@ -64,6 +65,8 @@ def _is_run(graph: Graph, node: Node) -> bool:
     shape, op = graph.types[node.inputs[0]].shape, node.op
     cut = [axis for axis, size in enumerate(shape) if op.sizes[axis] != size]
     rows = math.prod(op.sizes[: cut[-1]]) if cut else 1
+    if isinstance(_first_byte(graph, node), Length):
+        return False  # where it begins depends on a size
     return rows == 1 and all(step == 1 for step, size in zip(op.steps, op.sizes, strict=True) if size > 1)
 
 
@@ -78,6 +81,8 @@ def _is_joined(graph: Graph, node: Node, owners: Owners) -> bool:
     if not isinstance(node.op, Concat) or home_of(graph, owners[node.key]) != "arena":
         return False
     if math.prod(graph.types[node.key].shape[: node.op.axis]) != 1:
+        return False
+    if any(isinstance(start, Length) for _, (_, start) in _operands(graph, node)):
         return False
     return all(_is_made_for(graph, node, name, owners) for name in node.inputs)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tilewright.ir.at_sizes import is_sized
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import infer
 from tilewright.ir.types import BYTES
@@ -35,6 +36,8 @@ def cut_for_threads(mapped: Mapped, owners: Owners) -> dict[str, TileGrid]:
 
 def _parts(mapped: Mapped, node: Node, owners: Owners) -> TileGrid | None:
     kernel, types = mapped.choice(node).kernel, mapped.graph.all_types(node)
+    if any(map(is_sized, types.values())):
+        return None  # where a part ends depends on a size
     if not _is_worth_it(mapped.graph, node) or not _may_be_split(mapped, node, kernel):
         return None
     grid = replace(TileGrid.of(node.op, types, tuple(node.results())), whole_axes=True)
@@ -54,7 +57,7 @@ def _may_be_split(mapped: Mapped, node: Node, kernel: Kernel) -> bool:
     something between its calls."""
     foreign = {name for one in mapped.target.external_kernels for name in one.files}
     variadic = any(argument.variadic for argument in kernel.arguments())
-    return not (kernel.offloaded or variadic or node.op.overwrites or kernel.source in foreign)
+    return not (kernel.offloaded or kernel.cooperative or variadic or node.op.overwrites or kernel.source in foreign)
 
 
 def _cuts(kernel: Kernel, grid: TileGrid, threads: int) -> Iterator[Cut]:

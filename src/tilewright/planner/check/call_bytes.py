@@ -27,16 +27,23 @@ def _may_meet(written: Region, read: Region, layer: LayerSchedule) -> bool:
     may leave its working memory where it began with it."""
     if (written.start, written.stop, written.role) != (read.start, read.stop, read.role):
         return False
-    return bool(written.role) or any(_is_in_place(layer, name) for name in _operands(layer, read))
+    return bool(written.role) or _is_in_place(layer, written, read)
 
 
-def _operands(layer: LayerSchedule, read: Region) -> list[str]:
-    return [name for name, tensor in layer.node.operands().items() if tensor == read.tensor]
+def _is_in_place(layer: LayerSchedule, written: Region, read: Region) -> bool:
+    operands, results = layer.node.operands().items(), layer.node.results().items()
+    return any(
+        _may_replace(layer, result, operand)
+        for result, made in results
+        for operand, tensor in operands
+        if (made, tensor) == (written.tensor, read.tensor)
+    )
 
 
-def _is_in_place(layer: LayerSchedule, operand: str) -> bool:
+def _may_replace(layer: LayerSchedule, result: str, operand: str) -> bool:
     grid, op = layer.option.grid, layer.option.grid.op
-    read, made = grid.types[operand], grid.types[grid.results[0]]
+    read, made = grid.types[operand], grid.types[result]
     if op.elementwise:  # as many elements are in the same order, whatever axes of one element there are
         return (read.dtype, read.elements) == (made.dtype, made.elements)
-    return read == made and (operand == op.overwrites or operand in layer.kernel.in_place(op, grid.types))
+    allowed = operand == op.overwrites.get(result) or operand in layer.kernel.in_place(op, grid.types)
+    return read == made and allowed

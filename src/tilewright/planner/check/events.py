@@ -102,7 +102,7 @@ class _Checker:
             self._event(event)
         self._check_groups()
         if self.asked and not self.serves:
-            raise _fault("schedule", f"{self.asked} asks for transfers and nobody starts them")
+            raise InternalError("schedule", f"{self.asked} asks for transfers and nobody starts them")
         self.asked, self.serves = "", False
         self.epoch += 1
         # Memories without any are left out: every constant, input and output is one, and epochs are many.
@@ -112,9 +112,9 @@ class _Checker:
     def end(self) -> None:
         if self.groups:
             group, (agent, _, _) = next(iter(self.groups.items()))
-            raise _fault("schedule", f"nobody waits for group {group} of {agent}")
+            raise InternalError("schedule", f"nobody waits for group {group} of {agent}")
         if self.jobs:
-            raise _fault("schedule", f"nobody waits for job {self.jobs[0].number}")
+            raise InternalError("schedule", f"nobody waits for job {self.jobs[0].number}")
         for layer in self.schedule.layers:
             self._check_calls(layer)
         for name in self.graph.outputs:
@@ -147,14 +147,14 @@ class _Checker:
             begun = Counter({agent: count for (name, agent), count in self.kept.items() if name == link})
             kept, there = (opened | begun).total(), self._link(link).groups
             if 1 < there <= kept:
-                raise _fault("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
+                raise InternalError("schedule", f"{kept} groups of transfers of {link} are kept, {there} are there")
         self.kept.clear()
 
     # ---- transfers --------------------------------------------------------------------------------------------------
 
     def _begin(self, event: Begin) -> None:
         if event.group in self.begun:
-            raise _fault("schedule", f"group {event.group} is begun twice")
+            raise InternalError("schedule", f"group {event.group} is begun twice")
         self.begun.add(event.group)
         self.asked = self.asked or event.agent * event.asks
         self.groups[event.group] = event.agent, event.link, []
@@ -166,10 +166,10 @@ class _Checker:
     def _transfer(self, event: Transfer) -> None:
         where = f"layer {event.layer} tile {event.tile}, {event.kind} of {event.source.tensor}"
         if event.group not in self.groups:
-            raise _fault(where, f"group {event.group} is not open")
+            raise InternalError(where, f"group {event.group} is not open")
         agent, link, accesses = self.groups[event.group]
         if (agent, link) != (event.agent, event.link):
-            raise _fault(where, f"belongs to group {event.group} of {agent} and {link}")
+            raise InternalError(where, f"belongs to group {event.group} of {agent} and {link}")
         self._check_form((event.source, event.target), where)
         self._check_same(event, where)
         self._check_reach(event, where)
@@ -183,20 +183,20 @@ class _Checker:
         """A window of a home is a box of its axes; all else has none."""
         for region in regions:
             if len(region.frame) != len(region.box) or (region.owner and region.tensor not in self.schedule.homes):
-                raise _fault(where, f"{place(region)} is no window: {region.box} of {region.frame}")
+                raise InternalError(where, f"{place(region)} is no window: {region.box} of {region.frame}")
 
     def _check_same(self, event: Transfer, where: str) -> None:
         source, target = event.source, event.target
         if source.role or target.role:
             expected = f"params {event.layer}", target.role, target.stop - target.start
             if (source.memory, source.role, source.stop - source.start) != expected:
-                raise _fault(where, "moves something else than its parameters")
+                raise InternalError(where, "moves something else than its parameters")
             return
         copies = self.schedule.layers[event.layer].prefetch
         if source.tensor != target.tensor and not (copies is not None and bool(copies.copies)):
-            raise _fault(where, f"moves {source.tensor} to where {target.tensor} is expected")
+            raise InternalError(where, f"moves {source.tensor} to where {target.tensor} is expected")
         if source.spans != target.spans:
-            raise _fault(where, f"moves {source.spans} to where {target.spans} is expected")
+            raise InternalError(where, f"moves {source.spans} to where {target.spans} is expected")
         for region in (source, target):
             self._check_size(region, where)
 
@@ -204,7 +204,7 @@ class _Checker:
         size = self._bytes(region)
         held = region.stop - region.start
         if not region.owner and held != size:
-            raise _fault(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
+            raise InternalError(where, f"{size} bytes of {region.tensor} in a buffer of {held}")
 
     def _bytes(self, region: Region) -> int:
         return elements(region.spans) * BYTES[self.graph.types[region.tensor].dtype]
@@ -215,7 +215,7 @@ class _Checker:
         links = [link for link in self.target.links if link.name == event.link]
         joined = [{link.outer, link.inner} for link in links] + [{link.inner} for link in links if link.within_inner]
         if ends not in joined:
-            raise _fault(where, f"{event.link} does not join {' and '.join(sorted(ends))}")
+            raise InternalError(where, f"{event.link} does not join {' and '.join(sorted(ends))}")
 
     def _memory(self, region: Region) -> str:
         """The memory of a region, whoever's bytes it is."""
@@ -230,7 +230,7 @@ class _Checker:
         where = f"{event.agent}, copy of {source.tensor}"
         self._check_form((source, target), where)
         if (source.tensor, source.spans, source.stop) != (target.tensor, target.spans, target.stop):
-            raise _fault(where, f"goes to where {target.tensor}{list(target.spans)} is expected")
+            raise InternalError(where, f"goes to where {target.tensor}{list(target.spans)} is expected")
         self.held.check(source, where, -1)
         for region, writes in ((source, False), (target, True)):
             self._access(region, writes, event.agent, self._now, where)
@@ -238,10 +238,10 @@ class _Checker:
 
     def _wait(self, event: AwaitGroup) -> None:
         if event.group not in self.groups:
-            raise _fault("schedule", f"{event.agent} waits for group {event.group}, which is not open")
+            raise InternalError("schedule", f"{event.agent} waits for group {event.group}, which is not open")
         agent, _, accesses = self.groups.pop(event.group)
         if agent != event.agent:
-            raise _fault("schedule", f"{event.agent} waits for group {event.group} of {agent}")
+            raise InternalError("schedule", f"{event.agent} waits for group {event.group} of {agent}")
         for access in accesses:
             access.end = self._now
         for region, where in self.arrivals.pop(event.group, []):
@@ -254,7 +254,7 @@ class _Checker:
         where = f"layer {event.layer} tile {event.tile}, {event.kind}"
         self.calls.setdefault((event.layer, event.kind), []).append(event.tile)
         if event.agent != (caller := self._caller(event, layer)):
-            raise _fault(where, f"is called by {event.agent}, not by {caller}")
+            raise InternalError(where, f"is called by {event.agent}, not by {caller}")
         self._check_form((*event.reads, *event.writes), where)
         self._check_operands(event, layer, where)
         check_apart(event, layer, where)
@@ -267,14 +267,14 @@ class _Checker:
         end, engine = (None, layer.option.engine) if offloaded else (self._now, "")
         is_one = layer.kernel.waits and not layer.kernel.has_several
         if offloaded and is_one and any(job.engine == engine for job in self.jobs):
-            raise _fault(where, f"is submitted while {engine} has another job")
+            raise InternalError(where, f"is submitted while {engine} has another job")
         accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
         self._check_own_buffers(event, layer, where)
         if not offloaded:
             self._made(event, where)
             return
         if event.job <= self.submitted:
-            raise _fault(where, f"job {event.job} is submitted after job {self.submitted}")
+            raise InternalError(where, f"job {event.job} is submitted after job {self.submitted}")
         self.submitted = event.job
         self.engines[event.job] = engine
         self.jobs.append(_Job(event.job, engine, accesses, event))
@@ -282,7 +282,7 @@ class _Checker:
     def _check_written(self, event: TileCall, where: str) -> None:
         for region in event.writes:
             if region.owner in self.graph.inputs or region.owner in self.graph.constants:
-                raise _fault(where, f"writes {place(region)}, which is only read")
+                raise InternalError(where, f"writes {place(region)}, which is only read")
 
     def _is_still_made(self, region: Region, layer: LayerSchedule, where: str) -> bool:
         """Whether jobs before make all of it, of an accelerator that begins none before those have ended. What jobs
@@ -294,7 +294,7 @@ class _Checker:
                 if one.tensor in missing and one.owner == region.owner:
                     missing -= {one.tensor} if self._is_made_before(call, one, layer) else set()
                 elif one.tensor not in parts and self._is_written_over(region, one, call.layer == layer.number):
-                    raise _fault(where, f"reads {place(region)}, which layer {call.layer} writes over before")
+                    raise InternalError(where, f"reads {place(region)}, which layer {call.layer} writes over before")
             if parts and not missing:
                 return True
         return False
@@ -337,13 +337,13 @@ class _Checker:
             if not (event.kind == "submit" and argument.operand.name in layer.epilogue_operands)
         )
         if sorted((region.tensor, region.spans) for region in regions) != expected:
-            raise _fault(where, "has other windows than its tile")
+            raise InternalError(where, "has other windows than its tile")
         for region in regions:
             self._check_size(region, where)
             if not region.owner and region.start % self._alignment(region.memory):
-                raise _fault(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
+                raise InternalError(where, f"{region.tensor} at {region.memory}+{region.start} is not aligned")
             if grid.whole_axes and region.stop - region.start != self._bytes(region):
-                raise _fault(where, f"{region.tensor}{list(region.spans)} does not lie in one piece")
+                raise InternalError(where, f"{region.tensor}{list(region.spans)} does not lie in one piece")
 
     def _check_own_buffers(self, event: TileCall, layer: LayerSchedule, where: str) -> None:
         """A call reads its parameters, and has working memory: cores finish from what the accelerator has left there,
@@ -354,10 +354,12 @@ class _Checker:
         made = {} if event.kind == "finish" else {SCRATCH: layer.scratch}
         for found, slots in ((reads, wanted), (writes, made)):
             if found.keys() != {role for role, one in slots.items() if one is not None}:
-                raise _fault(where, f"has {sorted(found)} among its buffers, not those of its layer")
+                raise InternalError(where, f"has {sorted(found)} among its buffers, not those of its layer")
             for role, region in found.items():
                 if not _is_one_of(region, present(slots[role], where, f"has no {role}")):
-                    raise _fault(where, f"has its {role} at {place(region)}, which is none of its layer's buffers")
+                    raise InternalError(
+                        where, f"has its {role} at {place(region)}, which is none of its layer's buffers"
+                    )
 
     def _alignment(self, memory: str) -> int:
         return next((m.alignment for m in self.target.memories if m.name == memory), 1)
@@ -366,9 +368,11 @@ class _Checker:
         """An accelerator does its jobs in order; those of another one go on. Whoever waits knows till the next barrier
         alone that they have ended: it is the one that submits the next."""
         if event.agent != self.driver:
-            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which {self.driver} has submitted")
+            raise InternalError(
+                "schedule", f"{event.agent} waits for job {event.job}, which {self.driver} has submitted"
+            )
         if event.job not in self.engines:
-            raise _fault("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
+            raise InternalError("schedule", f"{event.agent} waits for job {event.job}, which was not submitted")
         engine = self.engines[event.job]
         ended = [job for job in self.jobs if job.engine == engine and job.number <= event.job]
         self.jobs = [job for job in self.jobs if job not in ended]
@@ -390,7 +394,7 @@ class _Checker:
             found = self.calls.get((layer.number, kind), [])
             ordered = sorted(found) if layer.is_per_core else found
             if ordered != kinds.get(kind, []):
-                raise _fault(option.node.where, f"tiles {found} are called ({kind}) of {layer.tiles}")
+                raise InternalError(option.node.where, f"tiles {found} are called ({kind}) of {layer.tiles}")
 
     # ---- who has which bytes when -----------------------------------------------------------------------------------
 
@@ -408,7 +412,7 @@ class _Checker:
         live = self.live.setdefault(region.memory, LiveAccesses())
         for other in live.near(region, writes):
             if not other.comes_before(made) and overlap(other.region, region):
-                raise _fault(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
+                raise InternalError(what, f"{made.verb} {place(region)} while {other.what} {other.verb} it")
         if not (self.is_alone and end is not None):  # else it is over before anything else begins
             live.add(made)
         return made
@@ -421,19 +425,19 @@ class _Checker:
         if region.owner in self.graph.constants and region.memory in self.schedule.arenas:
             base = region.start - first  # staged: checked where it is read
         if (region.start, region.stop) != (base + first, base + last):
-            raise _fault(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
+            raise InternalError(what, f"{place(region)} is not where {region.tensor}{list(region.spans)} is")
 
     def _check_inside(self, region: Region, what: str) -> None:
         if region.owner:
             self._check_window(region, what)
         size = self.schedule.arenas.get(region.memory)
         if region.start < 0 or region.stop < region.start or (size is not None and region.stop > size):
-            raise _fault(what, f"{place(region)} is outside the {size} bytes of {region.memory}")
+            raise InternalError(what, f"{place(region)} is outside the {size} bytes of {region.memory}")
 
     def _link(self, name: str) -> Link:
         found = next((link for link in self.target.links if link.name == name), None)
         if found is None:
-            raise _fault("schedule", f"there is no link {name}")
+            raise InternalError("schedule", f"there is no link {name}")
         return found
 
 
@@ -447,7 +451,3 @@ def _is_one_of(region: Region, slots: Slots) -> bool:
 def _leaves_results(event: TileCall, layer: LayerSchedule) -> bool:
     """Whether a call writes its working memory only."""
     return event.kind == "gather" or (event.kind == "submit" and layer.has_epilogue)
-
-
-def _fault(where: str, what: str) -> InternalError:
-    return InternalError(where, what)

@@ -37,18 +37,18 @@ def _check_engine(layer: LayerSchedule, target: Target) -> None:
     """Which accelerator has a job decides what is in order."""
     kernels = [kernel for engine in target.engines if engine.name == layer.option.engine for kernel in engine.kernels]
     if layer.option.kernel.stem not in {kernel.stem for kernel in kernels}:
-        raise _fault(_where(layer), f"{layer.option.engine} has no kernel {layer.option.kernel.stem}")
+        raise InternalError(_where(layer), f"{layer.option.engine} has no kernel {layer.option.kernel.stem}")
     if not layer.is_copied and not isinstance(layer.node.op, layer.kernel.op):
-        raise _fault(_where(layer), f"is not what {layer.kernel.stem} computes")
+        raise InternalError(_where(layer), f"is not what {layer.kernel.stem} computes")
 
 
 def _check_grid(layer: LayerSchedule, graph: Graph) -> None:
     """Its tiles are those of its node."""
     node, grid = layer.option.node, layer.option.grid
     if graph.producers.get(node.key) != node:
-        raise _fault(_where(layer), "is not a node of the graph")
+        raise InternalError(_where(layer), "is not a node of the graph")
     if grid.op != node.op or grid.types != graph.all_types(node):
-        raise _fault(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
+        raise InternalError(_where(layer), f"is cut as {type(grid.op).__name__} of {dict(grid.types)}")
 
 
 def _check_mode(layer: LayerSchedule, prefetches: bool) -> None:
@@ -60,17 +60,17 @@ def _check_mode(layer: LayerSchedule, prefetches: bool) -> None:
         "cooperative": kernel.cooperative,
     }
     if not (allowed | {"offload": kernel.offloaded}).get(option.mode, False):
-        raise _fault(_where(layer), f"runs as {option.mode}, which {kernel.stem} does not")
+        raise InternalError(_where(layer), f"runs as {option.mode}, which {kernel.stem} does not")
     if option.mode == "in_place" and not kernel.cooperative and layer.tiles > 1:
-        raise _fault(_where(layer), f"has {layer.tiles} tiles for one core")
+        raise InternalError(_where(layer), f"has {layer.tiles} tiles for one core")
     if layer.buffers != 1 + option.double:
-        raise _fault(
+        raise InternalError(
             _where(layer), f"has {layer.buffers} buffers, but is {'' if option.double else 'not '}double buffered"
         )
     if (layer.prefetch is None) != (option.mode == "in_place" or not prefetches):
-        raise _fault(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
+        raise InternalError(_where(layer), "has something to prefetch where nothing is copied, or nothing where it is")
     if layer.prefetch is not None and bool(layer.prefetch.copies) != layer.is_copied:
-        raise _fault(_where(layer), "is copied by DMA and computed, or neither")
+        raise InternalError(_where(layer), "is copied by DMA and computed, or neither")
     _check_offload(layer)
 
 
@@ -78,9 +78,9 @@ def _check_offload(layer: LayerSchedule) -> None:
     """What is left to an accelerator, and what has a single buffer while all else has two."""
     kernel, held = layer.option.kernel, {operand.name for operand in layer.option.single_buffered}
     if held and not (layer.is_queued and len(held) == 1 and held <= kernel.single_buffered):
-        raise _fault(_where(layer), f"has one buffer of {sorted(held)}, and two of all else")
+        raise InternalError(_where(layer), f"has one buffer of {sorted(held)}, and two of all else")
     if layer.option.mode == "offload" and layer.is_queued and (kernel.has_prologue or kernel.has_epilogue):
-        raise _fault(_where(layer), "is queued, and cores take part in it")
+        raise InternalError(_where(layer), "is queued, and cores take part in it")
 
 
 # ---- operands and results -------------------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ def _check_arguments(layer: LayerSchedule) -> None:
     wanted += [(name, tensor, True) for name, tensor in node.results().items()]
     found = [(a.operand.name, a.operand.tensor, a.operand.is_result) for a in layer.arguments]
     if sorted(found) != sorted(wanted):
-        raise _fault(_where(layer), f"has the arguments {found}, its node {wanted}")
+        raise InternalError(_where(layer), f"has the arguments {found}, its node {wanted}")
     if tuple(argument.operand for argument in layer.arguments) != layer.option.operands:
-        raise _fault(_where(layer), "has other operands than its option, or in another order")
+        raise InternalError(_where(layer), "has other operands than its option, or in another order")
     for argument in layer.arguments:
         if (argument.buffer is not None) != argument.operand.streamed:
-            raise _fault(
+            raise InternalError(
                 _where(layer), f"{argument.operand.name} has a buffer and is not copied, or the other way round"
             )
 
@@ -111,7 +111,7 @@ def _check_homes(schedule: Schedule, layer: LayerSchedule) -> None:
         if home.owner in staged and home.kind == CONSTANT:
             home = Home(ARENA, home.owner, schedule.target.paths.home.name, staged[home.owner])
         if argument.home != home:
-            raise _fault(_where(layer), f"looks for {argument.operand.name} in {argument.home}, not in {home}")
+            raise InternalError(_where(layer), f"looks for {argument.operand.name} in {argument.home}, not in {home}")
 
 
 def _check_moves(layer: LayerSchedule) -> None:
@@ -119,7 +119,7 @@ def _check_moves(layer: LayerSchedule) -> None:
     fetched = layer.prefetch.moves if layer.prefetch is not None else ()
     for move in (*layer.loads, *layer.stores, *fetched):
         if Argument(move.operand, move.home, move.buffer, None) not in layer.arguments:
-            raise _fault(_where(layer), f"moves {move.operand.name}, which is no argument or elsewhere")
+            raise InternalError(_where(layer), f"moves {move.operand.name}, which is no argument or elsewhere")
     streamed = [operand for operand in layer.option.operands if operand.streamed]
     results = sorted((one for one in streamed if one.is_result), key=lambda operand: operand.spilled)
     _check_same(layer, "stores", layer.stores, results)
@@ -129,17 +129,17 @@ def _check_moves(layer: LayerSchedule) -> None:
     _check_same(layer, "prefetches", fetched, [o for o in streamed if o in once and not o.is_result])
     for move in (*layer.loads, *layer.stores):
         if move.when != _due(layer, move.operand, move.operand in once):
-            raise _fault(_where(layer), f"moves {move.operand.name} {move.when}")
+            raise InternalError(_where(layer), f"moves {move.operand.name} {move.when}")
         if (move.staging is not None) != move.operand.spilled:
-            raise _fault(_where(layer), f"moves {move.operand.name} through L2 or not, as it should not")
+            raise InternalError(_where(layer), f"moves {move.operand.name} through L2 or not, as it should not")
     if any(move.staging is not None for move in fetched):
-        raise _fault(_where(layer), "prefetches by way of L2")
+        raise InternalError(_where(layer), "prefetches by way of L2")
 
 
 def _check_same(layer: LayerSchedule, what: str, moves: Sequence[Move], wanted: Sequence[Operand]) -> None:
     if [move.operand for move in moves] != list(wanted):
         found, names = [move.operand.name for move in moves], [operand.name for operand in wanted]
-        raise _fault(_where(layer), f"{what} {found}, not {names}")
+        raise InternalError(_where(layer), f"{what} {found}, not {names}")
 
 
 def _due(layer: LayerSchedule, operand: Operand, prefetched: bool) -> When:
@@ -158,23 +158,21 @@ def _check_staged(schedule: Schedule, layer: LayerSchedule) -> None:
     behind = [memory.name for memory in paths.behind]
     wanted = dict.fromkeys(home.owner for home in homes if home.kind == CONSTANT and home.memory in behind)
     if sorted(one.constant for one in layer.staged) != sorted(wanted):
-        raise _fault(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)}")
+        raise InternalError(_where(layer), f"stages {[one.constant for one in layer.staged]}, reads {list(wanted)}")
     for one in layer.staged:
         if one.bytes != graph.types[one.constant].bytes:
-            raise _fault(
+            raise InternalError(
                 _where(layer), f"stages {one.bytes} of {graph.types[one.constant].bytes} bytes of {one.constant}"
             )
         if one.offset % paths.home.alignment:
-            raise _fault(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
+            raise InternalError(_where(layer), f"stages {one.constant} at {one.offset}, which is not aligned")
         home = schedule.homes[one.constant].memory
         way = [link.inner for link in paths.staging(home)[:-1]]
         if (one.memory, [memory for memory, _ in one.passes]) != (home, way):
-            raise _fault(_where(layer), f"stages {one.constant} from {one.memory} by {one.passes}, not {home} by {way}")
+            raise InternalError(
+                _where(layer), f"stages {one.constant} from {one.memory} by {one.passes}, not {home} by {way}"
+            )
 
 
 def _where(layer: LayerSchedule) -> str:
     return layer.option.node.where
-
-
-def _fault(where: str, what: str) -> InternalError:
-    return InternalError(where, what)

@@ -133,7 +133,7 @@ def _check_shared(plan: Plan, lives: Lives) -> None:
             now, (first, last) = lives[written][0], lives[other]
             apart = _are_apart(inside.get(written), types[written], inside.get(other), types[other])
             if first <= now <= last and not apart:
-                _check_in_place(plan, makers[written], other, ends=last == now)
+                _check_in_place(plan, makers[written], written, other, ends=last == now)
 
 
 def _are_apart(place: Inside | None, kind: TensorType, taken: Inside | None, other: TensorType) -> bool:
@@ -146,11 +146,12 @@ def _are_apart(place: Inside | None, kind: TensorType, taken: Inside | None, oth
     return ends[0] <= taken.start or ends[1] <= place.start
 
 
-def _check_in_place(plan: Plan, step: Step, other: str, ends: bool) -> None:
+def _check_in_place(plan: Plan, step: Step, written: str, other: str, ends: bool) -> None:
     node, graph = step.option.node, plan.mapped.graph
     made = {name for one in plan.steps for name in one.option.node.outputs}
     read = {operand: name for operand, name in node.operands().items() if other in _parts(graph, made, name)}
     kinds = {graph.types[name] for name in read.values()}
-    in_place = node.op.elementwise or read.keys() == {node.op.overwrites}
-    if not ends or not in_place or kinds != {graph.types[node.key]}:
+    replaced = {node.op.overwrites.get(result) for result, name in node.results().items() if name == written}
+    in_place = node.op.elementwise or read.keys() == replaced
+    if not ends or not in_place or kinds != {graph.types[written]}:
         raise InternalError(node.where, f"writes over '{other}', which is still needed")

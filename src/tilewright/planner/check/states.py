@@ -42,17 +42,18 @@ def check_state(graph: Graph, owners: Mapping[str, str], state: State) -> None:
             raise _broken(state, f"{node.where} writes over '{written}'")
         if written and old & set(node.inputs):
             raise _broken(state, f"{node.where} reads the old value, which '{written}' is written over")
-        if made and old & set(node.inputs) and not _element_by_element(graph, node, old):
+        if made and old & set(node.inputs) and not _element_by_element(graph, node, made[0], old):
             raise _broken(state, f"{node.where} writes over what it still reads")
         written = made[0] if made else written
     if state.after in old and written:
         raise _broken(state, f"'{written}' is written over a value that is kept")
 
 
-def _element_by_element(graph: Graph, node: Node, old: set[str]) -> bool:
+def _element_by_element(graph: Graph, node: Node, made: str, old: set[str]) -> bool:
     kinds = {graph.types[name] for name in node.inputs if name in old}
     read = {operand for operand, name in node.operands().items() if name in old}
-    return kinds == {graph.types[node.key]} and (node.op.elementwise or read == {node.op.overwrites})
+    replaced = {node.op.overwrites.get(result) for result, name in node.results().items() if name == made}
+    return kinds == {graph.types[made]} and (node.op.elementwise or read == replaced)
 
 
 def _broken(state: State, what: str) -> InternalError:

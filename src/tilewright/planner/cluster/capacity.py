@@ -200,7 +200,8 @@ def check_home(mapped: Mapped, settings: Settings, arena: allocator.Solution, co
     needed = arena.peak + constants + given
     if needed > budget:
         staged = f" and constants of {listed_names(memories.behind)} in use" if memories.behind else ""
-        kept = f", {sum(s.initial.nbytes for s in graph.states)} of them kept between calls," if graph.states else ""
+        states = sum(s.initial.nbytes for s in graph.states)
+        kept = f", of which calls keep {states}" if 0 < states <= arena.peak else ""
         raise CompileError(
             f"{memories.home.name}, {_largest(graph).where}",
             f"{needed} bytes are needed ({arena.peak} for activations{kept}{staged}, {constants} for constants, "
@@ -231,7 +232,7 @@ def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:
 
 
 def constants_capacity(mapped: Mapped, settings: Settings) -> int:
-    """The same of all of them together."""
+    """Bytes for constants of all memories beside L2 together."""
     return sum(beside_capacity(mapped, settings, memory) for memory in mapped.target.paths.beside)
 
 

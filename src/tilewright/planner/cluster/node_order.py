@@ -85,10 +85,10 @@ class _States:
 
 
 def _copied_meanwhile(graph: Graph, order: Sequence[Node], kept: _States) -> list[Node]:
-    """Copies of what the network makes for its caller come behind the first node that reads the same: they begin when
-    that does."""
+    """Copies of what the network makes for its caller alone come behind the first node that reads the same: they begin
+    when that does."""
     copies = [node for node in order if isinstance(node.op, Identity) and node.key in graph.outputs]
-    copies = [node for node in copies if not kept.touched(node.inputs)]
+    copies = [node for node in copies if not kept.touched(node.inputs) and not graph.consumers.get(node.key)]
     found = [node for node in order if node not in copies]
     for copy in copies:
         found.insert(_behind_reader(found, copy.inputs[0]), copy)

@@ -86,7 +86,7 @@ class TilingOption(Tiling):
     fills_queue: bool = False
     """Whether the core that submits it waits until the accelerator has finished everything submitted before."""
     cold_cycles: float = 0.0
-    """Of these, what it takes until its code is in the instruction caches."""
+    """Cycles, among those of the layer, until its code is in the instruction caches."""
 
     @cached_property
     def streamed_constants(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def at_home(layer: Layer, inside: frozenset[str], limits: Limits) -> TilingOptio
 def is_in_place(layer: Layer) -> bool:
     """Whether most of the result is there already: moving it all to L1 and back would be for nothing."""
     replaced = layer.node.op.overwrites
-    return bool(replaced) and layer.owners[replaced] == layer.owners[layer.results[0]]
+    return bool(replaced) and all(layer.owners[old] == layer.owners[new] for new, old in replaced.items())
 
 
 def can_be_copied_by_dma(layer: Layer, home: Homes, limits: Limits) -> bool:

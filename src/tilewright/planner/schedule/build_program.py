@@ -22,6 +22,7 @@ from tilewright.planner.schedule.core_loops import (
     CALLED,
     SIDE_BY_SIDE,
     SUBMITTED,
+    TOGETHER,
     Trees,
     cooperative,
     cooperative_alone,
@@ -78,7 +79,8 @@ def build_arena_program(layers: Sequence[LayerSchedule], waits: Sequence[tuple[i
     has parts of a layer, or the first one all of it, and all meet behind it. `waits` has one more, for the end."""
     bodies = []
     for layer, waited in zip(layers, waits, strict=False):
-        events = SUBMITTED if layer.option.mode == "offload" else CALLED if cores == 1 else SIDE_BY_SIDE
+        several = TOGETHER if layer.option.kernel.cooperative else SIDE_BY_SIDE
+        events = SUBMITTED if layer.option.mode == "offload" else CALLED if cores == 1 else several
         bodies.append(Body(layer.number, tuple(map(WaitLayer, waited)), events))
     return Program({CORES: (*bodies, Body(len(layers), tuple(map(WaitLayer, waits[-1])), ()))})
 

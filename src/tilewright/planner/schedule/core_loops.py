@@ -68,7 +68,7 @@ def _compute(p: Pieces) -> Events:
 
 
 def cooperative_alone(p: Pieces) -> Trees:
-    """The same where no core is set aside: all move, then compute. What a core has moved is there at a barrier."""
+    """Cooperative kernels where no core is set aside: all move, then compute. What is moved is there at a barrier."""
     run = Call(RUN, TILE, TILE)
     if p.layer.is_once:
         return {CORES: (*p.prefetched, *p.meet(), *p.prefetch(), Call(RUN, ZERO, ZERO))}
@@ -162,7 +162,8 @@ def in_place(p: Pieces) -> Trees:
 
 
 def in_place_requests(p: Pieces) -> Trees:
-    """The same where cores ask for transfers: the DMA core sees them leave, also where they have asked for nothing."""
+    """One core computes, on a machine whose cores ask for transfers: the DMA core sees them leave, also where they have
+    asked for nothing."""
     return {DMA: _aside(p, Serve()), CORES: (*p.meet(), _first_core(), *p.meet())}
 
 
@@ -191,5 +192,7 @@ CALLED: Events = (Call(RUN, ZERO, ZERO),)
 """There is one core."""
 SUBMITTED: Events = (Submit(ZERO),)
 """An accelerator computes, for which that core waits later."""
+TOGETHER: Events = (*CALLED, ALONE)
+"""Several call one kernel, which deals its work out to them."""
 SIDE_BY_SIDE: Events = (_first_core(), ALONE)
 """Of several cores, each has parts of its own, as many as there are."""

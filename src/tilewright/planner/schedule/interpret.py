@@ -52,7 +52,7 @@ def interpret_epochs(
     epochs: Sequence[Epoch], schedule: Schedule, inputs: Mapping[str, Array], states: States | None = None,
     cores_first: bool = False,
 ) -> dict[str, Array]:  # fmt: skip
-    """The same of a schedule that is unrolled already."""
+    """The outputs of a schedule that is unrolled already."""
     machine, graph = Machine(schedule, inputs), schedule.graph
     machine.keep(initial_states(graph) if states is None else states)
     for epoch in epochs:

@@ -3,15 +3,17 @@ threads compute, layers have one tile."""
 
 from __future__ import annotations
 
+from tilewright.ir.at_sizes import is_sized
 from tilewright.ir.graph import Node
-from tilewright.planner.arena.allocation import Allocation, part_with
-from tilewright.planner.cluster.tile_params import most_scratch, variants
+from tilewright.planner.arena.allocation import Allocation, part_with, scratch_of_all
+from tilewright.planner.cluster.tile_params import Variants, most_scratch, variants
 from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import CONSTANT, INPUT
 from tilewright.planner.schedule.build_program import build_arena_program
 from tilewright.planner.schedule.in_flight import waits
 from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Slots, TileParams
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.target.sizes import sized_params
 from tilewright.tiling.dma_shapes import dma_shape
 
 
@@ -28,12 +30,20 @@ def lower_arena(allocation: Allocation) -> Schedule:
 
 
 def _layer(allocation: Allocation, number: int, node: Node) -> LayerSchedule:
-    choice, option = allocation.mapped.choice(node), _tiling(allocation, node)
+    option = _tiling(allocation, node)
     arguments = tuple(
         Argument(one, allocation.homes[one.tensor], None, dma_shape(option.grid, one.name)) for one in option.operands
     )
-    params = TileParams(variants(choice.kernel, option.grid))
+    params = TileParams(_params(allocation, option))
     return LayerSchedule(number, option, 1, arguments, params, None, _scratch(allocation, option), None)
+
+
+def _params(allocation: Allocation, option: Tiling) -> Variants:
+    """Of each part; of a layer whose sizes a caller says, with lengths."""
+    graph, node = allocation.mapped.graph, option.node
+    if not any(map(is_sized, graph.all_types(node).values())):
+        return variants(option.kernel, option.grid)
+    return Variants((), (sized_params(graph, option.kernel, node),))
 
 
 def _tiling(allocation: Allocation, node: Node) -> Tiling:
@@ -56,7 +66,9 @@ def _scratch(allocation: Allocation, option: Tiling) -> Slots | None:
     start = allocation.scratch.get(option.node.key)
     if start is None:
         return None
-    part, size = part_with(allocation.parts, start), most_scratch(option.kernel, option.grid)
+    part = part_with(allocation.parts, start)
     if option.grid.cuts:
-        size = allocation.mapped.target.memories[0].whole(size)
+        size = allocation.mapped.target.memories[0].whole(most_scratch(option.kernel, option.grid))
+    else:
+        size = scratch_of_all(allocation.mapped, option.node)
     return Slots(part.memory, start - part.start, size, cores=option.grid.tiles)

@@ -73,7 +73,7 @@ def _double(p: Pieces) -> Events:
 
 
 def _early(p: Pieces) -> Events:
-    """Likewise, where only cores read what is loaded for a tile: it is submitted before that is there."""
+    """The next tile is queued before its loads are there: only cores read them."""
     turn = (
         *_submit_next(p), *p.computed(TILE), *p.loaded, *p.load(TILE + 2), *p.stored(), *p.store(TILE),
     )  # fmt: skip
@@ -82,8 +82,8 @@ def _early(p: Pieces) -> Events:
 
 
 def _dma_bound(p: Pieces) -> Events:
-    """Likewise, where transfers take longer than the accelerator: what is loaded for the tile after the next is in
-    flight before the next is submitted."""
+    """Tiles of a layer whose transfers take longer than the accelerator: what is loaded for the tile after the next is
+    in flight before the next is submitted."""
     moved, many = (*p.loaded, *p.stored()), p.layer.tiles > 1
     turn = (
         *moved, *p.computed(TILE), *p.load(TILE + 2), *_submit_next(p), *p.store(TILE),

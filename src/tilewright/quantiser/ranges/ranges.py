@@ -33,7 +33,7 @@ def candidates(histogram: Histogram, dtype: str) -> list[Candidate]:
     if dtype == "int8" and not histogram.is_constant:
         values, counts = histogram.used()
         found |= {f"percentile {share}": _percentile(values, counts, histogram, share) for share in PERCENTILES}
-        found |= dict(_searched(values, counts, histogram.zeros, (low, high), dtype))
+        found |= dict(_searched(values, counts, (low, high), dtype))
     formats = {method: format_of_range(*span, dtype) for method, span in found.items()}
     first = {span: method for method, span in reversed(formats.items())}
     return [Candidate(method, span) for span, method in first.items()]
@@ -65,7 +65,7 @@ def _percentile(values: Array, counts: Array, histogram: Histogram, share: float
 
 
 def _searched(
-    values: Array, counts: Array, zeros: int, span: tuple[float, float], dtype: str
+    values: Array, counts: Array, span: tuple[float, float], dtype: str
 ) -> Iterator[tuple[str, tuple[float, float]]]:
     """The ranges of least squared error and of least lost information among many narrower ones."""
     tried = list(_narrower(span))

@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import arrays_of, match
 from tilewright.ir.graph import Graph
+from tilewright.ir.length import numbers_of
 from tilewright.ir.types import STORED, Array, Shape, TensorType, is_integer, limits
 from tilewright.quantiser.samples.sample_file import FileSource, sources_of_file
 
@@ -118,7 +119,7 @@ def samples_of(graph: Graph, given: Any) -> Samples:
     if isinstance(given, Samples):
         return given
     found = _sources(given)
-    types = {name: graph.types[name] for name in graph.inputs}
+    types = numbers_of({name: graph.types[name] for name in graph.inputs})
     if not types:
         raise CompileError("samples", "the network has no inputs", "there is nothing to calibrate")
     _check_names(list(found), list(types))

@@ -58,12 +58,14 @@ def _boxes(schedule: Schedule, profile: Profile, engines: Mapping[str, str]) -> 
         call = calls.get(node.key)
         if call is None:
             said = f"{_name(node)}: {node.op.kind}, nothing is computed"
-            found[node.key] = Box(_name(node), node.op.kind, QUIET, read, said)
+            found[node.key] = Box(graph.short_name(node), node.op.kind, QUIET, read, said)
         else:
             (kernel, engine), layer = (call[0].kernel.stem, call[0].engine), call[1]
             said = f"{layer.number} {_name(node)}: {node.op.kind} by {engine}.{kernel}; {_type(graph, node.key)}"
             said += f"; {layer.cycles:,} cycles"
-            found[node.key] = Box(_name(node), f"{layer.number} · {node.op.kind}", engines[engine], read, said)
+            found[node.key] = Box(
+                graph.short_name(node), f"{layer.number} · {node.op.kind}", engines[engine], read, said
+            )
         made |= {name: node.key for name in node.outputs if name}
     for name, tensor in zip(graph.output_names, graph.outputs, strict=True):
         read = (made[tensor],) if tensor in made else ()

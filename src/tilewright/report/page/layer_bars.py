@@ -51,7 +51,7 @@ def _figure(profile: Profile, bars: Bars, along: str | dict[str, Any], **more: A
 
 
 def _label(layer: LayerProfile) -> str:
-    return f"{layer.number} {shortened(layer.name, LETTERS)}"
+    return f"{layer.number} {shortened(layer.shown, LETTERS)}"
 
 
 def _bar(name: str, colour: str, layers: list[LayerProfile], value: Callable[[LayerProfile], float],
@@ -59,7 +59,8 @@ def _bar(name: str, colour: str, layers: list[LayerProfile], value: Callable[[La
     return {
         "type": "bar", "orientation": "h", "name": in_figure(name), "marker": {"color": colour},
         "y": [layer.number for layer in layers], "x": [value(layer) for layer in layers], "hoverinfo": "text",
-        "textposition": "none", "hovertext": [lines_in_figure([title(layer), text(layer)]) for layer in layers],
+        "textposition": "none",
+        "hovertext": [lines_in_figure([f"{layer.number} {layer.name}", text(layer)]) for layer in layers],
     }  # fmt: skip
 
 

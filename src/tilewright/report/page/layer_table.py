@@ -34,7 +34,7 @@ def layer_table(profile: Profile) -> Table:
     rows = [_cells(profile, layer) for layer in profile.layers]
     kept = [at for at in range(len(COLUMNS)) if any(row[at].text for row in rows)]
     caption = (
-        "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+        "Click on a heading to sort by it, again for the other direction. Type to filter; rows must contain every word."
     )
     return Table(
         "table", "All layers", caption, tuple(COLUMNS[at] for at in kept),
@@ -47,7 +47,7 @@ def _cells(profile: Profile, layer: LayerProfile) -> list[Cell]:
     energy = layer.energy.microjoules if layer.energy else None
     share, waiting = layer.cycles / max(profile.cycles, 1), layer.waiting / core_time
     return [
-        Cell(str(layer.number), layer.number), Cell(layer.name), Cell(layer.operator), Cell(layer.engine),
+        Cell(str(layer.number), layer.number), Cell(layer.shown), Cell(layer.operator), Cell(layer.engine),
         Cell(layer.kernel), Cell(f"{len(layer.tiles)}{' DB' if layer.double else ''}", len(layer.tiles)),
         Cell(f"{layer.cycles:,}", layer.cycles), Cell(f"{share:.1%}", share),
         Cell(f"{layer.predicted:,}", layer.predicted), Cell(f"{layer.error:+.0%}", layer.error),

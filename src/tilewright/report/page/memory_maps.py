@@ -28,12 +28,12 @@ def _chart(one: MemoryMap) -> Chart:
     y, steps = bytes_axis("", top), len(one.steps)
     x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
     if steps <= NAMED:
-        names = [in_figure(f"{at} {shortened(name, 20)}") for at, name in enumerate(one.steps)]
+        names = [in_figure(shortened(title, 24)) for title in one.steps]
         x = axis(range=[-0.5, steps - 0.5], showgrid=False, tickvals=list(range(steps)), ticktext=names, tickangle=-45)
     drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y)
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
     remark = f" {one.remark[0].upper()}{one.remark[1:]}." if one.remark else ""
-    caption = f"Layers from left to right, bytes upward: a rectangle lies where and as long as it is needed.{remark}"
+    caption = f"x: layers; y: address. Each box is one buffer's lifetime.{remark}"
     return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)}{of}", caption, {"": drawn})
 
 
@@ -50,7 +50,7 @@ def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
 
 
 def _said(one: MemoryMap, region: Occupied) -> str:
-    first, last = (f"{step} {one.steps[step]}" if step < len(one.steps) else str(step)
+    first, last = (one.steps[step] if step < len(one.steps) else str(step)
                    for step in (region.first, region.last))  # fmt: skip
     when = f"in {first}" if region.first == region.last else f"from {first} to {last}"
     return lines_in_figure([region.name, f"{region.kind}, {region.bytes:,} bytes at {region.offset:,}", when])

@@ -41,8 +41,8 @@ def pareto(results: Results) -> Chart | None:
     varied = [name for name in results.axes if len({str(row.settings.get(name)) for row in rows}) > 1]
     choices = {f"{_heading(pair.up)} against {_heading(pair.along)}": _figure(rows, pair, varied) for pair in pairs}
     caption = (
-        "A point is a row of the table, named under the pointer; down and left is better. Filled ones are the best of"
-        " their model: none is as good in both and better in one. What was varied (bytes, cores, sizes of an array)"
+        "A point is a row of the table, named under the pointer; down and left is better. Filled points are"
+        " Pareto-optimal. What was varied (bytes, cores, sizes of an array)"
         " stands for area."
     )
     return Chart("pareto", "Trade-offs", caption, choices)

@@ -24,7 +24,7 @@ def point_table(results: Results) -> Table:
         for row, mark in zip(results.rows, results.best, strict=True)
     ]  # fmt: skip
     caption = (
-        "Click on a heading to sort by it, again for the other direction; the field keeps rows that have all words."
+        "Click on a heading to sort by it, again for the other direction. Type to filter; rows must contain every word."
     )
     return Table("table", "All points", caption, tuple(columns), tuple(rows))
 

@@ -11,7 +11,7 @@ from tilewright.profiling.memory_map import MemoryMap
 from tilewright.profiling.profile import Profile
 from tilewright.profiling.profilers import maps
 from tilewright.program import Program
-from tilewright.report.numbers import count, size
+from tilewright.report.numbers import count, milliseconds, size
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.graph_picture import graph_picture
@@ -44,6 +44,8 @@ def _facts(program: Program, profile: Profile, inputs: str) -> dict[str, str]:
     target = program.compiled.schedule.target
     found = {"model": profile.network, "target": f"{profile.target}: {target.summary}"}
     found |= {"cores": str(profile.cores)} if target.agents.cores > 1 else {}
+    scales = program.analysis.scales
+    found |= {f"{name}, real numbers": str(scale) for name, scale in {**scales.inputs, **scales.outputs}.items()}
     return found | settings_said(program.settings) | {"inputs": inputs, "tilewright": VERSION}
 
 
@@ -64,7 +66,7 @@ def _totals(program: Program, profile: Profile) -> Iterator[Total]:
     analysis = program.analysis
     yield from speed_totals(profile)
     if analysis.clock_mhz is not None:
-        yield Total("time", f"{profile.cycles / analysis.clock_mhz / 1000:.4g} ms", f"at {analysis.clock_mhz:g} MHz")
+        yield Total("time", milliseconds(profile.cycles / analysis.clock_mhz / 1000), f"at {analysis.clock_mhz:g} MHz")
     yield from work_totals(profile)
     yield Total("RAM", size(analysis.peak_ram_bytes), f"and {size(analysis.flash_bytes)} of constants")
     for name, taken in analysis.offloaded.items():

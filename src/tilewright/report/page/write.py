@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from string import Template
 
@@ -20,6 +21,13 @@ LONG = 48
 """Letters of a cell that is broken into lines."""
 
 
+def refuse_place(path: Path) -> None:
+    """Before a run of minutes, whose page could not be written."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        what = "is not writable" if path.parent.is_dir() else "is not a folder"
+        raise CompileError(str(path), f"cannot be written: {path.parent} {what}", "choose another -o")
+
+
 def write_page(page: Page, path: Path) -> None:
     """Whole or not at all."""
     text, draft = html(page, plotly_script()), path.with_name(f".{path.name}.{os.getpid()}")
@@ -27,7 +35,8 @@ def write_page(page: Page, path: Path) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
         os.replace(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing can be written, nothing can be removed
+            draft.unlink()
         raise CompileError(str(path), f"cannot be written: {error.strerror or error}", "choose another -o") from None
 
 

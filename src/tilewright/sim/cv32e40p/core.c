@@ -33,13 +33,16 @@
 #define HANDLE_HWLOOP(form, ...) { OPERANDS(form); u32 L = ip->rd & 1; (void)L; __VA_ARGS__; n++; t += ip->cost; NEXT; }
 #define HANDLE_MUL(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MUL]++; NEXT; }
 #define HANDLE_MULH(form, ...) { OPERANDS(form); __VA_ARGS__; X(rd) = R; n++; t += ip->cost; c->counted[COUNT_MULH]++; NEXT; }
-#define HANDLE_DIV(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_signed(c->timing->divider, B); \
+#define DIVIDER_STEPS(steps) (UNLIKELY(c->timing->divider == DIVIDER_FIXED) ? c->timing->divide : (steps))
+#define HANDLE_DIV(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = DIVIDER_STEPS(divider_steps_signed(c->timing->divider, B)); \
     X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
-#define HANDLE_DIVU(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = divider_steps_unsigned(B); \
+#define HANDLE_DIVU(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = DIVIDER_STEPS(divider_steps_unsigned(B)); \
     X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
 
-#define HANDLE_BRANCH(form, ...) { OPERANDS(form); n++; t += ip->cost; c->counted[COUNT_BRANCHES]++; \
-    if (__VA_ARGS__) { t += c->timing->taken_branch; c->counted[COUNT_TAKEN]++; APART(); goto taken; } NEXT; }
+#define HANDLE_BRANCH(form, ...) { OPERANDS(form); const int is_taken = __VA_ARGS__; n++; t += ip->cost; c->counted[COUNT_BRANCHES]++; \
+    if (UNLIKELY(c->timing->predictor)) t += guessed_branch(c, ip, is_taken); \
+    else if (is_taken) t += c->timing->taken_branch; \
+    if (is_taken) { c->counted[COUNT_TAKEN]++; APART(); goto taken; } NEXT; }
 #define HANDLE_JAL(form, ...) { X(rd) = ip->pc + ip->len; n++; t += ip->cost; c->counted[COUNT_JUMPS]++; APART(); goto taken; }
 #define HANDLE_JALR(form, ...) { u32 target = (X(rs1) + (u32)ip->imm) & ~1u; X(rd) = ip->pc + ip->len; \
     n++; t += ip->cost; c->counted[COUNT_JUMPS]++; ip = code_at(s, c->group, target); goto jumped; }
@@ -136,6 +139,17 @@ static inline int in_private_cache(const core *c, u32 line) {
     const cache *l0 = &c->private_cache;
     const u32 *tag = l0->tag + (line & (l0->sets - 1)) * 4;
     return (tag[0] == line + 1) | (tag[1] == line + 1) | (tag[2] == line + 1) | (tag[3] == line + 1);
+}
+
+/* What a branch costs beyond its own cycle on a core that guesses: nothing, where the guess is right. */
+static u32 guessed_branch(core *c, const insn *ip, int is_taken) {
+    const int is_backward = ip->imm < 0, remembers = c->timing->predictor == PREDICT_LAST_BACKWARD;
+    const int guess = remembers ? c->last_backward == ip->pc + 1 : is_backward;
+    if (remembers && is_taken && is_backward) c->last_backward = ip->pc + 1;
+    if (remembers && guess && !is_taken) c->last_backward = 0;
+    const u32 wait = guess == is_taken ? 0 : c->timing->taken_branch;
+    c->stall[STALL_BRANCH] += wait;
+    return wait;
 }
 
 static void loop_start(core *c, u32 loop, u32 pc) {

@@ -39,6 +39,18 @@ static void fill_tables(void) {
     is_ready = 1;
 }
 
+/* Of instructions that not all cores of a kind have: the bits of the extensions each of which has them. */
+static const u8 NEEDS[ROWS] = {
+#define B(needs, name, ...) [OP_##name - OP_FIRST] = needs,
+#include "isa/rv32b.def"
+#undef B
+};
+
+static int has_extension(const view *v, const table_row *row) {
+    const u32 needed = NEEDS[row - TABLE];
+    return !needed || v->extensions & needed;
+}
+
 u32 insn_kind(const insn *slot) { return slot->real < OP_FIRST ? KIND_ALU : TABLE[slot->real - OP_FIRST].kind; }
 
 static const table_row *find_row(u32 word, u32 flavour) {
@@ -84,6 +96,8 @@ static int flushes(u32 csr) {
 }
 
 static u32 own_cost(const insn *slot, u32 kind, const core_timing *timing) {
+    if (kind == KIND_LOAD || kind == KIND_LOADPOST || kind == KIND_FLOAD) return 1 + timing->load;
+    if (kind == KIND_STORE || kind == KIND_STOREPOST || kind == KIND_FSTORE) return 1 + timing->store;
     if (kind == KIND_CSR) return 1 + (flushes((u32)slot->imm) ? timing->csr_flush : 0);
     if (kind == KIND_NOP || kind == KIND_FENCEI) return 1 + timing->fence;
     if (kind == KIND_JALR && slot->rd && slot->rd == slot->rs1) return 1 + timing->jump + timing->jump_own;
@@ -93,12 +107,12 @@ static u32 own_cost(const insn *slot, u32 kind, const core_timing *timing) {
     return 1;
 }
 
-static void fill(insn *slot, const table_row *row, u32 word, u32 flavour) {
+static void fill(insn *slot, const table_row *row, u32 word, const core_timing *timing) {
     slot->real = (u16)(OP_FIRST + (row - TABLE));
     slot->rd = (u8)bits(word, 11, 7), slot->rs1 = (u8)bits(word, 19, 15), slot->rs2 = (u8)bits(word, 24, 20);
     slot->rm = (u8)bits(word, 14, 12);
-    slot->imm = insn_immediate(word, row->form, CORE_KINDS[flavour]->timing->loop_unit);
-    slot->cost = (u8)own_cost(slot, row->kind, CORE_KINDS[flavour]->timing);
+    slot->imm = insn_immediate(word, row->form, timing->loop_unit);
+    slot->cost = (u8)own_cost(slot, row->kind, timing);
     if ((FORM_USE[row->form] & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->form == FORM_HLI) slot->rs2 = slot->rs1;
     if (KIND_SHARED[row->kind]) slot->flags |= INSN_LATE;
@@ -114,7 +128,7 @@ static void drop_increment(insn *slot) {
 }
 
 static void choose_entries(sim *s, u32 group, insn *slot) {
-    int splits = s->view[group].kind->timing->split_target > 0;
+    int splits = s->view[group].timing->split_target > 0;
     u32 at = slot->pc % FETCH_LINE_BYTES;
     int straddles = at + 4 > FETCH_LINE_BYTES; /* four bytes are fetched also for a compressed instruction [c04] */
     if (at == 0 || straddles) slot->flags |= INSN_LINE;
@@ -155,7 +169,7 @@ static void warn_jump(sim *s, u32 group, insn *slot, const core_timing *timing) 
 
 /* A result that comes late stalls the instruction behind it: tell that one now. */
 static void warn_next(sim *s, u32 group, insn *slot) {
-    const core_timing *timing = s->view[group].kind->timing;
+    const core_timing *timing = s->view[group].timing;
     if (KIND_RESULT_LATE[insn_kind(slot)]) {
         insn *next = decoded_at(s, group, slot->pc + slot->len);
         insn_add_stall(next, hazard(slot, next, timing));
@@ -175,12 +189,14 @@ static void decode(sim *s, u32 group, insn *slot) {
         if (!(high = bus_pointer(s, group, slot->pc + 2, 2))) return;
         word |= (u32)high[0] << 16 | (u32)high[1] << 24;
     } else {
-        word = rvc_expand(word);
+        const u32 half = word;
+        word = rvc_expand(half);
+        if (!word && v->extensions >> EXTENSION_zcb & 1) word = rvc_expand_zcb(half);
     }
     slot->op = slot->entry = slot->real = slot->start = OP_ILLEGAL;
     const table_row *row = word ? find_row(word, v->flavour) : NULL;
-    if (!row || (row->kind >= KIND_FLOAD && !v->has_float)) return;
-    fill(slot, row, word, v->flavour);
+    if (!row || (row->kind >= KIND_FLOAD && !v->has_float) || !has_extension(v, row)) return;
+    fill(slot, row, word, v->timing);
     if (v->flavour == FLAVOUR_COREV) drop_increment(slot);
     choose_entries(s, group, slot);
     warn_next(s, group, slot);

@@ -110,7 +110,8 @@ EXPORT void tw_set_register(sim *s, u32 id, u32 number, u64 bits) {
 void core_stalls(const core *c, u64 end, u64 instructions, u64 *stall) {
     u64 explained = instructions;
     memcpy(stall, c->stall, sizeof c->stall);
-    stall[STALL_BRANCH] += c->counted[COUNT_TAKEN] * c->timing->taken_branch + c->counted[COUNT_JUMPS] * c->timing->jump;
+    const u64 taken = c->timing->predictor ? 0 : c->counted[COUNT_TAKEN]; /* those of a core that guesses are in c->stall */
+    stall[STALL_BRANCH] += taken * c->timing->taken_branch + c->counted[COUNT_JUMPS] * c->timing->jump;
     stall[STALL_MULDIV] += c->counted[COUNT_MUL] * c->timing->mul + c->counted[COUNT_MULH] * c->timing->mulh;
     for (u32 i = 0; i < STALL_CAUSES; i++) explained += stall[i];
     stall[STALL_LOAD_USE] += end - c->started > explained ? end - c->started - explained : 0;

@@ -35,18 +35,19 @@ u32 bank_wait(memory *m, u32 offset, u64 now) {
     return (u32)wait;
 }
 
-static u32 access_wait(memory *m, u32 group, u32 offset, u64 now) {
+static u32 access_wait(memory *m, u32 group, u32 offset, u64 now, int is_write) {
+    if (m->data_lines) return lines_wait(m->data_lines, offset, 1, is_write);
     u32 latency = m->description->latency[group], wait = bank_wait(m, offset, now);
     return m->hides_wait ? (u32)later(latency, wait) : latency + wait;
 }
 
 static bus_result memory_access(sim *s, core *c, memory *m, u32 offset, u64 now, u32 size, u32 is_write, u32 value, int test_and_set) {
-    bus_result r = {.wait = access_wait(m, c->group, offset, now)};
-    u32 latency = m->description->latency[c->group];
+    bus_result r = {.wait = access_wait(m, c->group, offset, now, (int)is_write)};
+    u32 latency = m->data_lines ? r.wait : m->description->latency[c->group];
     c->stall[STALL_MEMORY] += latency;
     c->stall[STALL_CONFLICT] += r.wait - latency;
     if ((offset & 3) + size > 4) {
-        u32 second = 1 + access_wait(m, c->group, offset + 4, now + 1 + r.wait);
+        u32 second = 1 + access_wait(m, c->group, offset + 4, now + 1 + r.wait, (int)is_write);
         c->memory_words[m - s->memory]++;
         c->stall[STALL_MEMORY] += second;
         r.wait += second;
@@ -66,7 +67,7 @@ static bus_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, u32
     access a = {.core = c->id, .pc = pc, .offset = offset, .value = value, .is_write = is_write, .is_elw = is_elw, .now = now};
     check_misuse(s, MISUSE_NARROW, size < 4 && !d->type->takes_narrow, &a);
     (is_write ? d->type->write : d->type->read)(s, d, &a);
-    u32 wait = d->description->latency[c->group], failed = s->fault.reason != FAULT_NONE;
+    u32 wait = d->description->latency[c->group] + a.wait, failed = s->fault.reason != FAULT_NONE;
     if (!failed && !a.blocked) c->stall[STALL_MEMORY] += wait; /* a run that ends here does not wait */
     return (bus_result){.value = a.value, .wait = wait, .blocked = a.blocked, .failed = failed};
 }

@@ -17,6 +17,7 @@ static u32 memory_wait(sim *s, core *c, u32 line, u64 now) {
     memory *m = bus_memory(s, c->group, line * FETCH_LINE_BYTES, FETCH_LINE_BYTES, &offset);
     if (!m) return 0;
     m->fetched_lines++;
+    if (m->code_lines) return lines_wait(m->code_lines, offset, FETCH_LINE_BYTES, 0);
     if (!s->icache[c->group].on) return m->description->uncached_fetch[c->group];
     u32 words = FETCH_LINE_BYTES / 4, duration = (words + m->banks - 1) / m->banks;
     for (u32 i = 0; i < words; i++) {

@@ -1,7 +1,7 @@
 /* A platform as data: what Python hands over (platform.py holds the same structs for ctypes). */
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
-#include "engine/base.h"
+#include "engine/timing.h"
 
 enum { MAX_GROUPS = 4, MAX_MEMORIES = 16, MAX_WINDOWS = 16, MAX_DEVICES = 32, DEVICE_PARAMETERS = 6, NO_MEMORY = 255 };
 
@@ -14,12 +14,17 @@ typedef struct {
     u32 last_core_private_sets;                     /* 0: like the others */
     u32 loads_in_flight;                            /* 0: any number */
     u32 tiles, tile_cores, tiles_per_group, tiles_with_cores, sequential_bytes; /* 0: cores are in no tiles; the last two of a group and of a tile */
+    u32 extensions;                                 /* bits in the order of EXTENSIONS in isa/insn.h */
+    u32 has_timing;                                 /* 0: that of its kind of core */
+    core_timing timing;
 } platform_group;
 
 typedef struct {
     u32 base, size, banks, hides_wait, is_mapped, bank_bytes;
     u32 refill_port_bytes;                          /* 0: lines of shared caches come without waiting for each other */
     u32 latency[MAX_GROUPS], fetch_latency[MAX_GROUPS], uncached_fetch[MAX_GROUPS];
+    u32 line_wait, line_bytes, line_ways, reads_ahead; /* of a memory with wait states: cycles of a line that is not at hand */
+    u32 code_cache_bytes, data_cache_bytes, is_one_cache;
 } platform_memory;
 
 /* A second address range for a memory or devices, seen by some groups only. */

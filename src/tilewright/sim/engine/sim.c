@@ -20,7 +20,7 @@ static cache new_cache(sim *s, u32 sets, u32 ways) {
 
 static size_t arena_size(const platform *p) {
     size_t bytes = SLACK;
-    for (u32 i = 0; i < p->memories; i++) bytes += p->memory[i].size + p->memory[i].banks * sizeof(u64) + 4096;
+    for (u32 i = 0; i < p->memories; i++) bytes += p->memory[i].size + p->memory[i].banks * sizeof(u64) + lines_bytes(&p->memory[i]) + 4096;
     for (u32 g = 0; g < p->groups; g++) {
         const platform_group *group = &p->group[g];
         u32 sets = group->private_sets + group->last_core_private_sets + 1;
@@ -37,6 +37,7 @@ static void build_memories(sim *s) {
         s->memory[i] = (memory){.base = p->base, .size = p->size, .banks = p->banks, .hides_wait = p->hides_wait, .description = p};
         s->memory[i].data = sim_allocate(s, p->size + SPILL);
         s->memory[i].free = sim_allocate(s, p->banks * sizeof(u64));
+        lines_build(s, &s->memory[i]);
     }
 }
 
@@ -52,6 +53,8 @@ static void build_view(sim *s, u32 g) {
     v->flavour = p->group[g].flavour;
     v->kind = CORE_KINDS[v->flavour];
     v->has_float = p->group[g].has_float;
+    v->extensions = p->group[g].extensions;
+    v->timing = p->group[g].has_timing ? &p->group[g].timing : v->kind->timing;
     memset(v->map, MAP_NONE, 1u << (32 - PAGE_BITS));
     for (u32 i = 0; i < p->devices; i++) map_pages(v->map, p->device[i].base, p->device[i].size, MAP_DEVICES);
     for (u32 i = 0; i < p->memories; i++)
@@ -68,7 +71,7 @@ static void build_core(sim *s, core *c, u32 g, u32 index, u64 *fpu, u64 *fdiv) {
     c->hart = p->first_hart + index;
     c->group = g;
     c->kind = CORE_KINDS[p->flavour];
-    c->timing = c->kind->timing;
+    c->timing = s->view[g].timing;
     if (c->kind->build_core) c->kind->build_core(s, c, index);
     c->private_cache = new_cache(s, is_last ? p->last_core_private_sets : p->private_sets, p->private_ways);
     c->fpu_free = &fpu[index % units];

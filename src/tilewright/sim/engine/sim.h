@@ -54,6 +54,16 @@ typedef struct {
     u64 *ready;
 } cache;
 
+/* Lines of a memory with wait states that are at hand, in sets of ways; the oldest use goes first. */
+typedef struct {
+    u32 sets, ways, line_bytes, wait, reads_ahead;
+    u32 last;            /* the line behind the last one that was asked for */
+    u64 uses;
+    u32 *tag;            /* line + 1 */
+    u64 *used;
+    u8 *is_dirty;
+} read_lines;
+
 typedef struct core {
     u32 x[33];  /* x[32] takes writes to x0 */
     u32 f[32];
@@ -86,7 +96,7 @@ typedef struct core {
     u64 seen_at, seen_sleep, function_since;
     u32 function, function_start, function_size, spare4;
     u32 previous_next;   /* where sequential control would go: tells a jump from a fall-through */
-    u32 pad;
+    u32 last_backward;   /* the branch that is expected to be taken, counted from 1, on cores that remember one */
     void *own;           /* what only its kind of core has, or NULL */
     const struct core_kind *kind;
 } core;
@@ -101,6 +111,7 @@ typedef struct {
     u64 fetched_lines, dma_bytes, npu_bytes; /* what else was asked of it: by instruction caches, and by engines on either side */
     u32 fetcher, spare;  /* the core that fetched code through the port, counted from 1 */
     u8 *written;         /* per byte, while reads of never-written memory are looked for */
+    read_lines *code_lines, *data_lines; /* before a memory with wait states; NULL: none. One cache may be both */
 } memory;
 
 /* What is looked for on request; lies outside of the arena. */
@@ -166,7 +177,7 @@ typedef struct {
     u32 core, pc, offset, value, is_write, is_elw;
     u64 now;
     u32 blocked;    /* the device will wake the core with sim_wake() */
-    u32 wait;       /* cycles until the device takes the access; for cores that do not wait for answers */
+    u32 wait;       /* cycles until the device takes the access */
 } access;
 
 struct sim;
@@ -212,8 +223,9 @@ typedef struct {
     u8 *map;
     code_page **code;
     code_page *pages;
-    u32 flavour, has_float;
+    u32 flavour, has_float, extensions;
     const struct core_kind *kind;
+    const core_timing *timing;
 } view;
 
 typedef struct {
@@ -296,6 +308,10 @@ bus_result bus_access(sim *s, core *c, const insn *ip, u64 now, u32 address, u32
 u8 *bus_pointer(sim *s, u32 group, u32 address, u32 size);
 memory *bus_memory(sim *s, u32 group, u32 address, u32 size, u32 *offset);
 u32 bank_wait(memory *m, u32 offset, u64 now);
+/* engine/lines.c */
+size_t lines_bytes(const platform_memory *p);
+void lines_build(sim *s, memory *m);
+u32 lines_wait(read_lines *k, u32 offset, u32 size, int is_write);
 /* devices/console.c */
 void sim_print(sim *s, const char *text, u32 length);
 /* engine/host.c */

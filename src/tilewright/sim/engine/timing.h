@@ -4,6 +4,9 @@
 #define TW_TIMING_H
 #include "engine/base.h"
 
+/* As sim/core_timing.py has them, in this order. */
+enum { PREDICT_NONE, PREDICT_LAST_BACKWARD, PREDICT_BACKWARD };
+
 /* Extra cycles beyond the one that every instruction takes. */
 typedef struct {
     u32 load_use;      /* next instruction reads a loaded register */
@@ -21,8 +24,11 @@ typedef struct {
     u32 csr_flush;     /* access to a control register that empties the pipeline */
     u32 fence;         /* fence, fence.i */
     u32 jump_own;      /* jalr that links into its own address register */
-    u32 divider;       /* how the steps of a signed division are counted */
+    u32 divider;       /* how the steps of a division are counted */
     u32 loop_unit;     /* bytes per unit of a hardware loop immediate */
+    u32 load, store;   /* every load, every store */
+    u32 divide;        /* div, divu, rem, remu, where all take the same */
+    u32 predictor;     /* which branches are expected to be taken; those that are guessed take no taken_branch */
 } core_timing;
 
 enum {

@@ -3,7 +3,8 @@
 #define TW_DIVIDER_H
 #include "engine/base.h"
 
-enum { DIVIDER_RI5CY, DIVIDER_CV32E40P };
+/* DIVIDER_FIXED: core_timing.divide, whatever is divided. */
+enum { DIVIDER_RI5CY, DIVIDER_CV32E40P, DIVIDER_FIXED };
 
 /* [c01 div_*], [40P], [RTL]: one step per leading zero of the divisor. */
 static inline u32 divider_zeros(u32 divisor) { return divisor ? (u32)__builtin_clz(divisor) : 32; }

@@ -50,6 +50,10 @@ enum { FORMS FORM_COUNT };
 enum { KINDS KIND_COUNT };
 #undef KIND
 
+/* Instructions that a core may have besides, as sim/platform.py names them: bits of platform_group.extensions. */
+enum { EXTENSION_zba, EXTENSION_zbb, EXTENSION_zbs, EXTENSION_zbkb, EXTENSION_zcb };
+enum { ZBA = 1 << EXTENSION_zba, ZBB = 1 << EXTENSION_zbb, ZBS = 1 << EXTENSION_zbs, ZBKB = 1 << EXTENSION_zbkb };
+
 /* The instructions, behind the operations that are none. */
 enum {
     OP_BEFORE_FIRST = OP_FIRST - 1,
@@ -64,6 +68,7 @@ static inline u32 bits(u32 word, u32 high, u32 low) { return word >> low & (~0u 
 i32 insn_immediate(u32 word, u32 form, u32 loop_unit);
 /* isa/rvc.c */
 u32 rvc_expand(u32 half);
+u32 rvc_expand_zcb(u32 half);
 
 enum { CSR_WRITE, CSR_SET, CSR_CLEAR };
 enum { CAUSE_FETCH = 1, CAUSE_ILLEGAL = 2, CAUSE_BREAKPOINT = 3, CAUSE_ECALL = 11 };

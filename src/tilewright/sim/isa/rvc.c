@@ -100,3 +100,34 @@ u32 rvc_expand(u32 half) {
     default: return quadrant2(half);
     }
 }
+
+/* Zcb: bytes and halves of memory, extensions of registers, a product. */
+static u32 zcb_memory(u32 h) {
+    u32 data = low_register(h, 2), base = low_register(h, 7), at = bits(h, 5, 5) << 1, is_second = bits(h, 6, 6);
+    switch (bits(h, 12, 10)) {
+    case 0: return i_type(at | is_second, base, 4, data, 0x03);
+    case 1: return i_type(at, base, is_second ? 1 : 5, data, 0x03);
+    case 2: return s_type(at | is_second, data, base, 0, 0x23);
+    case 3: return is_second ? 0 : s_type(at, data, base, 1, 0x23);
+    default: return 0;
+    }
+}
+
+static u32 zcb_register(u32 h) {
+    u32 rd = low_register(h, 7);
+    if (bits(h, 6, 5) == 2) return r_type(1, low_register(h, 2), rd, 0, rd);
+    if (bits(h, 6, 5) != 3) return 0;
+    switch (bits(h, 4, 2)) {
+    case 0: return i_type(0xff, rd, 7, rd, 0x13);
+    case 1: return i_type(0x604, rd, 1, rd, 0x13);
+    case 2: return r_type(4, 0, rd, 4, rd);
+    case 3: return i_type(0x605, rd, 1, rd, 0x13);
+    case 5: return i_type(0xfff, rd, 4, rd, 0x13);
+    default: return 0;
+    }
+}
+
+u32 rvc_expand_zcb(u32 half) {
+    if ((half & 0xe003) == 0x8000) return zcb_memory(half);
+    return (half & 0xfc03) == 0x9c01 ? zcb_register(half) : 0;
+}

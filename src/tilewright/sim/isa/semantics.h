@@ -47,6 +47,31 @@ static inline u32 bit_reverse(u32 a, u32 size, u32 skip) {
     return width == 3 ? result & 0x3fffffff : result;
 }
 
+/* Every byte that is not 0 becomes 255. */
+static inline u32 or_combine_bytes(u32 a) {
+    u32 result = 0;
+    for (u32 at = 0; at < 32; at += 8) result |= (a >> at & 255 ? 255u : 0u) << at;
+    return result;
+}
+
+static inline u32 reverse_bits_of_bytes(u32 a) {
+    u32 result = 0;
+    for (u32 i = 0; i < 32; i++) result |= (a >> i & 1) << ((i & 24) | (7 - (i & 7)));
+    return result;
+}
+
+/* Bits of the lower half to even places, those of the upper half to odd ones; and back. */
+static inline u32 zip_halves(u32 a) {
+    u32 result = 0;
+    for (u32 i = 0; i < 16; i++) result |= (a >> i & 1) << 2 * i | (a >> (i + 16) & 1) << (2 * i + 1);
+    return result;
+}
+static inline u32 unzip_halves(u32 a) {
+    u32 result = 0;
+    for (u32 i = 0; i < 16; i++) result |= (a >> 2 * i & 1) << i | (a >> (2 * i + 1) & 1) << (i + 16);
+    return result;
+}
+
 /* Products: the rounding constant is added without wrapping. */
 static inline u32 norm_signed(i32 a, u32 n, int round) {
     return (u32)(((i64)a + (round && n ? 1ll << (n - 1) : 0)) >> n);

@@ -12,6 +12,11 @@ from tilewright.errors import CompileError
 MACHINE_ARM, MACHINE_RISCV = 40, 243
 MACHINES = {MACHINE_ARM: ("Arm", "thumb"), MACHINE_RISCV: ("RISC-V", "riscv32")}
 """Names, and what compilers call them."""
+COMMANDS = {
+    MACHINE_ARM: "tilewright sim {} --platform cortex-m4 (or another core: `tilewright targets` lists them)",
+    MACHINE_RISCV: "tilewright sim {} --platform siracusa (or another: `tilewright targets` lists them)",
+}
+"""That run a program of a machine."""
 TYPE_EXECUTABLE, SEGMENT_LOAD, SECTION_SYMBOLS = 2, 1, 2
 SYMBOL_FUNCTION, SYMBOL_NONE = 2, 0
 ALLOCATED, WRITABLE, EXECUTABLE = 2, 1, 4
@@ -105,8 +110,10 @@ def _check_header(data: bytes, name: str, wanted: int) -> None:
         raise CompileError(name, f"is {bits}, {order}", f"the cores are 32-bit, little-endian: build for {target}")
     kind, machine = struct.unpack_from("<HH", data, 16)
     if machine != wanted:
-        what = f"is for machine {machine}, not for {name_of_wanted} ({wanted})"
-        raise CompileError(name, what, f"build for {target}")
+        made_for = f"{MACHINES[machine][0]} ({machine})" if machine in MACHINES else f"machine {machine}"
+        instead = f"; or run it where it belongs: {COMMANDS[machine].format(name)}" if machine in COMMANDS else ""
+        what = f"is for {made_for}, not for {name_of_wanted} ({wanted})"
+        raise CompileError(name, what, f"build for {target}{instead}")
     if kind != TYPE_EXECUTABLE:
         raise CompileError(name, "is not an executable: it is not linked", LINK)
 

@@ -28,6 +28,7 @@ static snitch_result device_access(sim *s, core *c, device *d, u32 pc, u64 now, 
     for (u32 at = 0; at < size; at += 4) {
         access a = {.core = c->id, .pc = pc, .offset = offset + at, .value = (u32)(value >> 8 * at), .is_write = is_write, .now = now};
         (is_write ? d->type->write : d->type->read)(s, d, &a);
+        r.wait += a.wait;
         r.value |= (u64)a.value << 8 * at;
     }
     r.failed = s->fault.reason != FAULT_NONE;

@@ -13,6 +13,8 @@ from typing import Any
 
 from tilewright.errors import CompileError, InternalError, Refusal, Terminated
 from tilewright.sim.library import GUARD, build_library
+from tilewright.sim.rtl.build import RtlDevice, rtl_library
+from tilewright.sim.rtl.waves import waves_cycles
 from tilewright.sim.user.watchdog import TookTooLong, Watchdog, too_long
 from tilewright.toolchain.compiler import FAILED, Compiler, find_compiler
 
@@ -53,6 +55,9 @@ class CHost(ctypes.Structure):
         ("is_checked", ctypes.CFUNCTYPE(ctypes.c_int, P)),
         ("move", ctypes.CFUNCTYPE(None, P, ctypes.POINTER(CPart), ctypes.c_int)),
         ("work", ctypes.CFUNCTYPE(None, P, U64, ctypes.c_double, ctypes.c_int, U64)),
+        ("bank", ctypes.CFUNCTYPE(U32, P, U32, U32, U64)),
+        ("wait", ctypes.CFUNCTYPE(None, P, U32)),
+        ("fail", ctypes.CFUNCTYPE(None, P, ctypes.c_char_p)),
     ]
 
 
@@ -242,6 +247,26 @@ def c_callbacks(
         )
     watchdog.add(library, name, failed)
     return _checked_state(source, found.contents)
+
+
+def rtl_callbacks(
+    device: RtlDevice,
+    name: str,
+    watchdog: Watchdog,
+    failed: Callable[[BaseException], None],
+    waves: Path | None,
+    owner: int,
+) -> tuple[CUserDevice, ctypes.CDLL]:
+    """Verilate it (or take it from the cache); its signals go to a file, if one is given. The library is to be closed
+    when the machine is gone."""
+    library = ctypes.CDLL(str(rtl_library(device, waves.suffix if waves else "")))
+    library.tw_rtl_owner(U64(owner))
+    if waves:
+        cycles = waves_cycles()
+        library.tw_rtl_waves(str(waves).encode(), U64(cycles.start), U64(cycles.stop))
+    library.tw_guarded_device.restype = ctypes.POINTER(CUserDevice)
+    watchdog.add(library, name, failed)
+    return library.tw_guarded_device().contents, library
 
 
 def _loaded(source: Path, compiler: Compiler, includes: tuple[Path, ...]) -> ctypes.CDLL:

@@ -57,6 +57,15 @@ static void misuse(const tw_host *host, uint32_t what) { ASK(h->misuse(h, what))
 static int is_checked(const tw_host *host) { ANSWER(h->is_checked(h)); }
 static void move(const tw_host *host, const tw_part *part, int is_write) { ASK(h->move(h, part, is_write)); }
 static void work(const tw_host *host, uint64_t cycles, double rate, int overlapped, uint64_t now) { ASK(h->work(h, cycles, rate, overlapped, now)); }
+static void core_waits(const tw_host *host, uint32_t cycles) { ASK(h->wait(h, cycles)); }
+static void fail(const tw_host *host, const char *sentence) { ASK(h->fail(h, sentence)); }
+
+static uint32_t bank(const tw_host *host, uint32_t at, uint32_t size, uint64_t now) {
+    const tw_host *h = out(host);
+    const uint32_t cycles = h->bank(h, at, size, now);
+    guard.is_inside = 1;
+    return cycles;
+}
 
 /* The same for every call, since a device may keep it; two machines share a thread one after the other. */
 static guarded_host *of(const tw_host *real) {
@@ -66,7 +75,8 @@ static guarded_host *of(const tw_host *real) {
     for (int i = 0; i < MOST; i++)
         if (known[i].real == real) return &known[i];
     guarded_host *found = &known[next++ % MOST];
-    *found = (guarded_host){{found, host_read, host_write, raise_event, claim, release, misuse, is_checked, move, work}, real};
+    *found = (guarded_host){{found, host_read, host_write, raise_event, claim, release, misuse, is_checked, move, work,
+                             bank, core_waits, fail}, real};
     return found;
 }
 

@@ -6,7 +6,7 @@
 
 extern const device_type USER_DEVICE;
 
-enum { MOST_CLAIMS = 64, SHOWN_REGISTERS = 256 };
+enum { MOST_CLAIMS = 64, SHOWN_REGISTERS = 256, LONGEST_SENTENCE = 512 };
 typedef struct {
     u32 start, end, is_write;
 } claimed;
@@ -15,11 +15,12 @@ typedef struct {
     tw_user_device callbacks;
     tw_host host;
     u32 is_attached, is_working, claims, is_called;
-    u32 is_moving, spare;
+    u32 is_moving, waits;                /* waits: cycles of the core whose access is answered */
     streams moved;
     claimed claim[MOST_CLAIMS];
     const access *now;                   /* the core's access that is being answered */
     u32 shown[SHOWN_REGISTERS];          /* what was written or read last, for who asks what went wrong */
+    char said[LONGEST_SENTENCE];         /* why it gave up */
     u8 state[TW_STATE_LIMIT];
 } user_device;
 
@@ -76,6 +77,27 @@ static void work(const tw_host *host, u64 cycles, double bytes_per_cycle, int ov
     streams_begin(&u->moved, cycles, bytes_per_cycle, overlapped, now + 1);
 }
 
+static u32 bank(const tw_host *host, u32 address, u32 size, u64 now) {
+    sim *s = host->sim;
+    u32 offset, wait = 0;
+    memory *m = bus_memory(s, 0, address, size, &offset);
+    if (!m) return 0;
+    for (u32 word = 0; word < (size + 3) / 4 && word < m->banks; word++) wait = (u32)later(wait, bank_wait(m, offset + 4 * word, now));
+    return wait;
+}
+
+static void wait_for(const tw_host *host, u32 cycles) { of_host(host)->waits += cycles; }
+
+static void fail(const tw_host *host, const char *sentence) {
+    user_device *u = of_host(host);
+    sim *s = host->sim;
+    if (s->fault.reason) return;
+    for (u32 i = 0; i < LONGEST_SENTENCE - 1 && (u->said[i] = sentence[i]); i++) {}
+    sim_fault(s, FAULT_DEVICE, NULL, 0, u->now ? u->now->now : s->queue.now, 0, 0, 0);
+    for (u32 i = 0; i < s->devices; i++)
+        if (s->device[i].state == u) s->fault.value = i + 1;
+}
+
 /* Does a core touch what a job writes, or write what it reads? */
 static int conflicts(const sim *s, const device *d, const memory *m, u32 address, u32 size, u32 is_write) {
     (void)s, (void)m;
@@ -94,6 +116,9 @@ EXPORT void tw_device_shown(const sim *s, u32 index, u32 *values, u32 count) {
     memcpy(values, ((const user_device *)s->device[index].state)->shown, count * 4);
 }
 
+/* Why it gave up, or nothing. */
+EXPORT const char *tw_device_said(const sim *s, u32 index) { return ((const user_device *)s->device[index].state)->said; }
+
 static void show(user_device *u, u32 offset, u32 value) {
     if (offset / 4 < SHOWN_REGISTERS) u->shown[offset / 4] = value;
 }
@@ -101,14 +126,14 @@ static void show(user_device *u, u32 offset, u32 value) {
 EXPORT void tw_attach(sim *s, u32 index, const tw_user_device *callbacks) {
     user_device *u = s->device[index].state;
     u->callbacks = *callbacks;
-    u->host = (tw_host){s, host_read, host_write, host_raise, claim, release, misuse, is_checked, move, work};
+    u->host = (tw_host){s, host_read, host_write, host_raise, claim, release, misuse, is_checked, move, work, bank, wait_for, fail};
     u->is_attached = 1;
     memset(u->state, 0, sizeof u->state);
     u->callbacks.reset(u->state);
 }
 
 /* The core whose access is answered, if it is one. */
-static void call(user_device *u, const access *a) { u->now = a, u->is_called = 1; }
+static void call(user_device *u, const access *a) { u->now = a, u->is_called = 1, u->waits = 0; }
 static void called(user_device *u) { u->now = NULL, u->is_called = 0; }
 
 static void read(sim *s, device *d, access *a) {
@@ -117,6 +142,7 @@ static void read(sim *s, device *d, access *a) {
     call(u, a);
     a->value = u->is_attached ? u->callbacks.read(u->state, &u->host, a->offset, a->now) : 0;
     called(u);
+    a->wait = u->waits;
     show(u, a->offset, a->value);
 }
 
@@ -126,6 +152,7 @@ static void write(sim *s, device *d, access *a) {
     call(u, a);
     u->callbacks.write(u->state, &u->host, a->offset, a->value, a->now);
     called(u);
+    a->wait = u->waits;
     show(u, a->offset, a->value);
     sim_schedule(s, d->actor, a->now + 1);
 }

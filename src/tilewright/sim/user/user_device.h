@@ -32,6 +32,11 @@ typedef struct tw_host {
      * reads, then so many cycles of its own, then writes, or all at the same time; tick() comes when all is over. */
     void (*move)(const struct tw_host *host, const tw_part *part, int is_write);
     void (*work)(const struct tw_host *host, uint64_t cycles, double bytes_per_cycle, int overlapped, uint64_t now);
+    /* For devices that count every cycle: takes the banks of these bytes and says how many cycles from `now` on they are taken by
+     * others; the core that accesses a register right now waits that long for its answer; the run ends with a sentence. */
+    uint32_t (*bank)(const struct tw_host *host, uint32_t address, uint32_t size, uint64_t now);
+    void (*wait)(const struct tw_host *host, uint32_t cycles);
+    void (*fail)(const struct tw_host *host, const char *sentence);
 } tw_host;
 
 typedef struct tw_user_device {

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tilewright.sim.user.device import CUserDevice, UserDevice, c_callbacks, heard, python_callbacks
+from tilewright.sim.rtl.build import RtlDevice
+from tilewright.sim.rtl.waves import waves_file
+from tilewright.sim.user.device import (
+    CUserDevice,
+    UserDevice,
+    c_callbacks,
+    heard,
+    python_callbacks,
+    rtl_callbacks,
+)
 from tilewright.sim.user.watchdog import Watchdog
 
 
@@ -18,17 +28,30 @@ class WatchedDevices:
         self._watchdog: Watchdog | None = None
         self._attached: list[CUserDevice] = []
         self._failed: BaseException | None = None
+        self._libraries: list[ctypes.CDLL] = []
 
-    def callbacks(self, name: str, device: UserDevice | str | Path, includes: tuple[Path, ...]) -> CUserDevice:
-        """What a machine calls of an object or of a C file. They live as long as this object."""
+    def callbacks(
+        self, name: str, device: UserDevice | RtlDevice | str | Path, includes: tuple[Path, ...]
+    ) -> CUserDevice:
+        """What a machine calls of an object, of Verilog or of a C file. They live as long as this object."""
         self._watchdog = self._watchdog or Watchdog()
         if isinstance(device, UserDevice):
             found = python_callbacks(device, name, self._watchdog, self._fail)
+        elif isinstance(device, RtlDevice):
+            waves = waves_file(name)
+            found, library = rtl_callbacks(device, name, self._watchdog, self._fail, waves, id(self))
+            self._libraries.append(library)
         else:
             path = Path(device).resolve()
             found = c_callbacks(path, name, self._watchdog, self._fail, self._compiler, includes)
         self._attached.append(found)
         return found
+
+    def close(self) -> None:
+        """The machine is gone."""
+        for library in self._libraries:
+            library.tw_rtl_close(ctypes.c_uint64(id(self)))
+        self._libraries.clear()
 
     def _fail(self, error: BaseException) -> None:
         self._failed = self._failed or error

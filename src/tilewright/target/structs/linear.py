@@ -17,9 +17,12 @@ from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.bestblock import BestBlock
 from tilewright.ops.conv import Conv
+from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.matmul import MatMul, _matrices, _ordered
 from tilewright.ops.matmulnbits import MatMulNBits
+from tilewright.ops.maxpoolgrad import MaxPoolGrad
 from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.target.params import Types, params_for, params_of
@@ -95,6 +98,32 @@ def conv_transpose_params(op: ConvTranspose, types: Types) -> Params:
         "stride_w": stride_w, "dilation_h": dilation_h, "dilation_w": dilation_w, "pad_top": top,
         "pad_left": left, **filter_params(op, types),
     }  # fmt: skip
+
+
+@params_for(ConvInputGrad)
+def conv_input_grad_params(op: ConvInputGrad, types: Types) -> Params:
+    """An operand's gradient has the place of the operand: G is the convolution's result, Y its image."""
+    w = types["W"].shape
+    fields: Params = {"channels": op.channels(w), "filters": w[0] // op.groups}
+    return _gradient_params(op, types["Y"].shape, types["G"].shape, op.spatial(w)) | fields
+
+
+@params_for(ConvWeightGrad)
+def conv_weight_grad_params(op: ConvWeightGrad, types: Types) -> Params:
+    channels, filters = (op.channels(types[name].shape) // op.groups for name in "XG")
+    fields: Params = {"channels": channels, "filters": filters}
+    return _gradient_params(op, types["X"].shape, types["G"].shape, op.kernel) | fields
+
+
+def _gradient_params(op: ConvInputGrad | ConvWeightGrad, x: Shape, g: Shape, taps: Shape) -> Params:
+    flags: Params = {"groups": op.groups, "channels_last": int(op.channels_last)}
+    return window_params(op, x, g, taps) | flags
+
+
+@params_for(MaxPoolGrad)
+def max_pool_grad_params(op: MaxPoolGrad, types: Types) -> Params:
+    fields: Params = {"channels": op.channels(types["X"].shape), "channels_last": int(op.channels_last)}
+    return fields | window_params(op, types["X"].shape, types["G"].shape, op.kernel)
 
 
 @params_for(MatMul)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tilewright.ir.op import Params
 from tilewright.ir.types import Shape, limits
 from tilewright.ops._interpolation import Interpolation
@@ -168,4 +166,4 @@ def trilu_params(op: Trilu, types: Types) -> Params:
 @params_for(WriteRows)
 def write_rows_params(op: WriteRows, types: Types) -> Params:
     shape = types["X"].shape
-    return {"held": shape[1], "rows": types["rows"].shape[1], "length": int(np.prod(shape[2:], dtype=np.int64))}
+    return {"held": shape[1], "rows": types["rows"].shape[1], "length": math.prod(shape[2:])}

@@ -10,6 +10,7 @@ from tilewright.ir.types import BYTES, limits
 from tilewright.ops._rows_beside import rows_beside
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
@@ -44,6 +45,11 @@ def dequantize_linear_params(op: DequantizeLinear, types: Types) -> Params:
 @params_for(FusedAttention)
 def fused_attention_params(op: FusedAttention, types: Types) -> Params:
     return {"rows": op.geometry(types), "scale": op.scale}
+
+
+@params_for(LimitedAttention)
+def limited_attention_params(op: LimitedAttention, types: Types) -> Params:
+    return {**fused_attention_params(op, types), "window": op.window, "cap": op.cap}
 
 
 @params_for(QLinearAdd)

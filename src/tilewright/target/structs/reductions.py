@@ -84,6 +84,8 @@ def lrn_params(op: LRN, types: Types) -> Params:
 @params_for(ReduceMean)
 def reduce_mean_params(op: ReduceMean, types: Types) -> Params:
     count = op.count({"X": types["X"].shape})
+    if types["X"].dtype == "float32":
+        return reduction_params(op, types) | {"count": count, "shift": 0, "rounding": 0}
     rounding = {"shift": max(count.bit_length() - 1, 0), "rounding": op.rounding(count)}
     return reduction_params(op, types) | {"count": count} | rounding
 

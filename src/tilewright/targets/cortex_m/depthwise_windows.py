@@ -111,7 +111,7 @@ def _scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneP
 
 
 def own_scaling(requant: Requant, filters: Filters, room: Array) -> tuple[str, OneProduct | None]:
-    """The same, where filters have shifts of their own."""
+    """The shortest way for filters that have shifts of their own."""
     found = one_product(filters.spec(requant), None, left_at_most=tuple(room.tolist()))
     if found is not None:
         return "own", found

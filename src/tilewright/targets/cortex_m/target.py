@@ -21,7 +21,7 @@ from tilewright.targets.cortex_m.cores import CORES, PAIRS, PLAIN, VECTORS, Core
 from tilewright.targets.cortex_m.paired import WIDE
 from tilewright.targets.cortex_m.read_images_last import READ_IMAGES_LAST
 from tilewright.targets.generic import target as generic
-from tilewright.targets.microcontroller import elementwise, linear
+from tilewright.targets.microcontroller import blocks, elementwise, linear
 
 FOLDER = Path(__file__).parent
 KIB = 1024
@@ -30,12 +30,13 @@ CODE = 24 * KIB
 """What programs of networks in integers need of flash, about; the linker refuses what does not fit."""
 
 KERNELS = {
-    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *elementwise.PLAIN, *generic.KERNELS),
+    PLAIN: (*linear.KERNELS, *elementwise.KERNELS, *elementwise.PLAIN, *blocks.KERNELS, *generic.KERNELS),
     PAIRS: (
         *paired_linear.KERNELS,
         *byte_rows.KERNELS,
         *elementwise.WITHOUT_VECTORS,
         *elementwise.KERNELS,
+        *blocks.KERNELS,
         *generic.KERNELS,
     ),
     VECTORS: (

@@ -23,6 +23,7 @@ from tilewright.targets.cpu import float_offers, followed
 from tilewright.targets.cpu.byte_sums import ByteSum
 from tilewright.targets.cpu.concat_slices import ConcatSlices
 from tilewright.targets.cpu.packed_forms import (
+    Block,
     ComputedProduct,
     PackedConvolution,
     PackedForm,
@@ -69,23 +70,23 @@ def values(dtype: str, *shape: int) -> Array:
     return random.integers(-60, 60, shape).astype(dtype)
 
 
-def packed_samples(columns: int) -> Iterator[Sample]:
+def packed_samples(block: Block) -> Iterator[Sample]:
     for height, width, channels, filters, kernel, stride in IMAGES:
         op = Conv((stride, stride), padding=(kernel // 2,) * 4, requant=REQUANT, channels_last=True)
         x, w = (1, height, width, channels), (filters, kernel, kernel, channels)
-        yield from _followed(columns, op, x, w, filters)
+        yield from _followed(block, op, x, w, filters)
     for height, width, channels, kernel, stride in DEEP:
         op = Conv(
             (stride, stride), padding=(kernel // 2,) * 4, requant=REQUANT, channels_last=True, groups=channels
         )  # fmt: skip
-        yield from _alone(columns, *_product(op, (1, height, width, channels), (channels, kernel, kernel, 1), channels))
+        yield from _alone(block, *_product(op, (1, height, width, channels), (channels, kernel, kernel, 1), channels))
     for rows, length, wide in PRODUCTS:
-        yield from _followed(columns, MatMul(requant=REQUANT), (rows, length), (length, wide), wide)
+        yield from _followed(block, MatMul(requant=REQUANT), (rows, length), (length, wide), wide)
 
 
-def _followed(columns: int, op: Op, x: Shape, w: Shape, filters: int) -> Iterator[Sample]:
+def _followed(block: Block, op: Op, x: Shape, w: Shape, filters: int) -> Iterator[Sample]:
     """Alone, requantised once more, and added to another tensor."""
-    yield from _alone(columns, *_product(op, x, w, filters))
+    yield from _alone(block, *_product(op, x, w, filters))
     for requant, others in ((AGAIN, None), (MIXED, 1)):
         builder, made = _product(op, x, w, filters)
         shape = builder.type_of(made).shape
@@ -96,7 +97,7 @@ def _followed(columns: int, op: Op, x: Shape, w: Shape, filters: int) -> Iterato
             more = builder.input("r", type_of(np.zeros(shape, np.int8)))
             (last,) = builder.add(QLinearAdd(HALF, ALMOST, 11, requant), [more, made])
         builder.output(last)
-        graph = followed.run(columns, builder.build())
+        graph = followed.run(block, builder.build())
         yield from (_sample(graph, node) for node in graph.nodes if isinstance(node.op, PackedForm | PackedProduct))
 
 
@@ -109,10 +110,10 @@ def _product(op: Op, x: Shape, w: Shape, filters: int) -> tuple[Builder, str]:
     return builder, builder.add(op, given)[0]
 
 
-def _alone(columns: int, builder: Builder, made: str) -> Iterator[Sample]:
+def _alone(block: Block, builder: Builder, made: str) -> Iterator[Sample]:
     builder.output(made)
     graph = builder.build()
-    for offer in offers(columns, graph, graph.nodes[0]):
+    for offer in offers(block, graph, graph.nodes[0]):
         known = {**graph.constants, **offer.constants}
         yield offer.op, [known[name] if name in known else _random(graph, name) for name in offer.inputs]
 
@@ -125,7 +126,7 @@ def _random(graph: Graph, name: str) -> Array | None:
     return values(graph.types[name].dtype, *graph.types[name].shape) if name else None
 
 
-def scaled_samples(columns: int) -> Iterator[Sample]:
+def scaled_samples(block: Block) -> Iterator[Sample]:
     """Totals that become floats."""
     images = [
         (Conv((stride, stride), padding=(kernel // 2,) * 4, channels_last=True), (1, height, width, channels),
@@ -138,7 +139,7 @@ def scaled_samples(columns: int) -> Iterator[Sample]:
         given = [builder.input("x", type_of(values("int8", *x))), builder.constant(values("int8", *w))]
         builder.output(*builder.add(op, given))
         graph = builder.build()
-        (offer,) = offers(columns, graph, graph.nodes[0])
+        (offer,) = offers(block, graph, graph.nodes[0])
         packed = cast(PackedConvolution | PackedProduct, offer.op)
         weights, sums = offer.constants.values()
         scale, zero, bias = (

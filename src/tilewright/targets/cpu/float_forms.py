@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from tilewright.errors import Refusal, instance
 from tilewright.ir.affine import Box, axis_loops, loops, whole
+from tilewright.ir.length import Length
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
@@ -121,7 +122,9 @@ def _rows_at_a_time(fields: Params, padded: bool, inner: int) -> int:
     block = SMALL_BLOCK if is_small else LARGE_BLOCK
     fewest = -(-FEWEST_WINDOWS // max(width, 1))
     rows = max(fewest, min(block // max(row_bytes, 1), MOST_WINDOWS // max(width, 1)))
-    return height if rows >= height else rows // WHOLE_TILES * WHOLE_TILES if width == 1 else rows
+    even = rows // WHOLE_TILES * WHOLE_TILES if width == 1 else rows
+    # A height that the caller says has to follow one expression: the lesser of two numbers.
+    return height if (even if isinstance(height, Length) else rows) >= height else even
 
 
 def copies_rows(width: int, filters: int) -> bool:

@@ -25,7 +25,7 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.byte_sums import byte_sum
-from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct, Then
+from tilewright.targets.cpu.packed_forms import Block, PackedConvolution, PackedProduct, Then
 from tilewright.targets.cpu.packed_offers import offers
 
 LARGEST_NEAR = 32000
@@ -48,39 +48,39 @@ class Follower:
     added: str
 
 
-Find = Callable[[int, Graph, Node], Follower | None]
+Find = Callable[[Block, Graph, Node], Follower | None]
 
 
-def followed_pass(columns: int) -> Pass:
+def followed_pass(block: Block) -> Pass:
     """For blocks of so many filters."""
-    return Pass("what follows products of bytes", partial(run, columns), ensures=partial(all_joined, columns))
+    return Pass("what follows products of bytes", partial(run, block), ensures=partial(all_joined, block))
 
 
-def run(columns: int, graph: Graph) -> Graph:
+def run(block: Block, graph: Graph) -> Graph:
     for find in (_requantisation, _sum):
-        graph = rewrite(graph, partial(_join, find, columns, graph))
+        graph = rewrite(graph, partial(_join, find, block, graph))
     return graph
 
 
-def all_joined(columns: int, graph: Graph) -> Iterator[Complaint]:
+def all_joined(block: Block, graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
-        if any(find(columns, graph, node) is not None for find in (_requantisation, _sum)):
+        if any(find(block, graph, node) is not None for find in (_requantisation, _sum)):
             yield node.where, "is computed apart from the product before it"
 
 
-def _join(find: Find, columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    found = find(columns, graph, node)
+def _join(find: Find, block: Block, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = find(block, graph, node)
     if found is None:
         return None
     _add(graph, builder, node, found)
     return {node.key: node.key}
 
 
-def _requantisation(columns: int, graph: Graph, node: Node) -> Follower | None:
+def _requantisation(block: Block, graph: Graph, node: Node) -> Follower | None:
     op = node.op
     if not isinstance(op, RequantShift) or op.axis not in (-1, len(graph.types[node.key].shape) - 1):
         return None
-    offer = _product_before(columns, graph, node, node.inputs[0])
+    offer = _product_before(block, graph, node, node.inputs[0])
     if offer is None or any(name not in graph.constants for name in node.inputs[1:]):
         return None
     mul, add = (graph.constants[name].astype(np.int64) for name in node.inputs[1:])
@@ -122,7 +122,7 @@ def _same_results(requant: Requant, x: Array, wanted: Array, mul: Array, add: Ar
     return None if missing.any() else (best_mul, best_add)
 
 
-def _sum(columns: int, graph: Graph, node: Node) -> Follower | None:
+def _sum(block: Block, graph: Graph, node: Node) -> Follower | None:
     op = node.op
     if type(op) is not QLinearAdd or op.requant.shift == 0 or byte_sum(graph, node) is None:
         return None
@@ -130,7 +130,7 @@ def _sum(columns: int, graph: Graph, node: Node) -> Follower | None:
         return None
     factors = (op.mul_a, op.mul_b)
     for position in _latest_first(graph, node):
-        offer = _product_before(columns, graph, node, node.inputs[position])
+        offer = _product_before(block, graph, node, node.inputs[position])
         if offer is not None:
             values = np.array([factors[position]]), np.array([op.offset])
             then = Then(op.requant, factors[1 - position])
@@ -144,7 +144,7 @@ def _latest_first(graph: Graph, node: Node) -> list[int]:
     return sorted((0, 1), key=lambda position: -order.get(node.inputs[position], -1))
 
 
-def _product_before(columns: int, graph: Graph, node: Node, tensor: str) -> Offer | None:
+def _product_before(block: Block, graph: Graph, node: Node, tensor: str) -> Offer | None:
     """What makes bytes that only this node reads, as a packed form with nothing behind it."""
     source = graph.producers.get(tensor)
     if source is None or not isinstance(source.op, Conv | MatMul) or not is_only_reader(graph, node, tensor):
@@ -153,7 +153,7 @@ def _product_before(columns: int, graph: Graph, node: Node, tensor: str) -> Offe
         return None
     if graph.types[tensor].dtype != graph.types[node.key].dtype:
         return None
-    offer = next(iter(offers(columns, graph, source)), None)
+    offer = next(iter(offers(block, graph, source)), None)
     form = None if offer is None else _form(offer)
     return offer if form is not None and form.way.is_near else None
 

@@ -26,7 +26,7 @@ from tilewright.passes.ranges.symmetric_range import SYMMETRIC_RANGES, Symmetric
 from tilewright.passes.tabulate import TABULATE_JOINED
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_for, params_of
-from tilewright.target.processors import Vectors
+from tilewright.target.processors import Dot, Vectors
 from tilewright.target.structs.common import activation_params
 from tilewright.target.target import Offer
 from tilewright.targets.cpu import (
@@ -48,10 +48,14 @@ from tilewright.targets.cpu.followed import followed_pass
 from tilewright.targets.cpu.packed_forms import (
     FOUR,
     WHOLE_WINDOW,
+    Block,
     ComputedProduct,
+    LaneDepthwise,
     PackedConvolution,
     PackedDepthwise,
     PackedProduct,
+    TapDepthwise,
+    depthwise_form,
     up,
 )
 from tilewright.targets.cpu.packed_offers import offers
@@ -64,12 +68,16 @@ from tilewright.targets.generic.linear import FLOAT, INTEGER_MATMUL, NARROW_MATM
 
 MACS_PER_BYTE = 4
 """Multiplications whose savings pay for a byte that is transposed."""
+MOST_ROWS, WIDENED_ROWS = 8, 7
+"""TW_ROWS in C, at the most: pixels that are computed together; and where numbers are widened to be multiplied."""
 STRIP_PIXELS = (64, 256)
 """At least and at most: pixels that meet a block of filters while both are in the nearest cache."""
 STRIP_BYTES = 16384
 """That such pixels read for the first time."""
 BAND_BYTES = 32768
 """Of rows of an image that are read again for every block of channels."""
+TILE_ROWS, TILED_ROWS, TILE_BYTES = 16, 32, 64
+"""Rows of a tile, those of two, and bytes of each."""
 PANEL_BYTES = 65536
 """Of columns that are packed at a time."""
 
@@ -96,25 +104,25 @@ LAYOUTS: tuple[Pass, ...] = (
 
 
 def passes(vectors: Vectors) -> tuple[Pass, ...]:
-    columns = block_columns(vectors)
+    block = block_of(vectors)
     return (
         *LAYOUTS,
         QUANTISED_RANGES,
         SYMMETRIC_RANGES,
-        scaled_pass(columns),
+        scaled_pass(block),
         LATE_ZERO_POINTS,
-        followed_pass(columns),
+        followed_pass(block),
     )
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
     added = byte_sums.offer(graph, node)
-    return offers(block_columns(vectors), graph, node) if added is None else [added]
+    return offers(block_of(vectors), graph, node) if added is None else [added]
 
 
-def block_columns(vectors: Vectors) -> int:
-    """TW_COLUMNS in C: totals of two registers."""
-    return vectors.bytes // 2
+def block_of(vectors: Vectors) -> Block:
+    """Of TW_COLUMNS in C: totals of two registers."""
+    return Block(vectors.bytes // 2, vectors.dot is Dot.WIDENING, vectors.has_tiles)
 
 
 def conv_of(op: Op, types: Types) -> tuple[PackedConvolution, Types]:
@@ -143,11 +151,18 @@ def is_padded(op: PackedConvolution, types: Types) -> bool:
     return any(op.conv.padding) or window_bytes(op, types) > 0
 
 
+def tiled_bytes(op: PackedConvolution, types: Types) -> int:
+    """Of windows that tiles are made of at a time; 0 where there are none, or a tile would not be filled."""
+    window = window_bytes(op, types) or math.prod(op.kernel) * types["X"].shape[-1] // op.conv.groups
+    is_filled = strip_pixels(op, types) >= TILE_ROWS and window >= TILE_BYTES
+    return TILED_ROWS * window if op.block.has_tiles and is_filled else 0
+
+
 def conv_params(op: Op, types: Types) -> Params:
     form, image = conv_of(op, types)
     return {
         **params_of(form, image), "strip": strip_pixels(form, image), "pieces": form.pieces,
-        "window": window_bytes(form, image), "padded": int(is_padded(form, image)),
+        "window": window_bytes(form, image), "padded": int(is_padded(form, image)), "tiled": tiled_bytes(form, image),
     }  # fmt: skip
 
 
@@ -169,7 +184,11 @@ def band_rows(op: Op, types: Types) -> int:
 
 
 def depthwise_params(op: Op, types: Types) -> Params:
-    return {**params_of(op, types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0}
+    return {**params_of(op, types), "strip": band_rows(op, types), "pieces": 1, "window": 0, "padded": 0, "tiled": 0}
+
+
+def lane_params(op: Op, types: Types) -> Params:
+    return {**params_of(op, types), "strip": 0, "pieces": 1, "window": 0, "padded": 0, "tiled": 0}
 
 
 def panel_columns(op: Op, types: Types, columns: int) -> int:
@@ -212,36 +231,23 @@ TWICE = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 -> Y
 SUM = "X W:int8 B:int32 mul:int32 add:int32 then_mul:int32 then_add:int32 R -> Y"
 TYPES = {"X": NARROW, "Y": TOTALS}
 FOLLOWED = {"X": NARROW, "R": NARROW, "Y": NARROW}
-PACKED = (
-    *(
-        Kernel(
-            op,
-            source,
-            signature,
-            types,
-            conv_params,
-            in_c("tw_conv_dot_scratch"),
-            unsupported_reason,
-            header="conv_dot.h",
-            work=in_c.work("tw_conv_dot_work"),
-        )
-        for op in (PackedConvolution, PackedProduct)
-        for source, signature, types, unsupported_reason in (
-            ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
-            ("conv_dot_twice.c", TWICE, FOLLOWED, requantised_again),
-            ("conv_dot_sum.c", SUM, FOLLOWED, added_to),
-        )
-    ),
+CONVOLUTIONS = tuple(
     Kernel(
-        PackedDepthwise,
-        "depthwise_dot.c",
-        SIGNATURE,
-        TYPES,
-        depthwise_params,
-        in_c("tw_depthwise_dot_scratch"),
+        op,
+        source,
+        signature,
+        types,
+        conv_params,
+        unsupported_reason=unsupported_reason,
         header="conv_dot.h",
         work=in_c.work("tw_conv_dot_work"),
-    ),
+    )
+    for op in (PackedConvolution, PackedProduct)
+    for source, signature, types, unsupported_reason in (
+        ("conv_dot.c", SIGNATURE, TYPES, last_requantisation),
+        ("conv_dot_twice.c", TWICE, FOLLOWED, requantised_again),
+        ("conv_dot_sum.c", SUM, FOLLOWED, added_to),
+    )
 )
 
 
@@ -251,7 +257,6 @@ SCALED = Kernel(
     "X W:int8 sums:int32 scale:float32 zero row_scale:float32 bias:float32 -> Y:float32",
     {"X": NARROW, "zero": NARROW},
     scaled_params,
-    in_c("tw_conv_dot_scaled_scratch"),
     activations=(Relu, Clip),
     work=in_c.work("tw_conv_dot_scaled_work"),
 )
@@ -268,12 +273,30 @@ def symmetric_params(op: SymmetricRange, types: Types) -> Params:
     return {"rows": math.prod(shape[: op.rows]), "count": math.prod(shape[op.rows :]), "least": op.least}
 
 
+def depthwise_kernel(block: Block) -> Kernel:
+    """The one for what `depthwise_form` packs."""
+    op = depthwise_form(block)
+    lanes = in_c("tw_depthwise_lanes_scratch", block.columns // 2)
+    source, params, scratch = {
+        PackedDepthwise: ("depthwise_dot.c", depthwise_params, in_c("tw_depthwise_dot_scratch")),
+        LaneDepthwise: ("depthwise_lanes.c", lane_params, lanes),
+        TapDepthwise: ("depthwise_widening.c", lane_params, in_c("tw_depthwise_widening_scratch")),
+    }[op]
+    return Kernel(
+        op, source, SIGNATURE, TYPES, params, scratch, header="conv_dot.h", work=in_c.work("tw_conv_dot_work")
+    )
+
+
 def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
-    columns = block_columns(vectors)
+    block = block_of(vectors)
+    rows = WIDENED_ROWS if vectors.dot is Dot.WIDENING else MOST_ROWS
+    first, *others = (replace(one, scratch=in_c("tw_conv_dot_scratch", rows)) for one in CONVOLUTIONS)
+    scaled = replace(SCALED, scratch=in_c("tw_conv_dot_scaled_scratch", rows))
     return (
-        replace(PACKED[0], samples=partial(packed_samples, columns)),
-        *PACKED[1:],
-        replace(SCALED, samples=partial(scaled_samples, columns)),
+        replace(first, samples=partial(packed_samples, block)),
+        *others,
+        depthwise_kernel(block),
+        replace(scaled, samples=partial(scaled_samples, block)),
         *byte_elements.kernels(vectors),
         replace(quantised_concat.KERNEL, samples=quantised_concat_samples),
         quantised_slices.KERNEL,
@@ -285,7 +308,7 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
             SymmetricRange, "symmetric_range.c", "X:float32 -> Y:int8 scale:float32", {}, samples=symmetric_samples
         ),
         Kernel(
-            ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, columns),
+            ComputedProduct, "matmul_dot.c", INTEGER_MATMUL, NARROW_MATMUL, partial(product_params, block.columns),
             in_c("tw_matmul_dot_scratch"), product_unsupported, header="matmul_dot.h",
             work=in_c.work("tw_matmul_dot_work"), samples=computed_samples,
         ),

@@ -20,6 +20,7 @@ from tilewright.ir.requant import Requant, shift_right
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import MADE, FoldedConv, FoldedProduct
+from tilewright.ops._windows import pair
 from tilewright.ops.matmul import MatMul
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import requant_fields
@@ -30,6 +31,8 @@ WHOLE_WINDOW = 8
 """Bytes that windows which are gathered are a multiple of."""
 LEAST_PIECE = 16
 """Bytes side by side of a window that is read where it is, if there are several."""
+LANE_COLUMNS = 16
+"""Filters of a block from which on depthwise convolutions go lane by lane."""
 
 
 class RequantForm(IntEnum):
@@ -59,6 +62,22 @@ def up(value: int, multiple: int) -> int:
 
 TAPS = Packing("b c h w", "b (w h/4) c h:4")
 """Windows of blocks of channels: four taps are multiplied together."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Filters that are computed together, and the order of their weights."""
+
+    columns: int
+    by_element: bool = False
+    """Whether weights of all filters for an element lie side by side; else those of a filter for four elements do."""
+    has_tiles: bool = False
+    """Whether the processor multiplies 16 rows with 16 filters at once."""
+
+    @property
+    def order(self) -> str:
+        """The weights of a block for four elements."""
+        return f"k:4 f:{self.columns}" if self.by_element else f"f:{self.columns} k:4"
 
 
 def tap_grid(kernel: Shape) -> Shape:
@@ -108,9 +127,13 @@ class PackedForm(FoldedConv):
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?", "then_mul?", "then_add?", "R?")
     way: RequantForm = RequantForm.ANY
     """That requantisations go."""
-    columns: int = 8
-    """Filters of a block; of depthwise convolutions half a block."""
+    block: Block = Block(8)
+    """Of depthwise convolutions half a block."""
     then: Then | None = None
+
+    @property
+    def columns(self) -> int:
+        return self.block.columns
 
     def index(self, shapes: Shapes) -> Index:
         plain = super().index({name: shape for name, shape in shapes.items() if name not in (*THEN, "R")})
@@ -141,7 +164,7 @@ class PackedConvolution(PackedForm):
 
     def order(self, channels: int) -> str:
         runs = f"(k/{WHOLE_WINDOW} k:{WHOLE_WINDOW}/4)" if self.gathers(channels) else "k/4"
-        return f"(g f/{self.columns}) {runs} f:{self.columns} k:4"
+        return f"(g f/{self.columns}) {runs} {self.block.order}"
 
     @property
     def pieces(self) -> int:
@@ -173,6 +196,61 @@ class PackedDepthwise(PackedForm):
         for first, block in zip(starts, blocks, strict=True):
             rows[first : first + width] = block.reshape(width, -1)
         return rows[: self.filters]
+
+
+@dataclass(frozen=True)
+class LaneDepthwise(PackedForm):
+    """One filter for each channel, for vectors of half as many totals as a block has filters: vectors of some channels
+    of a pixel, the last of which may overlap, or where a vector has more lanes than there are channels, of several
+    pixels."""
+
+    @property
+    def channel_of_lanes(self) -> Array:
+        """[vectors, lanes]"""
+        lanes, channels = self.columns // 2, self.filters
+        if channels < lanes:
+            count = lanes * channels // math.gcd(lanes, channels)
+            return (np.arange(count) % channels).reshape(-1, lanes)
+        first = np.minimum(np.arange(0, channels, lanes), channels - lanes)
+        return np.asarray(first[:, None] + np.arange(lanes))
+
+    def packed_weights(self, rows: Array) -> Array:
+        """[vectors, fours, lanes, FOUR]"""
+        windows = rows.reshape(len(rows), *pair(self.kernel))
+        return TAPS.pack(windows[self.channel_of_lanes].astype(np.int8))
+
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        places = self.channel_of_lanes
+        rows = np.zeros((self.filters, math.prod(self.kernel)), W.dtype)
+        rows[places] = TAPS.unpack(W, (*places.shape, *pair(self.kernel))).reshape(*places.shape, -1)
+        return rows
+
+    def packed_values(self, values: Array) -> Array:
+        return np.asarray(values[self.channel_of_lanes].reshape(-1).astype(np.int32))
+
+    def plain_values(self, values: Array) -> Array:
+        made = np.zeros(self.filters, values.dtype)
+        made[self.channel_of_lanes.reshape(-1)] = values
+        return made
+
+
+@dataclass(frozen=True)
+class TapDepthwise(PackedForm):
+    """One filter for each channel: tap after tap, all channels side by side."""
+
+    def packed_weights(self, rows: Array) -> Array:
+        """[taps, channels]"""
+        return np.ascontiguousarray(rows.reshape(len(rows), -1).T.astype(np.int8))
+
+    def plain_weights(self, W: Array, channels: int) -> Array:
+        return W.T
+
+
+def depthwise_form(block: Block) -> type[PackedForm]:
+    """The one that a processor with such blocks has a kernel for."""
+    if block.by_element:
+        return TapDepthwise
+    return LaneDepthwise if block.columns >= LANE_COLUMNS else PackedDepthwise
 
 
 @dataclass(frozen=True)

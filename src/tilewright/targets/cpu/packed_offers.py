@@ -17,12 +17,12 @@ from tilewright.requant.spec import RequantSpec
 from tilewright.target.constant_layer import constant_layer
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import (
+    Block,
     ComputedProduct,
     PackedConvolution,
-    PackedDepthwise,
-    PackedForm,
     PackedProduct,
     RequantForm,
+    depthwise_form,
 )
 
 HIGH_BITS = 31
@@ -34,14 +34,14 @@ LARGEST_NEAR = 32000
 LARGEST_SHIFTED = (1 << 31) - 2
 
 
-def offers(columns: int, graph: Graph, node: Node) -> list[Offer]:
-    """With blocks of so many filters."""
-    offer = _constant(columns, graph, node)
+def offers(block: Block, graph: Graph, node: Node) -> list[Offer]:
+    """With such blocks of filters."""
+    offer = _constant(block, graph, node)
     offer = _computed(graph, node) if offer is None else offer
     return [] if offer is None else [offer]
 
 
-def _constant(columns: int, graph: Graph, node: Node) -> Offer | None:
+def _constant(block: Block, graph: Graph, node: Node) -> Offer | None:
     """A layer of bytes, with what its constants decide."""
     layer = constant_layer(graph, node, NARROW)
     if layer is None or graph.types[node.inputs[1]].dtype not in NARROW:
@@ -50,8 +50,8 @@ def _constant(columns: int, graph: Graph, node: Node) -> Offer | None:
     way = RequantForm.ANY if requant is None else form_of(requant, given["mul"], given.get("add"), layer.largest)
     if way in (RequantForm.NEAR, RequantForm.HIGH) and requant is not None and not requant.has_exponents:
         given.pop("add", None)
-    kind: type[PackedForm] = PackedDepthwise if layer.is_depthwise else PackedConvolution
-    form = kind(len(layer.rows), layer.kernel, layer.conv, way=way, columns=columns)
+    kind = depthwise_form(block) if layer.is_depthwise else PackedConvolution
+    form = kind(len(layer.rows), layer.kernel, layer.conv, way=way, block=block)
     made = {"W": form.packed_weights(layer.rows), "B": form.packed_values(layer.start)}
     made |= {name: form.packed_values(given[name]) for name in ("mul", "add") if name in given}
     constants = {f"{node.key}_{name}_packed": array for name, array in made.items()}

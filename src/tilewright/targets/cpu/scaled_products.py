@@ -27,7 +27,7 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.late_zero_points import bytes_and_zero
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.target import Offer
-from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct
+from tilewright.targets.cpu.packed_forms import Block, PackedConvolution, PackedProduct
 from tilewright.targets.cpu.packed_offers import offers
 from tilewright.targets.cpu.scaled_forms import ScaledProduct
 
@@ -64,64 +64,64 @@ class Found:
 Step = Callable[[Graph, Found, str], Found | None]
 
 
-def scaled_pass(columns: int) -> Pass:
+def scaled_pass(block: Block) -> Pass:
     """For blocks of so many filters."""
-    return Pass("scaled products of bytes", partial(run, columns), ensures=partial(all_scaled, columns))
+    return Pass("scaled products of bytes", partial(run, block), ensures=partial(all_scaled, block))
 
 
-def run(columns: int, graph: Graph) -> Graph:
-    return rewrite(graph, partial(_join, columns, graph))
+def run(block: Block, graph: Graph) -> Graph:
+    return rewrite(graph, partial(_join, block, graph))
 
 
-def all_scaled(columns: int, graph: Graph) -> Iterator[Complaint]:
+def all_scaled(block: Block, graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
-        if _whole(columns, graph, node) is not None:
+        if _whole(block, graph, node) is not None:
             yield node.where, "scales a product of bytes that is computed apart from it"
 
 
-def _join(columns: int, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
-    found = _whole(columns, graph, node)
+def _join(block: Block, graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    found = _whole(block, graph, node)
     if found is None:
         return None
     _add(graph, builder, node, found)
     return {node.key: node.key}
 
 
-def _whole(columns: int, graph: Graph, node: Node) -> Found | None:
+def _whole(block: Block, graph: Graph, node: Node) -> Found | None:
     """What ends with a node, if nothing more belongs to it."""
-    found = _ending(columns, graph, node)
+    found = _ending(block, graph, node)
     readers = graph.consumers.get(node.key, [])
     if found is None or not found.is_scaled:
         return None
     goes_on = len(readers) == 1 and is_only_reader(graph, readers[0], node.key)
-    return None if goes_on and _ending(columns, graph, readers[0]) is not None else found
+    return None if goes_on and _ending(block, graph, readers[0]) is not None else found
 
 
-def _ending(columns: int, graph: Graph, node: Node) -> Found | None:
+def _ending(block: Block, graph: Graph, node: Node) -> Found | None:
     op = node.op
     if isinstance(op, Cast):
-        return _totals(columns, graph, node)
+        return _totals(block, graph, node)
     if isinstance(op, Mul | Add) and op.wide:
         return None
     if isinstance(op, Mul | Add):
         step = _scaled if isinstance(op, Mul) else _biased
-        tries = (_with(columns, graph, node, step, position) for position in (0, 1))
+        tries = (_with(block, graph, node, step, position) for position in (0, 1))
         return next((found for found in tries if found is not None), None)
     if not isinstance(op, Relu | Clip):
         return None
-    found = _before(columns, graph, node, node.inputs[0])
+    found = _before(block, graph, node, node.inputs[0])
     is_last = found is None or found.activation is not None or not found.is_scaled
     return None if found is None or is_last else replace(found, activation=op)
 
 
-def _before(columns: int, graph: Graph, node: Node, tensor: str) -> Found | None:
+def _before(block: Block, graph: Graph, node: Node, tensor: str) -> Found | None:
     source = graph.producers.get(tensor)
-    return None if source is None or not is_only_reader(graph, node, tensor) else _ending(columns, graph, source)
+    return None if source is None or not is_only_reader(graph, node, tensor) else _ending(block, graph, source)
 
 
-def _with(columns: int, graph: Graph, node: Node, step: Step, position: int) -> Found | None:
+def _with(block: Block, graph: Graph, node: Node, step: Step, position: int) -> Found | None:
     """A sum or product of what came before, which is at a position, and another operand."""
-    found = _before(columns, graph, node, node.inputs[position])
+    found = _before(block, graph, node, node.inputs[position])
     if found is None or found.activation is not None or found.bias:
         return None
     is_spread = graph.types[node.key].shape != graph.types[node.inputs[position]].shape
@@ -164,7 +164,7 @@ def _turned(graph: Graph, cast: Node) -> tuple[Node | None, Shape]:
     return (product if is_only_reader(graph, source, source.inputs[0]) else None), source.op.perm
 
 
-def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
+def _totals(block: Block, graph: Graph, cast: Node) -> Found | None:
     """A product of bytes whose totals become floats."""
     product, perm = _turned(graph, cast)
     if product is None or graph.types[cast.key].dtype != "float32":
@@ -173,7 +173,7 @@ def _totals(columns: int, graph: Graph, cast: Node) -> Found | None:
         return None
     bytes_, zero = bytes_and_zero(graph, product.inputs[0])
     plain = replace(product, inputs=(bytes_, *product.inputs[1:]))
-    offer = next(iter(offers(columns, graph, plain)), None) if graph.types[bytes_].dtype in NARROW else None
+    offer = next(iter(offers(block, graph, plain)), None) if graph.types[bytes_].dtype in NARROW else None
     if offer is None or not isinstance(offer.op, PackedConvolution | PackedProduct):
         return None
     found = Found(plain, offer, zero, perm=perm)

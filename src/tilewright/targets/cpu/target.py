@@ -11,6 +11,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.passes.layout.channels_second import CHANNELS_SECOND
 from tilewright.passes.rejoin_slices import REJOIN_SLICES
 from tilewright.passes.shorten_constants import SHORTEN_TABLES
+from tilewright.passes.widen_weights import WIDEN_WEIGHTS
 from tilewright.target.agents import Agents
 from tilewright.target.caches import caches_of
 from tilewright.target.costs import Costs
@@ -18,7 +19,8 @@ from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.runner import HostProcess
 from tilewright.target.target import Engine, Offer, Target
-from tilewright.targets.cpu import floats, integers
+from tilewright.targets.cpu import block_products, cached_attention, floats, integers
+from tilewright.targets.cpu.weight_gradients import COMPOSE_WEIGHT_GRADIENTS
 from tilewright.targets.generic import target as generic
 
 FUSED = "-ffp-contract=fast"
@@ -29,22 +31,41 @@ COSTS = Path(__file__).parent / "costs.json"
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
     """With constants in the order of the vectors."""
-    return [*floats.forms(vectors, graph, node), *integers.forms(vectors, graph, node)]
+    return [
+        *block_products.forms(vectors, graph, node),
+        *floats.forms(vectors, graph, node),
+        *integers.forms(vectors, graph, node),
+    ]
 
 
 def for_processor(name: str) -> Target:
     vectors = vectors_of(name)
-    kernels = (*floats.kernels(vectors), *integers.kernels(vectors), *generic.KERNELS)
+    own = (
+        *block_products.kernels(vectors),
+        *cached_attention.KERNELS,
+        *floats.kernels(vectors),
+        *integers.kernels(vectors),
+    )
     return replace(
         generic.TARGET,
         name="cpu",
-        summary="x86-64 and AArch64 computers; a library in this process by Program.load()",
-        engines=(Engine("cpu", kernels, forms=partial(forms, vectors)),),
-        passes=(REJOIN_SLICES, CHANNELS_SECOND, SHORTEN_TABLES, *floats.LAYOUTS, *integers.passes(vectors)),
+        summary="x86-64, AArch64 and RISC-V computers; a library in this process by Program.load()",
+        engines=(Engine("cpu", (*own, *generic.KERNELS), forms=partial(forms, vectors)),),
+        passes=(
+            REJOIN_SLICES,
+            CHANNELS_SECOND,
+            COMPOSE_WEIGHT_GRADIENTS,
+            WIDEN_WEIGHTS,
+            SHORTEN_TABLES,
+            cached_attention.STORE_CACHES,
+            *floats.LAYOUTS,
+            *integers.passes(vectors),
+        ),
         folder=Path(__file__).parent,
         bases=(generic.TARGET.folder,),
         flags=(*generic.TARGET.flags, FUSED, *vectors.flags),
         agents=Agents(has_vectors=True),
+        has_short_caches=True,
         runner=HostProcess(name),
         for_processor=for_processor,
         memories=(Memory("arena", None, CACHE_LINE, caches=caches_of(name)),),

@@ -9,6 +9,7 @@ from tilewright.ir.op import Op
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.lookup import Lookup
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearattention import QLinearAttention
@@ -89,6 +90,10 @@ KERNELS = (
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
         scratch=in_c("tw_fusedattention_scratch"), features=attention_features,
+    ),
+    Kernel(
+        LimitedAttention, "limitedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
+        scratch=in_c("tw_limitedattention_scratch"), features=attention_features,
     ),
     Kernel(
         QLinearGather, "qlineargather.c", "X indices rows:int32 columns:int32 -> Y",

@@ -9,9 +9,11 @@ from tilewright.passes.shorten_constants import SHORTEN_CONSTANTS
 from tilewright.target.memory import Memory
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import (
+    blocks,
     classifiers,
     dialect,
     elementwise,
+    gradients,
     linear,
     movement,
     quantised,
@@ -22,6 +24,8 @@ from tilewright.targets.generic import (
 KERNELS = (
     *elementwise.KERNELS,
     *linear.KERNELS,
+    *gradients.KERNELS,
+    *blocks.KERNELS,
     *movement.KERNELS,
     *reductions.KERNELS,
     *quantised.KERNELS,
@@ -36,6 +40,7 @@ TARGET = Target(
     engines=(Engine("cpu", KERNELS),),
     memories=(Memory("arena", None),),
     passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
+    has_lengths=True,
     folder=Path(__file__).parent,
     flags=("-O3",),
     libraries=("m",),

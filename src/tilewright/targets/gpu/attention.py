@@ -10,6 +10,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu import turned
+from tilewright.targets.gpu.cached_attention import CachedAttention, caching
 from tilewright.targets.gpu.joined_attention import JoinedAttention, join_projections
 from tilewright.targets.gpu.plain import stored
 from tilewright.targets.gpu.turned import TurnedAttention, turning
@@ -17,8 +18,8 @@ from tilewright.targets.gpu.turned import TurnedAttention, turning
 CHANNELS = (64, 128)
 """Most of a query, key or value: those of several tokens are in shared memory at once. Kernels for fewer of them need
 fewer registers."""
-FEW_QUERIES, MOST_KEYS = 4, 8192
-"""Queries of which each has a group, and keys whose scores are in shared memory at once."""
+FEW_QUERIES = 4
+"""Of which each has a group."""
 
 
 def parts(op: Op, types: Types) -> Types:
@@ -41,12 +42,11 @@ def too_many_channels(most: int, op: Op, types: Types) -> str | None:
     return None if found <= most else f"heads have {found} channels, at most {most} fit"
 
 
-def too_many_queries(op: Op, types: Types) -> str | None:
-    own = parts(op, types)
-    queries, keys = own["Q"].shape[1], own["K"].shape[1]
-    if queries > FEW_QUERIES or keys > MOST_KEYS:
-        return f"it takes up to {FEW_QUERIES} queries and {MOST_KEYS} keys, here are {queries} and {keys}"
-    return too_many_channels(CHANNELS[-1], op, types)
+def too_many_queries(most: int, op: Op, types: Types) -> str | None:
+    queries = parts(op, types)["Q"].shape[1]
+    if queries > FEW_QUERIES:
+        return f"it takes up to {FEW_QUERIES} queries, here are {queries}"
+    return too_many_channels(most, op, types)
 
 
 def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str = "") -> tuple[Kernel, ...]:
@@ -63,16 +63,17 @@ def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str 
     )  # fmt: skip
 
 
-def few_queries(op: type[Op]) -> tuple[Kernel, ...]:
+def few_queries(op: type[Op], most: int) -> tuple[Kernel, ...]:
     kernel = Kernel(
-        op, "gpu_attention_few.c", "Q K V position:int32 cosine sine -> Y", {}, attention_params,
-        unsupported_reason=too_many_queries, header="gpu_attention.h",
+        op, "gpu_attention_few.c", "Q K V position:int32 cosine sine key value -> Y keys values", {}, attention_params,
+        unsupported_reason=partial(too_many_queries, most), header="gpu_attention.h", around=f"gpu_channels_{most}.h",
     )  # fmt: skip
-    return stored(kernel, "Q K V Y", "cosine sine")
+    return stored(kernel, "Q K V key value Y keys values", "cosine sine")
 
 
+FEW = (FusedAttention, JoinedAttention, TurnedAttention, CachedAttention)
 KERNELS = (
-    *(kernel for op in (FusedAttention, JoinedAttention, TurnedAttention) for kernel in few_queries(op)),
+    *(kernel for op in FEW for most in CHANNELS for kernel in few_queries(op, most)),
     *(
         kernel
         for most in CHANNELS
@@ -86,4 +87,4 @@ def takes(op: Op, types: Types) -> bool:
     return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
 
 
-PASSES = (join_projections(takes), turning(takes))
+PASSES = (join_projections(takes), turning(takes), caching(takes))

@@ -25,6 +25,7 @@ from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last
+from tilewright.targets.gpu import block_products
 from tilewright.targets.gpu.plain import CONVOLVED, MULTIPLIED, convolution, pools
 from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params, sums_pass
 from tilewright.targets.gpu.tile_costs import Tile
@@ -229,12 +230,13 @@ def _worth(graph: Graph, node: Node) -> int:
 
 
 def takes(op: Op, types: Types) -> bool:
-    return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in KERNELS)
+    return any(kernel.op is type(op) and kernel.takes(op, types) for kernel in (*KERNELS, *block_products.KERNELS))
 
 
 LAST = ChannelPosition(channels_last=True, worth=_worth)
 PASSES: tuple[Pass, ...] = (
     Pass("channels last of products", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
     TRANSPOSE_WEIGHTS,
+    block_products.LAY_OUT_BLOCKS,
     sums_pass(takes),
 )

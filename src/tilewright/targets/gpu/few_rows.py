@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from tilewright.ir.op import Op, Params
@@ -16,19 +18,45 @@ from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, channels_last
 from tilewright.targets.gpu.plain import stored
 from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_params
+from tilewright.targets.gpu.tile_costs import costs
 
 MOST_ROWS = 4
 """With more of them tiles take less time."""
 PIECE = 16
 """Bytes that are read at once, of which rows are multiples."""
+WARP, WARPS = 32, 4
+"""Items of a warp, and warps of a group."""
+GROUPS, MORE_GROUPS, MANY_PIECES = 4, 8, 8
+"""On a multiprocessor at once; and where every item of warps that share columns still has many pieces of a row, or
+where groups have many columns one after the other."""
+MANY_ROUNDS = 8
+
+
+def shape_params(rows: int, inner: int, x_row: int, twos: int, pieces: int, most_groups: int = MORE_GROUPS) -> Params:
+    """How so many pairs of columns are shared among groups: the fields of tw_columns. Items read a row in `pieces`.
+    Warps share columns as far as there are multiprocessors for more groups, and pieces for all items; where there are
+    more columns than that, groups have several one after the other. (Numbers: what was fastest on an H200.)"""
+    chip, sharing = costs().multiprocessors, 1
+    while 2 * sharing <= WARPS and _may_share(twos, 2 * sharing, pieces, chip):
+        sharing *= 2
+    groups = -(-twos * sharing // WARPS)
+    at_once = (most_groups if groups > MANY_ROUNDS * GROUPS * chip else GROUPS) * chip
+    groups = min(groups, at_once)
+    return {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing, "groups": groups}
+
+
+def _may_share(twos: int, sharing: int, pieces: int, chip: int) -> bool:
+    most = MORE_GROUPS if pieces >= MANY_PIECES * sharing * WARP else GROUPS
+    return pieces >= sharing * WARP and twos * sharing <= most * chip * WARPS
 
 
 def matmul_params(op: Op, types: Types) -> Params:
     known = params_of(op, types)
-    same = ("rows", "columns", "inner", "y_row", "activation")
-    fields: Params = {name: known[name] for name in same if name in known}
+    fields: Params = {name: known[name] for name in ("columns", "y_row", "activation") if name in known}
+    rows, columns, inner, x_row = (cast(int, known[name]) for name in ("rows", "columns", "inner", "a_row"))
+    shape = shape_params(rows, inner, x_row, -(-columns // 2), row_pieces(inner, types["B"]))
     return {
-        **fields, **sum_params(op), "x_row": known["a_row"], "w_row": known["b_column"],
+        **fields, **sum_params(op), "shape": shape, "w_row": known["b_column"],
         "bias_row": known["c_row"], "bias_column": known["c_column"],
     }  # fmt: skip
 
@@ -36,9 +64,10 @@ def matmul_params(op: Op, types: Types) -> Params:
 def conv_params(op: Op, types: Types) -> Params:
     known, channels, filters = params_of(op, types), types["X"].shape[-1], types["Y"].shape[-1]
     fields: Params = {"activation": known["activation"]} if "activation" in known else {}
+    rows, twos, pieces = types["X"].elements // channels, -(-filters // 2), row_pieces(channels, types["W"])
     return {
-        **fields, **sum_params(op), "rows": types["X"].elements // channels, "columns": filters, "inner": channels,
-        "x_row": channels, "w_row": channels, "y_row": filters, "bias_row": 0, "bias_column": known["bias_step"],
+        **fields, **sum_params(op), "shape": shape_params(rows, channels, channels, twos, pieces),
+        "columns": filters, "w_row": channels, "y_row": filters, "bias_row": 0, "bias_column": known["bias_step"],
     }  # fmt: skip
 
 
@@ -62,7 +91,7 @@ def no_matmul(op: Op, types: Types) -> str | None:
         return reason
     fields = params_of(op, types)
     sizes = (fields["inner"], fields["a_row"], fields["b_column"])
-    return _others(cast(int, fields["rows"]), math.gcd(*(cast(int, size) for size in sizes)), _element(types["B"]))
+    return _others(cast(int, fields["rows"]), math.gcd(*(cast(int, size) for size in sizes)), element_bytes(types["B"]))
 
 
 def no_conv(op: Op, types: Types) -> str | None:
@@ -72,12 +101,17 @@ def no_conv(op: Op, types: Types) -> str | None:
         return reason or "there is nothing to multiply"
     if conv.groups != 1 or math.prod(conv.spatial(w.shape)) != 1 or any(conv.padding) or set(conv.strides) != {1}:
         return "it takes filters of one tap that see every pixel once"
-    return _others(x.elements // x.shape[-1], x.shape[-1], _element(w))
+    return _others(x.elements // x.shape[-1], x.shape[-1], element_bytes(w))
 
 
-def _element(kind: TensorType) -> int:
+def element_bytes(kind: TensorType) -> int:
     """Bytes."""
     return kind.bytes // kind.elements
+
+
+def row_pieces(inner: int, kind: TensorType) -> int:
+    """Of a row of so many elements."""
+    return inner * element_bytes(kind) // PIECE
 
 
 def _others(rows: int, distance: int, size: int) -> str | None:
@@ -98,7 +132,18 @@ def few(
         op, source, f"{left} {right} {bias} {ADDED} -> Y", {bias: FLOAT}, params, unsupported_reason=reason,
         header="gpu_few_rows.h", activations=ACTIVATIONS,
     )  # fmt: skip
-    return stored(kernel, f"{left} {right} {ADDED} Y")
+    return stored_rows(kernel, f"{left} {right} {ADDED} Y")
+
+
+def stored_rows(kernel: Kernel, short: str) -> tuple[Kernel, ...]:
+    """Those for one row, and for several."""
+    one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
+    return (*stored(one, short), *stored(kernel, short))
+
+
+def _more_rows(reason: Reason, op: Op, types: Types) -> str | None:
+    result = types["Y"]
+    return reason(op, types) or (None if result.elements == result.shape[-1] else "it takes one row")
 
 
 KERNELS = (

@@ -11,12 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal
+from tilewright.errors import Refusal, present
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
@@ -110,7 +111,7 @@ def _join(takes: Takes, graph: Graph, node: Node, builder: Builder) -> Mapping[s
     first, *_ = found.products
     weights = [graph.constants[one.inputs[1]] for one in found.products]
     joined = builder.constant(np.concatenate(weights, 0 if first.op.attributes()["trans_b"] else 1), f"{node.key}_w")
-    biases = [_bias(graph, one) for one in found.products]
+    biases = [present(_bias(graph, one), one.where, "its bias is not one for each column") for one in found.products]
     has_bias = any(len(one.inputs) > 2 for one in found.products)
     bias = [builder.constant(np.concatenate(biases), f"{node.key}_b")] if has_bias else []
     made = builder.add(first.op, [first.inputs[0], joined, *bias], name=first.name)
@@ -151,18 +152,16 @@ def _projection(graph: Graph, node: Node, tensor: str) -> Node | None:
 
 def _is_projection(graph: Graph, node: Node) -> bool:
     op = node.op
-    plain = type(op) is MatMul and op == MatMul(trans_b=op.trans_b)
-    if not plain or any(name not in graph.constants for name in node.inputs[1:]):
+    if type(op) is not MatMul or op != MatMul(trans_b=op.trans_b):
         return False
-    bias = [graph.constants[name] for name in node.inputs[2:]]
-    return graph.constants[node.inputs[1]].ndim == 2 and all(values.size in (1, *values.shape[-1:]) for values in bias)
+    weights = graph.constants.get(node.inputs[1])
+    return weights is not None and weights.ndim == 2 and _bias(graph, node) is not None
 
 
-def _bias(graph: Graph, product: Node) -> Array:
-    """A value for each column."""
+def _bias(graph: Graph, product: Node) -> Array | None:
+    """A value for each column; None where it is computed, or differs from row to row."""
     columns = graph.types[product.key].shape[-1]
-    values = [graph.constants[name] for name in product.inputs[2:]] or [np.zeros(1, np.float32)]
-    return np.broadcast_to(values[0].reshape(-1), (columns,))
+    return value_per_filter(graph, product.operands().get("C"), columns, np.float32)
 
 
 # ---- what one product makes already -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import cast
 
 from tilewright.ir.half_floats import HALF
 from tilewright.ir.op import Op
+from tilewright.ir.types import BYTES
 from tilewright.ops._activation import ACTIVATIONS
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops.argmax import ArgMax
@@ -51,6 +52,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.ops.where import Where
 from tilewright.ops.writerows import WriteRows
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.params import params_of
 from tilewright.targets.generic import dialect, elementwise, movement, quantised, reductions
 from tilewright.targets.generic.linear import FLOAT, SUMMED, TOTALS, channels_second
 
@@ -58,6 +60,10 @@ EACH = "gpu_each.h"
 """Makes kernels for a GPU of portable ones that compute every result by itself."""
 FEW_FILTERS = 8
 """In a group of channels: tiles of a product would be empty for the most part."""
+MOST_HELD, HELD_PIECE = 1024, 16
+"""Elements of a row that the registers of a warp hold, and bytes of it that are read at once."""
+LONG = 4096
+"""Elements of a row that a large group looks for the largest of."""
 
 WITHOUT_LOOPS = {Clip, Identity, BitCast, Where}
 """Element by element, but with loops of their own in the portable kernels."""
@@ -192,8 +198,34 @@ ELEMENTS = (
     *(short for kernel in own(elementwise.KERNELS, Where, "gpu_where.c") for short in in_all_widths(kernel)),
 )
 
+
+def short_rows(op: Op, types: Types) -> str | None:
+    length = cast(int, params_of(op, types)["length"])
+    return None if length >= LONG else f"rows have {length} elements, at least {LONG} are expected"
+
+
+def too_long_to_hold(op: Op, types: Types) -> str | None:
+    length, x = cast(int, params_of(op, types)["length"]), types["X"]
+    if length > MOST_HELD or length * BYTES[x.dtype] % HELD_PIECE:
+        return f"rows have {length} elements: it takes up to {MOST_HELD}, {HELD_PIECE} bytes at a time"
+    return None
+
+
+def held_rows() -> Iterator[Kernel]:
+    for kernel in own(reductions.KERNELS, LayerNormalization, "gpu_layer_norm_held.c"):
+        yield from stored(replace(kernel, unsupported_reason=too_long_to_hold), "X Y")
+
+
+def extremes() -> Iterator[Kernel]:
+    for kernel in reductions.KERNELS:
+        if kernel.op in (ArgMax, ArgMin):
+            yield replace(kernel, around="gpu_extreme_long.h", unsupported_reason=short_rows)
+            yield replace(kernel, around="gpu_extreme.h")
+
+
 ROWS = (
-    *(replace(kernel, around="gpu_extreme.h") for kernel in reductions.KERNELS if kernel.op in (ArgMax, ArgMin)),
+    *extremes(),
+    *held_rows(),
     *(
         short
         for kernel in reductions.KERNELS

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.errors import Refusal, instance
+from tilewright.errors import Refusal, instance, present
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Index, Op, Params
@@ -19,6 +19,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import ACTIVATIONS, activated
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._internal import Internal
+from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.rmsnormalization import RMSNormalization
@@ -27,8 +28,10 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Kernel
 from tilewright.target.structs.common import activation_params
-from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE
-from tilewright.targets.gpu.plain import stored
+from tilewright.targets.generic.linear import FLOAT
+from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, layout, values
+from tilewright.targets.gpu.block_products import BYTES, columns_params, header, other_format, row_step
+from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, row_pieces, shape_params, stored_rows
 
 MOST = 3
 ELEMENTS = PIECE // 2
@@ -46,6 +49,8 @@ class Projections(Internal):
     multiplies: ClassVar[bool] = True
     gated: bool = False
     epsilon: float = 0.0
+    format: str = ""
+    """Of weights in blocks, as `block_forms.py` has their rows."""
     activation: Op | None = field(default=None, kw_only=True)
     """Of the gate."""
 
@@ -68,7 +73,7 @@ class Projections(Internal):
         return frozenset(self.extents(shapes))
 
     def macs(self, shapes: Shapes) -> int:
-        return math.prod(shapes["X"][:-1]) * sum(math.prod(shapes[name]) for name in WEIGHTS if name in shapes)
+        return math.prod(shapes["X"]) * sum(shapes[name][0] for name in WEIGHTS if name in shapes)
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
         columns = [shapes[name][0] for name in WEIGHTS if name in shapes][: len(self._made(shapes))]
@@ -78,9 +83,10 @@ class Projections(Internal):
         return ("float32",) * len(self._made(dict.fromkeys(dtypes, ())))
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        inner = types["X"].shape[-1]
-        if any(kind.dtype not in FLOATS for kind in types.values()):
-            raise Refusal("floats are expected")
+        inner = layout(self.format).panel_bytes(types["X"].shape[-1]) if self.format else types["X"].shape[-1]
+        kinds = {name: kind.dtype for name, kind in types.items()}
+        if any(dtype not in (BYTES if self.format and name in WEIGHTS else FLOATS) for name, dtype in kinds.items()):
+            raise Refusal("floats are expected, or weights in blocks")
         for weight, bias in zip(WEIGHTS, BIASES, strict=True):
             shape = types[weight].shape if weight in types else (0, inner)
             if len(shape) != 2 or shape[1] != inner or (bias in types and types[bias].shape != shape[:1]):
@@ -93,7 +99,8 @@ class Projections(Internal):
         B1: Array | None = None, B2: Array | None = None,
     ) -> Array | tuple[Array, ...]:  # fmt: skip
         rows = X if scale is None else RMSNormalization(-1, self.epsilon).numpy(X, scale)
-        weights = [w for w in (W, W1, W2) if w is not None]
+        stored = [w for w in (W, W1, W2) if w is not None]
+        weights = [values(self.format, w, X.shape[-1]) for w in stored] if self.format else stored
         made = [rows @ w.T + (0 if b is None else b) for w, b in zip(weights, (B, B1, B2), strict=False)]
         if self.gated:
             return np.asarray(activated(self.activation, made[0]) * made[1], np.float32)
@@ -102,16 +109,35 @@ class Projections(Internal):
     def params(self, types: Mapping[str, TensorType]) -> Params:
         *rows, inner = types["X"].shape
         columns = tuple(types[name].shape[0] if name in types else 0 for name in WEIGHTS)
+        twos = columns[0] if self.gated else sum(-(-count // 2) for count in columns)
+        if self.format:
+            shape = columns_params(self.format, math.prod(rows), inner, twos)
+        else:
+            shape = shape_params(math.prod(rows), inner, inner, twos, row_pieces(inner, types["W"]))
+        w_row = row_step(self.format, types["W"]) if self.format else inner
         return {
-            "rows": math.prod(rows), "inner": inner, "columns": columns, "gated": int(self.gated),
-            "epsilon": self.epsilon, **activation_params(self.activation),
+            "shape": shape, "columns": columns, "w_row": w_row, "gated": int(self.gated), "epsilon": self.epsilon,
+            **activation_params(self.activation),
         }  # fmt: skip
 
 
 SIGNATURE = "X scale:float32 W W1 W2 B:float32 B1:float32 B2:float32 -> Y Y1 Y2"
-KERNELS = stored(
-    Kernel(Projections, "gpu_projections.c", SIGNATURE, {}, header="gpu_projections.h", activations=ACTIVATIONS),
-    "X W W1 W2 Y Y1 Y2",
+
+
+def _of_blocks(name: str) -> Kernel:
+    dtypes = {**dict.fromkeys(WEIGHTS, BYTES), **dict.fromkeys(("X", "Y", "Y1", "Y2"), FLOAT)}
+    return Kernel(
+        Projections, "gpu_projections.c", SIGNATURE, dtypes, unsupported_reason=partial(other_format, name),
+        header="gpu_projections.h", around=header(name), activations=ACTIVATIONS,
+    )  # fmt: skip
+
+
+KERNELS = (
+    *stored_rows(
+        Kernel(Projections, "gpu_projections.c", SIGNATURE, {}, header="gpu_projections.h", activations=ACTIVATIONS),
+        "X W W1 W2 Y Y1 Y2",
+    ),
+    *map(_of_blocks, FORMATS),
 )
 
 
@@ -149,9 +175,9 @@ def _join(
         return None
     found = first[node.key]
     products, norm, gate = found.products, found.norm, found.gate
-    activation = instance(products[0].op, MatMul).activation
+    activation = _activation(products[0])
     epsilon = 0.0 if norm is None else instance(norm.op, RMSNormalization).epsilon
-    op = Projections(gate is not None, epsilon, activation=activation)
+    op = Projections(gate is not None, epsilon, _format(products[0]), activation=activation)
     inputs = [found.rows, "" if norm is None else norm.inputs[1]]
     for names in ([one.inputs[1] for one in products], [_bias(graph, builder, one) for one in products]):
         inputs += [*names, *[""] * (MOST - len(names))]
@@ -164,10 +190,11 @@ def _bias(graph: Graph, builder: Builder, product: Node) -> str:
     """A value for each column."""
     if len(product.inputs) < 3:
         return ""
-    values, columns = graph.constants[product.inputs[2]], graph.types[product.key].shape[-1:]
-    if values.shape == columns:
-        return product.inputs[2]
-    return builder.constant(np.ascontiguousarray(np.broadcast_to(values.reshape(-1), columns)), product.inputs[2])
+    tensor, (columns,) = product.inputs[2], graph.types[product.key].shape[-1:]
+    if graph.types[tensor].shape == (columns,):
+        return tensor
+    values = value_per_filter(graph, tensor, columns, np.float32)
+    return builder.constant(present(values, product.where, "its bias is not one for each column"), tensor)
 
 
 def _joined(graph: Graph) -> list[_Joined]:
@@ -177,10 +204,21 @@ def _joined(graph: Graph) -> list[_Joined]:
     found = [_as_joined(graph, products, gate) for gate, products in gated]
     for tensor, readers in graph.consumers.items():
         plain = [node for node in readers if node.key not in used and _is_plain(graph, node, tensor)]
-        unique = tuple({node.key: node for node in plain}.values())
-        parts = (unique[first : first + MOST] for first in range(0, len(unique), MOST))
-        found += [_as_joined(graph, part, None) for part in parts if len(part) > 1]
+        unique = {node.key: node for node in plain}.values()
+        for name in dict.fromkeys(map(_format, unique)):
+            same = tuple(node for node in unique if _format(node) == name)
+            parts = (same[first : first + MOST] for first in range(0, len(same), MOST))
+            found += [_as_joined(graph, part, None) for part in parts if len(part) > 1]
     return found
+
+
+def _format(product: Node) -> str:
+    """Of its weights, if they are in blocks."""
+    return product.op.format if isinstance(product.op, BlockProduct) else ""
+
+
+def _activation(product: Node) -> Op | None:
+    return product.op.activation if isinstance(product.op, BlockProduct) else instance(product.op, MatMul).activation
 
 
 def _as_joined(graph: Graph, products: tuple[Node, ...], gate: Node | None) -> _Joined:
@@ -215,28 +253,31 @@ def _gated(graph: Graph, node: Node) -> tuple[Node, ...]:
         len(found) != 2
         or found[0].inputs[0] != found[1].inputs[0]
         or graph.types[found[0].key] != graph.types[found[1].key]
+        or _format(found[0]) != _format(found[1])
     ):
         return ()
-    gate, other = sorted(found, key=lambda one: instance(one.op, MatMul).activation is None)
-    return () if instance(other.op, MatMul).activation is not None else (gate, other)
+    gate, other = sorted(found, key=lambda one: _activation(one) is None)
+    return () if _activation(other) is not None else (gate, other)
 
 
 def _is_plain(graph: Graph, node: Node, rows: str) -> bool:
-    return node.inputs[0] == rows and _is_product(graph, node) and instance(node.op, MatMul).activation is None
+    return node.inputs[0] == rows and _is_product(graph, node) and _activation(node) is None
 
 
 def _is_product(graph: Graph, node: Node) -> bool:
     """Of a few rows of floats with constants, column by column."""
     op = node.op
+    if type(op) is BlockProduct:
+        return graph.types[node.key].elements == graph.types[node.key].shape[-1]
     if type(op) is not MatMul or op != MatMul(trans_b=True, activation=op.activation):
         return False
-    if any(name not in graph.constants for name in node.inputs[1:]):
+    if node.inputs[1] not in graph.constants:
         return False
     rows, weights, result = (graph.types[name] for name in (*node.inputs[:2], node.key))
     if rows.dtype not in FLOATS or len(weights.shape) != 2 or len(rows.shape) < 2 or not result.elements:
         return False
-    is_row = all(graph.constants[name].size in (1, *graph.constants[name].shape[-1:]) for name in node.inputs[2:])
-    return is_row and math.prod(rows.shape[:-1]) <= MOST_ROWS and rows.shape[-1] % ELEMENTS == 0
+    has_plain_bias = value_per_filter(graph, node.operands().get("C"), result.shape[-1], np.float32) is not None
+    return has_plain_bias and math.prod(rows.shape[:-1]) <= MOST_ROWS and rows.shape[-1] % ELEMENTS == 0
 
 
 JOIN_PROJECTIONS = Pass("products of the same few rows as one layer", run, ensures=none_apart)

@@ -26,6 +26,7 @@ from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.target.kernel import Types
 from tilewright.target.structs.common import activation_params, requant_fields
+from tilewright.targets.gpu.block_forms import BlockProduct
 
 ADDED = "R"
 SUMMED_TYPES: Mapping[type[Op], frozenset[str]] = {Add: FLOATS, QLinearAdd: NARROW}
@@ -77,6 +78,16 @@ class SummedConv(Summed, Conv):
 @dataclass(frozen=True)
 class SummedMatMul(Summed, MatMul):
     operands: ClassVar[tuple[str, ...]] = (*MatMul.operands, ADDED)
+
+
+@dataclass(frozen=True)
+class SummedBlockProduct(Summed, BlockProduct):
+    operands: ClassVar[tuple[str, ...]] = (*BlockProduct.operands, ADDED)
+
+
+_SUMMED: Mapping[type[Op], type[Summed]] = {
+    Conv: SummedConv, MatMul: SummedMatMul, BlockProduct: SummedBlockProduct,
+}  # fmt: skip
 
 
 def sum_params(op: Op) -> Params:
@@ -169,14 +180,14 @@ def _product_before(graph: Graph, node: Node, tensor: str) -> Node | None:
     if source is not None and isinstance(source.op, Reshape) and is_only_reader(graph, node, tensor):
         node, tensor = source, source.inputs[0]
         source = graph.producers.get(tensor)
-    if source is None or type(source.op) not in (Conv, MatMul) or not is_only_reader(graph, node, tensor):
+    if source is None or type(source.op) not in _SUMMED or not is_only_reader(graph, node, tensor):
         return None
     return source
 
 
 def _with_sum(op: Op, total: Op) -> Summed:
     own = {one.name: getattr(op, one.name) for one in fields(op)}
-    return (SummedConv if isinstance(op, Conv) else SummedMatMul)(**own, total=total)
+    return _SUMMED[type(op)](**own, total=total)
 
 
 def _sum_before(graph: Graph, node: Node) -> Node | None:

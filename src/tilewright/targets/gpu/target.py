@@ -18,7 +18,7 @@ from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import attention, depthwise, fast, few_rows, plain, projections, rotate
+from tilewright.targets.gpu import attention, block_products, depthwise, fast, few_rows, plain, projections, rotate
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
 from tilewright.targets.gpu.padded_channels import PAD_CHANNELS
@@ -47,6 +47,7 @@ processor; but for that over a cache, which is one operator from the beginning."
 
 COMPUTING = (
     *few_rows.KERNELS,
+    *block_products.KERNELS,
     *fast.KERNELS,
     *depthwise.KERNELS,
     *attention.KERNELS,
@@ -67,7 +68,6 @@ GPU = Engine(
 
 TARGET = Target(
     name="gpu",
-    talks=False,
     summary="GPUs by their driver alone (NVIDIA's, or OpenCL); without one the same kernels as C on this machine",
     engines=(GPU, Engine("cpu", CPU_KERNELS)),
     memories=(Memory("arena", None, ALIGNMENT),),

@@ -59,7 +59,7 @@ class Finish:
     shift: int = 0
     """Of TOP: by how much factors are too large. Of MULTIPLIED: what N-EUREKA has not shifted."""
     summand: int = 0
-    """The same for all filters: one half and the zero point, of HIGH and TIES."""
+    """One summand for all filters: one half and the zero point, of HIGH and TIES."""
     bound: int = INT32[1]
     """How far from 0 totals count, of NARROW: what lies beyond is clipped anyway. Of SCALED, what negative totals have
     less, where they count."""

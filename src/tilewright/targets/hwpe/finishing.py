@@ -21,7 +21,7 @@ ROW = 12.0
 FOUR = {PLAIN: 100.0, HIGH: 36.5, NARROW: 28.5, EXACT: 540.0, SCALED: 41.0, TOP: 18.5, TIES: 118.0}
 """A pixel of four filters."""
 FOUR_HALVES = {**FOUR, HIGH: 38.0, EXACT: 605.0}
-"""The same with results of 16 bits."""
+"""A pixel of four filters with results of 16 bits."""
 ONE = {PLAIN: 40.0, HIGH: 85.0, NARROW: 85.0, EXACT: 170.0, SCALED: 90.0, TOP: 85.0, TIES: 30.0}
 """A pixel of one filter, where there are fewer than four."""
 ONE_HALVES = {**ONE, HIGH: 13.0}

@@ -77,7 +77,7 @@ def _multiplied(
 
 
 def bare(op: AnyNeureka, constants: Mapping[str, Array]) -> tuple[AnyNeureka, dict[str, Array]]:
-    """The same where the cores add the bias of their only pixel, if there is any. With few filters it would not pay."""
+    """An operator whose only pixel gets its bias from the cores; itself where there is none, or it would not pay."""
     if op.finishing is None or op.finishing.mode not in BARE or constants["bias"].shape[1] <= LANES:
         return op, dict(constants)
     found = {name: array for name, array in constants.items() if name != "bias"}

@@ -36,7 +36,7 @@ class Attended:
     values: str
     heads: int
     turned: frozenset[str] = frozenset()
-    """Of these, what is [..., columns, tokens]."""
+    """Which of queries, keys and values are [..., columns, tokens]."""
 
 
 def softmax_of(node: Node) -> Softmax | None:

@@ -41,7 +41,7 @@ def layer_registers(layer: ItaLayer) -> list[int]:
 
 
 def layer_words(layer: ItaLayer) -> tuple[int, ...]:
-    """The same as C has them, with a sign."""
+    """The registers of a layer as C has them, with a sign."""
     return tuple(word - (word >> 31 << 32) for word in layer_registers(layer))
 
 

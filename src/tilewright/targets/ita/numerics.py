@@ -283,7 +283,7 @@ def _has_columns(graph: Graph, node: Node) -> bool:
 
 
 def _with_one_scale(graph: Graph, node: Node, builder: Builder) -> Node:
-    """The same with weights, and a bias, in the largest scale that a column has."""
+    """A product with its weights, and its bias, in the largest scale that a column has."""
     op, operands = instance(node.op, MatMul), node.operands()
     mul = graph.constants[operands["mul"]].astype(np.float64).reshape(-1)
     if mul.size == 1:

@@ -41,7 +41,7 @@ def params(op: Op, types: Types, cores: int) -> Params:
 
 
 def from_zero(found: dict[str, int]) -> Params:
-    """The same less the zero point."""
+    """A requantisation whose limits are distances from its zero point."""
     return {**found, "low": found["low"] - found["zero"], "high": found["high"] - found["zero"], "zero": 0}
 
 

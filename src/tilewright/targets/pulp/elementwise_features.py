@@ -22,7 +22,7 @@ def binary_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple
 
 
 def product_features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The same, and elements of products with zero points."""
+    """What a sum's cycles depend on, and elements of products with zero points."""
     product, found = cast(QLinearMul, op), binary_features(op, types, extents, cores)
     return *found, found[-1] * bool(product.a_zero or product.b_zero)
 

@@ -59,6 +59,7 @@ def params(op: Op, types: Types) -> Params:
     }  # fmt: skip
 
 
+@cache
 def mix_requant(op: MaskedAttention) -> Requant32 | None:
     """Of products of shares with values. Shares of one row, as quotients, are no more than `top` together."""
     largest = most_of_row(op.shares.softmax)

@@ -28,7 +28,7 @@ TABLES = in_c("tw_requantizedadd_tables_scratch")
 
 
 def narrowed(op: Op, types: Types) -> RequantizedAdd:
-    """The same, with summands clipped at the ends of what bytes give: one that stays as it is has a byte too."""
+    """A sum with its summands clipped at the ends of what bytes give: one that stays as it is has a byte too."""
     added = instance(op, RequantizedAdd)
     first, second = (_clipped(one, types[name].dtype) for one, name in ((added.first, "A"), (added.second, "B")))
     return replace(added, first=first, second=second)

@@ -53,7 +53,7 @@ PEAK = Peak(
 
 TARGET = Target(
     name="snitch",
-    talks=False,
+    language_models=False,
     summary="8 Snitch cores with streams and ITA around 128 KiB of TCDM, 64 MiB of DRAM; on the virtual SoC",
     engines=(Engine("cluster", KERNELS, peak=PEAK), ITA),
     passes=(CHANNELS_SECOND, COLUMNS_SIDE_BY_SIDE, GELU_BY_TABLES),

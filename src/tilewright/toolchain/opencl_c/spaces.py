@@ -151,7 +151,8 @@ class Spaces:
         if callee.hidden:
             at.hidden |= callee.hidden
             more = ", ".join(sorted(callee.hidden))
-            at.edits.append((self.tree.text.index("(", end(called)) + 1, f"{more}, " if given else more))
+            # Before what is inserted where the first argument begins.
+            at.edits.insert(0, (self.tree.text.index("(", end(called)) + 1, f"{more}, " if given else more))
 
     def _refer(self, at: Instance, node: Node) -> None:
         number = node["referencedDecl"]["id"]

@@ -33,7 +33,7 @@ from tilewright.ops.tfliteadd import Summand, TfliteAdd
 SHIFTS = {"int8": 20, "uint8": 20, "int16": 15}
 """By how many bits summands are shifted to the left before anything is rounded."""
 SQUARE_BITS = 7
-"""The same of differences that are squared."""
+"""By how many bits differences that are squared are shifted to the left."""
 FLOAT_BITS = 20
 """Fractional bits of the larger factor, of sums whose arithmetic is meant as XNNPACK's."""
 

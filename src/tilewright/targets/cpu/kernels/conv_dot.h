@@ -13,6 +13,7 @@ typedef struct {
   int32_t pieces;  /* of a row of a window that lie apart: 1, or as many as it has taps */
   int32_t window;  /* bytes of a window that is gathered; 0: windows are read where they are */
   int32_t padded;  /* whether the image is copied first, with its padding */
+  int32_t tiled;   /* bytes of windows that tiles are made of at a time; 0: without tiles */
   tw_then then;
 } tw_conv_dot_params;
 

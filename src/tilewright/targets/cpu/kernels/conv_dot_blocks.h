@@ -35,6 +35,7 @@ typedef struct {
   const int8_t **at;            /* the windows of a strip */
   const tw_then *then;
   const TW_Y *added, *y; /* what is added to all results, and where those begin */
+  int8_t *tiled;         /* memory for windows that tiles are made of; none where there are no tiles */
 } work;
 
 /* A block of filters. */
@@ -150,27 +151,10 @@ TW_ALWAYS const TW_Y *added_rows(const work *k, const TW_Y *y, int is_whole, int
   return copy;
 }
 
-/* Some pixels and a block of filters. Totals stay in registers as long as nothing but constants chooses among them: where
- * not all rows or columns are wanted, all are stored elsewhere first. */
-TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const scaling *s, const int8_t *const *at, TW_Y *y, int32_t wanted) {
+/* Results of some pixels: where not all rows or columns are wanted, all are stored elsewhere first. */
+TW_ALWAYS void store_block(int rows, const work *k, const block *f, const scaling *s, const tw_sums *t, TW_Y *y, int32_t wanted) {
   const int64_t pitch = k->pitch;
-  const int32_t length = k->length;
   const int is_whole = wanted == rows && f->filters >= TW_COLUMNS;
-  const int8_t *w = f->w, *x[TW_ROWS];
-  tw_sums t[TW_ROWS];
-  TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(f->b);
-  TW_UNROLLED for (int r = 0; r < rows; r++) x[r] = at[r];
-  tw_turn_pairs(rows, t);
-  for (int32_t row = k->rows;;) {
-    for (int32_t piece = k->pieces;;) {
-      w = tw_multiply(rows, t, x, length, w, TW_FLIP);
-      if (--piece == 0) break;
-      TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->aside;
-    }
-    if (--row == 0) break;
-    TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
-  }
-  tw_turn_pairs(rows, t);
 #if TW_FLOATS
   store_floats(rows, k, f, t, y, wanted);
   return;
@@ -195,6 +179,27 @@ TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const sca
   int32_t totals[TW_ROWS * TW_COLUMNS];
   TW_UNROLLED for (int r = 0; r < rows; r++) tw_sums_store(totals + r * TW_COLUMNS, t[r]);
   for (int32_t r = 0; r < wanted; r++) store_any(k, f, totals + r * TW_COLUMNS, y + r * pitch);
+}
+
+/* Some pixels and a block of filters. Totals stay in registers as long as nothing but constants chooses among them. */
+TW_ALWAYS void multiply_block(int rows, const work *k, const block *f, const scaling *s, const int8_t *const *at, TW_Y *y, int32_t wanted) {
+  const int32_t length = k->length;
+  const int8_t *w = f->w, *x[TW_ROWS];
+  tw_sums t[TW_ROWS];
+  TW_UNROLLED for (int r = 0; r < rows; r++) t[r] = tw_sums_load(f->b);
+  TW_UNROLLED for (int r = 0; r < rows; r++) x[r] = at[r];
+  tw_turn_pairs(rows, t);
+  for (int32_t row = k->rows;;) {
+    for (int32_t piece = k->pieces;;) {
+      w = tw_multiply(rows, t, x, length, w, TW_FLIP);
+      if (--piece == 0) break;
+      TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->aside;
+    }
+    if (--row == 0) break;
+    TW_UNROLLED for (int r = 0; r < rows; r++) x[r] += k->down;
+  }
+  tw_turn_pairs(rows, t);
+  store_block(rows, k, f, s, t, y, wanted);
 }
 
 /* Whole blocks of pixels and filters, one of the most common ways; `sixteens` where windows are rows of as many bytes. All
@@ -434,6 +439,72 @@ TW_APART void on_pixel(const work *k, block f, TW_Y *y) {
   }
 }
 
+#ifdef TW_HAS_TILES
+
+/* Rows that tiles are loaded from, and a row's bytes. */
+typedef struct {
+  const int8_t *x;
+  int64_t pitch;
+  int32_t count, inner;
+} tiled_rows;
+
+static void copy_window(const work *k, const int8_t *from, int8_t *to) {
+  for (int32_t row = k->rows;; from += k->down) {
+    for (int32_t piece = k->pieces;; from += k->aside) {
+      for (int32_t i = 0; i < k->length; i++) to[i] = from[i] ^ (int8_t)TW_FLIP;
+      to += k->length;
+      if (--piece == 0) break;
+    }
+    if (--row == 0) return;
+  }
+}
+
+/* Windows of some pixels: where they are if that is evenly apart in one piece each, else copied. */
+static tiled_rows rows_of_tiles(const work *k, int32_t first, int32_t count) {
+  const int32_t inner = k->rows * k->pieces * k->length;
+  const int8_t *const *const at = k->at + first;
+  const int64_t apart = count > 1 ? at[1] - at[0] : 0;
+  int is_even = !TW_FLIP && k->rows * k->pieces == 1 && count == TW_TILED_ROWS;
+  for (int32_t i = 1; is_even && i < count; i++) is_even = at[i] - at[i - 1] == apart;
+  const tiled_rows made = {is_even ? at[0] : k->tiled, is_even ? apart : inner, count, inner};
+  for (int32_t i = 0; !is_even && i < count; i++) copy_window(k, at[i], k->tiled + (int64_t)i * inner);
+  return made;
+}
+
+/* A block of filters: what is left of rows behind their last tile is multiplied without. */
+TW_APART void tiled_block(const work *k, const block *f, const tiled_rows *rows, TW_Y *y) {
+  const scaling s = scaling_of(k, f);
+  const int32_t whole = rows->inner / TW_TILE_BYTES * TW_TILE_BYTES;
+  tw_sums total[TW_TILED_ROWS];
+  if (rows->count > TW_TILE_ROWS) tw_sum_tiles(1, rows->x, rows->pitch, f->w, whole, total);
+  else tw_sum_tiles(0, rows->x, rows->pitch, f->w, whole, total);
+  for (int32_t first = 0; first < rows->count; first += TW_ROWS) {
+    tw_sums t[TW_ROWS];
+    const int8_t *x[TW_ROWS];
+    TW_UNROLLED for (int r = 0; r < TW_ROWS; r++) {
+      t[r] = tw_sums_added(total[first + r], tw_sums_load(f->b));
+      x[r] = rows->x + (first + r) * rows->pitch + whole;
+    }
+    if (whole < rows->inner) tw_multiply(TW_ROWS, t, x, rows->inner - whole, f->w + whole / 4 * TW_STEP, 0);
+    store_block(TW_ROWS, k, f, &s, t, y + first * k->pitch, tw_min(TW_ROWS, rows->count - first));
+  }
+}
+
+static void tiled_filters(const work *k, const block *all, int64_t size, int32_t pixels, TW_Y *y) {
+  tw_begin_tiles();
+  for (int32_t first = 0; first < pixels; first += TW_TILED_ROWS, y += TW_TILED_ROWS * k->pitch) {
+    const tiled_rows rows = rows_of_tiles(k, first, tw_min(TW_TILED_ROWS, pixels - first));
+    block f = *all;
+    for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size, 1)) {
+      f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
+      tiled_block(k, &f, &rows, y + done);
+    }
+  }
+  tw_end_tiles();
+}
+
+#endif
+
 /* The filters of a group on a strip. */
 static void all_filters(const work *k, block f, int32_t pixels, TW_Y *y) {
   const int64_t size = (int64_t)k->rows * k->pieces * k->length / 4 * TW_STEP;
@@ -441,6 +512,12 @@ static void all_filters(const work *k, block f, int32_t pixels, TW_Y *y) {
     on_pixel(k, f, y);
     return;
   }
+#ifdef TW_HAS_TILES
+  if (k->tiled && pixels >= TW_TILE_ROWS) {
+    tiled_filters(k, &f, size, pixels, y);
+    return;
+  }
+#endif
   for (int32_t done = 0; done < k->p->out_channels; done += TW_COLUMNS, f = after(f, size, 1)) {
     f.filters = tw_min(TW_COLUMNS, k->p->out_channels - done);
     on_strip(k, pixels, &f, y + done);
@@ -475,7 +552,11 @@ static void convolve(const tw_conv_dot_params *params, const int8_t *x, const bl
   const view v = {windows + tw_windows_bytes(params, pixels), width, channels, windows, window, pieces};
   const int64_t aside = (int64_t)p->dilation_w * channels, row = (int64_t)p->dilation_h * width * channels;
   work k = {p, (tw_way)params->way, p->kernel_h, pieces, p->kernel_w / pieces * p->in_channels, row - (pieces - 1) * aside,
-            aside, (int64_t)p->out_channels * p->groups, at, &params->then, added, y};
+            aside, (int64_t)p->out_channels * p->groups, at, &params->then, added, y, NULL};
+#ifdef TW_HAS_TILES
+  const uintptr_t behind = (uintptr_t)(v.copy + tw_image_bytes(params)) + TW_LINE_BYTES - 1;
+  if (params->tiled && tw_has_tiles()) k.tiled = (int8_t *)(behind / TW_LINE_BYTES * TW_LINE_BYTES);
+#endif
   if (window) k.rows = 1, k.pieces = 1, k.length = window;
   if (params->strip == 1 && p->batch == 1 && p->groups == 1 && !params->padded) {
     at[0] = x;

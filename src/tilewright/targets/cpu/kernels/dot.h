@@ -1,6 +1,7 @@
 /* Sums of products of bytes by the instructions that a processor has: blocks of TW_ROWS rows and TW_COLUMNS columns.
  *
- * Weights are packed as [four][column][4]: four bytes of each column side by side. */
+ * Weights are packed as [four][column][4]: four bytes of each column side by side; with TW_DOT_WIDENING as [four][4][column].
+ */
 #ifndef TW_DOT_H
 #define TW_DOT_H
 
@@ -32,6 +33,13 @@
 
 #define TW_AHEAD 2048 /* bytes before weights are needed that they are asked for, where one row reads them */
 #define TW_LINE 64    /* bytes that come at once */
+
+/* The place of a column's byte among those for four elements. */
+#if defined(TW_DOT_WIDENING)
+#define TW_PLACE(column, element) ((element) * TW_COLUMNS + (column))
+#else
+#define TW_PLACE(column, element) (4 * (column) + (element))
+#endif
 
 #define TW_IS_UNSIGNED(type) ((type)-1 > (type)0)
 

@@ -55,6 +55,10 @@ TW_ALWAYS tw_sums tw_dots(const int8_t *x, int flip_x, const int8_t *const *rows
   return made;
 }
 
+#if defined(TW_DOT_WIDENING)
+#include "multiply_widening.h"
+#else
+
 /* Four taps of two rows of channels: [channel][tap]. */
 typedef struct {
   int8_t v[2 * TW_COLUMNS][4];
@@ -92,8 +96,14 @@ TW_ALWAYS tw_taps tw_taps_same(const int8_t *four, int flip) {
 
 #if defined(__x86_64__) || defined(TW_DOT_VNNI) || defined(TW_DOT_MADDUBS)
 #include "multiply_x86.h"
+#include "requant_x86.h"
+#ifdef TW_HAS_TILES
+#include "tiles_x86.h"
+#endif
 #else
 #include "multiply_plain.h"
+#endif
+
 #endif
 
 #define tw_multiply_sixteens tw_multiply
@@ -155,14 +165,25 @@ TW_ALWAYS void tw_scale_row(tw_way way, const tw_scaler *s, const tw_factors *f,
 /* Rows of bytes from rows of totals with the same factors, any way but TW_ANY_WAY. */
 TW_ALWAYS void tw_scale_rows(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, int is_unsigned,
                              const tw_sums *t, void *y, int64_t pitch) {
+#if defined(TW_DOT_WIDENING)
+  if (tw_is_widened(way, s->requant, f->add)) {
+    tw_scale_widened(way, rows, s->requant, f->mul, f->add, t, y, pitch);
+    return;
+  }
+#elif defined(TW_REQUANTS_IN_VECTORS)
+  if (tw_is_scaled(way, s->requant, f->add)) {
+    tw_scale_in_vectors(way, rows, s->requant, f->mul, f->add, is_unsigned, t, y, pitch);
+    return;
+  }
+#endif
   for (int r = 0; r < rows; r++) tw_scale_row(way, s, f, is_unsigned, t[r], (uint8_t *)y + r * pitch);
 }
 
 /* Two neighbouring rows of channels. */
 TW_ALWAYS void tw_scale_wide(tw_way way, const tw_scaler *s, const tw_factors *f, int is_unsigned, const tw_sums *t,
                              void *y) {
-  tw_scale_row(way, s, f, is_unsigned, t[0], y);
-  tw_scale_row(way, s, f + 1, is_unsigned, t[1], (uint8_t *)y + TW_COLUMNS);
+  tw_scale_rows(way, 1, s, f, is_unsigned, t, y, 0);
+  tw_scale_rows(way, 1, s, f + 1, is_unsigned, t + 1, (uint8_t *)y + TW_COLUMNS, 0);
 }
 
 /* ---- bytes that are requantised once more ---- */
@@ -193,6 +214,13 @@ TW_ALWAYS int32_t tw_byte(int is_unsigned, uint8_t byte) { return is_unsigned ? 
 TW_ALWAYS void tw_scale_twice(tw_way way, int rows, const tw_scaler *s, const tw_factors *f, const tw_then_scaler *then,
                               const tw_then_factors *again, int is_unsigned, const tw_sums *t, const void *added, void *y,
                               int64_t pitch) {
+#if defined(TW_DOT_WIDENING)
+  if (tw_is_widened(way, s->requant, f->add) && then->then->requant.shift < 32) {
+    tw_scale_widened_twice(way, rows, s->requant, f->mul, f->add, then->then, again->mul, again->add, is_unsigned, t,
+                           added, y, pitch);
+    return;
+  }
+#endif
   const tw_requant r = then->then->requant;
   const int32_t factor = then->then->factor, half = 1 << (r.shift - 1);
   for (int row = 0; row < rows; row++) {

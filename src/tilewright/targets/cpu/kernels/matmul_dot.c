@@ -36,7 +36,9 @@ static void pack_plainly(const tw_matmul_params *p, const TW_B *b, int32_t colum
     memset(to, 0, TW_STEP);
     for (int32_t c = 0; c < columns; c++) {
       const TW_B *const from = b + (int64_t)c * p->b_column + (int64_t)i * p->b_row;
-      for (int32_t k = 0; k < 4 && i + k < p->inner; k++) to[4 * c + k] = signed_byte(from[(int64_t)k * p->b_row]);
+      for (int32_t k = 0; k < 4 && i + k < p->inner; k++) {
+        to[TW_PLACE(c, k)] = signed_byte(from[(int64_t)k * p->b_row]);
+      }
     }
   }
 }
@@ -82,7 +84,7 @@ static void pack(const work *k, const TW_B *b, int32_t columns) {
       done += 2 * TW_COLUMNS;
       continue;
     }
-    if (p->b_row == 1 && columns - done >= TW_COLUMNS) {
+    if (p->b_row == 1 && columns - done >= TW_COLUMNS && TW_PLACE(0, 1) == 1) {
       pack_columns(p, from, to);
     } else {
       pack_plainly(p, from, tw_min(TW_COLUMNS, columns - done), to);

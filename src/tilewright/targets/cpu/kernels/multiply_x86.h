@@ -37,6 +37,10 @@ TW_ALWAYS tw_bytes tw_fours(const int8_t *from) {
 TW_ALWAYS tw_words tw_add_fours(tw_words total, tw_bytes raised, tw_bytes w) {
 #if defined(__AVX512VNNI__) && TW_VECTOR_BYTES == 64
   return (tw_words)_mm512_dpbusd_epi32((__m512i)total, (__m512i)raised, (__m512i)w);
+#elif defined(__AVXVNNI__) && TW_VECTOR_BYTES == 32
+  return (tw_words)_mm256_dpbusd_avx_epi32((__m256i)total, (__m256i)raised, (__m256i)w);
+#elif defined(__AVX512VNNI__) && defined(__AVX512VL__) && TW_VECTOR_BYTES == 32
+  return (tw_words)_mm256_dpbusd_epi32((__m256i)total, (__m256i)raised, (__m256i)w);
 #else
   for (int i = 0; i < TW_VECTOR_BYTES; i++) total[i / 4] += (uint8_t)raised[i] * w[i];
   return total;

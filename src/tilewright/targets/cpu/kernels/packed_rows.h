@@ -8,7 +8,9 @@
 #include "panels_sizes.h"
 
 /* Rows at a time: their sums, a row of the panel and a factor fill the registers. */
-#if TW_VECTOR_BYTES == 64
+#if defined(TW_ANY_LENGTH)
+#define TW_PACKED_TILE 7
+#elif TW_VECTOR_BYTES == 64
 #define TW_PACKED_TILE 14
 #elif TW_VECTOR_BYTES == 32
 #define TW_PACKED_TILE 6
@@ -48,6 +50,13 @@ static inline void tw_pack_rows(const tw_rows *x, int32_t first, int32_t length,
 /* `rows` and `vectors` are constants. */
 TW_INLINE void tw_packed_tile(const int rows, const int vectors, const float *x, const tw_panel_part *part,
                               const tw_tile_end *end) {
+#if defined(TW_ANY_LENGTH)
+  const int32_t at = 0;
+  const tw_parts parts = {1, part->length, &at};
+  const float *from[TW_PACKED_TILE];
+  TW_UNROLL for (int r = 0; r < rows; r++) from[r] = x + r * TW_PACKED_PITCH;
+  tw_tile(rows, vectors, from, &parts, part->at, part->row, end);
+#else
   tw_vector sum[TW_PACKED_TILE][2];
   const float *panel = part->at, *next = part->next;
   const int32_t length = part->length;
@@ -63,6 +72,7 @@ TW_INLINE void tw_packed_tile(const int rows, const int vectors, const float *x,
     }
   }
   tw_end_tile(rows, vectors, sum, end);
+#endif
 }
 
 #define TW_PACKED_CASE(ROWS)                                                                          \
@@ -84,8 +94,10 @@ TW_INLINE void tw_packed_tiles(const int vectors, int32_t rows, int32_t tiles, c
     TW_PACKED_CASE(5);
     TW_PACKED_CASE(6);
 #endif
-#if TW_PACKED_TILE >= 14
+#if TW_PACKED_TILE >= 7
     TW_PACKED_CASE(7);
+#endif
+#if TW_PACKED_TILE >= 14
     TW_PACKED_CASE(8);
     TW_PACKED_CASE(9);
     TW_PACKED_CASE(10);

@@ -11,6 +11,8 @@
 /* Rows at a time: their sums, a row of the panel and some factors fill the registers. */
 #if defined(__aarch64__)
 #define TW_TILE 8
+#elif defined(TW_ANY_LENGTH)
+#define TW_TILE 7
 #elif TW_VECTOR_BYTES == 64
 #define TW_TILE 10 /* more would leave no registers for where the rows are */
 #elif TW_VECTOR_BYTES == 32
@@ -109,9 +111,17 @@ TW_INLINE void tw_end_tile(const int rows, const int vectors, tw_vector sum[][2]
   }
 }
 
+#if defined(TW_ANY_LENGTH)
+#include "tiles_any_length.h"
+#endif
+
 /* `rows` and `vectors` are constants. The panel's rows are `step` apart. */
 TW_INLINE void tw_tile(const int rows, const int vectors, const float *const *row, const tw_parts *parts,
                        const float *panel, int64_t step, const tw_tile_end *end) {
+#if defined(TW_ANY_LENGTH)
+  tw_tile_any_length(rows, row, parts, panel, step, end);
+  (void)vectors;
+#else
   tw_vector sum[TW_TILE][2];
   const float *from[TW_TILE];
   TW_UNROLL for (int r = 0; r < rows; r++) from[r] = row[r];
@@ -140,6 +150,7 @@ TW_INLINE void tw_tile(const int rows, const int vectors, const float *const *ro
     }
   }
   tw_end_tile(rows, vectors, sum, end);
+#endif
 }
 
 /* Four rows of a panel that is read once: nothing else is worth a load while it comes from behind the level-1 cache. */
@@ -155,6 +166,9 @@ TW_INLINE void tw_line_of_four(const int vectors, tw_vector sum[][2], const floa
 /* One row: sums over every fourth element do not wait for each other. */
 TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *parts, const float *panel, int64_t step,
                        const tw_tile_end *end) {
+#if defined(TW_ANY_LENGTH)
+  tw_tile(1, vectors, &row, parts, panel, step, end);
+#else
   tw_vector sum[4][2];
   TW_UNROLL for (int j = 0; j < 4; j++) {
     TW_UNROLL for (int v = 0; v < vectors; v++) sum[j][v] = (tw_vector){0};
@@ -173,6 +187,7 @@ TW_INLINE void tw_line(const int vectors, const float *row, const tw_parts *part
     sum[0][v] = start[0][v] + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]));
   }
   tw_end_tile(1, vectors, sum, end);
+#endif
 }
 
 /* One row and as many panels, one after another, as there are columns. */
@@ -206,8 +221,10 @@ TW_INLINE void tw_any_tiles(const int vectors, int32_t rows, int32_t tiles, cons
     TW_TILE_CASE(5);
     TW_TILE_CASE(6);
 #endif
-#if TW_TILE >= 8
+#if TW_TILE >= 7
     TW_TILE_CASE(7);
+#endif
+#if TW_TILE >= 8
     TW_TILE_CASE(8);
 #endif
 #if TW_TILE >= 10

@@ -32,9 +32,13 @@ static float largest_size(const float *x, int32_t count, float least) {
   return found;
 }
 
-/* Half of one with the sign of the product is added, and the fraction cut off. */
+/* Half of one with the sign of the product is added, and the fraction cut off. What is not a number becomes one whose
+ * last byte is 0: that is not so on RISC-V by itself. */
 TW_INLINE tw_vector_bits whole(tw_vector x, tw_vector factor) {
-  const tw_vector product = tw_rounded(x * factor), half = tw_all(0.5f);
+  tw_vector product = tw_rounded(x * factor), half = tw_all(0.5f);
+#if defined(__riscv)
+  product = tw_select(product == product, product, tw_all(0.0f));
+#endif
   return __builtin_convertvector(product + (tw_vector)((tw_vector_bits)half | ((tw_vector_bits)product & INT32_MIN)),
                                  tw_vector_bits);
 }

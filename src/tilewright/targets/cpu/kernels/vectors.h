@@ -17,6 +17,10 @@
 #define TW_HAS_MASKS 1 /* of the lanes that an instruction reads or writes */
 #endif
 
+#if defined(__riscv_v) && TW_VECTOR_BYTES == 64
+#define TW_ANY_LENGTH 1 /* registers have a length that is known when programs run */
+#endif
+
 #define TW_LANES (TW_VECTOR_BYTES / 4)
 #define TW_INLINE static inline __attribute__((always_inline))
 

@@ -25,7 +25,7 @@ void tw_probe(int layer, int result, const void *data, unsigned long bytes) {
   fwrite(data, 1, bytes, probe_file);
 }
 
-enum { FAULT = 3, NO_MEMORY = 4, TOO_MANY_TURNS = 5, GPU_FAILED = 6 };
+enum { FAULT = 3, NO_MEMORY = 4, TOO_MANY_TURNS = 5, GPU_FAILED = 6, SHORT_VECTORS = 7 };
 /* What a network returns for the last two. */
 enum { NETWORK_TOO_MANY_TURNS = 2, NETWORK_GPU_FAILED = 3 };
 
@@ -63,13 +63,52 @@ static FILE *opened(const char *name, const char *mode) {
   return file;
 }
 
-static void read_inputs(const tw_harness_network *network, void **inputs, FILE *file) {
-  for (int i = 0; i < network->inputs; i++)
-    if (fread(inputs[i], 1, network->input_bytes[i], file) != network->input_bytes[i]) fail("the inputs end early");
+/* What a call reads and writes: all of its arrays, or the first bytes of them where it says sizes. */
+typedef struct {
+  int *sizes;
+  unsigned long *input_bytes, *output_bytes;
+} tw_call;
+
+static void *allocated(size_t bytes) {
+  void *const found = malloc(bytes + 1);
+  if (!found) end(NO_MEMORY, "out of memory");
+  return found;
 }
 
-static void write_outputs(const tw_harness_network *network, void **outputs, FILE *file) {
-  for (int i = 0; i < network->outputs; i++) fwrite(outputs[i], 1, network->output_bytes[i], file);
+static tw_call largest_call(const tw_harness_network *network) {
+  const size_t inputs = (size_t)network->inputs * sizeof(unsigned long);
+  const size_t outputs = (size_t)network->outputs * sizeof(unsigned long);
+  const tw_call call = {allocated((size_t)network->sizes * sizeof(int)), allocated(inputs), allocated(outputs)};
+  memcpy(call.input_bytes, network->input_bytes, inputs);
+  memcpy(call.output_bytes, network->output_bytes, outputs);
+  return call;
+}
+
+static void read_bytes(void *to, size_t bytes, FILE *file) {
+  if (fread(to, 1, bytes, file) != bytes) fail("the inputs end early");
+}
+
+/* What lies behind a shorter array than the last one is none of the call's. */
+static void read_inputs(const tw_harness_network *network, const tw_call *call, void **inputs, FILE *file) {
+  if (network->sizes) {
+    read_bytes(call->sizes, (size_t)network->sizes * sizeof(int), file);
+    network->bytes_at(call->sizes, call->input_bytes, call->output_bytes);
+    for (int i = 0; i < network->inputs; i++) memset(inputs[i], GUARD, network->input_bytes[i]);
+  }
+  for (int i = 0; i < network->inputs; i++) read_bytes(inputs[i], call->input_bytes[i], file);
+}
+
+static void poison_outputs(const tw_harness_network *network, void **outputs) {
+  for (int i = 0; network->sizes && i < network->outputs; i++) memset(outputs[i], GUARD, network->output_bytes[i]);
+}
+
+static void write_outputs(const tw_harness_network *network, const tw_call *call, void **outputs, FILE *file) {
+  for (int i = 0; i < network->outputs; i++) {
+    const unsigned char *const output = outputs[i];
+    fwrite(output, 1, call->output_bytes[i], file);
+    for (unsigned long at = call->output_bytes[i]; at < network->output_bytes[i]; at++)
+      if (output[at] != GUARD) fail("a kernel wrote behind an output");
+  }
 }
 
 /* Ends the program where a network does not do what it should. */
@@ -79,32 +118,36 @@ static void check_done(const tw_harness_network *network, int code) {
   if (code != 0) fail("the network reports an error");
 }
 
-static double timed_call(const tw_harness_network *network, void **inputs, void **outputs, void *arena) {
+static double timed_call(const tw_harness_network *network, const tw_call *call, void **inputs, void **outputs,
+                         void *arena) {
+  poison_outputs(network, outputs);
   const double start = tw_now();
-  check_done(network, network->call(inputs, outputs, arena));
+  check_done(network, network->sizes ? network->sized_call(inputs, outputs, call->sizes, arena)
+                                     : network->call(inputs, outputs, arena));
   const double end_of_call = tw_now();
   tw_times_of_call(start);
   return end_of_call - start;
 }
 
 /* Some calls in order, from the first state on; the nanoseconds of each. */
-static void run_steps(const tw_harness_network *network, int steps, void **inputs, FILE *from, void **outputs, FILE *to,
-                      void *arena, double *times) {
+static void run_steps(const tw_harness_network *network, const tw_call *call, int steps, void **inputs, FILE *from,
+                      void **outputs, FILE *to, void *arena, double *times) {
   if (network->reset) check_done(network, network->reset(arena));
   for (int step = 0; step < steps; step++) {
-    if (from) read_inputs(network, inputs, from);
-    times[step] = timed_call(network, inputs, outputs, arena);
-    if (to) write_outputs(network, outputs, to);
+    if (from) read_inputs(network, call, inputs, from);
+    times[step] = timed_call(network, call, inputs, outputs, arena);
+    if (to) write_outputs(network, call, outputs, to);
   }
 }
 
 /* All runs. A single step's inputs are read once, and stay where they are. */
 static void run_all(const tw_harness_network *network, int runs, int steps, void **inputs, const char *from,
                     void **outputs, const char *to, void *arena, double *times) {
+  const tw_call call = largest_call(network);
   for (int run = 0; run < runs; run++) {
     FILE *const read = steps > 1 || run == 0 ? opened(from, "rb") : NULL;
     FILE *const written = run == runs - 1 ? opened(to, "wb") : NULL;
-    run_steps(network, steps, inputs, read, outputs, written, arena, times + (long)run * steps);
+    run_steps(network, &call, steps, inputs, read, outputs, written, arena, times + (long)run * steps);
     if (read) fclose(read);
     if (written && fclose(written) != 0) fail("cannot write the outputs");
   }
@@ -125,7 +168,19 @@ static unsigned long most_resident_bytes(void) {
   return kibibytes * 1024;
 }
 
+/* Code for registers of at least so many bits would leave out numbers where they are shorter. */
+static void check_vectors(void) {
+#if defined(__riscv_v_min_vlen)
+  unsigned long bytes;
+  __asm__ volatile("csrr %0, vlenb" : "=r"(bytes));
+  if (8 * bytes >= __riscv_v_min_vlen) return;
+  fprintf(stderr, "vectors have %lu bits, and the program is for at least %d\n", 8 * bytes, __riscv_v_min_vlen);
+  exit(SHORT_VECTORS);
+#endif
+}
+
 int main(int argc, char **argv) {
+  check_vectors();
   if (argc < 6) fail("usage: harness NETWORK INPUTS OUTPUTS REPEATS STEPS [PROBE]");
   const int number = atoi(argv[1]);
   if (number < 0 || number >= tw_network_count) fail("there is no such network");

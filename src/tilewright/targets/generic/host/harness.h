@@ -24,6 +24,9 @@ typedef struct {
   void (*gpu_release)(void *memory);
   int (*gpu_after)(void *stream);
   int (*gpu_copy)(void *to, const void *from, unsigned long bytes);
+  int sizes; /* of dimensions that a call says; then the bytes above are the most */
+  void (*bytes_at)(const int *sizes, unsigned long *input_bytes, unsigned long *output_bytes);
+  int (*sized_call)(void **inputs, void **outputs, const int *sizes, void *arena);
 } tw_harness_network;
 
 extern const tw_harness_network *const tw_networks[];

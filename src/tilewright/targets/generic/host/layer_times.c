@@ -8,7 +8,7 @@
 
 /* When layers ended in this call, what is known of what they took, and what they took in the fastest one. */
 static double *ends, *known, *kept;
-static int layers, room;
+static int layers, room, last = -1;
 static double fastest;
 
 double tw_now(void) {
@@ -17,12 +17,12 @@ double tw_now(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A layer with several results is done with the last of them. */
 void tw_time_layer(int layer, int result, const void *data, unsigned long bytes) {
   (void)result, (void)data, (void)bytes;
   tw_time_layer_of(layer, -1.0);
 }
 
+/* A layer with several results is done with the last of them; what is known of it comes with the first. */
 void tw_time_layer_of(int layer, double nanoseconds) {
   if (layer >= room) {
     room = 2 * layer + 64;
@@ -32,7 +32,8 @@ void tw_time_layer_of(int layer, double nanoseconds) {
     if (!ends || !known || !kept) abort();
   }
   if (layer >= layers) layers = layer + 1;
-  known[layer] = nanoseconds;
+  if (nanoseconds >= 0.0 || layer != last) known[layer] = nanoseconds;
+  last = layer;
   ends[layer] = tw_now();
 }
 

@@ -3,13 +3,8 @@
 #define TW_FAST_EXP_H
 
 #include <math.h>
-#include <stdint.h>
 
-/* A float and its bits. */
-typedef union {
-  float value;
-  uint32_t bits;
-} tw_float_bits;
+#include "float_bits.h"
 
 /* e^x = 2^n * e^r with the integer n nearest to x / ln 2, so that r is small enough for a short Taylor series. */
 static inline float tw_exp(float x) {

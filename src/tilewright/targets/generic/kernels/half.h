@@ -4,17 +4,18 @@
 
 #include <stdint.h>
 #include "bytes.h"
+#include "float_bits.h"
 
 static inline float tw_float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
+  tw_float_bits both;
+  both.bits = bits;
+  return both.value;
 }
 
 static inline uint32_t tw_bits_of_float(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
+  tw_float_bits both;
+  both.value = value;
+  return both.bits;
 }
 
 /* Compilers for GPUs have these types, and their hardware the conversions. */

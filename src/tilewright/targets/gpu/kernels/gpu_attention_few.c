@@ -1,30 +1,46 @@
-/* y = softmax(scale * q k') v of floats for few queries, as those of one new token: a group for each row, whose items
- * have a key each for the scores, and then neighbouring channels of some of the values. All scores of a row are in
- * shared memory. With cosines and sines, queries are rotated before. */
+/* y = softmax(scale * q k') v of floats for few queries, as those of one new token: a group for each row. Keys
+ * and values come to shared memory, as many as fit at a time. Eight neighbouring items have a key and its value, some
+ * pieces of their channels each; all keep the largest score, the sum of weights and the mixed values of what they have
+ * seen, which are joined at the end. With cosines and sines, queries are rotated before. With rows of one new token its
+ * key, rotated as well, and its value are written into the caches: what k and v have there is not read. */
 #define TW_GROUP_SIZE 256
+#ifdef TW_GPU_OPENCL
+#define TW_DYNAMIC_BYTES 16384
+#else
+#define TW_DYNAMIC_BYTES 65536 /* half for keys, half for values */
+#endif
 #include <math.h>
 
 #include "fast_exp.h"
+#include "gpu_async.h"
 #include "gpu_attention.h"
-#include "gpu_join.h"
+#include "gpu_lanes.h"
 #include "gpu_turn.h"
-#include "gpu_unroll.h"
 #include "half.h"
+#include "tw.h"
 
 #ifndef TW_NAME
+#include "gpu_channels_64.h"
 #define TW_NAME tw_gpu_attention_few
 #define TW_Q float
 #define TW_K float
 #define TW_V float
 #define TW_COSINE float
 #define TW_SINE float
+#define TW_KEY float
+#define TW_VALUE float
 #define TW_Y float
+#define TW_KEYS float
+#define TW_VALUES float
 #endif
 #ifndef TW_Q_LOAD
 #define TW_Q_LOAD(element) (element)
 #endif
 #ifndef TW_K_LOAD
 #define TW_K_LOAD(element) (element)
+#endif
+#ifndef TW_K_STORE
+#define TW_K_STORE(value) (value)
 #endif
 #ifndef TW_V_LOAD
 #define TW_V_LOAD(element) (element)
@@ -34,59 +50,172 @@
 #endif
 
 enum {
-  TW_MOST_KEYS = 8192,     /* MOST_KEYS in attention.py */
-  TW_MOST_CHANNELS = 128,  /* CHANNELS in attention.py */
+  TW_MOST_CHANNELS = 64 * TW_MOST_PARTS,
   TW_PIECE = 16 / sizeof(TW_K), /* channels that are read at once */
-  TW_AHEAD = 4                  /* pieces that are on their way */
+  TW_LANES = 8,                 /* items that share a key */
+  TW_SLOTS = TW_GROUP_SIZE / TW_LANES,
+  TW_ROW_PIECES = TW_MOST_CHANNELS / TW_PIECE,
+  TW_PIECES = TW_ROW_PIECES / TW_LANES,                                          /* of an item */
+  TW_TOKENS = TW_DYNAMIC_BYTES / 2 / (TW_MOST_CHANNELS * sizeof(TW_K)), /* in shared memory at once */
+  TW_TOGETHER = 2, /* keys that an item looks at together */
+  TW_WARPS = TW_GROUP_SIZE / 32,
+  TW_MIXED = TW_PIECES * TW_PIECE, /* channels of an item; behind them the largest score and the sum */
+  TW_NEVER = -1
 };
 
+/* As words, of which GPUs keep one in a register: two floats of 16 bits, the first one in the lower half. */
 typedef struct {
-  TW_K at[TW_PIECE];
-} __attribute__((aligned(16), may_alias)) tw_keys;
+  uint32_t at[4];
+} __attribute__((aligned(16), may_alias)) tw_piece;
 
 typedef struct {
-  TW_V at[TW_PIECE];
-} __attribute__((aligned(16), may_alias)) tw_values;
+  float at[TW_PIECE];
+} __attribute__((aligned(16), may_alias)) tw_floats;
 
-TW_GROUP_SHARED(float, tw_weights, [TW_MOST_KEYS]);
-TW_GROUP_SHARED(float, tw_query, [TW_MOST_CHANNELS]);
-TW_GROUP_SHARED(float, tw_mixed, [TW_GROUP_SIZE * TW_PIECE]);
+typedef TW_K __attribute__((may_alias)) tw_element;
 
-TW_GPU float tw_score(const TW_K *k, int32_t length) {
-  float sum = 0.0f;
-  if (length % TW_PIECE) {
-    for (int32_t i = 0; i < length; i++) sum += TW_K_LOAD(k[i]) * tw_query[i];
-    return sum;
-  }
-  for (int32_t first = 0; first < length; first += TW_AHEAD * TW_PIECE) {
-    tw_keys ahead[TW_AHEAD];
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t at = first + i * TW_PIECE;
-      ahead[i] = *(const tw_keys *)(k + (at < length ? at : 0));
-    }
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t at = first + i * TW_PIECE;
-      TW_UNROLL for (int32_t c = 0; c < TW_PIECE; c++) {
-        sum += at < length ? TW_K_LOAD(ahead[i].at[c]) * tw_query[at + c] : 0.0f;
+#define TW_OF_WORDS(LOAD, WORDS, I)                                                         \
+  (sizeof(TW_K) == 2 ? LOAD((uint16_t)((WORDS)[(I) / 2 % 4] >> ((I) % 2 * 16))) : tw_float_of_bits((WORDS)[(I) % 4]))
+
+TW_GROUP_DYNAMIC(tw_piece, tw_tokens);
+TW_GROUP_SHARED(tw_floats, tw_query, [TW_ROW_PIECES]);
+TW_GROUP_SHARED(float, tw_found, [TW_WARPS][TW_MOST_CHANNELS + 2]);
+
+/* What a group works on. */
+typedef struct {
+  const TW_K *k;
+  const TW_V *v;
+  int32_t k_token, v_token, length, width, keys, seen, now, has_pieces;
+} tw_work;
+
+/* Where a piece of a token is: pieces change places from token to token, so that neighbours lie in different banks. */
+TW_GPU int32_t tw_place(int32_t token, int32_t piece) { return token * TW_ROW_PIECES + (piece ^ (token & 7)); }
+
+TW_GPU TW_LOCAL tw_element *tw_element_at(TW_LOCAL tw_piece *tokens, int32_t token, int32_t channel) {
+  return (TW_LOCAL tw_element *)(tokens + tw_place(token, channel / TW_PIECE)) + channel % TW_PIECE;
+}
+
+/* Some tokens of a cache to shared memory, but for the new one; zeros behind the last channel. */
+TW_GPU void tw_bring(TW_LOCAL tw_piece *tokens, const TW_K *from, const tw_work *w, int32_t step, int32_t channels,
+                     int32_t first) {
+  const int32_t count = w->seen - first < TW_TOKENS ? w->seen - first : TW_TOKENS;
+  if (w->has_pieces) {
+    TW_ITEMS(t) {
+      for (int32_t i = t; i < count * TW_ROW_PIECES; i += TW_GROUP_SIZE) {
+        const int32_t token = i / TW_ROW_PIECES, piece = i % TW_ROW_PIECES, is_there = piece * TW_PIECE < channels;
+        const TW_K *const row = from + (int64_t)(first + token) * step;
+        if (first + token != w->now) {
+          tw_copy_16(tokens + tw_place(token, piece), row + (is_there ? piece * TW_PIECE : 0), is_there);
+        }
       }
     }
+  } else {
+    TW_ITEMS(t) {
+      for (int32_t i = t; i < count * TW_MOST_CHANNELS; i += TW_GROUP_SIZE) {
+        const int32_t token = i / TW_MOST_CHANNELS, channel = i % TW_MOST_CHANNELS;
+        if (first + token != w->now) {
+          *tw_element_at(tokens, token, channel) =
+              channel < channels ? from[(int64_t)(first + token) * step + channel] : 0;
+        }
+      }
+    }
+  }
+}
+
+/* What an item's channels add to the score of a key. */
+TW_GPU float tw_share(const TW_LOCAL tw_piece *keys, int32_t token, int32_t t) {
+  float sum = 0.0f;
+  TW_UNROLL for (int32_t p = 0; p < TW_PIECES; p++) {
+    const int32_t own = p * TW_LANES + t % TW_LANES;
+    const tw_piece key = keys[tw_place(token, own)];
+    const tw_floats query = tw_query[own];
+    TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) sum += TW_OF_WORDS(TW_K_LOAD, key.at, i) * query.at[i];
   }
   return sum;
 }
 
-/* Values of every so many tokens times their weights: some neighbouring channels. */
-TW_GPU void tw_mix(const TW_V *v, int32_t step, int32_t first, int32_t apart, int32_t seen, float *mixed) {
-  for (int32_t start = first; start < seen; start += apart * TW_AHEAD) {
-    tw_values ahead[TW_AHEAD];
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t token = start + i * apart;
-      ahead[i] = *(const tw_values *)(v + (int64_t)(token < seen ? token : start) * step);
+/* Weights are powers of e; what was found before shrinks where a score is larger. */
+TW_GPU void tw_mix(float *mix, const TW_LOCAL tw_piece *values, int32_t token, float score, int32_t t) {
+  const float largest = score > mix[TW_MIXED] ? score : mix[TW_MIXED], base = largest == -INFINITY ? 0.0f : largest;
+  const float shrink = tw_exp(mix[TW_MIXED] - base), weight = tw_exp(score - base);
+  mix[TW_MIXED] = largest;
+  mix[TW_MIXED + 1] = mix[TW_MIXED + 1] * shrink + weight;
+  TW_UNROLL for (int32_t p = 0; p < TW_PIECES; p++) {
+    const tw_piece value = values[tw_place(token, p * TW_LANES + t % TW_LANES)];
+    TW_UNROLL for (int32_t i = 0; i < TW_PIECE; i++) {
+      float *const channel = &mix[p * TW_PIECE + i];
+      *channel = *channel * shrink + weight * TW_OF_WORDS(TW_V_LOAD, value.at, i);
     }
-    TW_UNROLL for (int32_t i = 0; i < TW_AHEAD; i++) {
-      const int32_t token = start + i * apart;
-      TW_UNROLL for (int32_t c = 0; c < TW_PIECE; c++) {
-        mixed[c] += token < seen ? tw_weights[token] * TW_V_LOAD(ahead[i].at[c]) : 0.0f;
-      }
+  }
+}
+
+/* What two have found of different keys. */
+TW_GPU void tw_join(float *mix, const float *other) {
+  const float largest = mix[TW_MIXED] < other[TW_MIXED] ? other[TW_MIXED] : mix[TW_MIXED];
+  const float base = largest == -INFINITY ? 0.0f : largest;
+  const float own = tw_exp(mix[TW_MIXED] - base), others = tw_exp(other[TW_MIXED] - base);
+  TW_UNROLL for (int32_t c = 0; c < TW_MIXED; c++) mix[c] = mix[c] * own + other[c] * others;
+  mix[TW_MIXED] = largest;
+  mix[TW_MIXED + 1] = mix[TW_MIXED + 1] * own + other[TW_MIXED + 1] * others;
+}
+
+/* A channel of what all warps have found. */
+TW_GPU float tw_result(int32_t channel) {
+  float largest = tw_found[0][TW_MOST_CHANNELS], sum = 0.0f, mixed = 0.0f;
+  TW_UNROLL for (int32_t warp = 1; warp < TW_WARPS; warp++) {
+    const float other = tw_found[warp][TW_MOST_CHANNELS];
+    largest = other > largest ? other : largest;
+  }
+  TW_UNROLL for (int32_t warp = 0; warp < TW_WARPS; warp++) {
+    const float weight = tw_exp(tw_found[warp][TW_MOST_CHANNELS] - largest);
+    sum += weight * tw_found[warp][TW_MOST_CHANNELS + 1];
+    mixed += weight * tw_found[warp][channel];
+  }
+  return mixed / sum;
+}
+
+/* An element of a row, rotated where there are cosines. */
+TW_GPU float tw_turned_element(const TW_Q *row, int32_t at, const tw_gpu_attention_params *p, const TW_COSINE *cosine,
+                               const TW_SINE *sine) {
+  const float element = TW_Q_LOAD(row[at]);
+  if (!cosine) return element;
+  const int32_t away = tw_other(at, p->rows.length, p->interleaved);
+  return tw_turned(element, TW_Q_LOAD(row[at + away]), away, TW_COSINE_LOAD(cosine[at]), TW_SINE_LOAD(sine[at]));
+}
+
+/* The rest of a cache that is made elsewhere: some channels of all tokens but one. */
+TW_GPU void tw_copy_others(TW_K *to, const TW_K *from, int32_t keys, int32_t step, int32_t channels, int32_t now) {
+  if ((const void *)to == (const void *)from) return;
+  TW_ITEMS(t) {
+    for (int32_t i = t; i < keys * channels; i += TW_GROUP_SIZE) {
+      const int64_t at = (int64_t)(i / channels) * step + i % channels;
+      if (i / channels != now) to[at] = from[at];
+    }
+  }
+}
+
+/* Key and value of a new token, and where they are written by the first of the heads that share them. */
+typedef struct {
+  const TW_KEY *key;
+  const TW_VALUE *value;
+  TW_KEYS *keys;
+  TW_VALUES *values;
+  int32_t is_first;
+} tw_new;
+
+/* To its place among the tokens in shared memory from `first` on, and into the caches. */
+TW_GPU void tw_write_new(const tw_gpu_attention_params *p, const tw_work *w, const tw_new *own, const TW_COSINE *cosine,
+                         const TW_SINE *sine, int32_t first) {
+  TW_ITEMS(t) {
+    const int32_t at = t % TW_MOST_CHANNELS;
+    if (t < TW_MOST_CHANNELS) {
+      const TW_V stored = at < w->width ? own->value[at] : 0;
+      *tw_element_at(tw_tokens + TW_TOKENS * TW_ROW_PIECES, w->now - first, at) = stored;
+      if (own->is_first && at < w->width) own->values[(int64_t)w->now * w->v_token + at] = stored;
+    } else if (t < 2 * TW_MOST_CHANNELS) {
+      const TW_K stored = TW_K_STORE(at < w->length ? tw_turned_element(own->key, at, p, cosine, sine) : 0.0f);
+      *tw_element_at(tw_tokens, w->now - first, at) = stored;
+      if (own->is_first && at < w->length) own->keys[(int64_t)w->now * w->k_token + at] = stored;
     }
   }
 }
@@ -98,71 +227,89 @@ static inline tw_grid grid(const tw_gpu_attention_params *params) {
 }
 
 TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_K *k, const TW_V *v,
-                  const int32_t *position, const TW_COSINE *cosine, const TW_SINE *sine, TW_Y *y) {
+                  const int32_t *position, const TW_COSINE *cosine, const TW_SINE *sine, const TW_KEY *new_key,
+                  const TW_VALUE *new_value, TW_Y *y, TW_KEYS *keys, TW_VALUES *values) {
   const tw_attention_rows *const r = &params->rows;
-  const int32_t width = r->width, seen = tw_keys_seen(r, TW_GROUP_Y, position);
-  const int32_t pieces = width % TW_PIECE ? width : width / TW_PIECE, parts = TW_GROUP_SIZE / pieces;
+  const int32_t width = r->width, shared = TW_GROUP_X / r->repeat;
+  const int32_t now = new_key ? tw_clamp(position[0], 0, r->keys) : TW_NEVER;
   const int64_t query = (int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y, key = (int64_t)TW_GROUP_Z * r->keys;
   if (!k) {
     k = (const TW_K *)(q + r->groups * r->repeat * r->length);
     v = (const TW_V *)(k + r->groups * r->length);
   }
   q += query * params->q_token + TW_GROUP_X * r->length;
-  k += key * params->k_token + TW_GROUP_X / r->repeat * r->length;
-  v += key * params->v_token + TW_GROUP_X / r->repeat * width;
   y += (query * r->groups * r->repeat + TW_GROUP_X) * width;
+  const tw_work w = {
+      k + key * params->k_token + shared * r->length, v + key * params->v_token + shared * width,
+      params->k_token, params->v_token, r->length, width, r->keys, tw_keys_seen(r, TW_GROUP_Y, position), now,
+      !((r->length | width | params->q_token | params->k_token | params->v_token) % TW_PIECE)};
+  const tw_new own = {new_key + shared * r->length, new_value + shared * width, keys + shared * r->length,
+                      values + shared * width, TW_GROUP_X % r->repeat == 0};
+  TW_LOCAL tw_piece *const tokens_v = tw_tokens + TW_TOKENS * TW_ROW_PIECES;
+  TW_ITEM_OWN(float, mix, [TW_MIXED + 2]);
+  TW_ITEM_OWN(float, other, [TW_MIXED + 2]);
+  TW_ITEM_OWN(float, score, [TW_TOGETHER]);
+  if (new_key && own.is_first) {
+    tw_copy_others(own.keys, w.k, w.keys, w.k_token, w.length, now);
+    tw_copy_others(own.values, w.v, w.keys, w.v_token, width, now);
+  }
   TW_ITEMS(t) {
-    if (t < r->length) {
-      float query = TW_Q_LOAD(q[t]);
-      if (cosine) {
-        const int32_t away = tw_other(t, r->length, params->interleaved);
-        query = tw_turned(query, TW_Q_LOAD(q[t + away]), away, TW_COSINE_LOAD(cosine[t]), TW_SINE_LOAD(sine[t]));
+    TW_UNROLL for (int32_t c = 0; c < TW_MIXED + 2; c++) mix[TW_OWN(t)][c] = 0.0f;
+    mix[TW_OWN(t)][TW_MIXED] = -INFINITY;
+  }
+  for (int32_t first = 0; first < w.seen; first += TW_TOKENS) {
+    const int32_t count = w.seen - first < TW_TOKENS ? w.seen - first : TW_TOKENS;
+    if (first) TW_MEET();
+    tw_bring(tw_tokens, w.k, &w, w.k_token, w.length, first);
+    tw_bring(tokens_v, w.v, &w, w.v_token, width, first);
+    tw_copies_commit();
+    if (new_key && now >= first && now < first + count) tw_write_new(params, &w, &own, cosine, sine, first);
+    TW_ITEMS(t) {
+      if (!first && t < TW_MOST_CHANNELS) {
+        const float element = t < r->length ? tw_turned_element(q, t, params, cosine, sine) * params->scale : 0.0f;
+        tw_query[t / TW_PIECE].at[t % TW_PIECE] = element;
       }
-      tw_query[t] = query * params->scale;
+    }
+    tw_copies_pending(0);
+    TW_MEET();
+    for (int32_t start = 0; start < count; start += TW_TOGETHER * TW_SLOTS) {
+      TW_ITEMS(t) {
+        TW_UNROLL for (int32_t i = 0; i < TW_TOGETHER; i++) {
+          const int32_t token = start + i * TW_SLOTS + t / TW_LANES;
+          score[TW_OWN(t)][i] = tw_share(tw_tokens, token < count ? token : 0, t);
+        }
+      }
+      TW_SUM_LANES(score, other, 0, TW_TOGETHER, TW_LANES);
+      TW_ITEMS(t) {
+        TW_UNROLL for (int32_t i = 0; i < TW_TOGETHER; i++) {
+          const int32_t token = start + i * TW_SLOTS + t / TW_LANES;
+          if (token < count) tw_mix(mix[TW_OWN(t)], tokens_v, token, score[TW_OWN(t)][i], t);
+        }
+      }
+    }
+  }
+  for (int32_t apart = TW_LANES; apart < 32; apart *= 2) {
+    TW_OTHER_LANES(other, mix, 0, TW_MIXED + 2, apart);
+    TW_ITEMS(t) { tw_join(mix[TW_OWN(t)], other[TW_OWN(t)]); }
+  }
+  TW_ITEMS(t) {
+    if (t % 32 < TW_LANES) {
+      TW_LOCAL float *const found = tw_found[t / 32];
+      TW_UNROLL for (int32_t c = 0; c < TW_MIXED; c++) {
+        found[(c / TW_PIECE * TW_LANES + t % TW_LANES) * TW_PIECE + c % TW_PIECE] = mix[TW_OWN(t)][c];
+      }
+      found[TW_MOST_CHANNELS] = mix[TW_OWN(t)][TW_MIXED];
+      found[TW_MOST_CHANNELS + 1] = mix[TW_OWN(t)][TW_MIXED + 1];
     }
   }
   TW_MEET();
   TW_ITEMS(t) {
-    float largest = -INFINITY;
-    for (int32_t token = t; token < seen; token += TW_GROUP_SIZE) {
-      const float score = tw_score(k + (int64_t)token * params->k_token, r->length);
-      tw_weights[token] = score;
-      largest = score > largest ? score : largest;
-    }
-    tw_found[t] = largest;
-  }
-  const float largest = tw_group_largest();
-  TW_ITEMS(t) {
-    float sum = 0.0f;
-    for (int32_t token = t; token < seen; token += TW_GROUP_SIZE) {
-      tw_weights[token] = tw_exp(tw_weights[token] - largest);
-      sum += tw_weights[token];
-    }
-    tw_found[t] = sum;
-  }
-  const float unit = 1.0f / tw_group_sum();
-  TW_ITEMS(t) {
-    float mixed[TW_PIECE] = {0};
-    const int32_t own = t % pieces, channel = own * (width / pieces);
-    if (t < parts * pieces && pieces < width) tw_mix(v + channel, params->v_token, t / pieces, parts, seen, mixed);
-    for (int32_t token = t / pieces; pieces == width && token < seen && t < parts * pieces; token += parts) {
-      mixed[0] += tw_weights[token] * TW_V_LOAD(v[(int64_t)token * params->v_token + own]);
-    }
-    for (int32_t c = 0; c < width / pieces && t < parts * pieces; c++) {
-      tw_mixed[t / pieces * width + channel + c] = mixed[c];
-    }
-  }
-  TW_MEET();
-  TW_ITEMS(t) {
-    if (t < width) {
-      float mixed = 0.0f;
-      for (int32_t part = 0; part < parts; part++) mixed += tw_mixed[part * width + t];
-      y[t] = TW_Y_STORE(mixed * unit);
-    }
+    if (t < width) y[t] = TW_Y_STORE(tw_result(t));
   }
 }
 
 TW_GPU_KERNEL(tw_gpu_attention_params,
               (const TW_Q *q, const TW_K *k, const TW_V *v, const int32_t *position, const TW_COSINE *cosine,
-               const TW_SINE *sine, TW_Y *y),
-              (q, k, v, position, cosine, sine, y))
+               const TW_SINE *sine, const TW_KEY *new_key, const TW_VALUE *new_value, TW_Y *y, TW_KEYS *keys,
+               TW_VALUES *values),
+              (q, k, v, position, cosine, sine, new_key, new_value, y, keys, values))

@@ -12,42 +12,65 @@
 #include "nan.h"
 
 TW_GROUP_SHARED(int32_t, tw_places, [TW_GROUP_SIZE]);
+TW_GROUP_SHARED(TW_X, tw_values, [TW_GROUP_SIZE]);
 
 static inline int better(TW_X x, TW_X than);
-
-/* The place of two that counts; the first one is before the other. */
-TW_GPU int32_t tw_better_place(const tw_extreme_params *p, const TW_X *x, int32_t one, int32_t other) {
-  const TW_X a = x[one * p->inner], b = x[other * p->inner];
-  const int32_t are_same = a == b || (TW_IS_NAN(a) && TW_IS_NAN(b));
-  const int32_t first = one < other ? one : other, last = one < other ? other : one;
-  if (are_same) return p->last ? last : first;
-  return better(b, a) ? other : one;
-}
 
 static inline tw_grid grid(const tw_extreme_params *params) {
   const tw_grid groups = {params->length > 0 ? params->outer * params->inner : 0, 1, 1};
   return groups;
 }
 
+enum { TW_TOGETHER = 16 / sizeof(TW_X) /* elements that are read at once */ };
+
+typedef struct {
+  TW_X at[TW_TOGETHER];
+} __attribute__((aligned(16), may_alias)) tw_piece;
+
+/* The best of what was seen so far, and its place. */
+typedef struct {
+  TW_X value;
+  int32_t place;
+} tw_best;
+
+/* Of equals, the one that is later where the last one counts. */
+TW_GPU void tw_see(tw_best *best, TW_X candidate, int32_t place, int32_t takes_last) {
+  const int32_t are_same = candidate == best->value || (TW_IS_NAN(candidate) && TW_IS_NAN(best->value));
+  const int32_t is_taken = are_same ? (place > best->place) == takes_last : better(candidate, best->value);
+  best->place = is_taken ? place : best->place;
+  best->value = is_taken ? candidate : best->value;
+}
+
+TW_GPU tw_best tw_best_of_item(const tw_extreme_params *p, const TW_X *x, int32_t t) {
+  const int32_t pieces = p->inner == 1 && p->length % TW_TOGETHER == 0 ? p->length / TW_TOGETHER : 0;
+  const int32_t start = pieces ? t * TW_TOGETHER : t, first = start < p->length ? start : 0;
+  tw_best best = {x[first * p->inner], first};
+  TW_UNROLL_BY(4)
+  for (int32_t i = t; i < pieces; i += TW_GROUP_SIZE) {
+    const tw_piece piece = *(const tw_piece *)(x + i * TW_TOGETHER);
+    TW_UNROLL for (int32_t k = 0; k < TW_TOGETHER; k++) tw_see(&best, piece.at[k], i * TW_TOGETHER + k, p->last);
+  }
+  TW_UNROLL_BY(8)
+  for (int32_t i = t; !pieces && i < p->length; i += TW_GROUP_SIZE) tw_see(&best, x[i * p->inner], i, p->last);
+  return best;
+}
+
 TW_GPU void group(const tw_extreme_params *params, const TW_X *x, int64_t *y) {
   x += TW_GROUP_X / params->inner * params->length * params->inner + TW_GROUP_X % params->inner;
   TW_ITEMS(t) {
-    int32_t place = t < params->length ? t : 0;
-    TW_X best = x[place * params->inner];
-    TW_UNROLL_BY(8)
-    for (int32_t i = place + TW_GROUP_SIZE; i < params->length; i += TW_GROUP_SIZE) {
-      const TW_X candidate = x[i * params->inner];
-      const int32_t are_same = candidate == best || (TW_IS_NAN(candidate) && TW_IS_NAN(best));
-      const int32_t is_taken = are_same ? params->last : better(candidate, best);
-      place = is_taken ? i : place;
-      best = is_taken ? candidate : best;
-    }
-    tw_places[t] = place;
+    const tw_best best = tw_best_of_item(params, x, t);
+    tw_values[t] = best.value;
+    tw_places[t] = best.place;
   }
   TW_MEET();
   for (int32_t half = TW_GROUP_SIZE / 2; half > 0; half /= 2) {
     TW_ITEMS(t) {
-      if (t < half) tw_places[t] = tw_better_place(params, x, tw_places[t], tw_places[t + half]);
+      if (t < half) {
+        tw_best best = {tw_values[t], tw_places[t]};
+        tw_see(&best, tw_values[t + half], tw_places[t + half], params->last);
+        tw_values[t] = best.value;
+        tw_places[t] = best.place;
+      }
     }
     TW_MEET();
   }

@@ -9,92 +9,88 @@
 #include "gpu_stored.h"
 #define TW_FACTOR TW_X
 #define TW_FACTOR_LOAD TW_X_LOAD
+#ifndef TW_WEIGHT
 #define TW_WEIGHT TW_W
 #define TW_WEIGHT_LOAD TW_W_LOAD
+#endif
 
 #include <math.h>
 
 #define TW_EARLY 28 /* w, w1, w2 */
+#define TW_IS_SCALED 1
 #include "gpu_columns.h"
 #include "gpu_projections.h"
 
-TW_GROUP_SHARED(float, tw_others, [TW_MOST_ROWS * TW_GROUP_SIZE]);  /* sums of the second factor of gated ones */
-TW_GROUP_SHARED(float, tw_squares, [TW_MOST_ROWS * TW_GROUP_SIZE]); /* of a row, from the items of a column */
-
-TW_GPU int32_t tw_groups_of(int32_t columns) { return (columns + TW_COLUMNS - 1) / TW_COLUMNS; }
+struct tw_work {
+  const tw_gpu_projections_params *p;
+  const float *scale;
+  const TW_WEIGHT *w, *w1, *w2;
+  const float *b, *b1, *b2;
+  TW_Y *y, *y1, *y2;
+};
 
 static inline tw_grid grid(const tw_gpu_projections_params *p) {
-  tw_grid groups = {tw_groups_of(p->columns[0]), 1, 1};
-  if (!p->gated) groups.x += tw_groups_of(p->columns[1]) + tw_groups_of(p->columns[2]);
+  const tw_grid groups = {p->shape.groups, 1, 1};
   return groups;
 }
 
-/* What a group multiplies with, and where its results go. */
+/* The matrix that a pair of columns is of, the first of them, and whether the second is there too. */
 typedef struct {
-  const TW_W *w, *other;
-  const float *bias, *other_bias;
+  const TW_WEIGHT *w;
+  const float *bias;
   TW_Y *y;
-  int32_t first, columns;
+  int32_t column, columns, has_other;
 } tw_part;
 
-TW_GPU void tw_leave_sums(TW_LOCAL float *to, const float *sum, int32_t t) {
-  TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) to[row * TW_GROUP_SIZE + t] = sum[row];
+TW_GPU tw_part tw_part_of(const tw_work *work, int32_t two) {
+  const int32_t *const columns = work->p->columns;
+  const int32_t first = (columns[0] + 1) / 2, second = first + (columns[1] + 1) / 2;
+  tw_part part = {work->w, work->b, work->y, 2 * two, columns[0], 0};
+  if (two >= second) {
+    part = (tw_part){work->w2, work->b2, work->y2, 2 * (two - second), columns[2], 0};
+  } else if (two >= first) {
+    part = (tw_part){work->w1, work->b1, work->y1, 2 * (two - first), columns[1], 0};
+  }
+  part.has_other = part.column + 1 < part.columns;
+  return part;
 }
 
-TW_GPU void tw_project(const tw_gpu_projections_params *p, const TW_X *x, const float *scale, const tw_part *part) {
-  TW_ITEM_OWN(tw_weights, ahead, [TW_AHEAD]);
-  TW_ITEM_OWN(tw_weights, other_ahead, [TW_AHEAD]);
-  TW_LET_OTHERS();
-  TW_ITEMS(t) {
-    const int32_t column = part->first + t / TW_LANES, start = t % TW_LANES * TW_PIECE;
-    const int64_t at = column < part->columns ? (int64_t)column * p->inner : 0;
-    tw_fetch(ahead[TW_OWN(t)], part->w + at, p->inner, start);
-    if (p->gated) tw_fetch(other_ahead[TW_OWN(t)], part->other + at, p->inner, start);
+TW_GPU tw_two_rows tw_rows_of(const tw_work *work, int32_t two) {
+  const int32_t w_row = work->p->w_row;
+  if (work->p->gated) {
+    const tw_two_rows both = {work->w + (int64_t)two * w_row, work->w1 + (int64_t)two * w_row};
+    return both;
   }
-  TW_AFTER_OTHERS();
-  TW_ITEMS(t) {
-    float sum[TW_MOST_ROWS] = {0}, other[TW_MOST_ROWS] = {0}, squares[TW_MOST_ROWS] = {0};
-    const int32_t column = part->first + t / TW_LANES;
-    if (column < part->columns) {
-      const int64_t at = (int64_t)column * p->inner;
-      tw_share(ahead[TW_OWN(t)], p->rows, p->inner, p->inner, x, scale, part->w + at, t, sum, squares);
-      if (p->gated) {
-        float again[TW_MOST_ROWS] = {0};
-        tw_share(other_ahead[TW_OWN(t)], p->rows, p->inner, p->inner, x, scale, part->other + at, t, other, again);
-      }
-    }
-    tw_leave_sums(tw_sums, sum, t);
-    if (p->gated) tw_leave_sums(tw_others, other, t);
-    if (scale) tw_leave_sums(tw_squares, squares, t);
+  const tw_part part = tw_part_of(work, two);
+  const TW_WEIGHT *const one = part.w + (int64_t)part.column * w_row;
+  const tw_two_rows rows = {one, part.has_other ? one + w_row : one};
+  return rows;
+}
+
+TW_GPU void tw_end(const tw_work *work, int32_t two, int32_t row, const tw_two_sums *sums) {
+  const tw_gpu_projections_params *const p = work->p;
+  float factor = 1.0f;
+  if (work->scale) factor = 1.0f / sqrtf(sums->squares / (float)p->shape.inner + p->epsilon);
+  float one = sums->one * factor, other = sums->other * factor;
+  if (p->gated) {
+    if (work->b) one += work->b[two];
+    if (work->b1) other += work->b1[two];
+    tw_activate(&p->activation, &one, 1, 1);
+    work->y[(int64_t)row * p->columns[0] + two] = TW_Y_STORE(one * other);
+    return;
   }
-  TW_MEET();
-  TW_ITEMS(t) {
-    const int32_t row = t / TW_COLUMNS, own = t % TW_COLUMNS, column = part->first + own;
-    if (row < p->rows && column < part->columns) {
-      float factor = 1.0f, total = tw_column_sum(tw_sums, row, own);
-      if (scale) factor = 1.0f / sqrtf(tw_column_sum(tw_squares, row, own) / (float)p->inner + p->epsilon);
-      total = total * factor + (part->bias ? part->bias[column] : 0.0f);
-      if (p->gated) {
-        const float other = tw_column_sum(tw_others, row, own) * factor;
-        tw_activate(&p->activation, &total, 1, 1);
-        total *= other + (part->other_bias ? part->other_bias[column] : 0.0f);
-      }
-      part->y[(int64_t)row * part->columns + column] = TW_Y_STORE(total);
-    }
-  }
+  const tw_part part = tw_part_of(work, two);
+  TW_Y *const y = part.y + (int64_t)row * part.columns + part.column;
+  y[0] = TW_Y_STORE(part.bias ? one + part.bias[part.column] : one);
+  if (part.has_other) y[1] = TW_Y_STORE(part.bias ? other + part.bias[part.column + 1] : other);
 }
 
 TW_GPU void group(const tw_gpu_projections_params *params, const TW_X *x, const float *scale, const TW_W *w,
                   const TW_W *w1, const TW_W *w2, const float *b, const float *b1, const float *b2, TW_Y *y, TW_Y *y1,
                   TW_Y *y2) {
-  const int32_t first = tw_groups_of(params->columns[0]), second = first + tw_groups_of(params->columns[1]);
-  tw_part part = {w, w1, b, b1, y, TW_GROUP_X * TW_COLUMNS, params->columns[0]};
-  if (TW_GROUP_X >= second) {
-    part = (tw_part){w2, NULL, b2, NULL, y2, (TW_GROUP_X - second) * TW_COLUMNS, params->columns[2]};
-  } else if (TW_GROUP_X >= first) {
-    part = (tw_part){w1, NULL, b1, NULL, y1, (TW_GROUP_X - first) * TW_COLUMNS, params->columns[1]};
-  }
-  tw_project(params, x, scale, &part);
+  const tw_work work = {params, scale, (const TW_WEIGHT *)w, (const TW_WEIGHT *)w1, (const TW_WEIGHT *)w2, b, b1, b2, y,
+                        y1, y2};
+  tw_multiply_columns(&params->shape, &work, x, scale);
 }
 
 TW_GPU_KERNEL(tw_gpu_projections_params,

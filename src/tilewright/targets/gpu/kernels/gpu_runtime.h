@@ -30,8 +30,8 @@ typedef struct {
 enum { TW_MOST_CLUSTERED = 8 };
 
 typedef struct {
-  const void *data;
-  unsigned long bytes;
+  const void *data; /* NULL: it is part of the weights that calls give */
+  unsigned long bytes, offset; /* from their start */
 } tw_gpu_constant;
 
 /* Bytes of the arena that the memory of the GPU keeps between calls. */
@@ -39,29 +39,39 @@ typedef struct {
   unsigned long offset, bytes;
 } tw_gpu_kept;
 
+/* Constants and arenas in the memory of the GPU: those of a network, or of several that are called with the same. */
 typedef struct {
   const tw_gpu_constant *constants;
   int32_t constant_count;
+  unsigned long arena_bytes;
+  void *state; /* what the GPU has of it */
+} tw_gpu_memory;
+
+typedef struct {
+  tw_gpu_memory *memory;
   const tw_gpu_kept *kept;
   int32_t kept_count; /* where it is not 0, every arena has one of its own in the memory of the GPU */
   int32_t in_order; /* whether every call launches the same in the same order: then it is a graph */
   int32_t capability; /* of the oldest GPU that the code is for, times ten */
-  unsigned long arena_bytes;
-  void *state; /* what the GPU has of it */
 } tw_gpu_network;
 
-/* 0, or TW_GPU_FAILED. */
-int tw_gpu_begin(tw_gpu_network *network, const unsigned char *arena);
+/* 0, or TW_GPU_FAILED. Weights are NULL where all constants are arrays; others are there once for each address. */
+int tw_gpu_begin(const tw_gpu_network *network, const unsigned char *arena, const unsigned char *weights);
 int tw_gpu_end(void);
+
+/* Whether something has, since tw_gpu_begin. */
+int tw_gpu_has_failed(void);
 
 /* What went wrong last, and what to do about it. */
 const char *tw_gpu_failure(void);
 
-/* Brings what the GPU keeps between calls from the arena to its memory: 0, or TW_GPU_FAILED. */
-int tw_gpu_keep(tw_gpu_network *network, const unsigned char *arena);
+/* Brings what the GPU keeps between calls, which is zeros at first, from the arena to its memory, or back: 0, or
+ * TW_GPU_FAILED. */
+int tw_gpu_keep(const tw_gpu_network *network, const unsigned char *arena, const unsigned char *weights);
+int tw_gpu_fetch(const tw_gpu_network *network, unsigned char *arena, const unsigned char *weights);
 
-/* Gives back what the GPU has for an arena; with NULL, all that it has of the network. */
-void tw_gpu_forget(tw_gpu_network *network, const unsigned char *arena);
+/* Gives back what the GPU has for an arena; with NULL, the constants and all arenas that are called with them. */
+void tw_gpu_forget(tw_gpu_memory *memory, const unsigned char *arena, const unsigned char *weights);
 
 /* What the cores read, where a caller's input is in the memory of the GPU: a copy of it that lives until tw_gpu_end. */
 const void *tw_gpu_input(const void *data, unsigned long bytes);
@@ -93,7 +103,7 @@ void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *par
 
 /* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of its graphs.
  * Negative before the third call, and where there are none. */
-double tw_gpu_measured(tw_gpu_network *network, int repeats);
+double tw_gpu_measured(const tw_gpu_network *network, int repeats);
 
 /* Where the times of layers are measured (TW_LAYER_TIMES): nanoseconds of what was launched and copied since the last
  * call. A kernel's are the mean of twenty in a row in a graph, by events; a copy's are by the clock. Negative where

@@ -28,11 +28,20 @@ TW_GPU int32_t tw_there(const tw_params *p, int32_t column) { return column < p-
 /* Whether four neighbours of a row lie at a multiple of their size, and all of them are there. */
 TW_GPU int32_t tw_are_four(const tw_params *p) { return !((p->columns | p->y_row) & 3); }
 
-#if TW_X_IS_FLOAT
-
 typedef struct {
   TW_R at[4];
 } __attribute__((aligned(4 * sizeof(TW_R)), may_alias)) tw_four_added;
+
+/* What is added to four neighbours: it is on its way while their sums are joined. */
+TW_GPU tw_four_added tw_read_added(const tw_params *p, const tw_pointers *at, int32_t row, int32_t column) {
+  const TW_R *const r = at->r + (int64_t)row * p->y_row + column;
+  tw_four_added added;
+  if (tw_are_four(p)) return *(const tw_four_added *)r;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) added.at[i] = column + i < p->columns ? r[i] : 0;
+  return added;
+}
+
+#if TW_X_IS_FLOAT
 
 typedef struct {
   TW_Y at[4];
@@ -52,17 +61,10 @@ TW_GPU void tw_activate_four(const tw_activation *activation, float *total) {
 #endif
 }
 
-/* r is added to four neighbours. */
-TW_GPU void tw_add_four(const tw_params *p, const TW_R *r, int32_t column, float *total) {
+TW_GPU void tw_add_four(const tw_params *p, const tw_four_added *added, float *total) {
   const tw_activation then = p->then;
-  tw_four_added added;
-  if (tw_are_four(p)) {
-    added = *(const tw_four_added *)r;
-  } else {
-    TW_UNROLL for (int32_t i = 0; i < 4; i++) added.at[i] = column + i < p->columns ? r[i] : 0;
-  }
   TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-    total[i] += TW_R_LOAD(added.at[i]);
+    total[i] += TW_R_LOAD(added->at[i]);
     if (then.kind) total[i] = tw_activated(then.kind, then.alpha, then.beta, total[i]);
   }
 }
@@ -104,15 +106,15 @@ TW_GPU void tw_read_late(tw_columns *columns, const tw_params *p, const tw_point
   }
 }
 
-/* Four neighbours of a row, from sums to results. */
+/* Four neighbours of a row, from sums to results; `added` counts where there is an r. */
 TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, const tw_columns *columns, int32_t row, int32_t column,
-                   total_t *total) {
+                   total_t *total, const tw_four_added *added) {
   const int64_t first = (int64_t)row * p->y_row + column;
   TW_Y *const y = at->y + first;
 #if TW_X_IS_FLOAT
   TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] += columns->bias[i];
   tw_activate_four(&p->activation, total);
-  if (at->r) tw_add_four(p, at->r + first, column, total);
+  if (at->r) tw_add_four(p, added, total);
   tw_four_results results;
   TW_UNROLL for (int32_t i = 0; i < 4; i++) results.at[i] = TW_Y_STORE(total[i]);
   if (tw_are_four(p)) {
@@ -135,8 +137,7 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, const tw_columns *
   TW_UNROLL for (int32_t i = 0; i < 4; i++) results[i] = (TW_Y)total[i];
   if (at->r) {
     TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-      const int32_t added = column + i < p->columns ? at->r[first + i] : 0;
-      results[i] = (TW_Y)tw_add_byte(&p->sum, results[i], added);
+      results[i] = (TW_Y)tw_add_byte(&p->sum, results[i], added->at[i]);
     }
   }
   if (sizeof(TW_Y) == 1 && tw_are_four(p)) {

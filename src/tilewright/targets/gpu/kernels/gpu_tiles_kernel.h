@@ -79,6 +79,7 @@ enum {
   TW_FOURS = TW_TM * TW_TN / 4,
   TW_SLICE_FOURS = TW_TM * TW_SUMS_ROW / 4,
   TW_AT_ONCE = 4, /* parts whose sums are read together */
+  TW_ENDED = 2,   /* fours that an item ends together */
   TW_MOST_SHARED_TILES = 1024,
   TW_NOWHERE = -(1 << 15) /* the row of a window that is not there */
 };
@@ -430,12 +431,24 @@ TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
   /* Of a cluster, every group ends a share of the tile. */
   const int32_t sharing = is_cluster ? p->splits : 1, first = is_cluster ? TW_GROUP_Z : 0;
   TW_ITEMS(t) {
-    for (int32_t four = first * TW_GROUP_SIZE + t; four < TW_FOURS; four += sharing * TW_GROUP_SIZE) {
-      const int32_t row = first_row + four / (TW_TN / 4), column = first_column + four % (TW_TN / 4) * 4;
-      if (row < p->rows && column < p->columns) {
-        tw_four_sums sum = tw_sums_of_all(p, shares, four, is_cluster);
-        tw_read_late(columns[TW_OWN(t)], p, at, row, column);
-        tw_end(p, at, columns[TW_OWN(t)], row, column, sum.at);
+    for (int32_t start = first * TW_GROUP_SIZE + t; start < TW_FOURS; start += TW_ENDED * sharing * TW_GROUP_SIZE) {
+      tw_four_sums sums[TW_ENDED];
+      tw_four_added added[TW_ENDED];
+      TW_UNROLL for (int32_t i = 0; i < TW_ENDED; i++) {
+        const int32_t four = start + i * sharing * TW_GROUP_SIZE;
+        const int32_t row = first_row + four / (TW_TN / 4), column = first_column + four % (TW_TN / 4) * 4;
+        if (four < TW_FOURS && row < p->rows && column < p->columns) {
+          if (at->r) added[i] = tw_read_added(p, at, row, column);
+          sums[i] = tw_sums_of_all(p, shares, four, is_cluster);
+        }
+      }
+      TW_UNROLL for (int32_t i = 0; i < TW_ENDED; i++) {
+        const int32_t four = start + i * sharing * TW_GROUP_SIZE;
+        const int32_t row = first_row + four / (TW_TN / 4), column = first_column + four % (TW_TN / 4) * 4;
+        if (four < TW_FOURS && row < p->rows && column < p->columns) {
+          tw_read_late(columns[TW_OWN(t)], p, at, row, column);
+          tw_end(p, at, columns[TW_OWN(t)], row, column, sums[i].at, &added[i]);
+        }
       }
     }
   }

@@ -29,101 +29,7 @@
 #include <time.h>
 #endif
 
-/* ---- the driver ------------------------------------------------------------------------------------------------- */
-
-typedef unsigned long long address;
-typedef struct opaque *handle;
-enum {
-  SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, UNSUPPORTED_PTX = 222,
-  KIND_OF_MEMORY = 2, DEVICE_OF_MEMORY = 9, ON_DEVICE = 2,
-  CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6,
-  DYNAMIC_BYTES = 8, PART_SHARED = 9, CLUSTER = 4, OVERLAP = 6
-};
-
-/* How a kernel is launched with more than cuLaunchKernel takes. */
-typedef struct {
-  int name;
-  unsigned unused, value[16];
-} launch_attribute;
-typedef struct {
-  unsigned groups[3], items[3], dynamic_bytes;
-  handle stream;
-  launch_attribute *attributes;
-  unsigned attribute_count;
-} launch_shape;
-
-static struct {
-  int (*init)(unsigned flags);
-  int (*version)(int *version);
-  int (*error_text)(int error, const char **text);
-  int (*device)(int *device, int number);
-  int (*attribute)(int *value, int attribute, int device);
-  int (*context)(handle *context, int device);
-  int (*use_context)(handle context);
-  int (*memory)(size_t *free_bytes, size_t *all_bytes);
-  int (*allocate)(address *memory, size_t bytes);
-  int (*release)(address memory);
-  int (*upload)(address to, const void *from, size_t bytes, handle stream);
-  int (*download)(void *to, address from, size_t bytes, handle stream);
-  int (*copy)(address to, address from, size_t bytes, handle stream);
-  int (*about)(void *value, int attribute, address pointer);
-  int (*stream)(handle *stream, unsigned flags);
-  int (*wait)(handle stream);
-  int (*load)(handle *module, const void *code, unsigned options, int *names, void **values);
-  int (*function)(handle *function, handle module, const char *name);
-  int (*launch)(handle function, unsigned x, unsigned y, unsigned z, unsigned items_x, unsigned items_y,
-                unsigned items_z, unsigned shared_bytes, handle stream, void **arguments, void **more);
-  int (*launch_shape)(const launch_shape *shape, handle function, void **arguments, void **more); /* or NULL */
-  int (*set)(handle function, int attribute, int value);
-  int (*begin_capture)(handle stream, int mode);
-  int (*end_capture)(handle stream, handle *graph);
-  int (*instantiate)(handle *executable, handle graph, unsigned long long flags);
-  int (*launch_graph)(handle executable, handle stream);
-  int (*forget_graph)(handle graph);
-  int (*release_graph)(handle executable);
-  int (*event)(handle *event, unsigned flags);
-  int (*record)(handle event, handle stream);
-  int (*wait_event)(handle stream, handle event, unsigned flags);
-  int (*wait_for)(handle event);
-  int (*elapsed)(float *milliseconds, handle first, handle last);
-} cuda;
-
-static const struct {
-  const char *name;
-  void *pointer;
-} functions[] = {
-    {"cuInit", &cuda.init},
-    {"cuDriverGetVersion", &cuda.version},
-    {"cuGetErrorString", &cuda.error_text},
-    {"cuDeviceGet", &cuda.device},
-    {"cuDeviceGetAttribute", &cuda.attribute},
-    {"cuDevicePrimaryCtxRetain", &cuda.context},
-    {"cuCtxSetCurrent", &cuda.use_context},
-    {"cuMemGetInfo_v2", &cuda.memory},
-    {"cuMemAlloc_v2", &cuda.allocate},
-    {"cuMemFree_v2", &cuda.release},
-    {"cuMemcpyHtoDAsync_v2", &cuda.upload},
-    {"cuMemcpyDtoHAsync_v2", &cuda.download},
-    {"cuMemcpyDtoDAsync_v2", &cuda.copy},
-    {"cuPointerGetAttribute", &cuda.about},
-    {"cuStreamCreate", &cuda.stream},
-    {"cuStreamSynchronize", &cuda.wait},
-    {"cuModuleLoadDataEx", &cuda.load},
-    {"cuModuleGetFunction", &cuda.function},
-    {"cuLaunchKernel", &cuda.launch},
-    {"cuFuncSetAttribute", &cuda.set},
-    {"cuStreamBeginCapture_v2", &cuda.begin_capture},
-    {"cuStreamEndCapture", &cuda.end_capture},
-    {"cuGraphInstantiateWithFlags", &cuda.instantiate},
-    {"cuGraphLaunch", &cuda.launch_graph},
-    {"cuGraphDestroy", &cuda.forget_graph},
-    {"cuGraphExecDestroy", &cuda.release_graph},
-    {"cuEventCreate", &cuda.event},
-    {"cuEventRecord", &cuda.record},
-    {"cuStreamWaitEvent", &cuda.wait_event},
-    {"cuEventSynchronize", &cuda.wait_for},
-    {"cuEventElapsedTime", &cuda.elapsed},
-};
+#include "gpu_cuda_driver.h"
 
 /* ---- what is going on ------------------------------------------------------------------------------------------- */
 
@@ -134,23 +40,32 @@ typedef struct {
   int graph;
 } brought;
 
-/* What the GPU has for an arena. */
-typedef struct on_gpu_arena {
-  const unsigned char *owner; /* the caller's arena; NULL where all share it */
-  address memory;
+/* What calls of a network with an arena have made. */
+typedef struct recorded {
+  const tw_gpu_network *of;
   handle *graphs;
   int graph_count, room;
   int calls; /* that have ended well, as far as that matters */
   brought *inputs; /* of the call that was recorded */
   int input_count, lacks_inputs;
+  struct recorded *next;
+} recorded;
+
+/* What the GPU has for an arena. */
+typedef struct on_gpu_arena {
+  const unsigned char *owner; /* the caller's arena; NULL where all share it */
+  address memory;
+  recorded *records; /* of each network */
   struct on_gpu_arena *next;
 } on_gpu_arena;
 
-/* What the GPU has of a network. */
-typedef struct {
+/* What the GPU has of networks with the same constants. */
+typedef struct on_gpu {
+  const unsigned char *weights; /* that calls give */
   address constants;
   unsigned long *offsets, constant_bytes;
   on_gpu_arena *arenas;
+  struct on_gpu *next;
 } on_gpu;
 
 /* A copy of what a caller has in the memory of the GPU, for the cores. */
@@ -172,14 +87,17 @@ enum { ALL_SHARED = 100 /* percent */ };
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
 static int capability, overlaps;
-static tw_gpu_network *network;
+static const tw_gpu_network *network;
+static const tw_gpu_memory *memory;
 static on_gpu *own;
 static on_gpu_arena *state;
-static const unsigned char *arena;
+static recorded *record;
+static const unsigned char *arena, *weights;
 static staged *stages;
 static ask *asked;
 static int stage_count, stage_room, asked_count, asked_room;
 static int failed, is_capturing, has_launched, graph, opened_device;
+static int is_pushed; /* whether the context of the GPU is the thread's, on top of what was before */
 static char said[2048] = "nothing has failed";
 
 static void fail(const char *what, const char *hint) {
@@ -235,6 +153,12 @@ static int find_overlap(void) {
   return 1;
 }
 
+/* Until `leave`, which brings back the thread's own context. */
+static int use_context(void) {
+  is_pushed = done(cuda.push_context(context), "use the GPU");
+  return is_pushed;
+}
+
 static int open_device(void) {
   int device = 0, major = 0, minor = 0;
   const int code = cuda.init(0);
@@ -249,17 +173,13 @@ static int open_device(void) {
   capability = 10 * major + minor;
   if (!find_overlap()) return 0;
   opened_device = device;
-  if (!done(cuda.context(&context, device), "open the GPU")) return 0;
-  if (!done(cuda.use_context(context), "use the GPU")) return 0;
+  if (!done(cuda.context(&context, device), "open the GPU") || !use_context()) return 0;
   if (!done(cuda.stream(&copies, NON_BLOCKING), "make a stream")) return 0;
   if (!done(cuda.stream(&stream, NON_BLOCKING), "make a stream")) return 0;
   return done(cuda.event(&first_event, 0), "make an event") && done(cuda.event(&last_event, 0), "make an event");
 }
 
-static int open_driver(void) {
-  if (stream) return done(cuda.use_context(context), "use the GPU");
-  return find_functions() && open_device();
-}
+static int open_driver(void) { return stream ? use_context() : find_functions() && open_device(); }
 
 static int check_capability(void) {
   char line[256];
@@ -273,10 +193,10 @@ static int check_capability(void) {
 static unsigned long whole(unsigned long bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 /* Memory of the GPU: what it is for is said where there is not enough. */
-static int allocated(address *memory, unsigned long bytes, const char *purpose, const char *hint) {
+static int allocated(address *place, unsigned long bytes, const char *purpose, const char *hint) {
   char line[320];
   size_t free_bytes = 0, every = 0;
-  const int code = cuda.allocate(memory, bytes ? bytes : 1);
+  const int code = cuda.allocate(place, bytes ? bytes : 1);
   if (code != OUT_OF_MEMORY) return done(code, "allocate memory");
   cuda.memory(&free_bytes, &every);
   snprintf(line, sizeof line, "the GPU has not enough memory: %s, %lu of %lu bytes are free", purpose,
@@ -286,11 +206,11 @@ static int allocated(address *memory, unsigned long bytes, const char *purpose, 
 }
 
 /* For a network, of which the constants are there already or are what is allocated. */
-static int allocated_for_network(address *memory, unsigned long bytes, unsigned long constants, const char *hint) {
+static int allocated_for_network(address *place, unsigned long bytes, unsigned long constants, const char *hint) {
   char purpose[160];
   snprintf(purpose, sizeof purpose, "the network needs %lu bytes, %lu of them for weights and %lu to compute in",
-           constants + network->arena_bytes, constants, network->arena_bytes);
-  return allocated(memory, bytes, purpose, hint);
+           constants + memory->arena_bytes, constants, memory->arena_bytes);
+  return allocated(place, bytes, purpose, hint);
 }
 
 static int no_room_here(void) {
@@ -298,18 +218,27 @@ static int no_room_here(void) {
   return 0;
 }
 
-static void forget_inputs(on_gpu_arena *of) {
+static void forget_inputs(recorded *of) {
   while (of->input_count) cuda.release(of->inputs[--of->input_count].copy);
   free(of->inputs);
   of->inputs = NULL;
   of->lacks_inputs = 0;
 }
 
-static void close_arena(on_gpu_arena *made) {
+static void close_record(recorded *made) {
   forget_inputs(made);
   for (int i = 0; i < made->graph_count; i++) cuda.release_graph(made->graphs[i]);
-  if (made->memory) cuda.release(made->memory);
   free(made->graphs);
+  free(made);
+}
+
+static void close_arena(on_gpu_arena *made) {
+  while (made->records) {
+    recorded *const first = made->records;
+    made->records = first->next;
+    close_record(first);
+  }
+  if (made->memory) cuda.release(made->memory);
   free(made);
 }
 
@@ -324,11 +253,15 @@ static void close_network(on_gpu *made) {
   free(made);
 }
 
+static const unsigned char *start_of(const tw_gpu_constant *one) {
+  return one->data ? one->data : weights + one->offset;
+}
+
 /* Constants are brought to the GPU once. */
 static int upload_constants(on_gpu *made) {
-  for (int32_t i = 0; i < network->constant_count; i++) {
-    const tw_gpu_constant *const one = &network->constants[i];
-    if (!done(cuda.upload(made->constants + made->offsets[i], one->data, one->bytes, stream), "copy weights")) return 0;
+  for (int32_t i = 0; i < memory->constant_count; i++) {
+    const tw_gpu_constant *const one = &memory->constants[i];
+    if (!done(cuda.upload(made->constants + made->offsets[i], start_of(one), one->bytes, stream), "copy weights")) return 0;
   }
   return done(cuda.wait(stream), "copy weights");
 }
@@ -336,35 +269,51 @@ static int upload_constants(on_gpu *made) {
 static on_gpu *opened_network(void) {
   unsigned long bytes = 0;
   on_gpu *const made = calloc(1, sizeof *made);
-  if (made) made->offsets = calloc((size_t)network->constant_count + 1, sizeof *made->offsets);
+  if (made) made->offsets = calloc((size_t)memory->constant_count + 1, sizeof *made->offsets);
   if (!made || !made->offsets) {
     no_room_here();
     free(made);
     return NULL;
   }
-  for (int32_t i = 0; i < network->constant_count; i++) {
+  for (int32_t i = 0; i < memory->constant_count; i++) {
     made->offsets[i] = bytes;
-    bytes += whole(network->constants[i].bytes);
+    bytes += whole(memory->constants[i].bytes);
   }
+  made->weights = weights;
   made->constant_bytes = bytes;
   if (allocated_for_network(&made->constants, bytes, bytes,
                             "the weights do not fit: end what else uses the GPU (`nvidia-smi` lists it), compile with "
                             "weights of fewer bits, or with --target cpu") &&
       upload_constants(made)) {
-    return made;
+    made->next = network->memory->state;
+    return network->memory->state = made;
   }
   close_network(made);
   return NULL;
+}
+
+/* What networks keep is zeros before they write it. */
+static int cleared(const on_gpu_arena *made) {
+  static const unsigned char zeros[1 << 16];
+  for (int32_t i = 0; i < network->kept_count; i++) {
+    const tw_gpu_kept one = network->kept[i];
+    for (unsigned long at = 0; at < one.bytes; at += sizeof zeros) {
+      const unsigned long left = one.bytes - at, bytes = left < sizeof zeros ? left : sizeof zeros;
+      if (!done(cuda.upload(made->memory + one.offset + at, zeros, bytes, stream), "clear a state")) return 0;
+    }
+  }
+  return done(cuda.wait(stream), "clear a state");
 }
 
 static on_gpu_arena *opened_arena(const unsigned char *owner) {
   on_gpu_arena *const made = calloc(1, sizeof *made);
   if (!made) return no_room_here(), NULL;
   made->owner = owner;
-  if (!allocated_for_network(&made->memory, network->arena_bytes, own->constant_bytes,
+  if (!allocated_for_network(&made->memory, memory->arena_bytes, own->constant_bytes,
                              "the weights fit: end what else uses the GPU (`nvidia-smi` lists it), compile for a "
-                             "smaller input (--dim, --shape), or with --target cpu")) {
-    free(made);
+                             "smaller input (--dim, --shape, --context), or with --target cpu") ||
+      !cleared(made)) {
+    close_arena(made);
     return NULL;
   }
   made->next = own->arenas;
@@ -378,31 +327,73 @@ static on_gpu_arena *found_arena(const unsigned char *host_arena) {
   return found ? found : opened_arena(owner);
 }
 
+static on_gpu *found_constants(void) {
+  on_gpu *found = memory->state;
+  while (found && found->weights != weights) found = found->next;
+  return found ? found : opened_network();
+}
+
+static recorded *found_record(void) {
+  recorded *found = state->records;
+  while (found && found->of != network) found = found->next;
+  if (found) return found;
+  found = calloc(1, sizeof *found);
+  if (!found) return no_room_here(), NULL;
+  found->of = network;
+  found->next = state->records;
+  return state->records = found;
+}
+
 /* From here to `leave` the GPU belongs to one thread. */
-static int enter(tw_gpu_network *called, const unsigned char *host_arena) {
+static void take(void) {
   pthread_mutex_lock(&busy);
-  network = called;
-  arena = host_arena;
-  state = NULL;
-  stage_count = failed = is_capturing = has_launched = graph = 0;
-  if (open_driver() && check_capability() && !network->state) network->state = opened_network();
-  own = network->state;
-  if (!failed) state = found_arena(host_arena);
-  return !failed;
+  failed = is_pushed = 0;
 }
 
 static int leave(void) {
   const int result = failed ? TW_GPU_FAILED : 0;
+  handle ours = NULL;
+  if (is_pushed) cuda.pop_context(&ours);
   pthread_mutex_unlock(&busy);
   return result;
 }
 
-int tw_gpu_begin(tw_gpu_network *called, const unsigned char *host_arena) {
-  return enter(called, host_arena) ? 0 : leave();
+static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  take();
+  network = called;
+  memory = called->memory;
+  arena = host_arena;
+  weights = given;
+  own = NULL;
+  state = NULL;
+  record = NULL;
+  stage_count = is_capturing = has_launched = graph = 0;
+  if (open_driver() && check_capability()) own = found_constants();
+  if (!failed) state = found_arena(host_arena);
+  if (!failed) record = found_record();
+  return !failed;
 }
 
-int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
-  if (enter(called, host_arena)) {
+int tw_gpu_has_failed(void) { return failed; }
+
+int tw_gpu_begin(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  return enter(called, host_arena, given) ? 0 : leave();
+}
+
+int tw_gpu_fetch(const tw_gpu_network *called, unsigned char *host_arena, const unsigned char *given) {
+  if (enter(called, host_arena, given)) {
+    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
+      const tw_gpu_kept one = network->kept[i];
+      const address place = state->memory + one.offset;
+      if (one.bytes) done(cuda.download(host_arena + one.offset, place, one.bytes, stream), "copy a state");
+    }
+    if (!failed) done(cuda.wait(stream), "copy a state");
+  }
+  return leave();
+}
+
+int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  if (enter(called, host_arena, given)) {
     for (int32_t i = 0; i < network->kept_count; i++) {
       const tw_gpu_kept one = network->kept[i];
       const address place = state->memory + one.offset;
@@ -413,22 +404,40 @@ int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
   return leave();
 }
 
-void tw_gpu_forget(tw_gpu_network *called, const unsigned char *host_arena) {
-  pthread_mutex_lock(&busy);
-  on_gpu *const made = called->state;
-  if (made && cuda.use_context(context) == SUCCESS) {
+/* Takes an arena out of those that a memory has. */
+static on_gpu_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
+  for (on_gpu *made = from->state; made; made = made->next) {
     on_gpu_arena **at = &made->arenas;
-    while (*at && (*at)->owner != host_arena) at = &(*at)->next;
-    if (!host_arena) {
-      close_network(made);
-      called->state = NULL;
-    } else if (*at) {
+    while (*at && (*at)->owner != owner) at = &(*at)->next;
+    if (*at) {
       on_gpu_arena *const found = *at;
       *at = found->next;
-      close_arena(found);
+      return found;
     }
   }
-  pthread_mutex_unlock(&busy);
+  return NULL;
+}
+
+static void forget_constants(tw_gpu_memory *from, const unsigned char *given) {
+  on_gpu *last = NULL, *found = from->state;
+  while (found && found->weights != given) {
+    last = found;
+    found = found->next;
+  }
+  if (!found) return;
+  if (last) last->next = found->next;
+  else from->state = found->next;
+  close_network(found);
+}
+
+void tw_gpu_forget(tw_gpu_memory *from, const unsigned char *host_arena, const unsigned char *given) {
+  take();
+  if (from->state && use_context()) {
+    on_gpu_arena *const found = host_arena ? removed_arena(from, host_arena) : NULL;
+    if (found) close_arena(found);
+    if (!host_arena) forget_constants(from, given);
+  }
+  leave();
 }
 
 /* ---- memory of the caller's ------------------------------------------------------------------------------------- */
@@ -477,7 +486,7 @@ static staged *new_stage(unsigned long bytes) {
 const void *tw_gpu_input(const void *data, unsigned long bytes) {
   if (failed || !bytes || !is_on_gpu(data)) return data;
   const staged *const here = new_stage(bytes);
-  wait_for_default_stream();
+  if (here) wait_for_default_stream();
   if (!failed) done(cuda.download(here->memory, (address)(uintptr_t)data, bytes, stream), "copy an input");
   if (failed) return data;
   done(cuda.wait(stream), "copy an input");
@@ -500,27 +509,25 @@ static void deliver_outputs(void) {
 }
 
 void *tw_gpu_allocate(unsigned long bytes) {
-  address memory = 0;
+  address place = 0;
   char purpose[80];
-  pthread_mutex_lock(&busy);
-  failed = 0;
+  take();
   if (open_driver()) {
     snprintf(purpose, sizeof purpose, "an array needs %lu bytes", bytes);
-    allocated(&memory, bytes, purpose, "let go of other arrays there, or end what else uses it (see `nvidia-smi`)");
+    allocated(&place, bytes, purpose, "let go of other arrays there, or end what else uses it (see `nvidia-smi`)");
   }
   leave();
-  return (void *)(uintptr_t)memory;
+  return (void *)(uintptr_t)place;
 }
 
-void tw_gpu_release(void *memory) {
-  pthread_mutex_lock(&busy);
-  if (stream && cuda.use_context(context) == SUCCESS) cuda.release((address)(uintptr_t)memory);
-  pthread_mutex_unlock(&busy);
+void tw_gpu_release(void *given) {
+  take();
+  if (stream && use_context()) cuda.release((address)(uintptr_t)given);
+  leave();
 }
 
 int tw_gpu_copy(void *to, const void *from, unsigned long bytes) {
-  pthread_mutex_lock(&busy);
-  failed = 0;
+  take();
   if (open_driver()) wait_for_default_stream();
   if (!failed) done(cuda.download(to, (address)(uintptr_t)from, bytes, stream), "copy an array");
   if (!failed) done(cuda.wait(stream), "copy an array");
@@ -528,28 +535,27 @@ int tw_gpu_copy(void *to, const void *from, unsigned long bytes) {
 }
 
 int tw_gpu_after(void *others) {
-  pthread_mutex_lock(&busy);
-  failed = 0;
+  take();
   if (open_driver()) done(cuda.wait(others), "wait for a stream");
   return leave();
 }
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
-static int mode(void) { return network->in_order ? state->calls : LOADING; }
+static int mode(void) { return network->in_order ? record->calls : LOADING; }
 
 static int is_in_arena(const void *pointer) {
   const unsigned char *const at = pointer;
-  return at >= arena && at < arena + network->arena_bytes;
+  return at >= arena && at < arena + memory->arena_bytes;
 }
 
 static address translated(const void *pointer) {
   const unsigned char *const at = pointer;
   if (!at) return 0;
   if (is_in_arena(at)) return state->memory + (address)(at - arena);
-  for (int32_t i = 0; i < network->constant_count; i++) {
-    const unsigned char *const start = network->constants[i].data;
-    if (at >= start && at < start + network->constants[i].bytes) {
+  for (int32_t i = 0; i < memory->constant_count; i++) {
+    const unsigned char *const start = start_of(&memory->constants[i]);
+    if (at >= start && at < start + memory->constants[i].bytes) {
       return own->constants + own->offsets[i] + (address)(at - start);
     }
   }
@@ -655,12 +661,12 @@ static double now(void) {
 /* A graph of launches of one kernel, each behind the other. */
 static handle repeated(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
                        int32_t count) {
-  handle recorded = NULL, executable = NULL;
+  handle captured = NULL, executable = NULL;
   if (!done(cuda.begin_capture(stream, CAPTURES_RELAXED), "record a graph")) return NULL;
   for (int i = 0; i < REPEATS; i++) launch_now(code, shape, params, pointers, count);
-  if (!done(cuda.end_capture(stream, &recorded), "record a graph")) return NULL;
-  if (!failed) done(cuda.instantiate(&executable, recorded, 0), "make a graph");
-  cuda.forget_graph(recorded);
+  if (!done(cuda.end_capture(stream, &captured), "record a graph")) return NULL;
+  if (!failed) done(cuda.instantiate(&executable, captured, 0), "make a graph");
+  cuda.forget_graph(captured);
   return failed ? NULL : executable;
 }
 
@@ -669,7 +675,7 @@ static void measure(tw_gpu_code *code, const tw_gpu_shape *shape, const void *pa
                     int32_t count) {
   float milliseconds = 0.0f;
   address saved = 0;
-  const unsigned long bytes = network->arena_bytes;
+  const unsigned long bytes = memory->arena_bytes;
   if (failed || !allocated(&saved, bytes, "the arena is copied to measure time", "end what else uses it")) return;
   done(cuda.copy(saved, state->memory, bytes, stream), "copy the arena");
   const handle many = repeated(code, shape, params, pointers, count);
@@ -713,44 +719,45 @@ void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *par
 }
 
 static void keep_graph(void) {
-  handle recorded = NULL, executable = NULL;
+  handle captured = NULL, executable = NULL;
   is_capturing = 0;
-  if (!done(cuda.end_capture(stream, &recorded), "record a graph")) return;
-  const int made = done(cuda.instantiate(&executable, recorded, 0), "make a graph");
-  cuda.forget_graph(recorded);
+  if (!done(cuda.end_capture(stream, &captured), "record a graph")) return;
+  const int made = done(cuda.instantiate(&executable, captured, 0), "make a graph");
+  cuda.forget_graph(captured);
   if (!made) return;
-  if (state->graph_count == state->room) {
-    handle *const more = realloc(state->graphs, sizeof *more * (size_t)(2 * state->room + 4));
+  if (record->graph_count == record->room) {
+    handle *const more = realloc(record->graphs, sizeof *more * (size_t)(2 * record->room + 4));
     if (!more) {
       no_room_here();
+      cuda.release_graph(executable);
       return;
     }
-    state->graphs = more;
-    state->room = 2 * state->room + 4;
+    record->graphs = more;
+    record->room = 2 * record->room + 4;
   }
-  state->graphs[state->graph_count++] = executable;
+  record->graphs[record->graph_count++] = executable;
 }
 
 /* What was launched since the last copy. */
 static void run_graph(void) {
   if (is_capturing) keep_graph();
-  if (!failed && has_launched && mode() != LOADING && graph < state->graph_count) {
-    done(cuda.launch_graph(state->graphs[graph++], stream), "launch a graph");
+  if (!failed && has_launched && mode() != LOADING && graph < record->graph_count) {
+    done(cuda.launch_graph(record->graphs[graph++], stream), "launch a graph");
   }
   has_launched = 0;
 }
 
 /* Where there is no room for a copy, times are not measured; calls need none. */
 static void remember_input(address place, unsigned long bytes) {
-  brought *const more = realloc(state->inputs, sizeof *more * (size_t)(state->input_count + 1));
+  brought *const more = realloc(record->inputs, sizeof *more * (size_t)(record->input_count + 1));
   address copy = 0;
-  if (more) state->inputs = more;
+  if (more) record->inputs = more;
   if (!more || cuda.allocate(&copy, bytes) != SUCCESS) {
-    state->lacks_inputs = 1;
+    record->lacks_inputs = 1;
     return;
   }
-  const brought made = {place, copy, bytes, state->graph_count};
-  state->inputs[state->input_count++] = made;
+  const brought made = {place, copy, bytes, record->graph_count};
+  record->inputs[record->input_count++] = made;
   done(cuda.copy(copy, place, bytes, stream), "copy an input");
 }
 
@@ -857,11 +864,11 @@ int tw_gpu_end(void) {
     handle unused = NULL;
     if (cuda.end_capture(stream, &unused) == SUCCESS && unused) cuda.forget_graph(unused);
   }
-  if (failed && state->calls != REPLAYING) {
-    while (state->graph_count) cuda.release_graph(state->graphs[--state->graph_count]);
-    forget_inputs(state);
+  if (failed && record->calls != REPLAYING) {
+    while (record->graph_count) cuda.release_graph(record->graphs[--record->graph_count]);
+    forget_inputs(record);
   }
-  if (!failed && state->calls != REPLAYING) state->calls++;
+  if (!failed && record->calls != REPLAYING) record->calls++;
   return leave();
 }
 
@@ -877,7 +884,7 @@ static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, addres
 }
 
 /* What the recorded call has brought to the GPU before a graph, and that graph if it is to be launched. */
-static void launch_again(const on_gpu_arena *of, int at, int computes) {
+static void launch_again(const recorded *of, int at, int computes) {
   for (int i = 0; i < of->input_count && !failed; i++) {
     const brought one = of->inputs[i];
     if (one.graph == at) done(cuda.copy(one.place, one.copy, one.bytes, stream), "copy an input");
@@ -885,7 +892,7 @@ static void launch_again(const on_gpu_arena *of, int at, int computes) {
   if (!failed && computes) done(cuda.launch_graph(of->graphs[at], stream), "launch a graph");
 }
 
-static float time_of_graphs(const on_gpu_arena *last, int repeats, int computes) {
+static float time_of_graphs(const recorded *last, int repeats, int computes) {
   float milliseconds = 0.0f;
   if (!failed) done(cuda.record(first_event, stream), "record an event");
   for (int i = 0; i < repeats && !failed; i++) {
@@ -897,20 +904,33 @@ static float time_of_graphs(const on_gpu_arena *last, int repeats, int computes)
   return milliseconds;
 }
 
-double tw_gpu_measured(tw_gpu_network *called, int repeats) {
+/* The arena that was opened last. */
+static const on_gpu_arena *last_arena(const tw_gpu_network *called) {
+  const on_gpu *const made = called->memory->state;
+  return made ? made->arenas : NULL;
+}
+
+static const recorded *record_of(const on_gpu_arena *at, const tw_gpu_network *called) {
+  const recorded *found = at ? at->records : NULL;
+  while (found && found->of != called) found = found->next;
+  return found;
+}
+
+double tw_gpu_measured(const tw_gpu_network *called, int repeats) {
   address saved = 0;
   unsigned long bytes = 0;
   float milliseconds = 0.0f;
-  pthread_mutex_lock(&busy);
-  const on_gpu_arena *const last = called->state ? ((on_gpu *)called->state)->arenas : NULL;
+  take();
+  const on_gpu_arena *const at = last_arena(called);
+  const recorded *const last = record_of(at, called);
   failed = !last || last->calls != REPLAYING || last->graph_count == 0 || last->lacks_inputs || repeats < 1;
   for (int32_t i = 0; i < called->kept_count; i++) bytes += whole(called->kept[i].bytes);
-  if (!failed) done(cuda.use_context(context), "use the GPU");
+  if (!failed) use_context();
   if (!failed && bytes) allocated(&saved, bytes, "states are copied while time is measured", "end what else uses it");
   if (!failed) {
-    save_kept(called, last, saved, 0);
+    save_kept(called, at, saved, 0);
     milliseconds = time_of_graphs(last, repeats, 1) - time_of_graphs(last, repeats, 0);
-    save_kept(called, last, saved, 1);
+    save_kept(called, at, saved, 1);
     if (!failed) done(cuda.wait(stream), "compute");
   }
   if (saved) cuda.release(saved);

@@ -11,12 +11,14 @@
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 
-int tw_gpu_begin(tw_gpu_network *network, const unsigned char *arena) {
-  (void)network, (void)arena;
+int tw_gpu_begin(const tw_gpu_network *network, const unsigned char *arena, const unsigned char *weights) {
+  (void)network, (void)arena, (void)weights;
   return pthread_mutex_lock(&busy) ? TW_GPU_FAILED : 0;
 }
 
 int tw_gpu_end(void) { return pthread_mutex_unlock(&busy) ? TW_GPU_FAILED : 0; }
+
+int tw_gpu_has_failed(void) { return 0; }
 
 const char *tw_gpu_failure(void) {
   return "the kernels are C of this machine, which has no memory of a GPU\n"
@@ -34,12 +36,19 @@ void tw_gpu_download(const void *key, const void *from, void *to, unsigned long 
 
 void tw_gpu_start(void) {}
 
-int tw_gpu_keep(tw_gpu_network *network, const unsigned char *arena) {
-  (void)network, (void)arena;
+int tw_gpu_keep(const tw_gpu_network *network, const unsigned char *arena, const unsigned char *weights) {
+  (void)network, (void)arena, (void)weights;
   return 0;
 }
 
-void tw_gpu_forget(tw_gpu_network *network, const unsigned char *arena) { (void)network, (void)arena; }
+int tw_gpu_fetch(const tw_gpu_network *network, unsigned char *arena, const unsigned char *weights) {
+  (void)network, (void)arena, (void)weights;
+  return 0;
+}
+
+void tw_gpu_forget(tw_gpu_memory *memory, const unsigned char *arena, const unsigned char *weights) {
+  (void)memory, (void)arena, (void)weights;
+}
 
 const void *tw_gpu_input(const void *data, unsigned long bytes) {
   (void)bytes;
@@ -68,7 +77,7 @@ int tw_gpu_after(void *stream) {
   return TW_GPU_FAILED;
 }
 
-double tw_gpu_measured(tw_gpu_network *network, int repeats) {
+double tw_gpu_measured(const tw_gpu_network *network, int repeats) {
   (void)network, (void)repeats;
   return -1.0;
 }

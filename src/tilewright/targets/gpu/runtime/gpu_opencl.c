@@ -15,81 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* ---- the driver ------------------------------------------------------------------------------------------------- */
-
-typedef struct opaque *handle;
-typedef unsigned long long bits;
-enum {
-  SUCCESS = 0, CANNOT_ALLOCATE = -4, BUILD_FAILED = -11, TOO_LARGE = -61,
-  READ_WRITE = 1, WAITS = 1,
-  DEVICE_TYPE = 0x1000, LARGEST_BUFFER = 0x1010, SINGLE_FLOATS = 0x101b, MEMORY_BYTES = 0x101f, SHARED_BYTES = 0x1023,
-  DEVICE_NAME = 0x102b, DRIVER = 0x102d, EXTENSIONS = 0x1030,
-  BINARY_SIZES = 0x1165, BINARIES = 0x1166, BUILD_LOG = 0x1183, KERNEL_GROUP_SIZE = 0x11b0, KERNEL_SHARED_BYTES = 0x11b2
-};
-enum { CPU = 2, GPU = 4, ACCELERATOR = 8, ROUNDS_DIVISIONS = 128 };
-static const bits EVERY_DEVICE = 0xffffffffu;
-
-static struct {
-  int (*platforms)(unsigned room, handle *platforms, unsigned *count);
-  int (*devices)(handle platform, bits type, unsigned room, handle *devices, unsigned *count);
-  int (*device_info)(handle device, unsigned name, size_t bytes, void *value, size_t *needed);
-  handle (*context)(const void *properties, unsigned count, const handle *devices, void *notify, void *data,
-                    int *error);
-  handle (*queue)(handle context, handle device, bits properties, int *error);
-  handle (*buffer)(handle context, bits flags, size_t bytes, void *host, int *error);
-  int (*release)(handle buffer);
-  int (*write)(handle queue, handle buffer, unsigned waits, size_t offset, size_t bytes, const void *from,
-               unsigned events, const handle *after, handle *event);
-  int (*read)(handle queue, handle buffer, unsigned waits, size_t offset, size_t bytes, void *to, unsigned events,
-              const handle *after, handle *event);
-  handle (*source)(handle context, unsigned count, const char **lines, const size_t *lengths, int *error);
-  handle (*binary)(handle context, unsigned count, const handle *devices, const size_t *bytes,
-                   const unsigned char **binaries, int *status, int *error);
-  int (*build)(handle program, unsigned count, const handle *devices, const char *options, void *notify, void *data);
-  int (*build_info)(handle program, handle device, unsigned name, size_t bytes, void *value, size_t *needed);
-  int (*program_info)(handle program, unsigned name, size_t bytes, void *value, size_t *needed);
-  int (*forget_program)(handle program);
-  handle (*kernel)(handle program, const char *name, int *error);
-  int (*kernel_info)(handle kernel, handle device, unsigned name, size_t bytes, void *value, size_t *needed);
-  int (*argument)(handle kernel, unsigned number, size_t bytes, const void *value);
-  int (*launch)(handle queue, handle kernel, unsigned axes, const size_t *first, const size_t *items,
-                const size_t *group, unsigned events, const handle *after, handle *event);
-  int (*flush)(handle queue);
-  int (*finish)(handle queue);
-} cl;
-
-static const struct {
-  const char *name;
-  void *pointer;
-} functions[] = {
-    {"clGetPlatformIDs", &cl.platforms},
-    {"clGetDeviceIDs", &cl.devices},
-    {"clGetDeviceInfo", &cl.device_info},
-    {"clCreateContext", &cl.context},
-    {"clCreateCommandQueue", &cl.queue},
-    {"clCreateBuffer", &cl.buffer},
-    {"clReleaseMemObject", &cl.release},
-    {"clEnqueueWriteBuffer", &cl.write},
-    {"clEnqueueReadBuffer", &cl.read},
-    {"clCreateProgramWithSource", &cl.source},
-    {"clCreateProgramWithBinary", &cl.binary},
-    {"clBuildProgram", &cl.build},
-    {"clGetProgramBuildInfo", &cl.build_info},
-    {"clGetProgramInfo", &cl.program_info},
-    {"clReleaseProgram", &cl.forget_program},
-    {"clCreateKernel", &cl.kernel},
-    {"clGetKernelWorkGroupInfo", &cl.kernel_info},
-    {"clSetKernelArg", &cl.argument},
-    {"clEnqueueNDRangeKernel", &cl.launch},
-    {"clFlush", &cl.flush},
-    {"clFinish", &cl.finish},
-};
-
-static const char *const libraries[] = {
-    "libOpenCL.so.1", "libOpenCL.so", "/vendor/lib64/libOpenCL.so", "/system/vendor/lib64/libOpenCL.so",
-    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
-};
+#include "gpu_opencl_driver.h"
 
 /* ---- what is going on ------------------------------------------------------------------------------------------- */
 
@@ -100,10 +28,12 @@ typedef struct on_device_arena {
   struct on_device_arena *next;
 } on_device_arena;
 
-/* What the device has of a network: an array for each constant, as devices have limits for one. */
-typedef struct {
+/* What the device has of networks with the same constants: an array for each of these, as devices have limits for one. */
+typedef struct on_device {
+  const unsigned char *weights; /* that calls give */
   handle *constants;
   on_device_arena *arenas;
+  struct on_device *next;
 } on_device;
 
 /* What it has of a kernel. */
@@ -124,10 +54,11 @@ static handle context, queue, device;
 static char device_name[LONGEST_NAME], driver[LONGEST_NAME];
 static char options[128];
 static int has_doubles;
-static tw_gpu_network *network;
+static const tw_gpu_network *network;
+static const tw_gpu_memory *memory;
 static on_device *own;
 static on_device_arena *state;
-static const unsigned char *arena;
+static const unsigned char *arena, *weights;
 static int failed;
 static char said[4096] = "nothing has failed";
 
@@ -252,18 +183,18 @@ static int open_driver(void) { return queue || (find_functions() && open_device(
 /* An array on the device. */
 static handle allocated(unsigned long bytes, unsigned long all) {
   char line[512];
-  bits memory = 0, largest = 0;
+  bits available = 0, largest = 0;
   int code = SUCCESS;
   handle made = NULL;
-  cl.device_info(device, MEMORY_BYTES, sizeof memory, &memory, NULL);
+  cl.device_info(device, MEMORY_BYTES, sizeof available, &available, NULL);
   cl.device_info(device, LARGEST_BUFFER, sizeof largest, &largest, NULL);
-  if (all <= memory && bytes <= largest) made = cl.buffer(context, READ_WRITE, bytes ? bytes : 1, NULL, &code);
+  if (all <= available && bytes <= largest) made = cl.buffer(context, READ_WRITE, bytes ? bytes : 1, NULL, &code);
   if (made && code == SUCCESS) return made;
   if (code != SUCCESS && code != CANNOT_ALLOCATE && code != TOO_LARGE && !done(code, "allocate memory")) return NULL;
   snprintf(line, sizeof line,
            "%s has not enough memory: the network needs %lu bytes, %lu of them in one array; it has %llu, and %llu for "
-           "one array", device_name, all, bytes, memory, largest);
-  fail(line, "compile a smaller input (--dim), or --target cpu");
+           "one array", device_name, all, bytes, available, largest);
+  fail(line, "compile a smaller input (--dim, --context), or --target cpu");
   return NULL;
 }
 
@@ -291,20 +222,24 @@ static void close_network(on_device *made, int32_t constant_count) {
 }
 
 static unsigned long network_bytes(void) {
-  unsigned long all = network->arena_bytes;
-  for (int32_t i = 0; i < network->constant_count; i++) all += network->constants[i].bytes;
+  unsigned long all = memory->arena_bytes;
+  for (int32_t i = 0; i < memory->constant_count; i++) all += memory->constants[i].bytes;
   return all;
+}
+
+static const unsigned char *start_of(const tw_gpu_constant *one) {
+  return one->data ? one->data : weights + one->offset;
 }
 
 /* Constants are brought to the device once. */
 static int upload_constants(on_device *made) {
   const unsigned long all = network_bytes();
-  for (int32_t i = 0; i < network->constant_count; i++) {
-    const tw_gpu_constant *const one = &network->constants[i];
+  for (int32_t i = 0; i < memory->constant_count; i++) {
+    const tw_gpu_constant *const one = &memory->constants[i];
     made->constants[i] = allocated(one->bytes, all);
     if (failed) return 0;
     if (one->bytes &&
-        !done(cl.write(queue, made->constants[i], WAITS, 0, one->bytes, one->data, 0, NULL, NULL), "copy weights")) {
+        !done(cl.write(queue, made->constants[i], WAITS, 0, one->bytes, start_of(one), 0, NULL, NULL), "copy weights")) {
       return 0;
     }
   }
@@ -313,24 +248,43 @@ static int upload_constants(on_device *made) {
 
 static on_device *opened_network(void) {
   on_device *const made = calloc(1, sizeof *made);
-  if (made) made->constants = calloc((size_t)network->constant_count + 1, sizeof *made->constants);
+  if (made) made->constants = calloc((size_t)memory->constant_count + 1, sizeof *made->constants);
   if (!made || !made->constants) {
     no_room_here();
     free(made);
     return NULL;
   }
-  if (upload_constants(made)) return made;
-  close_network(made, network->constant_count);
+  made->weights = weights;
+  if (upload_constants(made)) {
+    made->next = network->memory->state;
+    return network->memory->state = made;
+  }
+  close_network(made, memory->constant_count);
   return NULL;
+}
+
+/* What networks keep is zeros before they write it. */
+static int cleared(const on_device_arena *made) {
+  static const unsigned char zeros[1 << 16];
+  for (int32_t i = 0; i < network->kept_count; i++) {
+    const tw_gpu_kept one = network->kept[i];
+    for (unsigned long at = 0; at < one.bytes; at += sizeof zeros) {
+      const unsigned long left = one.bytes - at, bytes = left < sizeof zeros ? left : sizeof zeros;
+      if (!done(cl.write(queue, made->memory, WAITS, one.offset + at, bytes, zeros, 0, NULL, NULL), "clear a state")) {
+        return 0;
+      }
+    }
+  }
+  return 1;
 }
 
 static on_device_arena *opened_arena(const unsigned char *owner) {
   on_device_arena *const made = calloc(1, sizeof *made);
   if (!made) return no_room_here(), NULL;
   made->owner = owner;
-  made->memory = allocated(network->arena_bytes, network_bytes());
-  if (failed) {
-    free(made);
+  made->memory = allocated(memory->arena_bytes, network_bytes());
+  if (failed || !cleared(made)) {
+    close_arena(made);
     return NULL;
   }
   made->next = own->arenas;
@@ -344,15 +298,23 @@ static on_device_arena *found_arena(const unsigned char *host_arena) {
   return found ? found : opened_arena(owner);
 }
 
+static on_device *found_constants(void) {
+  on_device *found = memory->state;
+  while (found && found->weights != weights) found = found->next;
+  return found ? found : opened_network();
+}
+
 /* From here to `leave` the device belongs to one thread. */
-static int enter(tw_gpu_network *called, const unsigned char *host_arena) {
+static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
   pthread_mutex_lock(&busy);
   network = called;
+  memory = called->memory;
   arena = host_arena;
+  weights = given;
+  own = NULL;
   state = NULL;
   failed = 0;
-  if (open_driver() && !network->state) network->state = opened_network();
-  own = network->state;
+  if (open_driver()) own = found_constants();
   if (!failed) state = found_arena(host_arena);
   return !failed;
 }
@@ -363,12 +325,26 @@ static int leave(void) {
   return result;
 }
 
-int tw_gpu_begin(tw_gpu_network *called, const unsigned char *host_arena) {
-  return enter(called, host_arena) ? 0 : leave();
+int tw_gpu_has_failed(void) { return failed; }
+
+int tw_gpu_begin(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  return enter(called, host_arena, given) ? 0 : leave();
 }
 
-int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
-  if (enter(called, host_arena)) {
+int tw_gpu_fetch(const tw_gpu_network *called, unsigned char *host_arena, const unsigned char *given) {
+  if (enter(called, host_arena, given)) {
+    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
+      const tw_gpu_kept one = network->kept[i];
+      if (!one.bytes) continue;
+      done(cl.read(queue, state->memory, WAITS, one.offset, one.bytes, host_arena + one.offset, 0, NULL, NULL),
+           "copy a state");
+    }
+  }
+  return leave();
+}
+
+int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  if (enter(called, host_arena, given)) {
     for (int32_t i = 0; i < network->kept_count && !failed; i++) {
       const tw_gpu_kept one = network->kept[i];
       if (!one.bytes) continue;
@@ -379,21 +355,37 @@ int tw_gpu_keep(tw_gpu_network *called, const unsigned char *host_arena) {
   return leave();
 }
 
-void tw_gpu_forget(tw_gpu_network *called, const unsigned char *host_arena) {
-  pthread_mutex_lock(&busy);
-  on_device *const made = called->state;
-  if (made) {
+/* Takes an arena out of those that a memory has. */
+static on_device_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
+  for (on_device *made = from->state; made; made = made->next) {
     on_device_arena **at = &made->arenas;
-    while (*at && (*at)->owner != host_arena) at = &(*at)->next;
-    if (!host_arena) {
-      close_network(made, called->constant_count);
-      called->state = NULL;
-    } else if (*at) {
+    while (*at && (*at)->owner != owner) at = &(*at)->next;
+    if (*at) {
       on_device_arena *const found = *at;
       *at = found->next;
-      close_arena(found);
+      return found;
     }
   }
+  return NULL;
+}
+
+static void forget_constants(tw_gpu_memory *from, const unsigned char *given) {
+  on_device *last = NULL, *found = from->state;
+  while (found && found->weights != given) {
+    last = found;
+    found = found->next;
+  }
+  if (!found) return;
+  if (last) last->next = found->next;
+  else from->state = found->next;
+  close_network(found, from->constant_count);
+}
+
+void tw_gpu_forget(tw_gpu_memory *from, const unsigned char *host_arena, const unsigned char *given) {
+  pthread_mutex_lock(&busy);
+  on_device_arena *const found = host_arena ? removed_arena(from, host_arena) : NULL;
+  if (found) close_arena(found);
+  if (!host_arena) forget_constants(from, given);
   pthread_mutex_unlock(&busy);
 }
 
@@ -423,7 +415,7 @@ void *tw_gpu_allocate(unsigned long bytes) {
   return NULL;
 }
 
-void tw_gpu_release(void *memory) { (void)memory; }
+void tw_gpu_release(void *given) { (void)given; }
 
 int tw_gpu_copy(void *to, const void *from, unsigned long bytes) {
   (void)to, (void)from, (void)bytes;
@@ -507,7 +499,7 @@ static handle kept_program(const char *path) {
 /* Whole or not at all, whoever else writes it. */
 static void write_file(const char *path, const void *data, size_t bytes) {
   char unfinished[LONGEST_PATH + 32];
-  snprintf(unfinished, sizeof unfinished, "%s.%p", path, (const void *)&bytes);
+  snprintf(unfinished, sizeof unfinished, "%s.%ld", path, (long)getpid());
   FILE *const file = path[0] ? fopen(unfinished, "wb") : NULL;
   if (!file) return;
   const size_t written = fwrite(data, 1, bytes, file);
@@ -608,21 +600,28 @@ static int can_launch(const tw_gpu_code *code, handle kernel, size_t items) {
   return 0;
 }
 
+/* A kernel with its memory, or nothing. */
+static loaded_code *with_memory(const tw_gpu_code *code, handle kernel) {
+  loaded_code *const made = calloc(1, sizeof *made);
+  if (!made) return no_room_here(), NULL;
+  made->kernel = kernel;
+  if (code->own_bytes) made->own = zeros((uint32_t)code->own_bytes);
+  if (!failed) return made;
+  if (made->own) cl.release(made->own);
+  free(made);
+  return NULL;
+}
+
 static void load(tw_gpu_code *code, size_t items) {
   int error = SUCCESS;
   if (!can_compute(code)) return;
   const handle program = built(code);
   if (!program) return;
   const handle kernel = cl.kernel(program, "tw_kernel", &error);
-  if (!done(error, "find a kernel") || !can_launch(code, kernel, items)) return;
-  loaded_code *const made = calloc(1, sizeof *made);
-  if (!made) {
-    no_room_here();
-    return;
-  }
-  made->kernel = kernel;
-  if (code->own_bytes) made->own = zeros((uint32_t)code->own_bytes);
-  if (!failed) code->function = made;
+  cl.forget_program(program); /* the kernel holds it */
+  if (!done(error, "find a kernel")) return;
+  if (can_launch(code, kernel, items)) code->function = with_memory(code, kernel);
+  if (!code->function) cl.forget_kernel(kernel);
 }
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
@@ -631,14 +630,14 @@ static place translated(const void *pointer) {
   const unsigned char *const at = pointer;
   place found = {NULL, 0};
   if (!at) return found;
-  if (at >= arena && at < arena + network->arena_bytes) {
+  if (at >= arena && at < arena + memory->arena_bytes) {
     found.memory = state->memory;
     found.offset = (uint64_t)(at - arena);
     return found;
   }
-  for (int32_t i = 0; i < network->constant_count; i++) {
-    const unsigned char *const start = network->constants[i].data;
-    if (at >= start && at < start + network->constants[i].bytes) {
+  for (int32_t i = 0; i < memory->constant_count; i++) {
+    const unsigned char *const start = start_of(&memory->constants[i]);
+    if (at >= start && at < start + memory->constants[i].bytes) {
       found.memory = own->constants[i];
       found.offset = (uint64_t)(at - start);
       return found;
@@ -698,7 +697,7 @@ void tw_gpu_download(const void *key, const void *from, void *to, unsigned long 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {
   static unsigned char *copy;
   const unsigned char *const at = data;
-  if (at < arena || at >= arena + network->arena_bytes || failed) return data;
+  if (at < arena || at >= arena + memory->arena_bytes || failed) return data;
   unsigned char *const room = realloc(copy, bytes + 1);
   if (!room) return data;
   copy = room;
@@ -718,7 +717,7 @@ double tw_gpu_taken(void) {
 }
 
 /* Nothing is recorded that could be launched again. */
-double tw_gpu_measured(tw_gpu_network *called, int repeats) {
+double tw_gpu_measured(const tw_gpu_network *called, int repeats) {
   (void)called, (void)repeats;
   return -1.0;
 }

@@ -147,8 +147,7 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
 static __attribute__((noinline)) void requantise(tw_way way, const tw_requant *r, const tw_factor *factor,
                                                  const int32_t *total, TW_Y *y, int32_t count) {
   const tw_factor f = *factor;
-  for (; count >= 4; count -= 4, total += 4, y += 4) tw_requantise_row(way, r, &f, total, y, 4);
-  for (; count > 0; count--) tw_requantise_row(way, r, &f, total++, y++, 1);
+  tw_requantise_row(way, r, &f, total, y, count);
 }
 
 /* The rows of a whole image into a band that has its padding already. */

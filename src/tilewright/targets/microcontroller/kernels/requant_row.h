@@ -11,8 +11,8 @@
 
 /* TW_AS_IS: not requantised. TW_FAR: shifts of more than 32 bits, nothing added: the lower word decides only where the
  * upper one is halfway. TW_NEAR: shifts of 1 to 31 bits, ties up. TW_TWICE: TensorFlow Lite's two roundings.
- * TW_ONCE: its single one, behind the upper word; of results of 16 bits. */
-typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY, TW_ONCE } tw_way;
+ * TW_ONCE: its single one, behind the upper word; of results of 16 bits. TW_WORD: 32 bits hold everything (TW_NATIVE). */
+typedef enum { TW_AS_IS, TW_FAR, TW_NEAR, TW_TWICE, TW_ANY_WAY, TW_ONCE, TW_WORD } tw_way;
 
 /* What is the same for all totals of a filter. */
 typedef struct {
@@ -50,7 +50,7 @@ static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t 
   if (sizeof(TW_Y) == 4) return TW_ANY_WAY;
   if (TW_IS_TFLITE(r) && tw_goes_once(r, add, add_step, filters)) return TW_ONCE;
   if (TW_IS_TFLITE(r)) return totals_are_small && tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
-  if (r->rounding == TW_NATIVE) return TW_ANY_WAY;
+  if (r->rounding == TW_NATIVE) return r->shift > 0 ? TW_WORD : TW_ANY_WAY;
   if (!add && r->shift > 32 && tw_has_room(r, r->shift - 32)) return TW_FAR;
   return r->rounding == TW_HALF_UP && r->shift > 0 && r->shift < 32 ? TW_NEAR : TW_ANY_WAY;
 }
@@ -62,13 +62,17 @@ TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, i
   if (way == TW_FAR || way == TW_TWICE || once) {
     f.shift = way == TW_FAR ? r->shift - 32 : once ? -1 - add : -add;
     f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
+  } else if (way == TW_WORD) {
+    f.shift = r->shift;
+    f.addend = (int32_t)((uint32_t)add + ((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
   }
   return f;
 }
 
+/* Few results are as large as the largest, many as small as the smallest: those of ReLU. */
 TW_ALWAYS int32_t tw_within(int32_t value, int32_t low, int32_t high) {
   value = value < low ? low : value;
-  return value > high ? high : value;
+  return __builtin_expect(value > high, 0) ? high : value;
 }
 
 TW_ALWAYS int32_t tw_far(const tw_requant *r, const tw_factor *f, int32_t total) {
@@ -103,6 +107,11 @@ TW_ALWAYS int32_t tw_once(const tw_factor *f, int32_t total) {
   return tw_within((tw_upper(total, f->mul) + f->addend) >> f->shift, f->low, f->high);
 }
 
+TW_ALWAYS int32_t tw_in_word(const tw_factor *f, int32_t total) {
+  const uint32_t sum = (uint32_t)total * (uint32_t)f->mul + (uint32_t)f->addend;
+  return tw_within((int32_t)sum >> f->shift, f->low, f->high);
+}
+
 /* Totals of a filter. With a constant way and a constant count there are no loops left. */
 TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor *f, const int32_t *total, TW_Y *y,
                                 int32_t count) {
@@ -111,6 +120,7 @@ TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor
                   : way == TW_NEAR  ? tw_near(r, f, total[i])
                   : way == TW_TWICE ? tw_twice(f, total[i])
                   : way == TW_ONCE  ? tw_once(f, total[i])
+                  : way == TW_WORD  ? tw_in_word(f, total[i])
                                     : total[i]);
   }
 }
@@ -131,6 +141,8 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
     tw_requantise_by(TW_ONCE, r, f, total, y, count);
   } else if (TW_IS_TFLITE(r)) {
     tw_requantise_by(TW_TWICE, r, f, total, y, count);
+  } else if (way == TW_WORD) {
+    tw_requantise_by(TW_WORD, r, f, total, y, count);
   } else if (way == TW_FAR) {
     tw_requantise_by(TW_FAR, r, f, total, y, count);
   } else {

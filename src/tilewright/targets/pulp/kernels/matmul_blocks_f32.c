@@ -28,23 +28,52 @@ static TW_COMPACT void find_batch(const tw_matmul_params *p, int32_t number, tw_
   }
 }
 
+/* Four results of a row. */
+static inline void store_four(const work *k, int32_t row, int32_t column, const float *total) {
+  const tw_matmul_params *const p = k->p;
+  const float alpha = p->alpha;
+  float *const y = k->y + row * p->y_row + column;
+  float t0 = total[0], t1 = total[1], t2 = total[2], t3 = total[3];
+  if (alpha != 1.0f) t0 *= alpha, t1 *= alpha, t2 *= alpha, t3 *= alpha;
+  if (k->c) {
+    const float beta = p->beta;
+    const int32_t step = p->c_column;
+    const float *const c = k->c + row * p->c_row + column * step;
+    const float c0 = c[0], c1 = c[step], c2 = c[2 * step], c3 = c[3 * step];
+    t0 += beta * c0, t1 += beta * c1, t2 += beta * c2, t3 += beta * c3;
+  }
+  y[0] = t0, y[1] = t1, y[2] = t2, y[3] = t3;
+}
+
+/* Any number of results of a row, anywhere. */
+static void store_some(const work *k, int32_t row, int32_t column, int32_t columns, const float *total) {
+  const tw_matmul_params *const p = k->p;
+  for (int32_t f = 0; f < columns; f++) {
+    float value = p->alpha * total[f];
+    if (k->c) value += p->beta * k->c[row * p->c_row + (column + f) * p->c_column];
+    k->y[row * p->y_row + (column + f) * p->y_column] = value;
+  }
+}
+
 /* A block of results from `row` and `column` on. Rows and columns that are not there repeat the last one. */
 static void block(const work *k, int32_t row, int32_t column) {
   const tw_matmul_params *const p = k->p;
   const int32_t rows = tw_min(4, p->rows - row), columns = tw_min(4, p->columns - column);
+  const int32_t a_row = p->a_row, b_column = p->b_column;
   float total[16];
   const float *a[4], *b[4];
-  for (int i = 0; i < 4; i++) {
-    a[i] = k->a + (row + tw_min(i, rows - 1)) * p->a_row;
-    b[i] = k->b + (column + tw_min(i, columns - 1)) * p->b_column;
+  a[0] = k->a + row * a_row, b[0] = k->b + column * b_column;
+  for (int i = 1; i < 4; i++) {
+    a[i] = i < rows ? a[i - 1] + a_row : a[i - 1];
+    b[i] = i < columns ? b[i - 1] + b_column : b[i - 1];
   }
   for (int i = 0; i < 16; i++) total[i] = 0.0f;
   if (p->inner > 0) tw_block_f32(a, p->a_column, b, p->b_row, p->inner, total);
   for (int32_t r = 0; r < rows; r++) {
-    for (int32_t f = 0; f < columns; f++) {
-      float value = p->alpha * total[4 * r + f];
-      if (k->c) value += p->beta * k->c[(row + r) * p->c_row + (column + f) * p->c_column];
-      k->y[(row + r) * p->y_row + (column + f) * p->y_column] = value;
+    if (columns == 4 && p->y_column == 1) {
+      store_four(k, row + r, column, total + 4 * r);
+    } else {
+      store_some(k, row + r, column, columns, total + 4 * r);
     }
   }
   /* A second time over the block, rather than a test of each result. */

@@ -5,17 +5,17 @@ void setup() {
   Serial.begin(115200);
   while (!Serial && millis() < 5000) {
   }
-  int status = app_prepare();
+  int status = @app@_prepare();
   const unsigned long before = micros();
-  if (status == 0) status = app_run();
+  if (status == 0) status = @app@_run();
   const unsigned long spent = micros() - before;
   Serial.print("result");
-  for (int i = 0; i < APP_SHOWN; i++) {
+  for (int i = 0; i < @prefix@_SHOWN; i++) {
     Serial.print(' ');
-    Serial.print(app_element(i));
+    Serial.print(@app@_element(i));
   }
   Serial.println();
-  Serial.println(status == 0 && app_agrees() ? "as expected" : "NOT as expected");
+  Serial.println(status == 0 && @app@_agrees() ? "as expected" : "NOT as expected");
   Serial.print("microseconds ");
   Serial.println(spent);
 }

@@ -34,7 +34,7 @@ int main(void) {
   print(app_agrees() ? "\nas expected\n" : "\nNOT as expected\n");
   print("cycles ");
   print_number((long)spent);
-  print(spent == 0 ? " (nobody counts them here)\n" : "\nmicroseconds ");
+  print(spent == 0 ? " (cycle counter unavailable)\n" : "\nmicroseconds ");
   if (spent != 0) {
     print_number((long)((float)spent / (float)APP_CLOCK_MHZ));
     print("\n");

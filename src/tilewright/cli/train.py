@@ -1,0 +1,175 @@
+"""`tilewright train`: a network that learns, trained where it will run, and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.binding import Binding
+from tilewright.cli.options import Cc, Json, Name, Planning, TargetName
+from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display
+from tilewright.cli.run import Tolerance
+from tilewright.errors import CompileError
+
+if TYPE_CHECKING:
+    from tilewright.training.checking import Checked
+    from tilewright.training.fitting import Fitted
+    from tilewright.training.program import TrainingProgram
+
+LEARNING, GRAPHS = "Learning from samples", "Training graphs"
+Trained = Annotated[
+    Path, typer.Argument(help="A network; or a training graph (forward, backward, accumulation) with --optimizer FILE.")
+]
+OptimizerOf = Annotated[
+    str, typer.Option("--optimizer", metavar="NAME:RATE|FILE.onnx", help="sgd:0.01, adam:0.001; or an optimizer graph.")
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", metavar="FILE.npz",
+        help="Samples along the first axis; of training graphs, weights and the data of every step.",
+    ),
+]  # fmt: skip
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", metavar="FILE.npz", rich_help_panel=LEARNING,
+        help="The label or target of each sample; without them the samples themselves.",
+    ),
+]  # fmt: skip
+Loss = Annotated[str, typer.Option("--loss", help="cross_entropy or mse.", rich_help_panel=LEARNING)]
+Trainable = Annotated[
+    str,
+    typer.Option("--trainable", help="all, last:2, lora:4, or names with commas.", rich_help_panel=LEARNING),
+]
+Epochs = Annotated[int, typer.Option("--epochs", help="How often all samples are seen.", rich_help_panel=LEARNING)]
+Batch = Annotated[
+    int | None,
+    typer.Option("--batch", help="Samples of a step; by default those of the network.", rich_help_panel=LEARNING),
+]
+Accumulate = Annotated[
+    int, typer.Option("--accumulate", help="Steps of an update, which takes their mean.", rich_help_panel=LEARNING)
+]
+HeldOut = Annotated[
+    int, typer.Option("--held-out", help="The last samples, to measure what was learned.", rich_help_panel=LEARNING)
+]
+Patience = Annotated[
+    int,
+    typer.Option("--patience", help="Epochs without a smaller held-out loss, then stop.", rich_help_panel=LEARNING),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Of the order of samples, of Dropout and of lora.", rich_help_panel=LEARNING)
+]
+Export = Annotated[
+    Path | None,
+    typer.Option(
+        "--export", metavar="FILE.onnx", help="Write what was learned as a network.", rich_help_panel=LEARNING
+    ),
+]
+Expect = Annotated[
+    Path | None,
+    typer.Option(
+        "--expect", metavar="FILE.npz", rich_help_panel=GRAPHS,
+        help="Updated weights by name, and `loss` of all steps; by default those that numpy computes.",
+    ),
+]  # fmt: skip
+Ram = Annotated[
+    str,
+    typer.Option("--ram", metavar="BYTES", help="Most RAM of a step, such as 64k: what is too much is computed again."),
+]
+Plan = Annotated[bool, typer.Option("--plan", help="Say what RAM training takes beside inference, and build nothing.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write the C there.")]
+
+
+def train(
+    model: Trained, planning: Planning, binding: Binding, optimizer: OptimizerOf = "", data: Data = None,
+    labels: Labels = None, loss: Loss = "", trainable: Trainable = "all", epochs: Epochs = 1, batch: Batch = None,
+    accumulate: Accumulate = 1, held_out: HeldOut = 0, patience: Patience = 0, seed: Seed = 0, export: Export = None,
+    expect: Expect = None, target: TargetName = "", ram: Ram = "", plan: Plan = False, output: Output = None,
+    tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", as_json: Json = False,
+) -> int:  # fmt: skip
+    """Train a network on this machine or in simulation, and hold losses and weights to what is expected."""
+    from tilewright.training import program as training
+    from tilewright.training.fitting import Fitting
+    from tilewright.training.samples import read_samples
+
+    budget, is_graph = training.in_bytes(ram), optimizer.endswith(".onnx")
+    with progress_display() as progress:
+        progress("reading")
+        if is_graph:
+            batches = training.read_data(_given(data, "--data"))
+            graphs = training.read(model, Path(optimizer), batches)
+            steps = batches.of_steps(training.input_types(graphs))
+        else:
+            _check_words(loss, optimizer, expect)
+            graphs = training.read_network(
+                model, loss, optimizer, trainable, batch, accumulate, binding.options(), seed
+            )
+        progress("compiling")
+        program = training.compiled(graphs, planning.target(target), name, planning.settings(), budget)
+        if output is not None:
+            program.save(output)
+        if plan:
+            return _print_plan(program, as_json)
+        if is_graph:
+            checked = program.check(steps, batches.accumulated, expect, tolerance, progress, cc)
+            return _print_checked(program, checked, "numpy" if expect is None else str(expect), as_json)
+        asked = Fitting(epochs, accumulate, held_out, patience, seed)
+        samples = read_samples(_given(data, "--data"), labels, graphs.train)
+        found = program.fit_samples(samples, asked, export, progress, cc)
+    return _print_fitted(program, found, tolerance, as_json)
+
+
+def _check_words(loss: str, optimizer: str, expect: Path | None) -> None:
+    if not loss:
+        what = "a network needs a loss; a training graph needs its optimizer's graph"
+        raise CompileError("--loss", what, "--loss cross_entropy, or --optimizer X_optimizer/network.onnx")
+    if not optimizer:
+        raise CompileError("--optimizer", "is missing", "for example --optimizer sgd:0.01")
+    if expect is not None:
+        what = "is for training graphs: the losses of a network are held to numpy's"
+        raise CompileError(f"--expect {expect}", what, "leave it out")
+
+
+def _given(path: Path | None, option: str) -> Path:
+    if path is None:
+        raise CompileError(option, "is missing: there is nothing to learn from", f"{option} FILE.npz")
+    return path
+
+
+def _print_plan(program: TrainingProgram, as_json: bool) -> int:
+    from tilewright.report.console import console
+    from tilewright.report.training_table import print_plan
+
+    if as_json:
+        print_json(program.plan().as_dict())
+    else:
+        print_plan(console(), program.plan())
+    return AGREES
+
+
+def _print_checked(program: TrainingProgram, checked: Checked, against: str, as_json: bool) -> int:
+    from tilewright.report.console import console
+    from tilewright.report.training_table import print_plan, print_training
+
+    if as_json:
+        print_json({**checked.as_dict(), "plan": program.plan().as_dict()})
+    else:
+        print_plan(console(), program.plan())
+        print_training(console(), checked, f"{program.name} on {program.target}", against)
+    return AGREES if checked.agrees else DISAGREES
+
+
+def _print_fitted(program: TrainingProgram, fitted: Fitted, tolerance: float, as_json: bool) -> int:
+    from tilewright.report.console import console
+    from tilewright.report.training_table import print_fitted, print_plan
+
+    agrees = fitted.agrees(tolerance)
+    if as_json:
+        print_json({**fitted.as_dict(), "agrees": agrees, "plan": program.plan().as_dict()})
+    else:
+        print_plan(console(), program.plan())
+        print_fitted(console(), fitted, f"{program.name} on {program.target}", tolerance)
+    return AGREES if agrees else DISAGREES

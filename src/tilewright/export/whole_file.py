@@ -1,0 +1,46 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tilewright.errors import CompileError
+
+
+@contextmanager
+def written_whole(place: Path) -> Iterator[BinaryIO]:
+    """A file to write to; whatever was in the place stays there until all of it is written."""
+    try:
+        with _draft(place) as file:
+            yield file
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise CompileError(str(place), what, "choose another file") from None
+
+
+@contextmanager
+def _draft(place: Path) -> Iterator[BinaryIO]:
+    if place.is_dir():
+        raise IsADirectoryError(0, "it is a folder")
+    handle, draft = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+    os.close(handle)
+    try:
+        with open(draft, "wb") as file:
+            yield file
+        # A temporary file is its owner's alone; what is written on purpose is as readable as any other file.
+        os.chmod(draft, 0o666 & ~_mask())
+        os.replace(draft, place)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _mask() -> int:
+    """The permissions that new files do not get; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

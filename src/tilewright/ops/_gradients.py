@@ -1,0 +1,25 @@
+"""What gradients of operators share: training graphs name them after the operator, with `Grad` behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.errors import Refusal
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.types import Shape, TensorType
+
+
+def require_floats(types: Mapping[str, TensorType]) -> None:
+    for name, kind in types.items():
+        if kind.dtype != "float32":
+            raise Refusal(f"{name} is {kind.dtype}; gradients are computed in float32", "insert a Cast")
+
+
+def require_same_shape(a: str, b: str, shapes: Mapping[str, Shape]) -> None:
+    if shapes[a] != shapes[b]:
+        raise Refusal(f"{a} has shape {shapes[a]} and {b} {shapes[b]}; they should be the same")
+
+
+def declared(node: OnnxNode, position: int = 0) -> Shape | None:
+    """The shape that the file states for a result, if it does."""
+    return node.declared[position] if position < len(node.declared) else None

@@ -1,0 +1,1 @@
+"""A language model behind OpenAI's HTTP protocol: one model, many clients in turn."""

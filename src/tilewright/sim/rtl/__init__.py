@@ -1,0 +1,1 @@
+"""Devices in Verilog: their ports checked, verilated, clocked with the machine that they are part of."""

@@ -1,0 +1,10 @@
+/* Rows times panels of weights in blocks of Q4_1. */
+#ifndef TW_NAME
+#define TW_NAME tw_block_q4_1
+#endif
+
+#define TW_BITS 4
+#define TW_SCALING TW_MOVED
+#define TW_ZERO 0
+
+#include "block_panels.h"

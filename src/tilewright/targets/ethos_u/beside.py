@@ -1,0 +1,90 @@
+"""The target of a core with an Ethos-U beside it: an engine that runs command streams, its driver and its device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tilewright.errors import CompileError, instance
+from tilewright.ir.op import Op, Params
+from tilewright.ops._ethosu import EthosU
+from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
+from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.target.params import params_for
+from tilewright.target.runner import UNICORN, Model
+from tilewright.target.target import Engine, Target
+from tilewright.targets.ethos_u.device import EthosUDevice
+from tilewright.targets.ethos_u.vela import for_npu
+
+FOLDER = Path(__file__).parent
+BASE = 0x4810_2000
+"""Of the registers, as Corstone-300 has them."""
+DEVICE = "ethos-u"
+ALIGNMENT = 16
+JOB_CYCLES = 270
+"""Of the core for a job: the driver writes registers and polls."""
+COPY_CYCLES = 0.68
+"""Of the core for a byte of inputs and results."""
+INTEGERS = frozenset({"int8", "uint8", "int16", "int32"})
+
+
+@params_for(EthosU)
+def job_params(op: EthosU, types: Types) -> Params:
+    inputs = [kind for name, kind in types.items() if name not in ("stream", "weights", "Y")]
+    return {
+        "words": types["stream"].elements, "arena": op.arena, "fast": op.fast, "inputs": len(inputs),
+        "input_at": list(op.inputs_at), "input_bytes": [kind.bytes for kind in inputs], "results": len(op.results_at),
+        "result_at": list(op.results_at), "result_bytes": list(op.results_bytes),
+    }  # fmt: skip
+
+
+def arenas(op: Op, types: Types) -> int:
+    """Bytes of both, each from an address that the NPU may begin at."""
+    part = instance(op, EthosU)
+    return -(-part.arena // ALIGNMENT) * ALIGNMENT + part.fast
+
+
+def job_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    """The core copies inputs and results, and waits."""
+    copied = sum(kind.bytes for name, kind in types.items() if name not in ("stream", "weights"))
+    return CycleEstimate(JOB_CYCLES + COPY_CYCLES * copied + instance(op, EthosU).cycles)
+
+
+def _other(npu: str, op: Op, types: Types) -> str | None:
+    part = instance(op, EthosU)
+    return None if part.npu == npu else f"its stream was compiled for {part.npu}, this NPU is {npu}"
+
+
+def _kernel(npu: str) -> Kernel:
+    return Kernel(
+        EthosU, "ethos_u_job.c", "stream:int32 weights:uint8 X* -> Y", {"X": INTEGERS, "Y": INTEGERS},
+        scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=job_cycles,
+    )  # fmt: skip
+
+
+def with_npu(core: Target, name: str, words: str) -> Target:
+    """A core's target, under another name, with the NPU that is named without `ethos-`."""
+    npu = _npu(words)
+    if core.runner.emulator != UNICORN:
+        raise CompileError(
+            f"target {name}", f"{core.name} has no NPU beside it", "use a Cortex-M: cortex-m55, cortex-m33"
+        )
+    engine = Engine("npu", (_kernel(npu.name),), base_alignment=ALIGNMENT)
+    made = core.on_platform(core.platform.with_device(DEVICE, BASE), 0)
+    places = tuple((one.base, one.size, one.is_flash) for one in core.platform.memories)
+    return replace(
+        made, name=name, summary=f"{core.summary}; with {npu.name}",
+        engines=(engine, *core.engines), bases=(FOLDER, *core.bases),
+        flags=(*core.flags, f"-DTW_ETHOS_U_BASE={BASE:#x}u"),
+        prepare=partial(for_npu, npu.name), models=(*core.models, Model(DEVICE, partial(EthosUDevice, npu, places))),
+    )  # fmt: skip
+
+
+def _npu(words: str) -> Configuration:
+    name = f"ethos-{words}"
+    if name not in CONFIGURATIONS and not words.startswith("u85"):
+        known = ", ".join(one.removeprefix("ethos-") for one in CONFIGURATIONS)
+        raise CompileError(f"NPU '{words}'", "is unknown", f"known NPUs: {known}")
+    return find_configuration(name)

@@ -1,0 +1,102 @@
+"""An Ethos-U as a core meets it: registers at an address. It executes a stream when it is told to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.errors import Refusal
+from tilewright.ir.types import Array
+from tilewright.sim.ethos_u.configurations import Configuration
+from tilewright.sim.ethos_u.npu import REGIONS, EthosU, Region
+from tilewright.sim.ethos_u.timing import stream_cycles
+from tilewright.sim.user.device import UserDevice
+
+STATUS, CMD, RESET, QBASE, QBASE_HIGH, QREAD, QSIZE, CONFIG = 0x04, 0x08, 0x0C, 0x10, 0x14, 0x18, 0x20, 0x28
+BASE_POINTERS = 0x80
+"""The first of eight registers of 64 bits."""
+RUN, CLEAR_INTERRUPT = 1, 2
+RUNNING, INTERRUPT, END = 1, 2, 32
+LONGEST = 1 << 24
+"""Bytes of a stream."""
+BUS_BYTES = 8
+"""Bytes of memory in a cycle."""
+
+Place = tuple[int, int, bool]
+"""Base and size of a memory, and whether nobody writes to it."""
+
+
+class EthosUDevice(UserDevice):
+    def __init__(self, npu: Configuration, places: Sequence[Place]) -> None:
+        self.npu, self.places, self.machine = npu, places, EthosU(npu)
+        self.reset()
+
+    def reset(self) -> None:
+        self.registers: dict[int, int] = {}
+        self.status, self.is_running = 0, False
+
+    def read(self, offset: int, now: int) -> int:
+        if offset == STATUS:
+            return RUNNING if self.is_running else self.status
+        if offset == CONFIG:
+            return (self.npu.macs.bit_length() - 1) | self.npu.cores * self.npu.banks << 8 | self.npu.is_u65 << 28
+        return self.registers.get(offset, 0)
+
+    def write(self, offset: int, value: int, now: int) -> None:
+        self.registers[offset] = value
+        if offset == RESET:
+            self.reset()
+        elif offset == CMD:
+            self._command(value, now)
+
+    def tick(self, now: int) -> int | None:
+        """The job ends: its results were in memory from the start on, which nobody sees who waits."""
+        if self.is_running:
+            self.is_running, self.status = False, INTERRUPT | END
+        return None
+
+    def _command(self, value: int, now: int) -> None:
+        if value & CLEAR_INTERRUPT:
+            self.status &= ~INTERRUPT
+        if value & RUN and not self.is_running:
+            cycles = self._run()
+            self.registers[QREAD] = self.registers[QSIZE]
+            self.is_running = True
+            self.host.work(cycles, BUS_BYTES, True, now)
+
+    def _run(self) -> int:
+        """Cycles, estimated as for predictions."""
+        size = self.registers.get(QSIZE, 0)
+        if not 0 < size <= LONGEST or size % 4:
+            raise Refusal(f"is to run a stream of {size} bytes", "write its length to QSIZE")
+        words = np.frombuffer(self.host.read(self._pointer(QBASE), size), np.uint32)
+        memories: dict[int, Array] = {}
+        regions = {number: self._region(number, memories) for number in range(REGIONS)}
+        before = {base: array.copy() for base, array in memories.items()}
+        self.machine.run(words, {number: one for number, one in regions.items() if one is not None})
+        for base, array in memories.items():
+            self._store(base, before[base], array)
+        return stream_cycles(words, self.npu)
+
+    def _pointer(self, register: int) -> int:
+        return self.registers.get(register, 0) | self.registers.get(register + 4, 0) << 32
+
+    def _region(self, number: int, memories: dict[int, Array]) -> Region | None:
+        """From the base pointer to the end of its memory; pointers that were never written lead nowhere."""
+        register = BASE_POINTERS + 8 * number
+        if register not in self.registers:
+            return None
+        address = self._pointer(register)
+        for base, size, is_constant in self.places:
+            if base <= address < base + size:
+                if base not in memories:
+                    memories[base] = np.frombuffer(self.host.read(base, size), np.uint8).copy()
+                return Region(memories[base][address - base :], is_constant=is_constant)
+        raise Refusal(f"has {address:#x} in base pointer {number}, where there is no memory", "give it an address")
+
+    def _store(self, base: int, before: Array, after: Array) -> None:
+        changed = np.flatnonzero(before != after)
+        if changed.size:
+            first, last = int(changed[0]), int(changed[-1]) + 1
+            self.host.write(base + first, after[first:last].tobytes())

@@ -1,0 +1,26 @@
+/* A part of a network on the NPU: inputs into the stream's arena, one job, results out of it. */
+#include "bytes.h"
+#include "ethos_u_driver.h"
+#include "ethos_u_job.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_ethos_u_job
+#define TW_X int8_t
+#define TW_Y int8_t
+#endif
+
+#define TW_ETHOS_U_ALIGNED(bytes) (((bytes) + 15) / 16 * 16)
+
+void TW_NAME(const tw_ethos_u_job_params *params, const int32_t *stream, const uint8_t *weights, const TW_X *const *x,
+             TW_Y *y, void *scratch) {
+  unsigned char *arena = scratch, *results = (unsigned char *)y;
+  unsigned char *fast = params->fast ? arena + TW_ETHOS_U_ALIGNED(params->arena) : arena;
+  for (int32_t i = 0; i < params->inputs; i++)
+    memcpy(arena + params->input_at[i], x[i], (size_t)params->input_bytes[i]);
+  const void *const regions[] = {weights, arena, fast};
+  tw_ethos_u_run(stream, (uint32_t)params->words * 4, regions, 3);
+  for (int32_t i = 0; i < params->results; i++) {
+    memcpy(results, arena + params->result_at[i], (size_t)params->result_bytes[i]);
+    results += params->result_bytes[i];
+  }
+}

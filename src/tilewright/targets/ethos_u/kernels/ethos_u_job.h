@@ -1,0 +1,19 @@
+#ifndef TW_ETHOS_U_JOB_H
+#define TW_ETHOS_U_JOB_H
+
+#include "tw.h"
+
+/* A command stream of so many words, the bytes of its arenas, and where the first has inputs and results. */
+typedef struct {
+  int32_t words;
+  int32_t arena;
+  int32_t fast; /* 0: it is the first */
+  int32_t inputs;
+  const int32_t *input_at;
+  const int32_t *input_bytes;
+  int32_t results;
+  const int32_t *result_at;
+  const int32_t *result_bytes;
+} tw_ethos_u_job_params;
+
+#endif

@@ -1,0 +1,96 @@
+"""Vela, Arm's compiler for Ethos-U: from a TensorFlow Lite file to one in which the NPU's parts are command streams."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tilewright.errors import CompileError
+from tilewright.toolchain.compiler import cache_folder
+
+MAGIC_AT, MAGIC = 4, b"TFL3"
+STREAM = b"COP1"
+"""Every command stream begins with it."""
+LEFT = re.compile(r"^Warning \(supported operators\) operator: (\w+), ofm: '(.*)'\nReason: (.*)$", re.MULTILINE)
+"""What Vela prints of an operator that stays on the core."""
+EXTRA = "pip install 'tilewright[ethos-u]'"
+PLAIN = "quantise it to int8 (tilewright quantise), or choose the core alone"
+NOTES = "notes.txt"
+ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
+
+
+def for_npu(npu: str, model: Any) -> tuple[Any, tuple[str, ...]]:
+    """The file that Vela makes of a model, and which operators it leaves to the core, and why. A file that has streams
+    already is taken as it is."""
+    data, stem = _tflite(npu, model)
+    if STREAM in data:
+        return model, (ESTIMATE,)
+    kept = cache_folder() / "vela" / hashlib.sha256(data + npu.encode() + _version()).hexdigest()[:32]
+    made = kept / f"{stem}.tflite"
+    if not made.is_file():
+        _keep(kept, made.name, *_compiled(npu, data, stem))
+    notes = tuple((kept / NOTES).read_text(encoding="utf-8").splitlines())
+    if STREAM not in made.read_bytes():
+        what = f"Vela leaves all of it to the core{': ' + notes[0] if notes else ''}"
+        raise CompileError(f"model '{stem}'", what, PLAIN)
+    return made, (*notes, ESTIMATE)
+
+
+def _tflite(npu: str, model: Any) -> tuple[bytes, str]:
+    data = model if isinstance(model, bytes) else b""
+    if isinstance(model, str | os.PathLike):
+        try:
+            data = Path(model).read_bytes()
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise CompileError(f"model '{model}'", what, "check the path") from None
+    if data[MAGIC_AT : MAGIC_AT + 4] != MAGIC:
+        what = f"is no TensorFlow Lite file, and parts for {npu} are cut out of those only"
+        raise CompileError("the model", what, "convert it to .tflite, or choose the core alone")
+    return data, "network" if isinstance(model, bytes) else Path(model).stem
+
+
+def _version() -> bytes:
+    """Another Vela makes other streams."""
+    if importlib.util.find_spec("ethosu") is None:
+        raise CompileError("Ethos-U", "its compiler, Vela, is not installed", EXTRA)
+    from importlib.metadata import version
+
+    return version("ethos-u-vela").encode()
+
+
+def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[str]]:
+    """Vela is a process of its own: what is wrong with a file may end it."""
+    with TemporaryDirectory() as name:
+        path = Path(name) / "given.tflite"
+        path.write_bytes(data)
+        words = ["-m", "ethosu.vela", str(path), "--accelerator-config", npu, "--output-dir", name]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        result = Path(name) / "given_vela.tflite"
+        if done.returncode or not result.is_file():
+            said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+            what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
+            raise CompileError(f"model '{stem}'", what, "choose the core alone")
+        left = [f"{kind} '{tensor}' stays on the core: {why}" for kind, tensor, why in LEFT.findall(done.stdout)]
+        return result.read_bytes(), left
+
+
+def _keep(folder: Path, name: str, data: bytes, notes: Sequence[str]) -> None:
+    """The file appears when it is whole."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / NOTES).write_text("\n".join(notes), encoding="utf-8")
+        draft = folder / f"{name}.{os.getpid()}"
+        draft.write_bytes(data)
+        os.replace(draft, folder / name)
+    except OSError as error:
+        hint = "set TILEWRIGHT_CACHE to a writable folder"
+        raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None

@@ -1,0 +1,5 @@
+/* Weights in blocks of Q5_0 (gpu_block.h). */
+#define TW_WEIGHT uint8_t
+#define TW_BLOCK_BITS 5
+#define TW_BLOCK_ZERO 16
+#define TW_SCALING TW_PLAIN

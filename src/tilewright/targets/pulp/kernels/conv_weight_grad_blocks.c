@@ -1,0 +1,124 @@
+/* The gradient of a convolution's filters, channels last; all cores together. Four filters meet four channels under one
+ * tap, summed over the pixels of the result, as few runs of them as possible. */
+#include "conv_gradient.h"
+
+#ifndef TW_NAME
+#define TW_NAME tw_conv_weight_grad_blocks
+#endif
+
+#include "blocks_f32.h"
+#include "cluster.h"
+
+typedef struct {
+  const tw_conv_gradient_params *p;
+  const float *x, *g;
+  float *y;
+  int32_t channels, filters; /* of all groups */
+} work;
+
+/* Pixels of x and g in runs: where the first ones are, how far the next ones, and how many. */
+typedef struct {
+  const float *x, *g;
+  int32_t x_step, g_step, count;
+} run;
+
+/* In its own function, so that the code of a block stays small. */
+static __attribute__((noinline)) void add_run(const run *at, int32_t channels, int32_t filters, float total[16]) {
+  const float *a[4], *b[4];
+  a[0] = at->g, b[0] = at->x;
+  for (int i = 1; i < 4; i++) {
+    a[i] = i < filters ? a[0] + i : a[i - 1];
+    b[i] = i < channels ? b[0] + i : b[i - 1];
+  }
+  tw_block_f32(a, at->g_step, b, at->x_step, at->count, total);
+}
+
+static __attribute__((noinline)) void negate(float total[16]) {
+  for (int i = 0; i < 16; i += 4) {
+    const float t0 = -total[i], t1 = -total[i + 1], t2 = -total[i + 2], t3 = -total[i + 3];
+    total[i] = t0, total[i + 1] = t1, total[i + 2] = t2, total[i + 3] = t3;
+  }
+}
+
+/* Rows of an image and its result that are equally long, as one run: between two rows it also meets the pixels that the tap
+ * sees outside the image, which the next or the last row has in their place. Those products are taken away before. */
+static void add_rows_as_one(run row, int32_t width, int32_t height, int32_t channels, int32_t filters, float total[16]) {
+  const int32_t outside = height > 1 ? width - row.count : 0;
+  run column = {row.x + row.count * row.x_step, row.g + row.count * row.g_step, width * row.x_step, width * row.g_step,
+                height - 1};
+  if (outside > 0) {
+    negate(total);
+    for (int32_t i = outside; i > 0; i--, column.x += row.x_step, column.g += row.g_step) {
+      add_run(&column, channels, filters, total);
+    }
+    negate(total);
+  }
+  row.count += (height - 1) * width;
+  add_run(&row, channels, filters, total);
+}
+
+/* All pixels under tap (r, s) of one image. */
+static void add_image(const work *k, int32_t r, int32_t s, const float *x, int32_t channels, const float *g,
+                      int32_t filters, float total[16]) {
+  const tw_conv_gradient_params *const p = k->p;
+  const int32_t down = r * p->dilation_h - p->pad_top, right = s * p->dilation_w - p->pad_left;
+  const tw_range rows = tw_inside(down, p->stride_h, p->in_h, p->out_h);
+  const tw_range inside = tw_inside(right, p->stride_w, p->in_w, p->out_w);
+  const int32_t count = inside.end - inside.first, height = rows.end - rows.first;
+  if (count <= 0 || height <= 0) return;
+  run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
+             g + (rows.first * p->out_w + inside.first) * k->filters, p->stride_w * k->channels, k->filters, count};
+  const int are_alike = p->in_w == p->out_w && p->stride_w == 1 && p->stride_h == 1;
+  if (are_alike && 4 * (p->out_w - count) < height) {
+    add_rows_as_one(row, p->out_w, height, channels, filters, total);
+    return;
+  }
+  for (int32_t left = height; left > 0; left--) {
+    add_run(&row, channels, filters, total);
+    row.x += p->stride_h * p->in_w * k->channels;
+    row.g += p->out_w * k->filters;
+  }
+}
+
+/* Four filters from f and four channels from c on of a group, or as many as are left. */
+static void block(const work *k, int32_t r, int32_t s, int32_t group, int32_t f, int32_t c) {
+  const tw_conv_gradient_params *const p = k->p;
+  const int32_t filters = tw_min(4, p->filters - f), channels = tw_min(4, p->channels - c);
+  const int32_t pitch = p->kernel_h * p->kernel_w * p->channels;
+  const float *x = k->x + group * p->channels + c, *g = k->g + group * p->filters + f;
+  float total[16];
+  for (int i = 0; i < 16; i++) total[i] = 0.0f;
+  for (int32_t n = p->batch; n > 0; n--) {
+    add_image(k, r, s, x, channels, g, filters, total);
+    x += p->in_h * p->in_w * k->channels;
+    g += p->out_h * p->out_w * k->filters;
+  }
+  float *y = k->y + (group * p->filters + f) * pitch + (r * p->kernel_w + s) * p->channels + c;
+  const float *from = total;
+  for (int32_t i = filters; i > 0; i--, y += pitch, from += 4) {
+    for (int32_t j = 0; j < channels; j++) y[j] = from[j];
+  }
+}
+
+void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float *g, float *y) {
+  const tw_conv_gradient_params *const p = params;
+  const work k = {p, x, g, y, p->groups * p->channels, p->groups * p->filters};
+  const int32_t taps = p->kernel_h * p->kernel_w, across = (p->channels + 3) >> 2, down = (p->filters + 3) >> 2;
+  const tw_share share = tw_share_of(p->groups * down * across * taps);
+  if (share.first >= share.end) return;
+  const int32_t pair = share.first / taps, tap = share.first - pair * taps, filter = pair / across;
+  int32_t group = filter / down, f = filter - group * down, c = pair - filter * across;
+  int32_t r = tap / p->kernel_w, s = tap - r * p->kernel_w;
+  for (int32_t left = share.end - share.first; left > 0; left--) {
+    block(&k, r, s, group, 4 * f, 4 * c);
+    if (++s < p->kernel_w) continue;
+    s = 0;
+    if (++r < p->kernel_h) continue;
+    r = 0;
+    if (++c < across) continue;
+    c = 0;
+    if (++f < down) continue;
+    f = 0;
+    group++;
+  }
+}

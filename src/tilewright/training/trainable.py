@@ -1,0 +1,113 @@
+"""Which constants of a network are weights, and which of them learn."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.types import Array
+
+PLACES = {
+    "Conv": ("W", "B"), "ConvTranspose": ("W", "B"), "MatMul": ("A", "B", "C"), "Add": ("A", "B"), "Mul": ("A", "B"),
+    "PRelu": ("B",), "BatchNormalization": ("scale", "B"), "LayerNormalization": ("Scale", "B"),
+    "RMSNormalization": ("scale",), "GroupNormalization": ("scale", "bias"), "Gather": ("X",),
+    "LSTMCells": ("R", "P"), "GRUCells": ("R", "B"), "RNNCells": ("R",),
+}  # fmt: skip
+"""Operands of operators that are weights where they are constants."""
+
+MOVEMENT = {"Reshape", "Transpose", "Slice", "Concat", "Expand", "Identity", "Cast"}
+"""What may stand between a weight and the operator that it belongs to."""
+
+BEGINS_LAYER = {"Conv", "ConvTranspose", "MatMul", "Gather"}
+"""Operators that a layer begins with; weights of others belong to the layer before."""
+
+MASK = 1e4
+"""Constants with larger elements are masks, or positions."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    name: str
+    layer: int
+    """The number of its layer, counted from the input."""
+
+
+def weights_of(graph: Graph, known: Collection[str] = ()) -> list[Weight]:
+    """All weights in the order of their layers; only the `known` ones where some of these are there."""
+    found = {weight.name: weight for weight in _weights(graph)}
+    named = [weight for weight in found.values() if weight.name in known]
+    return named or list(found.values())
+
+
+def _weights(graph: Graph) -> Iterator[Weight]:
+    layer, seen = 0, set()
+    for node in graph.nodes:
+        operands = node.operands()
+        found = {name: sources(graph, tensor) for name, tensor in operands.items()}
+        own = [found[name] for name in PLACES.get(node.op.kind, ()) if found.get(name)]
+        layer += bool(own) and node.op.kind in BEGINS_LAYER
+        for name in own:
+            for tensor in name:
+                if tensor not in seen and _is_weight(graph, tensor, node):
+                    seen.add(tensor)
+                    yield Weight(tensor, layer)
+
+
+def sources(graph: Graph, tensor: str) -> tuple[str, ...]:
+    """The constants that a tensor is a rearrangement of, or the sum of (both biases of a recurrent layer)."""
+    if tensor in graph.constants:
+        return (tensor,)
+    node = graph.producers.get(tensor)
+    if node is None or not (node.op.kind in MOVEMENT or node.op.kind == "Add"):
+        return ()
+    parts = [sources(graph, name) for name in node.inputs if name]
+    return tuple(name for part in parts for name in part) if all(parts) else ()
+
+
+def _is_weight(graph: Graph, tensor: str, node: Node) -> bool:
+    value = graph.constants[tensor]
+    if value.dtype != np.float32 or not value.size or not np.all(np.abs(value) < MASK):
+        return False
+    return value.size > 1 or node.op.kind not in ("Add", "Mul", "MatMul", "Gather")
+
+
+def chosen(weights: Sequence[Weight], asked: str | Sequence[str], graph: Graph) -> tuple[str, ...]:
+    """The names of the weights that learn: all, those of the last layers, or those that are named."""
+    if not weights:
+        raise CompileError("trainable", "the network has no weights in floats", "train a network with float layers")
+    if asked == "all":
+        return tuple(weight.name for weight in weights)
+    if isinstance(asked, str) and asked.startswith("last:"):
+        return _last(weights, asked)
+    names = [part.strip() for part in asked.split(",")] if isinstance(asked, str) else list(asked)
+    names = [name for name in names if name]
+    if not names:
+        raise CompileError("trainable", "nothing is trainable", "name weights, or use all, last:2 or lora:4")
+    return tuple(dict.fromkeys(found for name in names for found in _named(weights, name, graph.constants)))
+
+
+def _last(weights: Sequence[Weight], asked: str) -> tuple[str, ...]:
+    layers = sorted({weight.layer for weight in weights})
+    number = asked.removeprefix("last:")
+    if not number.isdecimal() or not 1 <= int(number) <= len(layers):
+        what = f"the network has {len(layers)} layers with weights in floats"
+        raise CompileError(f"trainable '{asked}'", what, f"use last:1 to last:{len(layers)}")
+    wanted = set(layers[-int(number) :])
+    return tuple(weight.name for weight in weights if weight.layer in wanted)
+
+
+def _named(weights: Sequence[Weight], name: str, constants: dict[str, Array] | object) -> list[str]:
+    """A weight by its name, or all of a module by the beginning of theirs."""
+    names = [weight.name for weight in weights]
+    if name in names:
+        return [name]
+    inside = [known for known in names if known.startswith((f"{name}.", f"{name}/"))]
+    if inside:
+        return inside
+    near = difflib.get_close_matches(name, names, 3, 0.3) or names[:3]
+    raise CompileError(f"trainable '{name}'", "is no weight of the network", f"there are {', '.join(near)}")

@@ -1,0 +1,137 @@
+"""A Cortex-M with an Ethos-U: the core's program is emulated, its driver starts the NPU, results have every bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+from tests.sim.ethos_u.assembling import ADD, AVERAGE, Stream
+from tests.support.networks import ROOT, needs_networks
+from tests.support.tflite_runtimes import micro
+from tilewright import pipeline, targets
+from tilewright.errors import CompileError
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import Array, TensorType
+from tilewright.ops._ethosu import EthosU
+from tilewright.ops.relu import Relu
+from tilewright.program import Program, compile_model
+from tilewright.target.settings import DEFAULT
+
+NPU, SHAPE = "ethos-u55-128", (1, 4, 4, 8)
+AT, OUT, SIZE = 16, 160, 320
+REASON = "pip install 'tilewright[ethos-u]'"
+
+
+def stream() -> Array:
+    """A mean of two by two pixels."""
+    code = Stream().map("IFM", AT, SHAPE[1:], "int8").map("OFM", OUT, (2, 2, 8), "int8").kernel(2, 2, 2)
+    return code.finish("int8", scale=(1, 2)).op("POOL", AVERAGE).done()
+
+
+def network() -> Graph:
+    """Of the core, and a part for the NPU, with the core's Relu on either side."""
+    builder = Builder("pool")
+    x = builder.input("x", TensorType("int8", SHAPE))
+    (positive,) = builder(Relu(), [x])
+    words, nothing = (
+        builder.constant(stream().view(np.int32), "stream"),
+        builder.constant(np.zeros(16, np.uint8), "none"),
+    )
+    op = EthosU(NPU, SIZE, 0, (AT,), (OUT,), (32,), (1, 2, 2, 8)).of_stream(stream())
+    (pooled,) = builder(op, [words, nothing, positive])
+    (y,) = builder(Relu(), [pooled])
+    builder.output(y)
+    return builder.build()
+
+
+def program(target: str, graph: Graph | None = None) -> Program:
+    compiled = pipeline.compile_graph(graph or network(), target)
+    return Program(compiled, "", None, 0.0, None, DEFAULT, None)
+
+
+@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
+def test_part_of_a_network(core: str) -> None:
+    x = np.random.default_rng(1).integers(-128, 128, SHAPE).astype(np.int8)
+    (found,) = program(f"{core}+u55-128").run({"x": x}).outputs.values()
+    sums = np.maximum(x, 0).astype(int).reshape(1, 2, 2, 2, 2, 8).sum((2, 4))
+    assert found.tolist() == ((sums + 2) // 4).tolist()
+
+
+def test_a_fault_is_named() -> None:
+    code = Stream().op("ELEMENTWISE", ADD).done()
+    builder = Builder("faulty")
+    x = builder.input("x", TensorType("int8", SHAPE))
+    words, nothing = builder.constant(code.view(np.int32), "stream"), builder.constant(np.zeros(16, np.uint8), "none")
+    (y,) = builder(EthosU(NPU, SIZE, 0, (AT,), (OUT,), (32,), (1, 2, 2, 8)), [words, nothing, x])
+    builder.output(y)
+    with pytest.raises(CompileError, match="needs NPU_SET_IFM_PRECISION, which was never set") as raised:
+        program("cortex-m33+u55-128", builder.build()).run({"x": np.zeros(SHAPE, np.int8)})
+    assert raised.value.where == "run, stream of the NPU, command 0 (word 0)"
+    assert "accelerator" not in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cortex-m33+u55-1", "NPU 'u55-1': is unknown"),
+        ("cortex-m33+u85-256", "ethos-u85-256: is not simulated"),
+        ("rv32+u55-128", "rv32 has no NPU beside it"),
+        ("generic+u55-128", "generic has no NPU beside it"),
+    ],
+)
+def test_targets_that_are_not(name: str, said: str) -> None:
+    with pytest.raises(CompileError, match=said):
+        targets.find(name)
+
+
+def test_streams_for_another_npu_are_refused() -> None:
+    with pytest.raises(CompileError, match="its stream was compiled for ethos-u55-128, this NPU is ethos-u55-64"):
+        program("cortex-m33+u55-64")
+    with pytest.raises(CompileError, match="has no kernel for EthosU"):
+        program("generic")
+
+
+def test_other_models_are_refused() -> None:
+    with pytest.raises(CompileError, match="is no TensorFlow Lite file, and parts for ethos-u55-128"):
+        tilewright.compile(b"other", target="cortex-m33+u55-128")
+
+
+# ---- with Vela ------------------------------------------------------------------------------------------------------
+
+PAIRS = [
+    ("mlperf_tiny/kws_ref_model", "cortex-m55+u55-128"), ("mlperf_tiny/ad01_int8", "cortex-m33+u65-256"),
+    ("tflite_streaming/hey_jarvis", "cortex-m55+u55-64"),
+]  # fmt: skip
+
+
+@needs_networks
+@pytest.mark.parametrize(("name", "target"), PAIRS)
+def test_network(name: str, target: str) -> None:
+    """The streaming network has states, which the core keeps."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    path = ROOT / f"{name}.tflite"
+    made = compile_model(path, target=target)
+    (name,) = made.graph.inputs
+    x = np.random.default_rng(2).integers(-128, 128, made.graph.types[name].shape).astype(np.int8)
+    (found,) = made.run({name: x}).outputs.values()
+    assert np.array_equal(found, micro(path.read_bytes(), [x], 1, 1 << 20)[0])
+
+
+@needs_networks
+@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
+def test_predictions_are_what_the_device_takes(core: str) -> None:
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    made = compile_model(ROOT / "mlperf_tiny/kws_ref_model.tflite", target=f"{core}+u55-128")
+    (name,) = made.graph.inputs
+    shape, costs = made.graph.types[name].shape, made.analysis
+    run = made.run({name: np.zeros(shape, np.int8)})
+    assert any("are an estimate of its stream" in note for note in costs.notes)
+    assert run.cycles == pytest.approx(costs.predicted_cycles, rel=0.02)
+
+
+@needs_networks
+def test_a_float_network_is_refused_with_velas_reason() -> None:
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    with pytest.raises(CompileError, match="stays on the core: Operation has tensor with unsupported DataType Float32"):
+        compile_model(ROOT / "mlperf_tiny/ad01_fp32.tflite", target="cortex-m33+u55-128")

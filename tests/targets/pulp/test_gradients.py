@@ -1,0 +1,74 @@
+"""Kernels of gradients of floats: of convolutions of all kinds, and of functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.pulp.machine import SIRACUSA
+from tilewright.ir.op import Op
+from tilewright.ir.types import Array
+from tilewright.ops.convinputgrad import ConvInputGrad
+from tilewright.ops.convweightgrad import ConvWeightGrad
+from tilewright.ops.gelugrad import GeluGrad
+from tilewright.ops.relugrad import ReluGrad
+from tilewright.run.kernel_bench import Case, check
+from tilewright.targets.pulp.gradients import KERNELS
+
+RANDOM = np.random.default_rng(11)
+BY_STEM = {kernel.stem: kernel for kernel in KERNELS}
+
+DENSE = [
+    # batch, height, width, channels, filters, kernel, stride, pad, dilation, groups
+    (1, 9, 7, 8, 8, 3, 1, 1, 1, 1),
+    (2, 7, 10, 3, 6, 3, 2, 1, 1, 1),
+    (1, 5, 6, 8, 12, 1, 1, 0, 1, 1),
+    (1, 6, 5, 5, 4, 1, 2, 0, 1, 1),
+    (1, 9, 7, 3, 6, 3, 2, 1, 2, 1),
+    (2, 6, 5, 8, 8, 3, 1, 1, 1, 2),
+    (1, 8, 8, 4, 3, 2, 3, 0, 1, 1),
+]
+DEPTHWISE = [
+    (1, 9, 8, 6, 6, 3, 1, 1, 1, 6),
+    (2, 9, 8, 6, 6, 3, 2, 1, 1, 6),
+    (1, 6, 6, 5, 5, 4, 1, 2, 1, 5),
+    (1, 7, 7, 4, 4, 3, 1, 0, 2, 4),
+    (1, 5, 12, 3, 3, 3, 1, 0, 1, 3),
+    (1, 3, 3, 9, 9, 3, 1, 2, 1, 9),
+]
+
+
+def floats(*shape: int) -> Array:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def case(stem: str, op: Op, *arrays: Array) -> Case:
+    return Case(BY_STEM[stem], op, list(arrays))
+
+
+def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
+    batch, height, width, channels, filters, kernel, stride, pad, dilation, groups = shape
+    outs = [(size + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1 for size in (height, width)]
+    w, g = floats(filters, kernel, kernel, channels // groups), floats(batch, *outs, filters)
+    by_w = ConvWeightGrad(
+        (stride,) * 2, (dilation,) * 2, (pad,) * 4, groups=groups, kernel=(kernel,) * 2, channels_last=True
+    )
+    by_x = ConvInputGrad(
+        (stride,) * 2, (dilation,) * 2, (pad, pad, 0, 0), groups=groups, size=(height, width), channels_last=True
+    )
+    return [
+        case(f"conv_weight_grad_{kind}", by_w, floats(batch, height, width, channels), g),
+        case(f"conv_input_grad_{kind}", by_x, g, w),
+    ]
+
+
+@pytest.mark.parametrize("cores", [1, 8])
+def test_gradients_of_convolutions(cores: int) -> None:
+    dense = [one for shape in DENSE for one in gradients(shape, "blocks")]
+    check([*dense, *(one for shape in DEPTHWISE for one in gradients(shape, "channels"))], SIRACUSA, cores)
+
+
+def test_gradients_of_functions() -> None:
+    wide = np.linspace(-20, 20, 101).astype(np.float32)
+    cases = [case("relugrad_shared", ReluGrad(), wide, -wide), case("gelugrad_shared", GeluGrad(), 1 + wide, wide)]
+    check([*cases, case("relugrad_shared", ReluGrad(), floats(3, 5), floats(5))], SIRACUSA, 8)
