@@ -51,6 +51,11 @@ def apart(*shape: int) -> Array:
     return (RANDOM.permutation(count) / count * 4 - 2 + 0.3 / count).reshape(shape).astype(np.float32)
 
 
+def with_zeros(*shape: int) -> Array:
+    """One in three."""
+    return (real(*shape) * (np.arange(np.prod(shape)).reshape(shape) % 3 > 0)).astype(np.float32)
+
+
 def case(kind: str, *arrays: Array | None, wanted: tuple[int, ...] | None = None, **fields: Any) -> Case:
     operator = ops.find(kind)
     assert operator is not None, kind
@@ -81,9 +86,11 @@ def arithmetic() -> Iterator[Case]:
     yield case("Mod", real(3, 4) * 3, positive(4))
     yield case("Where", RANDOM.integers(0, 2, (3, 4)).astype(bool), real(3, 4), real(4))
     yield case("Trilu", real(4, 4), k=1)
-    for fields in ({"exclusive": True}, {"reverse": True}, {}):
+    for fields in ({"exclusive": True, "reverse": True}, {"exclusive": True}, {"reverse": True}, {}):
         yield case("CumSum", real(3, 4), axis=1, **fields)
         yield case("CumProd", positive(3, 4), axis=0, **fields)
+        yield case("CumProd", with_zeros(2, 7), axis=1, **fields)
+        yield case("CumProd", real(3, 1), axis=1, **fields)
 
 
 def reductions() -> Iterator[Case]:

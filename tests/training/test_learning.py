@@ -9,8 +9,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import tilewright as tw
 from tests.support.command import Command, Ran
 from tilewright.errors import CompileError
+from tilewright.ir.evaluate import evaluate
 from tilewright.training.optimizers import SGD, Adam
 from tilewright.training.recipes import optimizer_of
 
@@ -72,6 +74,27 @@ def test_what_was_learned_is_a_network(command: Command, folder: Path, tmp_path:
     assert moved == {"w2", "b2"}
 
 
+def test_weights_of_the_best_epoch_are_written(command: Command, folder: Path, tmp_path: Path) -> None:
+    """With a rate that is too large, which is what early stopping is for."""
+    made, words = tmp_path / "best.onnx", ("--loss", "cross_entropy", "--optimizer", "sgd:1", "--held-out", "6")
+    done = train(command, folder, *words, "--epochs", "6", "--patience", "3", "--export", str(made), "--json")
+    losses = [epoch["held_out"] for epoch in done.json["epochs"]]
+    assert min(losses) < losses[-1]
+    assert losses[done.json["best_epoch"] - 1] == min(losses)
+    graph = tw.compile(made).graph
+    x, labels = (np.load(folder / f"{name}.npz") for name in ("points", "labels"))
+    scores = [evaluate(graph, {graph.inputs[0]: one[None]})[graph.outputs[0]][0] for one in x["x"][-6:]]
+    rows = [np.float64(row - row[label]) for row, label in zip(scores, labels["label"][-6:], strict=True)]
+    own = [np.log(np.exp(row).sum()) for row in rows]
+    np.testing.assert_allclose(np.mean(own), min(losses), rtol=1e-5, atol=1e-7)
+
+
+def test_a_training_graph_has_a_loss_and_no_inference(command: Command, folder: Path) -> None:
+    graphs = folder / "heaps.onnx", "--optimizer", "updates.onnx"
+    assert "--loss mse" in command("train", *graphs, "--loss", "mse").err
+    assert "does not say what inference computes" in command("train", *graphs, "--export", "x.onnx").err
+
+
 def test_a_plan_builds_nothing(command: Command, folder: Path) -> None:
     done = command("train", folder / "heaps.onnx", *LEARN, "--plan", "--target", "cortex-m4")
     assert done.code == 0
@@ -86,6 +109,7 @@ def test_a_plan_builds_nothing(command: Command, folder: Path) -> None:
         (("--loss", "cross_entropy"), "is missing"),
         (("--loss", "hinge", "--optimizer", "sgd"), "is unknown"),
         ((*LEARN, "--trainable", "nobody"), "nobody"),
+        ((*LEARN, "--held-out", "-1"), "--held-out -1"),
         ((*LEARN, "--held-out", "30"), "leaves 0 of 30 samples, a step takes 1"),
         ((*LEARN, "--patience", "2"), "there is no held-out set"),
         ((*LEARN, "--patience", "-1"), "--patience -1 what is less than 0"),

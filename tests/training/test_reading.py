@@ -30,7 +30,7 @@ def recurrent() -> onnx.ModelProto:
 @pytest.mark.parametrize("network", [mlp, normalised, recurrent, quantised_body])
 def test_both_readers_give_the_same_training(network: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     onnx.save(network(), path := tmp_path / "net.onnx")
-    found = read_model(path, "cross_entropy", "sgd:0.1", "all", seed=4)
+    found, _ = read_model(path, "cross_entropy", "sgd:0.1", "all", seed=4)
     wanted = tw.train(path, optimizer=tw.SGD(0.1), seed=4).learner.training
     assert found.learned == wanted.learned
     assert [one.nodes for one in found.graphs.values()] == [one.nodes for one in wanted.graphs.values()]
@@ -44,19 +44,19 @@ def test_both_readers_give_the_same_training(network: Callable[[], onnx.ModelPro
 def test_weights_are_those_of_the_file(network: Callable[[], onnx.ModelProto], names: set[str], tmp_path: Path) -> None:
     """Not what an operator makes of them: the bias of both gates, a normalisation inside its convolution."""
     onnx.save(network(), path := tmp_path / "net.onnx")
-    assert names <= set(read_model(path, "cross_entropy", "sgd:0.1", "all").learned)
+    assert names <= set(read_model(path, "cross_entropy", "sgd:0.1", "all")[0].learned)
 
 
 def test_dropout_of_a_file_drops(tmp_path: Path) -> None:
     onnx.save(mlp(), path := tmp_path / "net.onnx")
-    training = read_model(path, "cross_entropy", "sgd:0.1", "all", seed=7)
+    training, _ = read_model(path, "cross_entropy", "sgd:0.1", "all", seed=7)
     assert training.states["dropout.counter"].initial.tolist() == [7]
 
 
 def test_a_batch_is_that_of_the_network_unless_it_is_open(tmp_path: Path) -> None:
     proto, path = mlp(4), tmp_path / "net.onnx"
     onnx.save(proto, path)
-    train = read_model(path, "cross_entropy", "sgd:0.1", "all").train
+    train = read_model(path, "cross_entropy", "sgd:0.1", "all")[0].train
     assert train.types[train.inputs[0]].shape == (4, 6)
     with pytest.raises(CompileError, match="batch 2: does not fit the sizes that are fixed in the model: 'x'"):
         read_model(path, "cross_entropy", "sgd:0.1", "all", batch=2)
@@ -64,5 +64,5 @@ def test_a_batch_is_that_of_the_network_unless_it_is_open(tmp_path: Path) -> Non
         tw.train(proto, batch=2)
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
     onnx.save(proto, path)
-    train = read_model(path, "cross_entropy", "sgd:0.1", "all", batch=3).train
+    train = read_model(path, "cross_entropy", "sgd:0.1", "all", batch=3)[0].train
     assert [train.types[name].shape for name in train.inputs] == [(3, 6), (3,)]

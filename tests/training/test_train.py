@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
 import tilewright as tw
 from tests.training.networks import mlp, normalised, quantised_body
@@ -46,12 +47,24 @@ def test_weights_go_back_into_a_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(program.loss_of(fitted.weights, X[:4], LABELS[:4]), expected, rtol=1e-5)
 
 
+def test_what_is_held_out_is_judged_before_a_softmax() -> None:
+    """The loss of a network that ends in a Softmax is that of what the Softmax is given."""
+    proto = mlp()
+    plain = tw.train(proto, optimizer=tw.SGD(0.1), dropout=False).fit(X, LABELS, held_out=(X, LABELS))
+    scores = proto.graph.output[0].name
+    proto.graph.node.append(helper.make_node("Softmax", [scores], ["shares"]))
+    proto.graph.output[0].name = "shares"
+    found = tw.train(proto, optimizer=tw.SGD(0.1), dropout=False).fit(X, LABELS, held_out=(X, LABELS))
+    np.testing.assert_allclose(found.held_out, plain.held_out, rtol=1e-6)
+    assert found.epochs[0].accuracy == plain.epochs[0].accuracy
+
+
 def test_a_fit_stops_early() -> None:
     """What is held out has other labels than what is learned, so that the first epoch is the best."""
     program = trained(dropout=False)
     fitted = program.fit(X, LABELS, epochs=50, held_out=(X, (LABELS + 1) % 3), patience=2)
-    assert fitted.epochs < 50
-    assert min(fitted.held_out) == fitted.held_out[fitted.epochs - 3]
+    assert len(fitted.epochs) < 50
+    assert min(fitted.held_out) == fitted.held_out[len(fitted.epochs) - 3]
     found = program.loss_of(fitted.weights, X, (LABELS + 1) % 3)
     np.testing.assert_allclose(found, min(fitted.held_out), rtol=1e-6)
 
@@ -59,10 +72,10 @@ def test_a_fit_stops_early() -> None:
 def test_refusals_of_data() -> None:
     program = trained(dropout=False)
     for x, labels, message in (
-        (X, np.full(24, 3), "step 0: label 3 in 'label' is none of the 3 classes"),
+        (X, np.full(24, 3), "labels: label 3 in 'label' is none of the 3 classes"),
         (X, LABELS[:5], "fit: 24 samples and 5 labels for batches of 4"),
         (X[:, :5], LABELS, r"fit: samples have shape \(5,\), the network takes \(6,\)"),
-        (X * np.float32(np.nan), LABELS, "step 0: the loss is not a finite number"),
+        (X * np.float32(np.nan), LABELS, "step 0: the loss is infinite or not a number"),
     ):
         with pytest.raises(CompileError, match=message):
             program.fit(x, labels)

@@ -94,32 +94,52 @@ def train(
     from tilewright.training import program as training
     from tilewright.training.fitting import Fitting
     from tilewright.training.samples import read_samples
+    from tilewright.training.train import train_file
 
-    budget, is_graph = training.in_bytes(ram), optimizer.endswith(".onnx")
+    budget, settings, at = training.in_bytes(ram), planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading")
-        if is_graph:
+        if optimizer.endswith(".onnx"):
+            _check_graph_words(loss, export)
             batches = training.read_data(_given(data, "--data"))
             graphs = training.read(model, Path(optimizer), batches)
             steps = batches.of_steps(training.input_types(graphs))
-        else:
-            _check_words(loss, optimizer, expect)
-            graphs = training.read_network(
-                model, loss, optimizer, trainable, batch, accumulate, binding.options(), seed
-            )
-        progress("compiling")
-        program = training.compiled(graphs, planning.target(target), name, planning.settings(), budget)
-        if output is not None:
-            program.save(output)
-        if plan:
-            return _print_plan(program, as_json)
-        if is_graph:
+            progress("compiling")
+            program = training.compiled(graphs, at, name, settings, budget)
+            if _is_done(program, output, plan, as_json):
+                return AGREES
             checked = program.check(steps, batches.accumulated, expect, tolerance, progress, cc)
             return _print_checked(program, checked, "numpy" if expect is None else str(expect), as_json)
-        asked = Fitting(epochs, accumulate, held_out, patience, seed)
-        samples = read_samples(_given(data, "--data"), labels, graphs.train)
-        found = program.fit_samples(samples, asked, export, progress, cc)
-    return _print_fitted(program, found, tolerance, as_json)
+        _check_words(loss, optimizer, expect)
+        network = train_file(
+            model, loss, optimizer, trainable, batch, accumulate, binding.options(), seed, at, name, settings, budget
+        )
+        if _is_done(network, output, plan, as_json):
+            return AGREES
+        asked = Fitting(epochs, accumulate, patience, seed, dashes="--")
+        samples = read_samples(_given(data, "--data"), labels, network.learner.training.train)
+        asked.check(held_out > 0)
+        found = network.fit_samples(*samples.parted(held_out), asked, progress, cc)
+        if export is not None:
+            network.export(export, found.weights)
+    return _print_fitted(network, found, tolerance, as_json)
+
+
+def _is_done(program: TrainingProgram, output: Path | None, plan: bool, as_json: bool) -> bool:
+    """Whether nothing is to be run, with the C and the plan written if they were asked for."""
+    if output is not None:
+        program.save(output)
+    if plan:
+        _print_plan(program, as_json)
+    return plan
+
+
+def _check_graph_words(loss: str, export: Path | None) -> None:
+    if loss:
+        raise CompileError(f"--loss {loss}", "a training graph has its loss", "leave it out")
+    if export is not None:
+        what = "the training graph does not say what inference computes"
+        raise CompileError(f"--export {export}", what, "leave it out; weights are compared with --expect")
 
 
 def _check_words(loss: str, optimizer: str, expect: Path | None) -> None:
@@ -139,7 +159,7 @@ def _given(path: Path | None, option: str) -> Path:
     return path
 
 
-def _print_plan(program: TrainingProgram, as_json: bool) -> int:
+def _print_plan(program: TrainingProgram, as_json: bool) -> None:
     from tilewright.report.console import console
     from tilewright.report.training_table import print_plan
 
@@ -147,7 +167,6 @@ def _print_plan(program: TrainingProgram, as_json: bool) -> int:
         print_json(program.plan().as_dict())
     else:
         print_plan(console(), program.plan())
-    return AGREES
 
 
 def _print_checked(program: TrainingProgram, checked: Checked, against: str, as_json: bool) -> int:

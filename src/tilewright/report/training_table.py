@@ -79,6 +79,8 @@ def print_fitted(target: Console, fitted: Fitted, title: str, tolerance: float) 
     print_titled(target, title, fitting_table(target.width, headings, rows, "epoch", ("accuracy",)))
     if fitted.stopped:
         target.print(f" stopped: {fitted.stopped}", soft_wrap=True)
+    if held:
+        target.print(f" the smallest held-out loss is that of epoch {fitted.best + 1}", soft_wrap=True)
     agrees, count = fitted.agrees(tolerance), len(fitted.expected)
     verdict = "✓ the first {} losses agree with numpy's" if agrees else "✗ the first {} losses differ from numpy's"
     text = f"{verdict.format(count)}; {len(fitted.losses)} steps"

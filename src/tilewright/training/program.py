@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
@@ -18,15 +17,11 @@ from tilewright.training.batches import Batches, read_batches
 from tilewright.training.budget import within
 from tilewright.training.checking import Checked, Expected, check, read_expected
 from tilewright.training.compiling import Learner, compile_alone, compile_training
-from tilewright.training.fitting import Fitted, Fitting, fit
 from tilewright.training.folder import LearnerC
 from tilewright.training.graphs import Training
 from tilewright.training.loop import reference, run
 from tilewright.training.peer_graphs import read_graphs
 from tilewright.training.plan import MemoryPlan, plan_of
-from tilewright.training.recipes import export as write_network
-from tilewright.training.recipes import read_model
-from tilewright.training.samples import Samples
 from tilewright.training.session import Session
 from tilewright.training.sessions import session
 
@@ -39,13 +34,6 @@ def read_data(path: Path) -> Batches:
 
 def read(train: Path, optimizer: Path, batches: Batches) -> Training:
     return read_graphs(train, optimizer, batches)
-
-
-def read_network(
-    model: Path, loss: str, optimizer: str, trainable: str, batch: int | None, accumulate: int,
-    options: Mapping[str, Any], seed: int = 0,
-) -> Training:  # fmt: skip
-    return read_model(model, loss, optimizer, trainable, batch, accumulate, options, seed)
 
 
 def input_types(training: Training) -> dict[str, TensorType]:
@@ -108,19 +96,6 @@ class TrainingProgram:
     def session(self, cc: str | None = None) -> Session:
         """One that runs, with the first weights."""
         return session(self.in_c, cc)
-
-    def fit_samples(
-        self, samples: Samples, asked: Fitting, export: Path | None = None,
-        progress: Progress = lambda what: None, cc: str | None = None,
-    ) -> Fitted:  # fmt: skip
-        """Epochs over samples; the network as it was learned goes to `export`."""
-        asked.check(samples)
-        progress("compiling the C")
-        running = self.session(cc)
-        found = fit(running, samples, asked, progress)
-        if export is not None:
-            write_network(self.learner.training, running.weights(), export)
-        return found
 
     def check(
         self, steps: Sequence[Mapping[str, Array]], accumulated: int, expect: Path | None = None,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.export.file import save
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.training.graphs import Training
@@ -49,27 +48,23 @@ def _number(words: str, value: str) -> float:
 def read_model(
     model: Path, loss: str, optimizer: str, trainable: str, batch: int | None = None, accumulate: int = 1,
     options: Mapping[str, Any] | None = None, seed: int = 0,
-) -> Training:  # fmt: skip
-    """The training of a network that is a file, which drops elements if the file says so."""
+) -> tuple[Training, Recipe]:  # fmt: skip
+    """The training of a network that is a file, which drops elements if the file says so, and how it is trained."""
     made = optimizer_of(optimizer)
     found = read(model, None, batch, options or {})
     recipe = Recipe(loss_of(loss), made, trainable, accumulate, dropout=found.dropped, seed=seed)
     training = make_training(replace(found.graph, name=model.stem), recipe, found.learning)
     check_batch(training.train, batch)
-    return training
+    return training, recipe
 
 
 def learned(training: Training, weights: Mapping[str, Array]) -> Graph:
     """The network with what was learned as constants."""
     infer = training.infer
     if infer is None:
-        raise CompileError("--export", "the training graph does not say what inference computes", "leave it out")
+        raise CompileError("export", "the training graph does not say what inference computes", "leave it out")
     known = {name: state.initial for name, state in training.states.items()} | dict(weights)
     states = [state for state in infer.states if state.name in known and state.before == state.after]
     values = {state.before: np.asarray(known[state.name], np.float32) for state in states}
     kept = tuple(state for state in infer.states if state not in states)
     return replace(infer, name=training.name, states=kept, constants={**infer.constants, **values})
-
-
-def export(training: Training, weights: Mapping[str, Array], path: Path) -> None:
-    save(learned(training, weights), path)

@@ -38,12 +38,16 @@ class Samples:
             for name, array in self.arrays.items()
         }
 
-    def parted(self, held: int) -> tuple[Samples, Samples]:
-        """Without the last so many, and these."""
-        first = {name: array[: self.count - held] for name, array in self.arrays.items()}
-        return Samples(first, self.batch), Samples(
-            {name: array[self.count - held :] for name, array in self.arrays.items()}, self.batch
+    def parted(self, held: int) -> tuple[Samples, Samples | None]:
+        """Without the last so many, and these, if there are any."""
+        left = self.count - held
+        if held < 0 or left < self.batch or 0 < held < self.batch:
+            what = f"leaves {max(left, 0)} of {self.count} samples, a step takes {self.batch}"
+            raise CompileError(f"--held-out {held}", what, "hold out fewer" if left < self.batch else "hold out more")
+        first, last = (
+            {name: array[part] for name, array in self.arrays.items()} for part in (slice(left), slice(left, None))
         )
+        return Samples(first, self.batch), Samples(last, self.batch) if held else None
 
     def batches(self, seed: int | None = None) -> Iterator[list[int]]:
         """Numbers of samples, a step's together; in another order with a seed. What fills no step is left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +17,15 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
 from tilewright.target.settings import DEFAULT, Settings
+from tilewright.training.fitting import Fitted, Fitting, fit
 from tilewright.training.labels import check_labels
-from tilewright.training.losses import Loss, added, compared, loss_of
+from tilewright.training.losses import CrossEntropy, Loss, added, compared, loss_of
 from tilewright.training.making import Recipe, make_training
 from tilewright.training.optimizers import SGD, Optimizer
 from tilewright.training.program import TrainingProgram, compiled, in_bytes
 from tilewright.training.reading import check_batch, read
-from tilewright.training.recipes import learned
-from tilewright.training.session import NotFinite, Session
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a fit has learned."""
-
-    losses: tuple[float, ...]
-    """Of each step."""
-    held_out: tuple[float, ...]
-    """The mean loss of what is held out, behind each epoch."""
-    weights: Mapping[str, Array]
-    """Those behind the epoch with the smallest loss of what is held out; without that, the last ones."""
-    epochs: int
-    """How many were run."""
-
-
-def check_epochs(epochs: int, patience: int, is_held_out: bool) -> None:
-    for name, value, least in (("epochs", epochs, 1), ("patience", patience, 0)):
-        if value < least:
-            raise CompileError(f"{name} {value}", f"is less than {least}", f"use {least} or more")
-    if patience and not is_held_out:
-        raise CompileError(f"patience {patience}", "there is no held-out set", "add held_out=(samples, labels)")
+from tilewright.training.recipes import learned, read_model
+from tilewright.training.samples import Samples
 
 
 @dataclass(frozen=True)
@@ -60,47 +40,18 @@ class NetworkTraining(TrainingProgram):
     ) -> Fitted:  # fmt: skip
         """Steps over all samples, in an order that the number `shuffle` decides; None keeps theirs. With `held_out` it
         stops when so many epochs (`patience`) have not made its loss smaller."""
-        self._check_samples(x, labels)
-        session, losses, best = self.session(cc), list[float](), self.session_weights()
-        check_epochs(epochs, patience, held_out is not None)
-        random = None if shuffle is None else np.random.default_rng(shuffle)
-        seen: list[float] = []
-        for epoch in range(epochs):
-            told(f"epoch {epoch + 1} of {epochs}")
-            losses += self._epoch(session, x, labels, random, len(losses))
-            if held_out is None:
-                best = session.weights()
-                continue
-            seen.append(self.loss_of(session.weights(), *held_out))
-            if seen[-1] == min(seen):
-                best = session.weights()
-            elif patience and epoch - seen.index(min(seen)) >= patience:
-                break
-        return Fitted(tuple(losses), tuple(seen), best, len(seen) if held_out else epochs)
+        samples, held = self._samples(x, labels), None if held_out is None else self._samples(*held_out)
+        asked = Fitting(epochs, self.recipe.accumulate, patience, shuffle, checked=0)
+        return self.fit_samples(samples, held, asked, told, cc)
 
-    def session_weights(self) -> dict[str, Array]:
-        """The first ones."""
-        training = self.learner.training
-        return {name: training.states[name].initial for name in training.learned}
-
-    def _epoch(
-        self, session: Session, x: Array, labels: Array, random: np.random.Generator | None, before: int
-    ) -> list[float]:
-        """Steps count from the first epoch on, so that an update takes the mean of as many as it was asked to."""
-        order = np.arange(len(x)) if random is None else random.permutation(len(x))
-        losses: list[float] = []
-        for inputs in self.batches(np.asarray(x)[order], np.asarray(labels)[order]):
-            number = before + len(losses)
-            check_labels(self.learner.training.train, inputs, f"step {number}")
-            try:
-                call = session.train(inputs)
-            except NotFinite:
-                hint = "use a smaller rate, and look at the data for numbers that are not finite"
-                raise CompileError(f"step {number}", "the loss is not a finite number", hint) from None
-            losses.append(float(np.asarray(next(iter(call.outputs.values()))).reshape(-1)[0]))
-            if (number + 1) % self.recipe.accumulate == 0:
-                session.update()
-        return losses
+    def fit_samples(
+        self, samples: Samples, held: Samples | None, asked: Fitting, told: Callable[[str], None] = lambda _: None,
+        cc: str | None = None,
+    ) -> Fitted:  # fmt: skip
+        """Epochs over samples. With `held` samples, the weights behind the epoch with their smallest loss."""
+        asked.check(held is not None)
+        told("compiling the C")
+        return fit(self.session(cc), samples, asked, None if held is None else partial(self._judged, held), told)
 
     @property
     def batch(self) -> int:
@@ -118,28 +69,40 @@ class NetworkTraining(TrainingProgram):
             what = f"samples have shape {np.shape(x)[1:]}, the network takes {shape[1:]}"
             raise CompileError("fit", what, "give samples as the network takes them, without the batch")
 
-    def batches(self, x: Array, labels: Array) -> Iterator[dict[str, Array]]:
-        """Inputs of each step; samples that do not fill a batch are left out."""
+    def _samples(self, x: Array, labels: Array) -> Samples:
+        """In the types of a step's inputs."""
         self._check_samples(x, labels)
         train = self.learner.training.train
         data, label = train.inputs[0], train.inputs[-1]
-        count, size = train.types[label].shape, self.batch
-        for first in range(0, len(x) - size + 1, size):
-            part = slice(first, first + size)
-            yield {
-                data: np.asarray(x[part], train.types[data].element),
-                label: np.asarray(labels[part], train.types[label].element).reshape(count),
-            }
+        count = train.types[label].shape or (1,)
+        targets = np.asarray(labels, train.types[label].element)
+        arrays = {data: np.asarray(x, train.types[data].element), label: targets.reshape(len(labels), *count[1:])}
+        check_labels(train, arrays, "labels")
+        return Samples(arrays, self.batch)
+
+    def batches(self, x: Array, labels: Array) -> Iterator[dict[str, Array]]:
+        """Inputs of each step; samples that do not fill a batch are left out."""
+        samples = self._samples(x, labels)
+        for chosen in samples.batches():
+            yield samples.step(chosen, self.learner.training.train)
 
     def loss_of(self, weights: Mapping[str, Array], x: Array, labels: Array) -> float:
         """The mean loss of samples as inference computes them, on this machine."""
-        graph = _scored(self.inference(weights), self.recipe)
-        label = graph.inputs[-1]
-        losses = [
-            float(evaluate(graph, {**inputs, label: inputs[self.learner.training.train.inputs[-1]]})[graph.outputs[0]])
-            for inputs in self.batches(x, labels)
-        ]
-        return float(np.mean(losses))
+        return self._judged(self._samples(x, labels), weights)[0]
+
+    def _judged(self, held: Samples, weights: Mapping[str, Array]) -> tuple[float, float | None]:
+        """The mean loss, and the share of labels that are found, if there are any."""
+        graph, scores = _scored(self.inference(weights), self.recipe)
+        train, losses, right = self.learner.training.train, list[float](), list[float]()
+        for chosen in held.batches():
+            inputs = held.step(chosen, train)
+            label = inputs.pop(train.inputs[-1])
+            values = evaluate(graph, {**inputs, graph.inputs[-1]: label})
+            losses.append(float(values[graph.outputs[0]]))
+            if isinstance(self.recipe.loss, CrossEntropy):
+                found = values[scores].argmax(self.recipe.loss.axis)
+                right.append(float((found.reshape(label.shape) == label).mean()))
+        return float(np.mean(losses)), float(np.mean(right)) if right else None
 
     def inference(self, weights: Mapping[str, Array]) -> Graph:
         """The network with these weights as constants."""
@@ -150,16 +113,28 @@ class NetworkTraining(TrainingProgram):
         export.save(self.inference(weights), path)
 
 
-def _scored(graph: Graph, recipe: Recipe) -> Graph:
+def _scored(graph: Graph, recipe: Recipe) -> tuple[Graph, str]:
+    """The network with its loss as its only result, and the tensor that this is taken of."""
     builder = rebuild(graph)
     for node in graph.nodes:
         builder.copy_node(node, graph)
     for state in graph.states:
         builder.set_next_state(state.name, state.after)
     position = graph.output_names.index(recipe.output) if recipe.output else 0
-    loss = added(builder, recipe.loss, compared(graph, graph.outputs[position], recipe.loss))
-    builder.output(loss, "loss")
-    return builder.build()
+    scores = compared(graph, graph.outputs[position], recipe.loss)
+    builder.output(added(builder, recipe.loss, scores), "loss")
+    return builder.build(), scores
+
+
+def train_file(
+    model: Path, loss: str, optimizer: str, trainable: str = "all", batch: int | None = None, accumulate: int = 1,
+    options: Mapping[str, Any] | None = None, seed: int = 0, target: str = "generic", name: str = "",
+    settings: Settings = DEFAULT, ram: int | None = None,
+) -> NetworkTraining:  # fmt: skip
+    """A network that is a file, and words of the command line."""
+    training, recipe = read_model(model, loss, optimizer, trainable, batch, accumulate, options, seed)
+    made = compiled(training, target, name, settings, ram)
+    return NetworkTraining(made.learner, made.settings, made.recomputed, recipe)
 
 
 def train(
