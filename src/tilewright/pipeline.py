@@ -179,13 +179,13 @@ def _with_known_flow(graph: Graph, target: Target) -> Graph:
     return graph
 
 
-def _with_accelerators(target: Target, folders: tuple[str, ...]) -> Target:
+def _with_accelerators(target: Target, settings: Settings) -> Target:
     """Most programs have none, and do not wait until all about them is imported."""
-    if not folders:
+    if not settings.accelerators:
         return target
     from tilewright.accelerator.attach import check_drives, with_accelerators
 
-    return with_accelerators(check_drives(target), folders)
+    return with_accelerators(check_drives(target), settings.accelerators, dict(settings.placed))
 
 
 def _target(name: str, settings: Settings) -> Target:
@@ -193,7 +193,7 @@ def _target(name: str, settings: Settings) -> Target:
     known = targets.find(name)
     check_options(known, settings)
     plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
-    found = with_own_kernels(_with_accelerators(plain, settings.accelerators), settings.kernels)
+    found = with_own_kernels(_with_accelerators(plain, settings), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     return planner_of(target).adapt(target, settings)
 

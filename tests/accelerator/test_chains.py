@@ -10,7 +10,7 @@ import pytest
 from tests.accelerator.folders import RESIDUAL, changed
 from tests.accelerator.test_networks import conv, engines, explained, program
 from tests.support.tiled import evaluate_tiled
-from tilewright.accelerator.chains import Chained
+from tilewright.accelerator.chains import Chained, chained, same_axes
 from tilewright.accelerator.declaration import Pattern
 from tilewright.accelerator.folder import read_folder
 from tilewright.accelerator.following import found_chain
@@ -21,11 +21,16 @@ from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import TensorType
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.relu import Relu
+from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.pipeline import Compiled, stages
+from tilewright.program import Program
 from tilewright.target.params import params_of
+from tilewright.target.settings import Settings
 
 SUM = QLinearAdd(2**19, 3 * 2**18, 77, full_range(20, "int8", 0, "half_even"))
 CHAINS = [
@@ -104,6 +109,58 @@ def test_a_residual_block(target: str, first: bool) -> None:
     assert made.check().agrees
 
 
+PLACED = [
+    ({}, {"conv2 + sum": "residual"}),
+    ({"sum": "cluster"}, {"conv2": "residual", "sum": "cluster"}),
+    ({"conv2 + sum": "cluster"}, {"conv2": "cluster", "sum": "cluster"}),
+    ({"conv2": "residual"}, {"conv2 + sum": "residual"}),
+]
+
+
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize(("placed", "expected"), PLACED, ids=["free", "sum", "both", "joined"])
+def test_layers_of_a_chain_are_placed(placed: dict[str, str], expected: dict[str, str]) -> None:
+    settings = Settings(accelerators=(str(RESIDUAL),), placed=tuple(placed.items()))
+    made = Program(Compiled(*stages(residual(True), "quad", "net", settings)), "net", None, 0.0)
+    found = {call.node.name: call.engine for call in made.compiled.schedule.layers}
+    assert {name: found.get(name) for name in expected} == expected
+    assert made.check().agrees
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
+    """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
+    builder = Builder("flat")
+    x = conv(builder, builder.input("x", TensorType("int8", (1, 8, 12, 12))), 8, seed=1)
+    y = builder.add(Reshape((1, 8, 144)), [conv(builder, x, 8, seed=2)], name="flat")[0]
+    other = np.random.default_rng(0).integers(-128, 128, (1, 8, 144)).astype(np.int8)
+    z = builder.constant(other) if is_constant else builder.add(Reshape((1, 8, 144)), [x], name="also flat")[0]
+    builder.output(builder.add(SUM, [z, y], name="sum")[0])
+    made = program(builder.build(), "rv32", RESIDUAL)
+    assert "conv2 + sum" in [call.node.name for call in made.compiled.schedule.layers]
+    assert made.check().agrees
+
+
+def test_sums_behind_a_reshape_in_tiles() -> None:
+    pooled = chained([MaxPool((2, 2), (2, 2)), MatMul()], [None, (2, 12)])
+    random = np.random.default_rng(0)
+    arrays = [random.integers(-9, 9, shape).astype(np.float32) for shape in ((2, 3, 4, 4), (12, 5))]
+    shapes = {"X": (2, 3, 4, 4), "B2": (12, 5)}
+    assert not pooled.mixed_by_view(shapes)
+    whole = pooled.numpy(*arrays)
+    np.testing.assert_array_equal(whole, arrays[0].reshape(2, 3, 4, 4)[:, :, ::2, ::2].reshape(2, 12) @ arrays[1])
+    tiles = evaluate_tiled(pooled, arrays, dict.fromkeys(pooled.extents(shapes), 1))
+    np.testing.assert_array_equal(tiles[0], whole)
+
+
+@pytest.mark.fast
+def test_axes_that_a_reshape_keeps() -> None:
+    assert same_axes((1, 8, 1, 1), (1, 8)) == [(0, 0), (1, 1)]
+    assert same_axes((2, 3, 4), (6, 4)) == [(2, 1)]
+    mixed = chained([MatMul(), MatMul()], [None, (3, 4)])
+    assert mixed.mixed_by_view({"A": (6, 5), "B": (5, 2), "B2": (4, 3)}) == "MatMul"
+
+
 @pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
@@ -157,6 +214,7 @@ import numpy as np
 
 from tilewright.accelerator import AcceleratorDevice
 from tilewright.target.params import params_of
+from tilewright.target.settings import Settings
 
 
 class Device(AcceleratorDevice):

@@ -160,6 +160,31 @@ def test_beside_a_targets_own_npu() -> None:
     assert made.check().agrees
 
 
+def test_layers_of_int8_stay_int8_beside_an_npu_of_uint8() -> None:
+    """Every image could be unsigned, as the NPU wants it; the accelerator takes signed ones."""
+    builder = Builder("signed")
+    y = builder.input("x", TensorType("int8", (1, 8, 12, 12)))
+    random = np.random.default_rng(0)
+    for number in range(3):
+        w = builder.constant(random.integers(-128, 128, (8, 8, 3, 3)).astype(np.int8))
+        mul = builder.constant(random.integers(2**27, 2**28, 8).astype(np.int32))
+        requant = full_range(38, "int8", -128, "half_even")
+        op = Conv((1, 1), (1, 1), (1, 1, 1, 1), x_zero=-128, requant=requant)
+        y = builder.add(op, [y, w, "", mul], name=f"conv{number}")[0]
+    builder.output(y)
+    graph = builder.build()
+    assert "uint8" in images(program(graph, "siracusa"))
+    made = program(graph, "siracusa", f"{QVANILLA}:cycles_per_mac=0")
+    assert engines(made) == ["qvanilla"] * 3
+    assert images(made) == {"int8"}
+    assert made.check().agrees
+
+
+def images(made: Program) -> set[str]:
+    graph = made.compiled.schedule.graph
+    return {graph.types[call.node.inputs[0]].dtype for call in made.compiled.schedule.layers}
+
+
 def test_none_on_this_machine() -> None:
     with pytest.raises(CompileError, match="runs on this machine, where there are no accelerators"):
         program(chain(), "generic", QVANILLA)

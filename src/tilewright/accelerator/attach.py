@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,16 @@ from tilewright.accelerator.driver import (
 )
 from tilewright.accelerator.figures import peak_of
 from tilewright.accelerator.folder import C_MODEL, AcceleratorFolder, make_device, read_folder
-from tilewright.accelerator.joining import joining_passes, weighing
+from tilewright.accelerator.joining import Pins, joining_passes, sinking_passes, weighing
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
-from tilewright.accelerator.offers import Weigh, offer_of
+from tilewright.accelerator.offers import Weigh, any_takes, offer_of
 from tilewright.accelerator.unit import Costs, Unit
 from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
+from tilewright.passes import Pass
+from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES, int8_to_uint8
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.target.runner import Model
@@ -47,12 +49,13 @@ STATE = 64
 """Bytes of L1 for the runtime's part in it, without those of each unit."""
 
 
-def with_accelerators(target: Target, folders: Sequence[str]) -> Target:
-    """The target with an accelerator for each folder; a folder that is named twice is there twice."""
+def with_accelerators(target: Target, folders: Sequence[str], placed: Mapping[str, str] | None = None) -> Target:
+    """The target with an accelerator for each folder; a folder that is named twice is there twice. Layers that are
+    `placed` on another engine, by their names, are no part of a chain."""
     if not folders:
         return target
     check_options(target, Settings(accelerators=tuple(folders)))
-    return _added(target, tuple(map(read_folder, folders)))
+    return _added(target, tuple(map(read_folder, folders)), placed or {})
 
 
 def check_drives(target: Target) -> Target:
@@ -65,7 +68,7 @@ def check_drives(target: Target) -> Target:
     return target
 
 
-def _added(target: Target, found: tuple[AcceleratorFolder, ...]) -> Target:
+def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping[str, str]) -> Target:
     units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.agents.runtime_waits
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
@@ -77,18 +80,26 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...]) -> Target:
     full = replace(
         target.on_platform(platform, STATE + 4 * len(units) if has_runtime else 0),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
-        bases=(made, *runtime, *target.bases), passes=(*target.passes, *passes),
+        bases=(made, *runtime, *target.bases), passes=(*map(partial(_signed_for, units), target.passes), *passes),
         models=(*target.models, *(_model(unit, made) for unit in units)),
     )  # fmt: skip
     weigh = weighing(full)
-    joining = {unit.name: _joining(unit, units, weigh) for unit in units}
+    joining = {unit.name: _joining(unit, units, weigh, placed) for unit in units}
     return replace(full, engines=tuple(replace(one, **joining.get(one.name, {})) for one in full.engines))
 
 
-def _joining(unit: Unit, units: Sequence[Unit], weigh: Weigh) -> dict[str, Any]:
+def _signed_for(units: Sequence[Unit], one: Pass) -> Pass:
+    """Layers that a unit computes with signed bytes do not get unsigned ones."""
+    return int8_to_uint8(partial(any_takes, units)) if one.name == UNSIGNED_IMAGES else one
+
+
+def _joining(unit: Unit, units: Sequence[Unit], weigh: Weigh, placed: Mapping[str, str]) -> dict[str, Any]:
     """What its engine has besides, where the whole target is known: rewrites to chains, and why layers are none."""
-    passes = joining_passes(unit, weigh) if unit.number == _first(unit, units) else ()
-    return {"offer": _taking_turns(unit, units, weigh), "late_passes": passes}
+    alike = frozenset(one.name for one in units if one.accelerator == unit.accelerator)
+    is_first = unit.number == _first(unit, units)
+    passes = joining_passes(unit, weigh, Pins(placed, alike)) if is_first else ()
+    sinking = sinking_passes(unit) if is_first else ()
+    return {"offer": _taking_turns(unit, units, weigh), "passes": sinking, "late_passes": passes}
 
 
 def units_of(target: Target, folders: Sequence[str]) -> list[Unit]:

@@ -111,8 +111,8 @@ def _own_operands(kind: type[Op], number: int) -> list[str]:
     return [numbered(name, number) for name in own]
 
 
-def chained(parts: Sequence[Op]) -> Chained:
-    return chained_kind(tuple(map(type, parts)))(tuple(parts))
+def chained(parts: Sequence[Op], views: Sequence[Shape | None] = ()) -> Chained:
+    return chained_kind(tuple(map(type, parts)))(tuple(parts), tuple(views) if any(views) else ())
 
 
 # ---- the operator ---------------------------------------------------------------------------------------------------
@@ -123,6 +123,8 @@ class Chained(Op):
     """Of each sequence of operators there is a subclass with their operands."""
 
     parts: tuple[Op, ...] = ()
+    views: tuple[Shape | None, ...] = ()
+    """Of each part the shape in which it reads the result before, where that is another one; empty without any."""
 
     def _numbered(self) -> Iterator[tuple[int, Op]]:
         return enumerate(self.parts, 1)
@@ -133,12 +135,20 @@ class Chained(Op):
         names = [name.rstrip("?") for name in (op.operands if number == 1 else op.operands[1:])]
         return found | {name: values[own] for name in names if (own := numbered(name, number)) in values}
 
+    def _view(self, number: int) -> Shape | None:
+        return self.views[number - 1] if self.views else None
+
+    def _same_axes(self, number: int, before: Shape) -> list[tuple[int, int]]:
+        """Axes of the result before, and those of the part's operand that they are."""
+        view = self._view(number)
+        return [(axis, axis) for axis in range(len(before))] if view is None else same_axes(before, view)
+
     def part_shapes(self, shapes: Shapes) -> list[dict[str, Shape]]:
         """Of every part's operands."""
         found: list[dict[str, Shape]] = []
         before: Shape = ()
         for number, op in self._numbered():
-            found.append(self._given(number, op, shapes, before))
+            found.append(self._given(number, op, shapes, before if (view := self._view(number)) is None else view))
             (before,) = op.result_shapes(found[-1])
         return found
 
@@ -147,7 +157,9 @@ class Chained(Op):
         found: list[dict[str, TensorType]] = []
         before: TensorType | None = None
         for number, op in self._numbered():
-            own = self._given(number, op, types, before)
+            view = self._view(number)
+            seen = replace(before, shape=view) if before is not None and view is not None else before
+            own = self._given(number, op, types, seen)
             (before,) = op.infer(own)
             found.append({**own, op.results[0]: before})
         return found
@@ -160,17 +172,24 @@ class Chained(Op):
         fixed: set[str] = set()
         extents: dict[str, int] = {}
         made: tuple[Affine, ...] = ()
+        before: Shape = ()
         for (number, op), own in zip(self._numbered(), shapes, strict=True):
             index, sizes = op.index(own), op.extents(own)
-            links = list(zip(index[op.operands[0].rstrip("?")], made, strict=True)) if number > 1 else []
+            read_axes = index[op.operands[0].rstrip("?")]
+            same = self._same_axes(number, before)
+            links = [(read_axes[read], made[written]) for written, read in same]
             pairs = [(_only_loop(read, sizes), _only_loop(written, extents)) for read, written in links]
             shared = {read: written for read, written in pairs if read and written}
             called = {loop: shared.get(loop) or numbered(loop, number) for loop in sizes}
             for (read, written), pair in zip(links, pairs, strict=True):
                 fixed |= set() if all(pair) else {called[loop] for loop in read.loops} | set(written.loops)
+            fixed |= {loop for at, axis in enumerate(made) if at not in dict(same) for loop in axis.loops}
+            others = set(range(len(read_axes))).difference(read for _, read in same) if number > 1 else set()
+            fixed |= {called[loop] for at in others for loop in read_axes[at].loops}
             fixed |= {called[loop] for loop in (*op.unsplittable(own), *op.reductions(own))}
             extents |= {called[loop]: size for loop, size in sizes.items()}
             made = tuple(_renamed(axis, called) for axis in index[op.results[0]])
+            (before,) = op.result_shapes(own)
             names.append(called)
         return names, frozenset(fixed)
 
@@ -183,6 +202,20 @@ class Chained(Op):
                 if numbered(name, number) in (*shapes, *self.results):
                     found[numbered(name, number)] = tuple(_renamed(axis, called) for axis in axes)
         return found
+
+    def mixed_by_view(self, shapes: Shapes) -> str:
+        """The first part whose operand's axes are not those of the result before, though its own result has them; a
+        sum over several of them is the same sum. Empty without one."""
+        before: Shape = ()
+        for (number, op), own in zip(self._numbered(), self.part_shapes(shapes), strict=True):
+            axes, sizes = op.index(own)[op.operands[0].rstrip("?")], op.extents(own)
+            same = {read for _, read in self._same_axes(number, before)}
+            loops = {loop for at, axis in enumerate(axes) if at not in same for loop in axis.loops}
+            kept = {loop for loop in loops - set(op.reductions(own)) if sizes[loop] > 1}
+            if number > 1 and kept:
+                return op.kind
+            (before,) = op.result_shapes(own)
+        return ""
 
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         found = zip(self._numbered(), self.part_shapes(shapes), strict=True)
@@ -203,9 +236,11 @@ class Chained(Op):
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         own = self.part_shapes(shapes)
-        parts = zip(self.parts, own, self._loops(own)[0], strict=True)
-        local = (op.at(part, {loop: box[name] for loop, name in called.items()}) for op, part, called in parts)
-        return replace(self, parts=tuple(local))
+        parts = list(zip(self.parts, own, self._loops(own)[0], strict=True))
+        boxes = [{loop: box[name] for loop, name in called.items()} for _, _, called in parts]
+        local = tuple(op.at(part, mine) for (op, part, _), mine in zip(parts, boxes, strict=True))
+        views = (_local(view, self.parts[at], own[at], boxes[at]) for at, view in enumerate(self.views))
+        return replace(self, parts=local, views=tuple(views))
 
     def macs(self, shapes: Shapes) -> int:
         return sum(op.macs(own) for op, own in zip(self.parts, self.part_shapes(shapes), strict=True))
@@ -225,7 +260,9 @@ class Chained(Op):
         values = dict(zip(self.operand_names(len(arrays)), arrays, strict=True))
         before: Array | None = None
         for number, op in self._numbered():
-            own = self._given(number, op, values, before)
+            view = self._view(number)
+            seen = before.reshape(view) if before is not None and view is not None else before
+            own = self._given(number, op, values, seen)
             before = op.numpy(*(own.get(name.rstrip("?")) for name in op.operands))
         return before
 
@@ -238,6 +275,32 @@ class Chained(Op):
 
     def __str__(self) -> str:
         return " + ".join(map(str, self.parts))
+
+
+def _local(view: Shape | None, op: Op, shapes: Shapes, box: Box) -> Shape | None:
+    """What a tile has of an operand's shape."""
+    if view is None:
+        return None
+    axes, sizes = op.index(shapes)[op.operands[0].rstrip("?")], op.extents(shapes)
+    loops = [_only_loop(axis, sizes) for axis in axes]
+    spans = [box[loop] if loop else (0, size) for loop, size in zip(loops, view, strict=True)]
+    return tuple(stop - start for start, stop in spans)
+
+
+def same_axes(before: Shape, after: Shape) -> list[tuple[int, int]]:
+    """Axes that a Reshape leaves as they are, by their numbers before and after it."""
+    found: list[tuple[int, int]] = []
+    first, second = 0, 0
+    while first < len(before) and second < len(after):
+        starts, left, right = (first, second), before[first], after[second]
+        while left != right and (first + 1 < len(before) if left < right else second + 1 < len(after)):
+            if left < right:
+                first, left = first + 1, left * before[first + 1]
+            else:
+                second, right = second + 1, right * after[second + 1]
+        found += [(first, second)] if (first, second) == starts and left == right else []
+        first, second = first + 1, second + 1
+    return found
 
 
 def _only_loop(axis: Affine, extents: Mapping[str, int]) -> str:

@@ -206,7 +206,8 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
     conditions = {f"condition '{one.name}'": one.holds for one in pattern.conditions}
     found = layers(pattern, kind)
     known = _known_names(accelerator, found)
-    for what, text in {**values, **conditions, "cycles": accelerator.cycles_of(pattern)}.items():
+    costs = {"cycles": accelerator.cycles_of(pattern), "picojoules": accelerator.picojoules_of(pattern) or "0"}
+    for what, text in {**values, **conditions, **costs}.items():
         try:
             names = Expression(text).names
         except Refusal as refusal:

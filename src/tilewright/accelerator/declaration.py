@@ -105,6 +105,8 @@ class Pattern:
     packings: Mapping[str, Packing] = field(default_factory=dict)
     cycles: str = ""
     """Of one job, an expression; that of the accelerator where it is empty."""
+    picojoules: str = ""
+    """As `cycles`."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,9 @@ class Accelerator:
     """Extra cycles of the core for each access to a register."""
     cycles: str = "macs"
     """Of one job, an expression."""
+    picojoules: str = ""
+    """That a job spends, an expression such as `40 + 0.3 * macs + 1.5 * bytes`. Where it is empty, tables of energy say
+    that the accelerator is not counted."""
     scratchpad: Scratchpad | None = None
     bus: Bus | None = None
     parameters: Mapping[str, int | float] = field(default_factory=dict)
@@ -170,6 +175,9 @@ class Accelerator:
 
     def cycles_of(self, pattern: Pattern) -> str:
         return pattern.cycles or self.cycles
+
+    def picojoules_of(self, pattern: Pattern) -> str:
+        return pattern.picojoules or self.picojoules
 
 
 def texts(value: str | Sequence[str]) -> tuple[str, ...]:

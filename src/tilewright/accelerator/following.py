@@ -10,7 +10,10 @@ from tilewright.accelerator.declaration import Pattern
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.ir.types import Shape
+from tilewright.ops.reshape import Reshape
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.target.mapping import TOGETHER
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class Link:
 
     op: Op
     inputs: tuple[str, ...]
+    view: Shape | None = None
+    """The shape in which it reads the result before, where that is another one."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,22 @@ def found_chain(pattern: Pattern, graph: Graph, node: Node) -> Chain:
     nodes, links = [node], list(_links(node, node.inputs))
     while len(links) < len(steps):
         _same_kinds(links, steps)
-        after, inputs, op = _behind(graph, nodes[-1], steps[len(links)])
+        seen = _seen(graph, nodes[-1])
+        after, inputs, op = _behind(graph, seen, steps[len(links)])
         nodes.append(after)
-        links += _links(replace(after, op=op), inputs, is_first=False)
+        first, *others = _links(replace(after, op=op), inputs, is_first=False)
+        view = None if seen is nodes[-2] else graph.types[seen.key].shape
+        links += [replace(first, view=view), *others]
     _same_kinds(links, steps)
     if len(links) > len(steps):
         raise Refusal(f"it has an activation, {links[-1].op.kind}")
-    name = " + ".join(dict.fromkeys(one.name for one in nodes))
+    name = TOGETHER.join(dict.fromkeys(one.name for one in nodes))
     inputs = tuple(tensor for link in links for tensor in link.inputs)
-    return Chain(tuple(nodes), Node(name, chained([link.op for link in links]), inputs, nodes[-1].outputs))
+    op = chained([link.op for link in links], [link.view for link in links])
+    joined = Node(name, op, inputs, nodes[-1].outputs)
+    if op.views and (mixed := op.mixed_by_view(graph.operand_shapes(joined))):
+        raise Refusal(f"a Reshape before {mixed} mixes axes that it keeps apart")
+    return Chain(tuple(nodes), joined)
 
 
 def _links(node: Node, inputs: tuple[str, ...], is_first: bool = True) -> Iterator[Link]:
@@ -60,6 +72,13 @@ def _same_kinds(links: list[Link], steps: tuple[Step, ...]) -> None:
     for link, step in zip(links, steps, strict=False):
         if link.op.kind != step.op:
             raise Refusal(f"{link.op.kind} follows, not {step.op}")
+
+
+def _seen(graph: Graph, node: Node) -> Node:
+    """The last of the Reshapes behind a node, each the only reader of the one before; the node itself without any."""
+    readers = graph.consumers.get(node.key, [])
+    is_plain = len(readers) == 1 and node.key not in graph.sinks and isinstance(readers[0].op, Reshape)
+    return _seen(graph, readers[0]) if is_plain else node
 
 
 def _behind(graph: Graph, node: Node, step: Step) -> tuple[Node, tuple[str, ...], Op]:

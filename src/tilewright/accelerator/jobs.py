@@ -70,6 +70,12 @@ class Declared:
         grid = _grid(self, op, tuple(types.items()))
         return _cycles(self, grid)
 
+    def picojoules(self, op: Op, types: Types) -> float:
+        """Likewise; 0 where nothing is declared."""
+        text = self.accelerator.picojoules_of(self.pattern)
+        grid = _grid(self, op, tuple(types.items()))
+        return _over_jobs(self, grid, "picojoules", text) if text else 0.0
+
     def job_count(self, op: Op, types: Types) -> int:
         return _grid(self, op, tuple(types.items())).tiles
 
@@ -153,20 +159,24 @@ def scratchpad_bytes(declared: Declared, grid: TileGrid) -> int:
 
 
 def _cycles(declared: Declared, grid: TileGrid) -> float:
-    """Jobs inside the grid are alike: each kind is computed once."""
+    return _over_jobs(declared, grid, "cycles", declared.accelerator.cycles_of(declared.pattern))
+
+
+def _over_jobs(declared: Declared, grid: TileGrid, what: str, text: str) -> float:
+    """The sum of an expression over all jobs. Those inside the grid are alike: each kind is computed once."""
     total = 0.0
     for combination in itertools.product(*(_kinds(cut) for cut in grid.cuts)):
         indices = {cut.loop: index for cut, (index, _) in zip(grid.cuts, combination, strict=True)}
-        total += _job_cycles(declared, _job(declared, grid, indices)) * math.prod(n for _, n in combination)
+        job = _job(declared, grid, indices)
+        total += _of_job(declared, job, what, text) * math.prod(n for _, n in combination)
     return total
 
 
-def _job_cycles(declared: Declared, job: DeviceJob) -> float:
-    text = declared.accelerator.cycles_of(declared.pattern)
-    found = float(declared.value("cycles", text, job.numbers))
+def _of_job(declared: Declared, job: DeviceJob, what: str, text: str) -> float:
+    found = float(declared.value(what, text, job.numbers))
     if not 0 <= found < math.inf:
-        what = f"pattern '{declared.pattern.name}': a job would take {found:g} cycles, by '{text}'"
-        raise CompileError(declared.source, f"{what}{_given(text, job.numbers)}", "a number of at least 0 is expected")
+        said = f"pattern '{declared.pattern.name}': a job would take {found:g} {what}, by '{text}'"
+        raise CompileError(declared.source, f"{said}{_given(text, job.numbers)}", "a number of at least 0 is expected")
     return found
 
 

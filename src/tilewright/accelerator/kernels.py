@@ -83,7 +83,7 @@ class Driver:
             self.scratch if self.form.gives_totals else None, self.unsupported_reason, stack=STACK,
             header=f"{self.stem}.h", offloaded=True, can_preprogram=True,
             has_epilogue=self.waits or self.form.gives_totals, waits=self.waits, cycles=self.cycles,
-            multiples=self.form.pattern.multiples,
+            picojoules=self.picojoules if self.counts_energy else None, multiples=self.form.pattern.multiples,
         )  # fmt: skip
 
     def unsupported_reason(self, op: Op, types: Types) -> str | None:
@@ -118,6 +118,13 @@ class Driver:
         # All jobs but the last are waited for before the one behind them is submitted.
         waited = engine * (jobs - 1) / jobs
         return CycleEstimate(finish, jobs * costs.submit + waited, engine - waited, jobs > 1)
+
+    @property
+    def counts_energy(self) -> bool:
+        return bool(self.form.accelerator.picojoules_of(self.form.pattern))
+
+    def picojoules(self, op: Op, types: Types, extents: Mapping[str, int]) -> float:
+        return self.form.picojoules(*local_job(op, types, extents))
 
     def _finish(self, work: Requantisation) -> float:
         return self.unit.costs.finished(work.way) * work.results + self.unit.costs.channel * work.channels

@@ -7,7 +7,7 @@
 | `requant_shift`, `requant_zero_point`, `requant_low`, `requant_high`, `requant_rounding` | of a fused requantisation |
 | `half_up`, `half_even`, `half_away`, `native`, ... | what `requant_rounding` is compared with |
 | `macs`, `elements` | multiply-accumulates, elements of the result |
-| `bytes_X` | of the part of an operand or result that the job touches |
+| `bytes_X`, `bytes` | of the part of an operand or result that the job touches; of all of them |
 | `step_X_y` | bytes from one value of loop y to the next in operand X, where it lies |
 | `signed_X` | 1 for signed elements |
 | parameters of the declaration | |
@@ -47,6 +47,7 @@ def numbers(op: Op, types: FrozenTypes, places: FrozenTypes) -> dict[str, Number
     found: dict[str, Number] = {**ROUNDING_NAMES, "elements": own[op.results[0]].elements}
     found |= dict(flat(params_of(op, own)))
     found |= extents | {"macs": op.macs(shapes)}
+    found["bytes"] = sum(kind.bytes for kind in own.values())
     for name, kind in own.items():
         found |= {f"bytes_{name}": kind.bytes, f"signed_{name}": int(kind.dtype.startswith("int"))}
         found |= dict(_steps(index[name], name, whole[name], list(extents)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,6 +58,24 @@ def _tried(form: Declared, graph: Graph, node: Node, weigh: Weigh | None) -> tup
         return made, unsupported_reason(form, made.op, _types(graph, found.joined, made))
     except Refusal as refusal:
         return None, refusal.what
+
+
+def any_takes(units: Sequence[Unit], graph: Graph, node: Node) -> bool:
+    """Whether a unit computes a node, by itself or with those behind it, once it has the layout that the unit wants."""
+    return any(_takes_in_some_layout(form, graph, node) for unit in units for form in unit.forms())
+
+
+def _takes_in_some_layout(form: Declared, graph: Graph, node: Node) -> bool:
+    if form.pattern.op != node.op.kind:
+        return False
+    pattern = replace(form.pattern, layout="", packings={})
+    anyhow = Declared(form.accelerator, pattern, form.gives_totals, form.source)
+    try:
+        joined = found_chain(pattern, graph, node).joined
+        plain = _prepared(anyhow, graph, joined)
+        return unsupported_reason(anyhow, plain.op, _types(graph, joined, plain)) is None
+    except Refusal:
+        return False
 
 
 def _as_declared(form: Declared, graph: Graph, node: Node) -> Chain:

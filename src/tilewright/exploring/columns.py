@@ -23,6 +23,8 @@ METRICS = (
     Column("macs.*", "MACs", "of the layers that an engine computes"),
     Column("predicted_cycles", "cycles", "what the planner expected"),
     Column("energy_uj", "uJ", "of the whole SoC in that time, where its platform has a model of it"),
+    Column("energy_accelerators_uj", "uJ", "of accelerators alone, as their declarations say"),
+    Column("energy_not_counted", "", "accelerators at work that `energy_uj` lacks: their energy is not declared"),
     Column("ram_bytes", "bytes", "arena, inputs and outputs, and what is used of L1"),
     Column("flash_bytes", "bytes", "of constants"),
     Column("bytes.*", "bytes", "that the network needs of a memory: arena, constants, inputs and outputs there"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tilewright.accelerator.figures import area_of
 from tilewright.analysis.costs import Analysis
 from tilewright.program import Program
 from tilewright.run.result import Check
 from tilewright.run.simulated import SocRun
+from tilewright.sim.energy import Energy
 from tilewright.sim.platform import Kind
 from tilewright.target.target import Target
 
@@ -36,13 +37,24 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     if result.soc is not None:
         found |= _of_run(result.soc, analysis.macs, schedule.target)
     if result.energy is not None:
-        hertz = result.energy.hertz
-        found |= {"energy_uj": result.energy.microjoules, "milliseconds": 1e3 * (result.cycles or 0) / hertz}
+        found |= _of_energy(result.energy, result.cycles or 0, {model.name for model in schedule.target.models})
     if result.milliseconds is not None:
         found["milliseconds"] = result.milliseconds
     return found | _agreement(check) | {
         "compile_seconds": check.compile_seconds, "build_seconds": check.build_seconds, "run_seconds": result.seconds,
     }  # fmt: skip
+
+
+def _of_energy(energy: Energy, cycles: int, accelerators: Collection[str]) -> dict[str, float]:
+    """Of the whole SoC where its platform has a model, and of what is declared."""
+    parts = energy.picojoules
+    found: dict[str, float] = {}
+    if energy.hertz:
+        found |= {"energy_uj": energy.microjoules, "milliseconds": 1e3 * cycles / energy.hertz}
+        found |= {"energy_not_counted": len(energy.uncounted)} if energy.uncounted else {}
+    if own := [parts[name] for name in accelerators if name in parts]:
+        found["energy_accelerators_uj"] = sum(own) / 1e6
+    return found
 
 
 def _macs_by_engine(analysis: Analysis) -> dict[str, float]:

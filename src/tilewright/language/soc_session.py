@@ -95,9 +95,19 @@ class SocSession:
             size = simulator.read_word("tw_piece_bytes")
             yield Said(token, simulator.read("tw_piece", size) if size else b"", *self._spent(simulator, before, after))
 
+    @property
+    def _accelerators(self) -> tuple[str, ...]:
+        """Those of the user's that compute something."""
+        layers = [layer for writer in self.model.modes.writers.values() for layer in writer.schedule.layers]
+        names = {model.name for model in self.target.models}
+        return tuple(dict.fromkeys(layer.engine for layer in layers if layer.engine in names))
+
     def _spent(self, simulator: Simulator, before: Activity, after: Activity) -> tuple[float, int, Energy | None]:
         done = after.since(before)
         cycles, energy = done.cycles_read_as(simulator.read_word("tw_cycles")), simulator.energy_of(done)
+        if energy is not None:
+            # How often which of its programs was called, this does not know.
+            energy = replace(energy, uncounted=self._accelerators)
         hertz = energy.hertz if energy else 1
         return cycles / hertz, cycles, energy
 

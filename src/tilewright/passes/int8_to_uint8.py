@@ -32,6 +32,8 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
 
+UNSIGNED_IMAGES = "unsigned images"
+"""The pass."""
 MORE = 128
 MOVES = (Reshape, Transpose, MaxPool, Concat)
 """Operators whose results are elements of their operands, by order alone."""
@@ -40,13 +42,26 @@ SCALES: Mapping[type[Op], bool] = {QuantizeLinear: False, DequantizeLinear: True
 """Operators with a zero point as an operand, and whether it is that of what they read."""
 
 
-def run(graph: Graph) -> Graph:
-    changed = _changing(graph)
+Keeps = Callable[[Graph, Node], bool]
+"""Whether a node is to have its operands and results as they are."""
+
+
+def nothing_kept(graph: Graph, node: Node) -> bool:
+    return False
+
+
+def int8_to_uint8(keeps: Keeps) -> Pass:
+    """Tensors that such a node makes or reads stay int8."""
+    return Pass(UNSIGNED_IMAGES, partial(run, keeps), ensures=partial(padded_with_zeros, keeps))
+
+
+def run(keeps: Keeps, graph: Graph) -> Graph:
+    changed = _changing(keeps, graph)
     return rewrite(graph, partial(_with_more, changed)) if changed else graph
 
 
-def _changing(graph: Graph) -> set[str]:
-    groups = list(_groups(graph))
+def _changing(keeps: Keeps, graph: Graph) -> set[str]:
+    groups = [group for group in _groups(graph) if not any(keeps(graph, node) for node in _around(graph, group))]
     images = {tensor for group in groups if _is_worth_it(graph, group) for tensor in group}
     return images.union(*(group for group in groups if _is_added_to(graph, group, images)))
 
@@ -91,14 +106,18 @@ def _readers(graph: Graph, group: set[str]) -> list[Node]:
     return [node for tensor in group for node in graph.consumers.get(tensor, [])]
 
 
+def _around(graph: Graph, group: set[str]) -> list[Node]:
+    """What makes its tensors, and what reads them."""
+    return [*(graph.producers[tensor] for tensor in group if tensor in graph.producers), *_readers(graph, group)]
+
+
 def _is_changeable(graph: Graph, group: set[str]) -> bool:
     """Whether it is of int8, and all that makes and reads it can have it as uint8."""
     if any(graph.types[tensor].dtype != "int8" for tensor in group) or not group.isdisjoint(graph.sinks):
         return False
     if not all(tensor in graph.producers for tensor in group):
         return False
-    makers = [graph.producers[tensor] for tensor in group]
-    return all(_can_change(graph, node, group) for node in (*makers, *_readers(graph, group)))
+    return all(_can_change(graph, node, group) for node in _around(graph, group))
 
 
 def _can_change(graph: Graph, node: Node, group: set[str]) -> bool:
@@ -174,10 +193,10 @@ OPERANDS: Mapping[tuple[type[Op], str], Callable[[Op], Op]] = {
 """What an operand of the group does to its reader."""
 
 
-def padded_with_zeros(graph: Graph) -> Iterator[Complaint]:
+def padded_with_zeros(keeps: Keeps, graph: Graph) -> Iterator[Complaint]:
     """No image of int8 is left that could be unsigned, and nothing that is added to one."""
-    for tensor in sorted(_changing(graph)):
+    for tensor in sorted(_changing(keeps, graph)):
         yield graph.producers[tensor].where, "gives int8 to a padded convolution or a sum, which could be uint8"
 
 
-INT8_TO_UINT8 = Pass("unsigned images", run, ensures=padded_with_zeros)
+INT8_TO_UINT8 = int8_to_uint8(nothing_kept)

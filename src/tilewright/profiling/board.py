@@ -19,6 +19,7 @@ from tilewright.profiling.memory_map import CONSTANT, RUNTIME, STATE, TENSOR, WO
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import JobInterval, Start, Timeline, declared_jobs
 from tilewright.run.board import BoardProgram
+from tilewright.run.declared_energy import with_accelerators
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.sim.activity import whole_count
 from tilewright.sim.watching.calls import return_addresses
@@ -55,7 +56,8 @@ def profile_board(program: BoardProgram, inputs: Mapping[str, Array], network: s
     instructions = events[end].instructions - events[begin].instructions
     least = schedule.placed.least.cycles
     profile = Profile(
-        network, schedule.target.name, 1, cycles, predicted, layers, None, instructions, estimate, least=least
+        network, schedule.target.name, 1, cycles, predicted, layers,
+        with_accelerators(None, schedule, cycles), instructions, estimate, least=least,
     )  # fmt: skip
     begins: dict[str, list[tuple[int, int]]] = {}
     for layer in layers:
@@ -96,11 +98,12 @@ def _layer(
     node, graph = call.node, schedule.graph
     time, macs = Interval(begin.cycle - origin, end.cycle - origin), graph.macs(call.node)
     elements = sum(graph.types[name].elements for name in node.outputs if name)
+    energy = with_accelerators(None, schedule, time.cycles, [call])
     stalls = {cause: max(cycles - begin.stalls[cause], 0) for cause, cycles in end.stalls.items()}
     return LayerProfile(
         number, node.name or node.key, node.op.kind, call.engine, call.kernel.stem, WHOLE, False,
         schedule.target.memories[0].name, predicted, time, macs, 2 * macs or elements, stalls, 0, time.cycles,
-        (Tile(0, time, {CORE: time}, Moved(), Moved()),), None, end.instructions - begin.instructions,
+        (Tile(0, time, {CORE: time}, Moved(), Moved()),), energy, end.instructions - begin.instructions,
         short_name=graph.short_name(node),
     )  # fmt: skip
 

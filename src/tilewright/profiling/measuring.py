@@ -14,6 +14,7 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.places import START, TRANSFER_WAIT, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
+from tilewright.run.declared_energy import with_accelerators
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
@@ -87,14 +88,25 @@ def _profile(schedule: Schedule, network: str, cycles: int, found: Timeline, met
     starts = [0, *ends, cycles]
     calls, moved = _by_layer(found.calls), _dma_copy(found.transfers, schedule)
     times = [Interval(start, end) for start, end in pairwise(starts)]
-    waits, energies = _waits(found.calls, cores, times), meter.by_layer(found, count)
+    waits, counted = _waits(found.calls, cores, times), meter.by_layer(found, count)
+    energies = [
+        with_accelerators(energy, schedule, time.cycles, [layer])
+        for energy, time, layer in zip(counted, times, schedule.layers, strict=True)
+    ]
     layers = tuple(
         _layer(schedule, number, times[number], found, calls[number], moved, waits[number], energies[number])
         for number in range(count)
     )
     predicted = sum(layer.predicted for layer in layers)
     return Profile(
-        network, schedule.target.name, cores, cycles, predicted, layers, meter.total(), least=placed.least.cycles
+        network,
+        schedule.target.name,
+        cores,
+        cycles,
+        predicted,
+        layers,
+        with_accelerators(meter.total(), schedule, cycles),
+        least=placed.least.cycles,
     )
 
 

@@ -82,7 +82,8 @@ def _energy(found: Mapping[str, Any], cycles: int) -> Energy | None:
         return None
     said = found["energy"]
     spent = {name: round(value * PER_MICROJOULE) for name, value in said["by_component"].items()}
-    return Energy(spent, {"all": said["uncertainty"] * sum(spent.values())}, cycles, said["hertz"])
+    spread = {"all": said["uncertainty"] * sum(spent.values())} if said["uncertainty"] else {}
+    return Energy(spent, spread, cycles, said["hertz"], tuple(said.get("not_counted", ())))
 
 
 def _map(found: Mapping[str, Any], names: tuple[str, ...]) -> MemoryMap:

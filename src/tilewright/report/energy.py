@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from tilewright.sim.energy import Energy
 
+MORE = ">"
+"""Before energies of which a part is not counted."""
+
 
 def microjoules(energy: Energy) -> str:
-    """With three digits, or all of those before the point."""
+    """With three digits, or all of those before the point; more than that where something is not counted."""
     value = energy.microjoules
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    return MORE * bool(energy.uncounted) + (f"{value:.3g}" if value < 1000 else f"{value:,.0f}")
 
 
 def energy_text(energy: Energy) -> str:
-    return (
-        f"{microjoules(energy)} uJ ± {energy.uncertainty:.0%}, {energy.milliwatts:.3g} mW at "
-        f"{energy.hertz / 1e6:.0f} MHz"
-    )
+    spread = f" ± {energy.uncertainty:.0%}" if energy.spread else ""
+    power = f", {energy.milliwatts:.3g} mW at {energy.hertz / 1e6:.0f} MHz" if energy.hertz else ""
+    return f"{microjoules(energy)} uJ{spread}{power}{not_counted(energy)}"
+
+
+def not_counted(energy: Energy) -> str:
+    """What else was at work, if anything was."""
+    return f" ({', '.join(energy.uncounted)} not counted)" if energy.uncounted else ""
 
 
 def energy_parts(energy: Energy) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 from tilewright.language.generation import CONTEXT, END, Generation, Weights
 from tilewright.language.step_profile import Share
 from tilewright.report.console import fitting_table, name_text, print_titled
+from tilewright.report.energy import not_counted
 from tilewright.report.numbers import size
 
 HEADINGS = ("operator", "engine", "layers", "cycles", "share", "uJ")
@@ -39,7 +40,8 @@ def _rows(given: Generation) -> list[tuple[str, str | Text]]:
     ]
     if given.microjoules_per_token is not None:
         read = f"{given.prefill_microjoules_per_token:.3g} uJ/token of the prompt"
-        rows.append(("energy", f"{given.microjoules_per_token:.3g} uJ/token, {read}"))
+        said = not_counted(given.read.energy) if given.read.energy else ""
+        rows.append(("energy", f"{given.microjoules_per_token:.3g} uJ/token, {read}{said}"))
     clock = f"{given.target} at {given.hertz / 1e6:.0f} MHz" if given.hertz else given.target
     rows.append(("target", clock if given.read.cycles is None else f"{clock}, {_simulated(given)}"))
     rows.append(("memory", ", ".join(f"{name} {size(used)}" for name, used in given.bytes.items() if used)))

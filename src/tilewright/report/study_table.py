@@ -10,6 +10,7 @@ from tilewright.exploring.columns import column_of
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
 from tilewright.report.console import fitting_table, name_text, print_titled
+from tilewright.report.energy import MORE
 from tilewright.report.numbers import count, duration, size
 
 METRICS = {
@@ -40,9 +41,14 @@ def print_study(target: Console, results: Results) -> None:
 
 def _cells(row: Row, mark: bool, varied: list[str], metrics: list[str]) -> list[str | Text]:
     values: list[str | Text] = [name_text(value_text(row.settings.get(axis))) for axis in varied]
-    figures: list[str | Text] = [figure_text(name, row.metrics.get(name)) for name in metrics]
+    figures: list[str | Text] = [_lacking(name, row) + figure_text(name, row.metrics.get(name)) for name in metrics]
     status = Text("✓", "green") if row.status == AGREES else Text(row.status, "bold red")
     return [Text("●" if mark else "", "bold green"), name_text(row.model), row.target, *values, *figures, status]
+
+
+def _lacking(name: str, row: Row) -> str:
+    """Before an energy that is not all of it."""
+    return MORE if name == "energy_uj" and row.metrics.get("energy_not_counted") else ""
 
 
 def value_text(value: object) -> str:

@@ -22,6 +22,7 @@ from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, StackOverrun, present
 from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
+from tilewright.run.declared_energy import with_accelerators
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy
@@ -222,9 +223,10 @@ class SimulatedProgram(ABC):
 
     def _run_of(self, simulator: Machine, report: Report, before: Activity, after: Activity) -> SocRun:
         done = after.since(before)
-        energy = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
         size = code_bytes(present(simulator.elf, "run", "there is no program"))
         cycles, taken = self._cycles(simulator, done), self._footprint(simulator)
+        counted = simulator.energy_of(done) if isinstance(simulator, Simulator) else None
+        energy = with_accelerators(counted, self.network.schedule, cycles)
         return SocRun(self._outputs(simulator), cycles, report, energy, done, size, taken, simulator.estimate)
 
     def _cycles(self, simulator: Machine, done: Activity) -> int:

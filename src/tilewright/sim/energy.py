@@ -41,6 +41,9 @@ class Energy:
     """How far off each component may be."""
     cycles: int
     hertz: int
+    """0 where no clock is known."""
+    uncounted: tuple[str, ...] = ()
+    """What was at work besides, whose energy nobody has declared."""
 
     @property
     def femtojoules(self) -> int:
@@ -70,6 +73,7 @@ class Energy:
         return {
             "microjoules": self.microjoules, "uncertainty": self.uncertainty, "milliwatts": self.milliwatts,
             "hertz": self.hertz, "by_component": parts,
+            **({"not_counted": list(self.uncounted)} if self.uncounted else {}),
         }  # fmt: skip
 
 

@@ -133,6 +133,8 @@ class Kernel:
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
     cycles: Cycles | None = None
     """Known cycles of a call; otherwise features are fitted."""
+    picojoules: Callable[[Op, Types, Mapping[str, int]], float] | None = None
+    """What a call spends on an accelerator whose energy no simulator counts, if that is declared."""
     planning_key: Callable[[Op, Types], object] = all_of_it
     """What of an operator decides, besides types, how it is cut into tiles, how many parameter structs and how much
     working memory they need, and their cycles. Nodes in which that is equal are planned once: a kernel says less than

@@ -24,6 +24,8 @@ MORE_ENGINES = "add an engine with cores"
 """What to try where the only engine is an accelerator that has not everything."""
 
 
+TOGETHER = " + "
+"""Between the names of layers that are one node."""
 ALL_ENGINES = "all"
 NOTHING_PINNED: Mapping[str, str] = MappingProxyType({})
 
@@ -216,9 +218,18 @@ def with_nodes(mapped: Mapped, chosen: Mapping[str, Node]) -> Mapped:
 
 
 def by_full_names(graph: Graph, pinned: Mapping[str, str]) -> dict[str, str]:
-    """Tables show nodes by short names, so those are understood too."""
-    full = {graph.short_name(node): node.name for node in graph.nodes}
-    return {full.get(name, name): engine for name, engine in pinned.items()}
+    """Tables show nodes by short names, so those are understood too. Of layers that are one node the name of each
+    stands for it, and the name that they have together for each of them where they are not."""
+    nodes = [node for node in graph.nodes if node.name]
+    full = {part: node.name for node in nodes for part in node.name.split(TOGETHER)}
+    full |= {shown: node.name for node in nodes for shown in (graph.short_name(node), node.name)}
+    parts = {name: [name] if name in full else name.split(TOGETHER) for name in pinned}
+    return {full.get(part, name): engine for name, engine in pinned.items() for part in _known(parts[name], full, name)}
+
+
+def _known(parts: list[str], full: Mapping[str, str], name: str) -> list[str]:
+    """The parts of a name, if the graph has all of them."""
+    return parts if all(part in full for part in parts) else [name]
 
 
 def _unknown_pins(graph: Graph, target: Target, pinned: Mapping[str, str]) -> list[CompileError]:

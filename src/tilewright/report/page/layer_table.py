@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.profiling.profile import LayerProfile, Profile
+from tilewright.report.energy import microjoules
 from tilewright.report.numbers import count, size
 from tilewright.report.page.content import Cell, Column, Table
 
@@ -44,7 +45,6 @@ def layer_table(profile: Profile) -> Table:
 
 def _cells(profile: Profile, layer: LayerProfile) -> list[Cell]:
     core_time = max(layer.cycles * profile.cores, 1)
-    energy = layer.energy.microjoules if layer.energy else None
     share, waiting = layer.cycles / max(profile.cycles, 1), layer.waiting / core_time
     return [
         Cell(str(layer.number), layer.number), Cell(layer.shown), Cell(layer.operator), Cell(layer.engine),
@@ -52,11 +52,15 @@ def _cells(profile: Profile, layer: LayerProfile) -> list[Cell]:
         Cell(f"{layer.cycles:,}", layer.cycles), Cell(f"{share:.1%}", share),
         Cell(f"{layer.predicted:,}", layer.predicted), Cell(f"{layer.error:+.0%}", layer.error),
         _some(count(layer.macs), layer.macs), _some(f"{layer.macs_per_cycle:.2f}", layer.macs_per_cycle),
-        Cell("" if energy is None else f"{energy:.3g}", energy), _some(size(layer.bytes_in), layer.bytes_in),
+        _energy(layer), _some(size(layer.bytes_in), layer.bytes_in),
         _some(size(layer.bytes_out), layer.bytes_out), _some(f"{waiting:.1%}", waiting),
         Cell("" if layer.instructions is None else f"{layer.instructions:,}", layer.instructions),
         Cell(layer.mode), Cell(layer.home),
     ]  # fmt: skip
+
+
+def _energy(layer: LayerProfile) -> Cell:
+    return Cell(microjoules(layer.energy), layer.energy.microjoules) if layer.energy else Cell("", None)
 
 
 def _some(text: str, value: float) -> Cell:
