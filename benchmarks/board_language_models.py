@@ -55,7 +55,7 @@ def _report(graph: Graph, board: str, tokens: int) -> None:
     cycles = sum(one.cycles for one in done) / tokens
     clock = compiled.schedule.target.runner.clock_mhz or 1.0
     taken = program.analysis
-    memory = f"RAM {taken.peak_ram_bytes:,}, constants {taken.flash_bytes:,} bytes"
+    memory = f"RAM {taken.planned_ram_bytes:,}, constants {taken.constant_bytes:,} bytes"
     print(
         f"{board}: {clock * 1e6 / cycles:.1f} tokens/s, {cycles:,.0f} cycles a token at {clock:g} MHz; {memory}; "
         f"off by {_error(graph, done):.1e}",

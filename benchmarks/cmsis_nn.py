@@ -48,7 +48,7 @@ def figures(model: Path, target: str, folders: tuple[str, ...], gcc: bool) -> Fi
     own = sum(call.engine == ADAPTER.name for call in calls)
     memory, done = check.memory, check.result.soc
     cycles, code = by_gcc(program) if gcc else (check.result.cycles or 0, done.code_bytes if done else 0)
-    return Figures(cycles, memory["peak_ram_bytes"], code + memory["flash_bytes"], f"{own} of {len(calls)}")
+    return Figures(cycles, memory["planned_ram_bytes"], code + memory["constant_bytes"], f"{own} of {len(calls)}")
 
 
 def by_gcc(program: Program) -> tuple[int, int]:

@@ -33,7 +33,7 @@ from tilewright.errors import CompileError
 try:
     made = pipeline.compile_graph(pipeline.import_model(sys.argv[1]), "generic")
     size = {"layers": len(made.schedule.layers), "arena": made.schedule.arena_bytes,
-            "bound": made.schedule.lower_bound, "flash": made.schedule.flash_bytes,
+            "bound": made.schedule.lower_bound, "flash": made.schedule.constant_bytes,
             "c": sum(map(len, made.files.values()))}
 except CompileError as error:
     size = {"refused": str(error).splitlines()[0]}

@@ -81,7 +81,7 @@ def _built(folder: Path, case: str) -> dict[str, Any]:
         (folder / f"{case}.so.xz").write_bytes(lzma.compress(library.read_bytes(), preset=1))
     schedule = made.program.compiled.schedule
     return {
-        "prefix": prefix, "arena": schedule.arena_bytes, "weights": schedule.flash_bytes,
+        "prefix": prefix, "arena": schedule.arena_bytes, "weights": schedule.constant_bytes,
         "layers": len(schedule.layers), "steps": len(made.steps), "inputs": len(schedule.graph.inputs),
         "states": len(schedule.graph.states), "outputs": _outputs(schedule.graph),
         "cpu": [layer.node.op.kind for layer in schedule.layers if layer.engine == "cpu"],

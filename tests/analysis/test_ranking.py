@@ -43,7 +43,11 @@ def test_what_does_not_fit_comes_last_with_its_reason() -> None:
     found = ranked(product(30_000), Settings(), ["nrf52840dk", "generic"])
     assert [one.name for one in found] == ["generic", "nrf52840dk"]
     assert "bytes are needed" in found[-1].refusal
-    assert found[0].as_dict() == {"name": "generic", "ram_bytes": found[0].ram_bytes, "flash_bytes": 256}
+    assert found[0].as_dict() == {
+        "name": "generic",
+        "planned_ram_bytes": found[0].planned_ram_bytes,
+        "constant_bytes": 256,
+    }
 
 
 def test_every_board_and_every_other_target_is_a_candidate() -> None:
@@ -58,5 +62,5 @@ def test_the_figures_are_those_of_a_checked_schedule(monkeypatch: pytest.MonkeyP
     checked = analysis_of(pipeline.stage(product(4), "snitch", "schedule"))
     monkeypatch.setattr(planners, "check_schedule", None)
     (found,) = ranked(product(4), Settings(), ["snitch"])
-    expected = checked.predicted_cycles, checked.peak_ram_bytes, checked.flash_bytes
-    assert (found.cycles, found.ram_bytes, found.flash_bytes) == expected
+    expected = checked.predicted_cycles, checked.planned_ram_bytes, checked.constant_bytes
+    assert (found.cycles, found.planned_ram_bytes, found.constant_bytes) == expected

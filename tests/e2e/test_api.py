@@ -121,7 +121,7 @@ def test_analyze_counts_without_building() -> None:
     found = tw.analyze(small())
     assert [layer.operator for layer in found.layers] == ["Add", "Relu", "Add"]
     assert found.parameters == 3
-    assert found.flash_bytes == 12
+    assert found.constant_bytes == 12
     assert found.io_bytes == 48
     assert found.arena_bytes >= found.lower_bound
 

@@ -79,8 +79,8 @@ def test_run_json_has_what_a_script_needs(command: Command, network: Path) -> No
     found = command("run", network, "--json").json
     assert found["status"] == "agree"
     assert found["outputs"][0].items() >= {"name": "y", "elements": 6, "mismatches": 0, "max_abs_error": 0.0}.items()
-    assert found["peak_ram_bytes"] >= 48
-    assert found["flash_bytes"] == 12
+    assert found["planned_ram_bytes"] >= 48
+    assert found["constant_bytes"] == 12
     assert found["compile_seconds"] > 0
     assert "cycles" not in found
 

@@ -153,7 +153,7 @@ def test_constants_of_bodies_lie_with_the_weights_and_equal_ones_are_one(tmp_pat
     outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])]
     graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], **branches)], "g", inputs, outputs, [weights])
     program = tw.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
-    assert program.compiled.schedule.flash_bytes == 64
+    assert program.compiled.schedule.constant_bytes == 64
     assert "if (*x0) {" in program.compiled.files["network.c"]
     for condition, function in ((True, np.sin), (False, np.cos)):
         found = program.run({"c": np.array(condition), "x": np.ones(4, np.float32)}).outputs["y"]

@@ -63,7 +63,7 @@ def test_a_sweep_from_the_file_to_the_table(command: Command, folder: Path) -> N
     alone = tw.compile(folder / "small.onnx", target="quad", settings=Settings(cores=1)).check()
     one = next(row for row in found["rows"] if row["model"] == "small" and row["settings"] == {"cores": 1})
     assert one["metrics"]["cycles"] == alone.result.cycles
-    assert one["metrics"]["ram_bytes"] == alone.memory["peak_ram_bytes"]
+    assert one["metrics"]["planned_ram_bytes"] == alone.memory["planned_ram_bytes"]
 
 
 @pytest.mark.in_turns(3)
@@ -101,7 +101,7 @@ def test_bits_of_weights_of_a_model_that_is_quantised(folder: Path) -> None:
     study = {"models": models, "targets": ["generic"], "weight_bits": [8, 4], "pack_weights": True}
     found = tw.explore(study, folder / "out", jobs=1)
     assert [row.status for row in found.rows] == ["agrees", "agrees"]
-    eight, four = (row.metrics["flash_bytes"] for row in found.rows)
+    eight, four = (row.metrics["constant_bytes"] for row in found.rows)
     assert four < 0.6 * eight
 
 

@@ -33,7 +33,8 @@ def test_a_model(command: Command, model: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     ran = command("report", model, "--target", "quad", "--cores", "2", "-o", page, "--json")
     assert ran.code == 0
-    assert ran.json == {"status": "ok", "page": str(page), "bytes": page.stat().st_size}
+    kept = {"schema": "tilewright-report/1", "status": "ok", "page": str(page), "bytes": page.stat().st_size}
+    assert ran.json == kept
     text = page.read_text(encoding="utf-8")
     assert "<h1>residual on quad</h1>" in text
     assert "<dt>cores</dt><dd>2</dd>" in text
@@ -116,8 +117,8 @@ def test_plotly_is_missing(command: Command, model: Path, monkeypatch: pytest.Mo
         (["made_up_study", "-o", "missing/page.html"], "cannot be written"),
         (["made_up_study", "-o", "residual.onnx/page.html"], "residual.onnx is not a folder"),
         (["study.toml"], "`tilewright explore study.toml` computes it"),
-        (["broken_study"], "is not tilewright-study/1"),
-        (["old_study"], "is not tilewright-study/1"),
+        (["broken_study"], "is not tilewright-study/2"),
+        (["old_study"], "is not tilewright-study/2"),
     ],
 )
 @pytest.mark.usefixtures("model", "kept")
@@ -126,7 +127,7 @@ def test_what_goes_wrong(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text('models = ["residual.onnx"]')
-    for name, version in {"broken_study": 1, "old_study": 0}.items():
+    for name, version in {"broken_study": 2, "old_study": 1}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "results.json").write_text(json.dumps({"schema": f"tilewright-study/{version}"}))
     ran = command("report", *words)

@@ -77,8 +77,10 @@ def test_a_worker_that_is_killed_loses_nothing(study: Path, tmp_path: Path) -> N
     assert found.computed == 8
     here = explore(study, tmp_path / "here", jobs=1)
     assert [row.key for row in here.rows] == [row.key for row in found.rows]
-    measured = [[row.metrics[name] for name in ("cycles", "instructions", "ram_bytes")] for row in found.rows]
-    assert measured == [[row.metrics[name] for name in ("cycles", "instructions", "ram_bytes")] for row in here.rows]
+    measured = [[row.metrics[name] for name in ("cycles", "instructions", "planned_ram_bytes")] for row in found.rows]
+    assert measured == [
+        [row.metrics[name] for name in ("cycles", "instructions", "planned_ram_bytes")] for row in here.rows
+    ]
     assert explore(study, tmp_path / "out", jobs=1).computed == 0
 
 

@@ -31,8 +31,8 @@ def marked(rows: list[Row], *objectives: str) -> list[bool]:
 
 
 def test_the_best_points_are_those_that_none_beats() -> None:
-    rows = [row(cycles=c, ram_bytes=b) for c, b in ((10, 5), (8, 7), (10, 6), (9, 9), (8, 7), (20, 1))]
-    assert marked(rows, "cycles", "ram_bytes") == [True, True, False, False, True, True]
+    rows = [row(cycles=c, planned_ram_bytes=b) for c, b in ((10, 5), (8, 7), (10, 6), (9, 9), (8, 7), (20, 1))]
+    assert marked(rows, "cycles", "planned_ram_bytes") == [True, True, False, False, True, True]
 
 
 def test_models_are_not_compared_with_each_other() -> None:
@@ -40,7 +40,11 @@ def test_models_are_not_compared_with_each_other() -> None:
 
 
 def test_what_disagrees_or_has_no_figure_is_never_the_best() -> None:
-    assert marked([row(status=DISAGREES, cycles=1), row(ram_bytes=1), row(cycles=9)], "cycles") == [False, False, True]
+    assert marked([row(status=DISAGREES, cycles=1), row(planned_ram_bytes=1), row(cycles=9)], "cycles") == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_of_some_figures_more_is_better() -> None:
@@ -105,11 +109,11 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 def results(tmp_path: Path) -> Results:
     rows = (
-        row("a", cycles=5, ram_bytes=2, seconds=1.5),
-        row("a", key="l", cycles=6, ram_bytes=3, energy_uj=0.5),
+        row("a", cycles=5, planned_ram_bytes=2, seconds=1.5),
+        row("a", key="l", cycles=6, planned_ram_bytes=3, energy_uj=0.5),
         Row("a", "quad", {"cores": 4}, REFUSED, 'where: "what", \n and more', "a hint", key="n"),
     )
-    return Results("s", str(tmp_path), ("cores", "l1"), ("cycles", "ram_bytes"), rows, 3, 3, 2, 4.0, 0.5)
+    return Results("s", str(tmp_path), ("cores", "l1"), ("cycles", "planned_ram_bytes"), rows, 3, 3, 2, 4.0, 0.5)
 
 
 def test_tables_for_other_programs(tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_results_come_back_as_they_were(tmp_path: Path) -> None:
     assert read_results(tmp_path) == read_results(tmp_path / "results.json") == found
     for text in ("", "[]", '{"schema": "another"}'):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(CompileError, match="is not tilewright-study/1"):
+        with pytest.raises(CompileError, match="is not tilewright-study/2"):
             read_results(tmp_path / "other.json")
     with pytest.raises(CompileError, match="cannot be read"):
         read_results(tmp_path / "none.json")

@@ -29,7 +29,9 @@ def test_a_file_is_written(command: Command, network: Path) -> None:
     assert (ran.code, ran.out) == (0, "3 operators written to out.onnx\n")
     assert onnx.load("out.onnx").producer_name == "tilewright"
     found = command("export", network, "-o", "again.onnx", "--json")
-    assert found.json == {"status": "ok", "onnx": "again.onnx", "nodes": 3, "notes": []}
+    assert found.json == {
+        "schema": "tilewright-export-onnx/1", "status": "ok", "onnx": "again.onnx", "nodes": 3, "notes": [],
+    }  # fmt: skip
 
 
 def test_the_model_is_not_overwritten(command: Command, network: Path) -> None:

@@ -184,8 +184,8 @@ def test_what_a_network_takes_of_the_machine(made: Program, x: Array) -> None:
     assert here is not None
     assert here.threads == 1
     assert here.library_bytes == made.load().library_bytes
-    assert 0 < here.library_bytes - schedule.flash_bytes < 300_000
-    assert 0 < here.resident_bytes - schedule.flash_bytes - schedule.arena_bytes < 4 * 2**20
+    assert 0 < here.library_bytes - schedule.constant_bytes < 300_000
+    assert 0 < here.resident_bytes - schedule.constant_bytes - schedule.arena_bytes < 4 * 2**20
     assert 0 < here.fastest_seconds <= ran.seconds
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.json_schemas import validate
 from tilewright.cli.main import main
 
 
@@ -20,8 +21,9 @@ class Ran:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The one object on stdout."""
+        """The one object on stdout, which is as its schema says."""
         found: dict[str, Any] = json.loads(self.out)
+        validate(found)
         return found
 
 

@@ -28,7 +28,7 @@ def small(tmp_path: Path) -> Path:
 def test_a_board_says_what_is_compiled_for(command: Command, small: Path) -> None:
     found = command("analyze", small, "--board", "nrf52840dk", "--json").json
     assert (found["target"], found["clock_mhz"]) == ("nrf52840dk", 64)
-    assert found["memories"]["RAM"]["bytes"] == 256 * 1024
+    assert found["memories"]["RAM"]["size_bytes"] == 256 * 1024
     core = command("analyze", small, "--board", "nrf52840dk", "--target", "cortex-m4", "--clock", "32", "--json").json
     assert core["clock_mhz"] == 32
 

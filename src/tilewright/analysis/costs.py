@@ -54,7 +54,7 @@ class Analysis:
     """No plan with this order of layers can need less."""
     io_bytes: int
     """Inputs and outputs, which the caller holds."""
-    flash_bytes: int
+    constant_bytes: int
     """Constants; the code comes on top."""
     notes: tuple[str, ...]
     state_bytes: int = 0
@@ -96,7 +96,7 @@ class Analysis:
         return sum(layer.parameters for layer in self.layers)
 
     @property
-    def peak_ram_bytes(self) -> int:
+    def planned_ram_bytes(self) -> int:
         return self.arena_bytes + self.io_bytes + self.l1_bytes + self.copied_bytes
 
     @property
@@ -106,8 +106,8 @@ class Analysis:
 
     def memory(self) -> dict[str, Any]:
         return {
-            "peak_ram_bytes": self.peak_ram_bytes, "arena_bytes": self.arena_bytes,
-            "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "flash_bytes": self.flash_bytes,
+            "planned_ram_bytes": self.planned_ram_bytes, "arena_bytes": self.arena_bytes,
+            "arena_lower_bound": self.lower_bound, "io_bytes": self.io_bytes, "constant_bytes": self.constant_bytes,
             **({"state_bytes": self.state_bytes} if self.states else {}), **self.cluster(),
         }  # fmt: skip
 
@@ -130,7 +130,9 @@ class Analysis:
     def cluster(self) -> dict[str, Any]:
         """What only targets with a cluster have, or a board, or a computer."""
         if self.clock_mhz is not None:
-            needed = {name: {"needed": needed, "bytes": size} for name, (needed, size) in self.memories.items()}
+            needed = {
+                name: {"reserved_bytes": needed, "size_bytes": size} for name, (needed, size) in self.memories.items()
+            }
             cycles = {"predicted_cycles": self.predicted_cycles, **self.least.as_dict()}
             return {**cycles, "clock_mhz": self.clock_mhz, "memories": needed}
         if self.predicted_seconds is not None:
@@ -175,7 +177,7 @@ def analysis_of(schedule: Schedule) -> Analysis:
     found = Analysis(
         graph.name, schedule.target.name, {name: graph.types[name] for name in graph.inputs}, outputs,
         _rows(schedule),
-        schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.flash_bytes, _notes(schedule),
+        schedule.arena_bytes, schedule.lower_bound, schedule.io_bytes, schedule.constant_bytes, _notes(schedule),
         schedule.state_bytes, {state.name: graph.types[state.before] for state in graph.states},
         placed.tile_bytes, placed.predicted, placed.gap,
         graph.numerics_records, placed.tile_memory, *_board(schedule),

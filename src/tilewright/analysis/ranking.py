@@ -20,8 +20,8 @@ class Candidate:
     milliseconds: float | None = None
     """Predicted; None where nothing tells how fast it is."""
     cycles: int | None = None
-    ram_bytes: int | None = None
-    flash_bytes: int | None = None
+    planned_ram_bytes: int | None = None
+    constant_bytes: int | None = None
     """Constants; the code comes on top."""
     refusal: str = ""
     """Why it does not hold the network."""
@@ -61,11 +61,11 @@ def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:
     except CompileError as error:
         return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])
     if found.predicted_seconds is not None:
-        return Candidate(name, found.predicted_seconds * 1e3, None, found.peak_ram_bytes, found.flash_bytes)
+        return Candidate(name, found.predicted_seconds * 1e3, None, found.planned_ram_bytes, found.constant_bytes)
     clock = _clock(found, name)
     cycles = found.predicted_cycles or None
     milliseconds = None if clock is None or cycles is None else cycles / clock / 1000
-    return Candidate(name, milliseconds, cycles, found.peak_ram_bytes, found.flash_bytes)
+    return Candidate(name, milliseconds, cycles, found.planned_ram_bytes, found.constant_bytes)
 
 
 def _clock(found: Analysis, name: str) -> float | None:

@@ -34,7 +34,7 @@ def new(
     folder = output or Path(name)
     files = new_folder(name, folder, in_c, in_verilog)
     if as_json:
-        print_json({"status": "ok", "folder": str(folder), "files": [str(path) for path in files]})
+        print_json("accelerator-new", {"status": "ok", "folder": str(folder), "files": [str(path) for path in files]})
     else:
         show(f"written: {', '.join(map(str, files))}\nnext: tilewright accelerator check {folder}")
     return AGREES
@@ -59,7 +59,7 @@ def check(
         unchecked = {one.pattern: one.unchecked for one in found if one.unchecked}
         patterns = {one.pattern: one.jobs for one in found}
         rtl = {"rtl": dataclasses.asdict(beside)} if beside else {}
-        print_json({"status": "agree", "patterns": patterns, "unchecked": unchecked, **rtl})
+        print_json("accelerator-check", {"status": "agree", "patterns": patterns, "unchecked": unchecked, **rtl})
     else:
         show("\n".join(f"{one.pattern}: {_said(one.jobs, one.unchecked)}" for one in found))
         if beside is not None:
@@ -84,7 +84,7 @@ def area(folder: Folder, as_json: Json = False) -> int:
         progress("synthesising")
         found = rtl_area(folder)
     if as_json:
-        print_json({"status": "ok", **dataclasses.asdict(found)})
+        print_json("accelerator-area", {"status": "ok", **dataclasses.asdict(found)})
     else:
         show(
             f"{found.gate_equivalents:,.0f} gate equivalents: {found.cells:,} cells, of which {found.flip_flops:,} are "
@@ -100,7 +100,7 @@ def driver(folder: Folder, target: Target = "", as_json: Json = False) -> int:
 
     texts = drivers(folder, target)
     if as_json:
-        print_json({"status": "ok", "files": texts})
+        print_json("accelerator-driver", {"status": "ok", "files": texts})
     else:
         show("\n".join(f"/* ---- {name} ---- */\n{text}" for name, text in texts.items()))
     return AGREES
@@ -114,7 +114,7 @@ def page(folder: Folder, as_json: Json = False) -> int:
 
     text = page_of(read_folder(folder).accelerator)
     if as_json:
-        print_json({"status": "ok", "text": text})
+        print_json("accelerator-page", {"status": "ok", "text": text})
     else:
         show(text)
     return AGREES

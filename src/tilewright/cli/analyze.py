@@ -58,7 +58,7 @@ def analyze(
     reasons = explained(mapped, schedule) if explain else []
     if as_json:
         shown = {"explanations": [one.as_dict() for one in reasons]} if explain else {}
-        print_json({"status": "ok", **found.as_dict(), **shown})
+        print_json("analyze", {"status": "ok", **found.as_dict(), **shown})
     elif explain:
         _print_explanations(found, reasons)
     else:
@@ -79,7 +79,7 @@ def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> i
         names = [planning.board_name] if planning.board_name else candidate_names()
         found = ranked(graph, planning.settings(), _told(names, progress))
     if as_json:
-        print_json({"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})
+        print_json("ranking", {"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})
     else:
         print_ranking(console(), graph.name, found)
     return AGREES

@@ -111,7 +111,7 @@ def quantise_weights(
 
 def _print(written: Written, path: Path, as_json: bool) -> None:
     if as_json:
-        print_json({"status": "ok", "output": str(path), **written.as_dict()})
+        print_json("quantise-blocks", {"status": "ok", "output": str(path), **written.as_dict()})
         return
     from tilewright.report.block_weights import print_block_weights
     from tilewright.report.console import console

@@ -56,7 +56,7 @@ def calibrate(
         with uninterrupted():
             _write(path, as_text(result.as_dict()))
     if as_json:
-        print_json({"status": "ok", "target": found.name, "output": str(path), **result.as_dict()})
+        print_json("calibrate", {"status": "ok", "target": found.name, "output": str(path), **result.as_dict()})
         return AGREES
     from tilewright.report.calibration import print_calibration
     from tilewright.report.console import console
@@ -80,7 +80,7 @@ def _calibrate_kernels(name: str, stems: tuple[str, ...], output: Path | None, a
                 _write(stacks, as_stacks(found.among_stacks(target.stacks)))
     if as_json:
         shown = {**found.among_costs({}), "stacks": dict(found.stacks)}
-        print_json({"status": "ok", "target": target.name, "output": str(path), **shown})
+        print_json("calibrate-kernels", {"status": "ok", "target": target.name, "output": str(path), **shown})
         return AGREES
     lines = [
         f"{fit.key}: {fit.samples} samples, median error {fit.median_error:.1%}, the largest {fit.worst_error:.1%}"
@@ -104,7 +104,10 @@ def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json
             write_costs(path, target, found.costs)
     if as_json:
         shown = {**asdict(found.costs), "error": found.error, "device_error": found.device_error, "jobs": found.jobs}
-        print_json({"status": "ok", "accelerator": unit.name, "target": target, "output": str(path), **shown})
+        print_json(
+            "calibrate-accelerator",
+            {"status": "ok", "accelerator": unit.name, "target": target, "output": str(path), **shown},
+        )
         return AGREES
     costs, ways = found.costs, [cycles for way, cycles in found.costs.finish.items() if way != ANY]
     finish = f", {min(ways):.1f} to {max(ways):.1f} for each result that it requantises" if ways else ""

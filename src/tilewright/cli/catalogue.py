@@ -20,7 +20,7 @@ def ops(target: TargetName = "generic", as_json: Json = False) -> int:
     if as_json:
         others = {"defined": accepted.by_definition(), "folded": accepted.only_folded()}
         listed = [catalogue.operator(kind, on) for kind in found]
-        print_json({"status": "ok", "target": on.name, "operators": listed, **others})
+        print_json("ops", {"status": "ok", "target": on.name, "operators": listed, **others})
     else:
         catalogue.print_operators(console(), found, on)
         catalogue.print_others(console(), accepted.by_definition(), accepted.only_folded())
@@ -36,7 +36,9 @@ def targets_command(as_json: Json = False) -> int:
     found = [targets.find(name) for name in targets.names()]
     if as_json:
         listed = [catalogue.target(entry) for entry in found]
-        print_json({"status": "ok", "targets": listed, "boards": [asdict(board) for board in targets.boards()]})
+        print_json(
+            "targets", {"status": "ok", "targets": listed, "boards": [asdict(board) for board in targets.boards()]}
+        )
     else:
         catalogue.print_targets(console(), found)
         catalogue.print_boards(console(), targets.boards())

@@ -168,7 +168,7 @@ class _Console:
     def _tell(self, seconds: float) -> None:
         reply = self.dialogue.last
         if self.as_json and reply is not None:
-            print_json({
+            print_json("chat", {
                 "status": "ok", "text": reply.so_far, "stopped": reply.stopped, "tokens": reply.tokens,
                 "prompt_tokens": reply.prompt_tokens, "reused_tokens": reply.reused_tokens, "seconds": seconds,
             })  # fmt: skip
@@ -182,7 +182,7 @@ class _Console:
         from tilewright.cli.process import error_dict
         from tilewright.report.errors import print_error
 
-        print_json(error_dict(error)) if self.as_json else print_error(error)
+        print_json("error", error_dict(error)) if self.as_json else print_error(error)
 
     def _do(self, command: str, rest: str) -> None:
         commands: Mapping[str, Callable[[str], str]] = {

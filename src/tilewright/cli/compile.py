@@ -48,7 +48,7 @@ def compile_command(
                 (folder / file).write_bytes(code)
     if as_json:
         written = {"output": str(folder), "files": files, "compile_seconds": program.compile_seconds}
-        print_json({"status": "ok", **program.analysis.as_dict(), **written})
+        print_json("compile", {"status": "ok", **program.analysis.as_dict(), **written})
     else:
         print_analysis(program.analysis)
         _print_written(folder, len(files), program.compile_seconds)

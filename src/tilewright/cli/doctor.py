@@ -20,7 +20,7 @@ def doctor(as_json: Json = False) -> int:
     system = f"{VERSION}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     found = [Check("package", "tilewright", True, system, "everything", "", is_needed=True), *examined()]
     if as_json:
-        print_json({"status": "ok", "checks": [asdict(one) for one in found]})
+        print_json("doctor", {"status": "ok", "checks": [asdict(one) for one in found]})
     else:
         health.print_checks(console(), found)
     return AGREES if all(one.works for one in found if one.is_needed) else DISAGREES

@@ -44,7 +44,7 @@ def emit_stage(
         raise CompileError(f"--emit {emit}", "there is no such stage", f"stages: {', '.join(pipeline.STAGES)}")
     text = _stage_text(pipeline.stage(graph, target, emit, name, settings))
     if as_json:
-        print_json({"status": "ok", "stage": emit, "text": text})
+        print_json("stage", {"status": "ok", "stage": emit, "text": text})
     else:
         show(text)
     return AGREES
@@ -71,7 +71,7 @@ def _write_onnx(graph: Graph, target: str, path: Path, stage: str, as_json: bool
     drawn, remarks = pipeline.drawing(pipeline.stage(graph, target, stage, settings=settings))
     onnx_writer.save(drawn, path, remarks)
     if as_json:
-        print_json({"status": "ok", "stage": stage, "onnx": str(path)})
+        print_json("stage-onnx", {"status": "ok", "stage": stage, "onnx": str(path)})
     else:
         show(printable(f"stage {stage} written to {path}"))
     return AGREES

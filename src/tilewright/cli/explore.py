@@ -48,7 +48,7 @@ def explore(
         print("interrupted: finished points are kept; run the same command again to resume", file=sys.stderr)
         raise
     if as_json:
-        print_json({"status": "ok", **found.as_dict()})
+        print_json("study", {"status": "ok", **found.as_dict()})
     else:
         _print(found)
     return DISAGREES if any(row.status in WRONG for row in found.rows) else AGREES

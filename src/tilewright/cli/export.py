@@ -78,7 +78,9 @@ def _to_onnx(model: Path, binding: Binding, output: Path | None, short_weights: 
         with uninterrupted():
             room.save(graph, place, short_weights)
     if as_json:
-        print_json({"status": "ok", "onnx": str(place), "nodes": len(graph.nodes), "notes": list(graph.notes)})
+        print_json(
+            "export-onnx", {"status": "ok", "onnx": str(place), "nodes": len(graph.nodes), "notes": list(graph.notes)}
+        )
     else:
         show(printable(f"{len(graph.nodes)} operators written to {place}"))
     return AGREES
@@ -97,7 +99,10 @@ def _to_project(
         with uninterrupted():
             files = program.export(place, kind)
     if as_json:
-        print_json({"status": "ok", **program.analysis.as_dict(), "as": kind, "output": str(place), "files": files})
+        print_json(
+            "export-project",
+            {"status": "ok", **program.analysis.as_dict(), "as": kind, "output": str(place), "files": files},
+        )
     else:
         show(printable(f"{len(files)} files written to {place}: see README.md there"))
     return AGREES

@@ -187,7 +187,9 @@ def generate(
         spent = lm.spent()
     if as_json:
         written = {} if output is None else {"output": str(output), "files": files}
-        print_json({"status": "ok", **given.as_dict(), "operators": [one.as_dict() for one in spent], **written})
+        print_json(
+            "generate", {"status": "ok", **given.as_dict(), "operators": [one.as_dict() for one in spent], **written}
+        )
     else:
         _print(lm, given, spent, output, files)
     return AGREES

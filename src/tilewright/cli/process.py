@@ -54,8 +54,13 @@ def patient(stream: TextIO) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def print_json(value: Mapping[str, Any]) -> None:
-    show(json.dumps(value, allow_nan=False))
+SCHEMA_VERSION = 1
+"""Of the objects that `--json` prints; changes when a key changes its meaning or goes."""
+
+
+def print_json(kind: str, value: Mapping[str, Any]) -> None:
+    """One object of a kind that a file of `cli/schemas` describes."""
+    show(json.dumps({"schema": f"tilewright-{kind}/{SCHEMA_VERSION}", **value}, allow_nan=False))
 
 
 @contextmanager
@@ -109,7 +114,7 @@ def _report(error: Exception, words: Sequence[str]) -> int:
     if found is None:
         return _report_fault(fault_of(error, words), as_json)
     if as_json:
-        print_json(error_dict(found))
+        print_json("error", error_dict(found))
     else:
         from tilewright.report.errors import print_error
 
@@ -143,7 +148,7 @@ def _no_memory(error: Exception) -> CompileError | None:
 
 def _report_fault(fault: Fault, as_json: bool) -> int:
     if as_json:
-        print_json(fault.as_dict())
+        print_json("error", fault.as_dict())
     else:
         from tilewright.report.errors import print_fault
 

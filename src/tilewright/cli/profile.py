@@ -62,7 +62,9 @@ def _profile(
     notes = with_rounding_note(program.analysis, program.graph, program.settings).notes
     if as_json:
         memory = [one.as_dict() for one in maps]
-        print_json({"status": "ok", **found.profile.as_dict(per_tile), "memory": memory, "notes": list(notes)})
+        print_json(
+            "profile", {"status": "ok", **found.profile.as_dict(per_tile), "memory": memory, "notes": list(notes)}
+        )
         return
     if per_tile:
         show("\n".join(tile_lines(found.profile)))

@@ -163,7 +163,7 @@ def _print(found: Quantised, path: Path, picture: Path | None, as_json: bool, se
     if as_json:
         drawn = {} if picture is None else {"picture": str(picture)}
         widths = {} if searched is None else {"widths": searched.as_dict()}
-        print_json({"status": "ok", "output": str(path), **drawn, **found.report.as_dict(), **widths})
+        print_json("quantise", {"status": "ok", "output": str(path), **drawn, **found.report.as_dict(), **widths})
         return
     from tilewright.report.console import console
     from tilewright.report.quantisation import print_quantisation

@@ -44,7 +44,7 @@ def report(
     else:
         _report_model(what, binding, planning, target, path, inputs, name, cc)
     if as_json:
-        print_json({"status": "ok", "page": str(path), "bytes": path.stat().st_size})
+        print_json("report", {"status": "ok", "page": str(path), "bytes": path.stat().st_size})
     else:
         show(printable(f"page written to {path}"))
     return AGREES

@@ -82,7 +82,7 @@ def run(
             f"--waves {waves}", "no device in Verilog has run", "give --accelerator a folder with device.v"
         )
     if as_json:
-        print_json({**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
+        print_json("run", {**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
     else:
         _print_check(found, check, "the reference" if expect is None else str(expect))
     return AGREES if check.agrees else DISAGREES

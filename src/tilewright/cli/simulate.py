@@ -98,7 +98,7 @@ def _run(simulator: Machine, max_cycles: int | None, as_json: bool) -> Report | 
         return simulator.run(max_cycles)
     except CompileError as error:
         if as_json:
-            print_json({**error_dict(error), "stdout": simulator.stdout})
+            print_json("error", {**error_dict(error), "stdout": simulator.stdout})
             return None
         print(simulator.stdout, end="", flush=True)
         raise
@@ -112,7 +112,7 @@ def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool
         _write_trace(simulator, trace)
     if as_json:
         functions = {"profile": [vars(row) for row in times]} if profile else {}
-        print_json({"status": "ok", **report.as_dict(), **functions})
+        print_json("sim", {"status": "ok", **report.as_dict(), **functions})
         return
     from tilewright.report import simulation
 

@@ -81,7 +81,7 @@ def _output(word: str, regions: dict[int, Region]) -> tuple[int, Path]:
 
 def _print(npu: str, run: Run, as_json: bool) -> None:
     if as_json:
-        print_json({"status": "ok", "platform": npu, **run.as_dict()})
+        print_json("sim-npu", {"status": "ok", "platform": npu, **run.as_dict()})
         return
     with patient(sys.stderr):
         print(

@@ -164,7 +164,7 @@ def _print_plan(program: TrainingProgram, as_json: bool) -> None:
     from tilewright.report.training_table import print_plan
 
     if as_json:
-        print_json(program.plan().as_dict())
+        print_json("train-plan", program.plan().as_dict())
     else:
         print_plan(console(), program.plan())
 
@@ -174,7 +174,7 @@ def _print_checked(program: TrainingProgram, checked: Checked, against: str, as_
     from tilewright.report.training_table import print_plan, print_training
 
     if as_json:
-        print_json({**checked.as_dict(), "plan": program.plan().as_dict()})
+        print_json("train-check", {**checked.as_dict(), "plan": program.plan().as_dict()})
     else:
         print_plan(console(), program.plan())
         print_training(console(), checked, f"{program.name} on {program.target}", against)
@@ -187,7 +187,7 @@ def _print_fitted(program: TrainingProgram, fitted: Fitted, tolerance: float, as
 
     agrees = fitted.agrees(tolerance)
     if as_json:
-        print_json({**fitted.as_dict(), "agrees": agrees, "plan": program.plan().as_dict()})
+        print_json("train", {**fitted.as_dict(), "agrees": agrees, "plan": program.plan().as_dict()})
     else:
         print_plan(console(), program.plan())
         print_fitted(console(), fitted, f"{program.name} on {program.target}", tolerance)

@@ -27,7 +27,7 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     """By column (`columns.py`)."""
     analysis, result, schedule = program.analysis, check.result, program.compiled.schedule
     found: dict[str, float] = {"macs": analysis.macs, **_macs_by_engine(analysis)}
-    found |= {"ram_bytes": analysis.peak_ram_bytes, "flash_bytes": analysis.flash_bytes}
+    found |= {"planned_ram_bytes": analysis.planned_ram_bytes, "constant_bytes": analysis.constant_bytes}
     if sizes := schedule.placed.memory_bytes:
         found |= {"predicted_cycles": analysis.predicted_cycles}
         found |= {f"bytes.{name}": size for name, size in sizes.items()}

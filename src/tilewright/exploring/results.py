@@ -17,7 +17,7 @@ from tilewright.exploring.row import STATUSES, Row
 from tilewright.exploring.store import Store
 from tilewright.version import VERSION
 
-SCHEMA = "tilewright-study/1"
+SCHEMA = "tilewright-study/2"
 JSON = "results.json"
 
 

@@ -14,7 +14,7 @@ from tilewright.run.compare import DEFAULT_TOLERANCE
 SECONDS = 600.0
 """After which a point is given up, where a study says nothing else."""
 
-OBJECTIVES = ("cycles", "ram_bytes")
+OBJECTIVES = ("cycles", "planned_ram_bytes")
 """What the best points of a model are the best in, where a study says nothing else."""
 
 

@@ -23,7 +23,11 @@ def print_ranking(target: Console, name: str, found: Sequence[Candidate]) -> Non
 def _figures(one: Candidate) -> tuple[str, ...]:
     time = "" if one.milliseconds is None else duration(one.milliseconds / 1000)
     cycles = "" if one.cycles is None else f"{one.cycles:,}"
-    return time, cycles, *("" if bytes is None else size(bytes) for bytes in (one.ram_bytes, one.flash_bytes))
+    return (
+        time,
+        cycles,
+        *("" if bytes is None else size(bytes) for bytes in (one.planned_ram_bytes, one.constant_bytes)),
+    )
 
 
 def _remark(one: Candidate) -> str:

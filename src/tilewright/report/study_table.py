@@ -15,7 +15,7 @@ from tilewright.report.numbers import count, duration, size
 
 METRICS = {
     "cycles": "cycles", "instructions": "instr.", "macs_per_cycle": "MACs/cycle", "energy_uj": "uJ",
-    "ram_bytes": "RAM", "flash_bytes": "flash", "code_bytes": "code",
+    "planned_ram_bytes": "RAM", "constant_bytes": "flash", "code_bytes": "code",
 }  # fmt: skip
 """Columns of every table whose rows have them, and their headings."""
 

@@ -61,17 +61,18 @@ def print_totals(target: Console, analysis: Analysis) -> None:
         grid.add_row(" time", _predicted(analysis.predicted_cycles, analysis.clock_mhz))
         grid.add_row(" bound", str(analysis.least))
         fit = (f"{name} {size(needed)} of {size(there)}" for name, (needed, there) in analysis.memories.items())
-        grid.add_row(" fits", f"{', '.join(fit)}, with stack and code")
+        grid.add_row(" fits", f"reserved: {', '.join(fit)}, with stack and code")
     arena = f"{size(analysis.arena_bytes)} arena (lower bound {size(analysis.lower_bound)}, gap {analysis.gap:.1%})"
     more = f" + {analysis.l1_name}" if analysis.l1_bytes else ""
     more += f" + {size(analysis.copied_bytes)} copies of weights" if analysis.copied_bytes else ""
     grid.add_row(
-        " RAM", f"{size(analysis.peak_ram_bytes)} = {arena} + {size(analysis.io_bytes)} inputs and outputs{more}"
+        " RAM",
+        f"{size(analysis.planned_ram_bytes)} planned = {arena} + {size(analysis.io_bytes)} inputs and outputs{more}",
     )
     if analysis.states:
         states = f"{len(analysis.states)} state{'s' if len(analysis.states) != 1 else ''}"
         grid.add_row(" state", f"{size(analysis.state_bytes)} of the arena for {states}, kept between calls")
-    grid.add_row(" flash", f"{size(analysis.flash_bytes)} of constants")
+    grid.add_row(" flash", f"{size(analysis.constant_bytes)} of constants")
     if analysis.numerics_records:
         grid.add_row(" numerics", _numerics(analysis.numerics_records))
     for note in analysis.notes:

@@ -27,8 +27,8 @@ class Footprint:
 
     def as_dict(self) -> dict[str, int]:
         return {
-            "peak_ram_bytes": self.ram_bytes, "flash_bytes": self.flash_bytes, "stack_bytes": self.stack_bytes,
-            "code_bytes": self.code_bytes,
+            "measured_ram_bytes": self.ram_bytes, "measured_flash_bytes": self.flash_bytes,
+            "stack_bytes": self.stack_bytes, "code_bytes": self.code_bytes,
         }  # fmt: skip
 
 

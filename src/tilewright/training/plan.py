@@ -87,7 +87,7 @@ def _memory(learner: Learner, compiled: Compiled) -> NetworkMemory:
     weights, buffers = _sum(sizes, training.learned), _sum(sizes, training.buffers)
     rest = schedule.state_bytes - weights - buffers
     io = sum(graph.types[name].bytes for name in dict.fromkeys((*graph.inputs, *graph.outputs)))
-    return NetworkMemory(arena_of(schedule), weights, buffers, rest, io, schedule.flash_bytes)
+    return NetworkMemory(arena_of(schedule), weights, buffers, rest, io, schedule.constant_bytes)
 
 
 def _sum(sizes: Mapping[str, int], names: Sequence[str]) -> int:

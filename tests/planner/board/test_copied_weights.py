@@ -41,7 +41,7 @@ def test_as_many_bytes_as_are_allowed() -> None:
     assert 0 < some.copied_bytes <= every.copied_bytes // 2
     before, after = board_memory(planned(0))[0], board_memory(some)[0]
     assert after.needed == before.needed + some.copied_bytes
-    assert analysis_of(some).peak_ram_bytes == analysis_of(planned(0)).peak_ram_bytes + some.copied_bytes
+    assert analysis_of(some).planned_ram_bytes == analysis_of(planned(0)).planned_ram_bytes + some.copied_bytes
 
 
 def test_a_note_says_what_is_copied() -> None:

@@ -40,7 +40,7 @@ def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
     (note,) = set(strips.graph.notes) - set(whole.graph.notes)
     assert f"the arena needs {strips.arena_bytes} bytes instead of {whole.arena_bytes}" in note
     assert "times the cycles (predicted)" in note
-    assert strips.flash_bytes <= whole.flash_bytes + 16
+    assert strips.constant_bytes <= whole.constant_bytes + 16
     feeds = feeds_of(graph)
     expected = evaluate(graph, feeds)
     found = interpret(strips, feeds)
@@ -111,7 +111,7 @@ def test_engines_share_the_constants_of_strips() -> None:
         pipeline.stage(mobile(), target.name, "schedule", settings=settings) for settings in (DEFAULT, SMALL)
     )
     assert len(strips.layers) > len(whole.layers)
-    assert strips.flash_bytes <= whole.flash_bytes + 16
+    assert strips.constant_bytes <= whole.constant_bytes + 16
 
 
 def test_what_one_board_has_found_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,9 +139,9 @@ def test_settings_are_said_where_they_are_not_the_usual() -> None:
 def test_the_front_of_a_study() -> None:
     found = pareto(study())
     assert found is not None
-    assert next(iter(found.choices)) == "cycles against ram_bytes"
+    assert next(iter(found.choices)) == "cycles against planned_ram_bytes"
     assert "cycles against l1" in found.choices
-    data = found.choices["cycles against ram_bytes"]["data"]
+    data = found.choices["cycles against planned_ram_bytes"]["data"]
     (line,) = [trace for trace in data if trace["mode"] == "lines"]
     assert line["x"] == [8000, 9000, 11000]
     assert line["y"] == [6000, 4500, 3750]

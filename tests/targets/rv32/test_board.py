@@ -81,7 +81,7 @@ def test_its_program_runs_by_itself(command: Command, small: Path, tmp_path: Pat
 def test_an_analysis_predicts_cycles_and_says_what_fits(command: Command, small: Path) -> None:
     found = command("analyze", small, "--target", "rv32", "--json").json
     assert found["predicted_cycles"] > 0
-    assert 0 < found["memories"]["RAM"]["needed"] <= found["memories"]["RAM"]["bytes"] == 512 * 1024
+    assert 0 < found["memories"]["RAM"]["reserved_bytes"] <= found["memories"]["RAM"]["size_bytes"] == 512 * 1024
     assert "cycles predicted" in command("analyze", small, "--target", "rv32").out
     assert "cpu.conv_f32" in command("analyze", small, "--target", "rv32", "--explain").out
     note = command("analyze", small, "--target", "rv32", "--isa", "rv32imac", "--json").json["notes"]

@@ -161,7 +161,7 @@ class Project:
         schedule = self.schedule
         return rendered(
             template, name=self.name, summary=self.summary, arena=f"{schedule.arena_bytes:,}",
-            constants=f"{schedule.flash_bytes:,}", result=" ".join(map(str, self.expected)), **values,
+            constants=f"{schedule.constant_bytes:,}", result=" ".join(map(str, self.expected)), **values,
         )  # fmt: skip
 
 

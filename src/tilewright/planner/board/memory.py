@@ -47,11 +47,11 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
     if not holding(target.memories, STACK):
         return ()
     constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
-    lasting, program = {"constants": schedule.flash_bytes}, {"code": code.reserved}
+    lasting, program = {"constants": schedule.constant_bytes}, {"code": code.reserved}
     copies = {"copies of weights": schedule.copied_bytes} if schedule.copied else {}
     if code is not constants:
         # The linker keeps what is copied beside the code.
-        lasting, program = {"constants": schedule.flash_bytes - schedule.copied_bytes}, {**program, **copies}
+        lasting, program = {"constants": schedule.constant_bytes - schedule.copied_bytes}, {**program, **copies}
     apart = [Use(constants, lasting), Use(code, program)]
     (_, first), *more = schedule.arenas.items()
     beside = beside_arena(target, schedule.graph, schedule.inputs)

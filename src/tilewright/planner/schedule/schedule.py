@@ -53,7 +53,7 @@ class Schedule:
         return {name: self.homes[name].offset for name in self.graph.inputs if self.homes[name].kind == ARENA}
 
     @property
-    def flash_bytes(self) -> int:
+    def constant_bytes(self) -> int:
         """Constants that the layers read, and first values of states that are not all the same."""
         first = sum(state.initial.nbytes for state in self.graph.states if not state.is_uniform)
         used = {self.homes[name].owner for layer in self.layers for name in layer.node.inputs if name}

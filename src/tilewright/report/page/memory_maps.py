@@ -34,7 +34,7 @@ def _chart(one: MemoryMap) -> Chart:
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
     remark = f" {one.remark[0].upper()}{one.remark[1:]}." if one.remark else ""
     caption = f"x: layers; y: address. Each box is one buffer's lifetime.{remark}"
-    return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)}{of}", caption, {"": drawn})
+    return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)} reserved{of}", caption, {"": drawn})
 
 
 def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:

@@ -19,7 +19,16 @@ from tilewright.report.study_table import figure_text, value_text
 HEIGHT = 520
 FAR_APART = 30
 """Times that the largest value is the smallest from where on an axis counts digits."""
-AGAINST = ("area", "energy_uj", "ram_bytes", "bytes.*", "flash_bytes", "code_bytes", "instructions", "milliseconds")
+AGAINST = (
+    "area",
+    "energy_uj",
+    "planned_ram_bytes",
+    "bytes.*",
+    "constant_bytes",
+    "code_bytes",
+    "instructions",
+    "milliseconds",
+)
 """What cycles are shown against besides the objectives and what was varied."""
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
 

@@ -68,6 +68,8 @@ def _totals(program: Program, profile: Profile) -> Iterator[Total]:
     if analysis.clock_mhz is not None:
         yield Total("time", milliseconds(profile.cycles / analysis.clock_mhz / 1000), f"at {analysis.clock_mhz:g} MHz")
     yield from work_totals(profile)
-    yield Total("RAM", size(analysis.peak_ram_bytes), f"and {size(analysis.flash_bytes)} of constants")
+    yield Total("RAM, planned", size(analysis.planned_ram_bytes), f"and {size(analysis.constant_bytes)} of constants")
+    for name, (reserved, there) in analysis.memories.items():
+        yield Total(f"{name}, reserved", size(reserved), f"of {size(there)}, with stack and code")
     for name, taken in analysis.offloaded.items():
         yield Total(f"on {name}", f"{taken['nodes']} layers", f"{count(taken['macs'])} MACs")
